@@ -1,0 +1,57 @@
+"""Every error that boolrank raises on purpose.
+
+Each is also the builtin error that a caller would expect, so that code written against numpy or
+scikit-learn habits keeps working::
+
+    BoolrankError
+    ├── ParameterError       (ValueError)     a parameter outside its range
+    ├── ParameterTypeError   (TypeError)      a parameter of the wrong type
+    ├── InputError           (ValueError)     data that cannot be used: not binary, empty, no matrix
+    ├── CountsError          (ValueError)     counts that no pair of binary vectors has
+    ├── KernelSyntaxError    (ValueError)     text that is not a kernel expression
+    ├── KernelOverflowError  (OverflowError)  a raw kernel value past the largest double
+    └── MissingExtraError    (ImportError)    an optional dependency that is not installed
+"""
+
+__all__ = [
+    "BoolrankError",
+    "CountsError",
+    "InputError",
+    "KernelOverflowError",
+    "KernelSyntaxError",
+    "MissingExtraError",
+    "ParameterError",
+    "ParameterTypeError",
+]
+
+
+class BoolrankError(Exception):
+    """Base of all errors of this library."""
+
+
+class ParameterError(BoolrankError, ValueError):
+    """A parameter is outside its range."""
+
+
+class ParameterTypeError(BoolrankError, TypeError):
+    """A parameter is of the wrong type."""
+
+
+class InputError(BoolrankError, ValueError):
+    """Data that cannot be used as it is."""
+
+
+class CountsError(BoolrankError, ValueError):
+    """Counts that no pair of binary vectors can have."""
+
+
+class KernelSyntaxError(BoolrankError, ValueError):
+    """Text that is not a kernel expression."""
+
+
+class KernelOverflowError(BoolrankError, OverflowError):
+    """A raw kernel value past the largest double."""
+
+
+class MissingExtraError(BoolrankError, ImportError):
+    """An optional dependency is needed and not installed."""

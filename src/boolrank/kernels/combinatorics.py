@@ -1,0 +1,196 @@
+"""How many subsets: the four counting functions that kernel formulas are made of, as wide numbers.
+
+Each takes wide whole numbers, which may be far past the largest double, and loses no digits to
+cancellation: everything that could be a difference of near-equal numbers is summed from positive
+terms, or comes from ``expm1`` of a logarithm.
+
+>>> float(choose(Wide.of(50), 3).floats()), float(hits(Wide.of(50), Wide.of(2), 3).floats())
+(19600.0, 2304.0)
+"""
+
+from __future__ import annotations
+
+from math import factorial
+
+import numpy as np
+
+from ..errors import KernelOverflowError
+from .wide import Wide, exp, expm1, log, log1p, on_part, stack, where
+
+# Up to so many factors a product is taken; beyond, Stirling's series, good to 1e-34 from here on.
+_FEW = 64
+# From so many elements on, a compiled run over all sizes is faster than each on its own.
+_MANY = 1024
+# B_2k / (2k·(2k-1)) for k = 1..10: the coefficients of Stirling's series in 1/z, 1/z^3, ...
+_STIRLING = [
+    Wide.of(float(top)) / Wide.of(float(bottom))
+    for top, bottom in (
+        (1, 12),
+        (-1, 360),
+        (1, 1260),
+        (-1, 1680),
+        (1, 1188),
+        (-691, 360360),
+        (1, 156),
+        (-3617, 122400),
+        (43867, 244188),
+        (-174611, 125400),
+    )
+]
+_FACTORIALS = stack([Wide.of(factorial(i)) for i in range(_FEW + 1)])
+_TWO_PI = Wide.of(6.283185307179586) + Wide.of(2.4492935982947064e-16)
+_TINY = 1e-34
+
+
+def choose(k: Wide, d: int) -> Wide:
+    """C(k, d): subsets of size d among k things; 0 where k < d."""
+    rest = k - float(d)
+    fewest = np.minimum(rest.floats(), float(d))
+    few = (fewest >= 0) & (fewest <= _FEW)
+    many = fewest > _FEW
+    product = on_part(_falling_product, few, k, Wide.of(np.where(few, fewest, 0.0)))
+    return where(many, on_part(lambda a: _stirling_choose(a, d), many, k), product)
+
+
+def _falling_product(k: Wide, d: Wide) -> Wide:
+    """k·(k-1)···(k-d+1) / d! for small d, which differs from element to element."""
+    steps = d.floats().astype(np.int64)
+    value = Wide.of(np.ones(k.shape))
+    for i in range(int(steps.max())):
+        value = where(i < steps, value * (k - float(i)), value)
+    return value / _FACTORIALS[steps]
+
+
+def _stirling_choose(k: Wide, d: int) -> Wide:
+    rest = k - float(d)
+    size = Wide.of(float(d))
+    bulk = -(size * log(size / k)) - rest * log1p(-(size / k))
+    edge = log(k / (_TWO_PI * size * rest)) * 0.5
+    return exp(bulk + edge + (_series(k) - _series(size) - _series(rest)))
+
+
+def _series(z: Wide) -> Wide:
+    """What Stirling's formula leaves of ln z!, for z >= 64."""
+    square = Wide.of(1.0) / (z * z)
+    value = _STIRLING[-1]
+    for factor in reversed(_STIRLING[:-1]):
+        value = value * square + factor
+    return value / z
+
+
+def hits(n: Wide, t: Wide, d: int) -> Wide:
+    """C(n, d) - C(n-t, d): subsets of size d among n things that meet a given set of t of them.
+
+    The share of subsets that miss is symmetric in t and d, so the shorter of the two loops serves;
+    with both long, the share comes from second differences of Stirling's formula.
+    """
+    return _share_hit(n, t, d) * choose(n, d)
+
+
+def _share_hit(n: Wide, t: Wide, d: int) -> Wide:
+    most = t.floats().max()
+    if n.shape == () and t.hi.size > _MANY and most <= 2 * t.hi.size:
+        from .._compiled.draws import hit_shares
+
+        hi, lo = hit_shares(int(n.floats()), d, int(most))
+        at = t.floats().astype(np.int64)
+        return Wide.of(hi[at]) + Wide.of(lo[at])
+    few = np.asarray(np.minimum(t.floats(), float(d)) <= _FEW)
+    return where(
+        few,
+        on_part(lambda a, b: _share_hit_by_steps(a, b, d), few, n, t),
+        on_part(lambda a, b: _share_hit_by_series(a, b, d), ~few, n, t),
+    )
+
+
+def _share_hit_by_steps(n: Wide, t: Wide, d: int) -> Wide:
+    larger = where(t.floats() > d, t, float(d))
+    steps = np.minimum(t.floats(), float(d))
+    hit, missed = Wide.of(np.zeros(n.shape)), Wide.of(np.ones(n.shape))
+    for i in range(int(steps.max())):
+        now = where((i < steps) & missed.positive(), missed * larger / (n - float(i)), 0.0)
+        hit, missed = hit + now, missed - now
+    return hit
+
+
+def _share_hit_by_series(n: Wide, t: Wide, d: int) -> Wide:
+    missed = choose(n - t, d) / choose(n, d)
+    mostly = np.asarray(missed.floats() > 0.5)
+    return where(
+        mostly, on_part(lambda a, b: _share_hit_rarely(a, b, d), mostly, n, t), 1.0 - missed
+    )
+
+
+def _share_hit_rarely(n: Wide, t: Wide, d: int) -> Wide:
+    """1 - C(n-t, d)/C(n, d) where it is below a half: -expm1 of a second difference of ln n!.
+
+    The three terms of its bulk are of one size, so the difference costs at most a factor of three.
+    """
+    size = Wide.of(float(d))
+    rest = n - t - size
+    both = log1p(t * size / (n * rest))
+    bulk = (rest + 0.5) * both + size * log1p(-(t / n)) + t * log1p(-(size / n))
+    ends = _series(n - t) + _series(n - size) - _series(n) - _series(rest)
+    return -expm1(bulk + ends)
+
+
+def weighted_subsets(k: Wide, weight: float, largest: int | None = None) -> Wide:
+    """Σ_{1≤j≤largest} weight^j·C(k, j), or over all j: (1+weight)^k - 1."""
+    if largest is None:
+        return _power_minus_one(k, weight)
+    # The terms grow up to the peak and fall after it; sum only the falling side, from the cut on.
+    rising = np.asarray(largest <= weight * (k.floats() + 1) / (1 + weight))
+    lower = on_part(lambda a: _terms_down(a, weight, largest), rising, k)
+    return where(
+        rising, lower, on_part(lambda a: _all_but_terms_up(a, weight, largest), ~rising, k)
+    )
+
+
+def _all_but_terms_up(k: Wide, weight: float, largest: int) -> Wide:
+    beyond = np.asarray(k.floats() > largest)
+    upper = on_part(lambda a: _terms_up(a, weight, largest + 1), beyond, k)
+    return _power_minus_one(k, weight) - upper
+
+
+def _power_minus_one(k: Wide, weight: float) -> Wide:
+    """(1+weight)^k - 1 by repeated doubling of the difference itself, which only adds."""
+    size = k.floats()
+    if np.any(size >= 2.0**53):
+        raise KernelOverflowError(
+            "a sum over all subsets of 2^53 or more features has an exponent that fits nothing; "
+            "bound the size of the subsets (max_arity=...)"
+        )
+    bits = size.astype(np.int64)
+    value, step = Wide.of(np.zeros(k.shape)), Wide.of(float(weight))
+    while bits.any():
+        value = where((bits & 1) == 1, value + step + value * step, value)
+        bits = bits >> 1
+        step = step * (step + 2.0)
+    return value
+
+
+def _terms_down(k: Wide, weight: float, start: int) -> Wide:
+    term = choose(k, start) * Wide.of(float(weight)) ** start
+    total = term
+    for j in range(start, 1, -1):
+        term = term * float(j) / ((k - float(j - 1)) * weight)
+        total = total + term
+        if _negligible(term, total):
+            break
+    return total
+
+
+def _terms_up(k: Wide, weight: float, start: int) -> Wide:
+    term = choose(k, start) * Wide.of(float(weight)) ** start
+    total = term
+    for j in range(start, int(k.floats().max())):
+        left = k - float(j)
+        term = where(left.positive(), term * left * weight / float(j + 1), 0.0)
+        total = total + term
+        if _negligible(term, total):
+            break
+    return total
+
+
+def _negligible(term: Wide, total: Wide) -> bool:
+    return bool(np.all(((term / total).floats() < _TINY) | ~term.positive()))
