@@ -1,0 +1,49 @@
+"""Each distinct key once, by hashing: several times as fast as sorting where keys repeat."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(inline="always")
+def _slot(key, table, mask):
+    """Where a key is in the table, or the free place where it goes."""
+    h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    at = np.int64((h >> np.uint64(17)) & np.uint64(mask))
+    while table[at] >= 0 and table[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@njit(cache=True)
+def distinct_keys(keys):
+    """Where each key (none negative) occurs first, and the number of each key among those."""
+    mask = np.int64((1 << 16) - 1)
+    table = np.full(mask + 1, np.int64(-1))
+    number = np.empty(mask + 1, np.int32)
+    first = np.empty(1 << 15, np.int64)
+    found = 0
+    inverse = np.empty(len(keys), np.int32)
+    for i in range(len(keys)):
+        key = keys[i]
+        at = _slot(key, table, mask)
+        if table[at] < 0:
+            if found == len(first):
+                grown = np.empty(2 * found, np.int64)
+                grown[:found] = first
+                first = grown
+                mask = 2 * (mask + 1) - 1
+                table = np.full(mask + 1, np.int64(-1))
+                number = np.empty(mask + 1, np.int32)
+                for k in range(found):
+                    place = _slot(keys[first[k]], table, mask)
+                    table[place] = keys[first[k]]
+                    number[place] = k
+                at = _slot(key, table, mask)
+            table[at] = key
+            number[at] = found
+            first[found] = i
+            found += 1
+        inverse[i] = number[at]
+    return first[:found].copy(), inverse

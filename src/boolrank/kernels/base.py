@@ -1,0 +1,220 @@
+"""The kernel as a value: what every boolean kernel has, given its formula on counts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import KernelOverflowError, ParameterError, ParameterTypeError
+from .binary import as_binary, overlap_counts
+from .counts import Counts, Pairs
+from .evaluate import cosines, raw_values
+from .wide import Wide
+
+if TYPE_CHECKING:
+    from .algebra import Composed, Normalized
+
+Form = Literal["common", "agreeing", "union", "any"]
+
+
+class Kernel(ABC):
+    """A boolean kernel: a value with a formula on counts, and nothing fitted.
+
+    A kernel of your own is a frozen dataclass with a ``name`` and a ``value``. The formula is
+    written on the counts of a pair (``k.n``, ``k.x``, ``k.z``, ``k.common``, ``k.union``,
+    ``k.agreeing``), wide numbers that neither overflow nor run out of digits early.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True, repr=False)
+    ... class Dice(Kernel):
+    ...     name = "dice"
+    ...     formula = "2c / (x + z)"
+    ...
+    ...     def value(self, k):
+    ...         return k.common * 2 / (k.x + k.z)
+    >>> Dice()([[1, 1, 0], [0, 1, 1]])
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+
+    name: ClassVar[str]
+    formula: ClassVar[str]
+
+    # numpy scalars on the left of `*` must come to our operators.
+    __array_ufunc__ = None
+
+    @property
+    def form(self) -> Form:
+        """Which counts the formula needs, where that makes it a table: see :mod:`.evaluate`."""
+        return "any"
+
+    @abstractmethod
+    def value(self, k: Counts) -> Wide:
+        """The formula. Null vectors have value 0; no other care is asked for."""
+
+    def own_value(self, k: Counts) -> Wide:
+        """The value of a vector with itself, ``k`` being such a pair."""
+        return self.value(k)
+
+    def features(self, n: Wide) -> Wide:  # noqa: ARG002 - for kernels that have such features
+        """How many features there are over n variables, where each of them is 0 or 1."""
+        raise ParameterTypeError(
+            f"{self} cannot be the inner kernel of `outer @ inner`: its features are not 0 or 1"
+        )
+
+    def on_counts(self, n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> NDArray[Any]:
+        """Kernel values of pairs given by their counts.
+
+        Parameters
+        ----------
+        n, x, z, c : whole numbers or arrays of them that broadcast
+            Number of variables, active ones in each of the two vectors, and in both.
+
+        Returns
+        -------
+        array of float64, of the broadcast shape
+            Exact below 2^53 and to 1e-12 above, and for normalised kernels.
+
+        >>> from boolrank import Disjunctive
+        >>> Disjunctive(2).on_counts(n=10, x=3, z=[2, 4], c=[0, 1])
+        array([ 6., 17.])
+        """
+        pairs = Pairs.of(n, x, z, c)
+        if pairs.size == 0:
+            return np.zeros(pairs.shape)
+        with np.errstate(all="ignore"):
+            return self.values_of(pairs)
+
+    def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
+        """Gram matrix of the rows of binary matrices, dense or sparse.
+
+        Parameters
+        ----------
+        X : (m, n) matrix of 0 and 1
+        Z : (k, n) matrix of 0 and 1, or None for X itself
+
+        Returns
+        -------
+        (m, k) array of float64
+        """
+        rows = as_binary(X, "X")
+        others = rows if Z is None or Z is X else as_binary(Z, "Z", width=rows.shape[1])
+        counts = overlap_counts(rows, others)
+        x, z = rows.sums, others.sums
+        pairs = Pairs(np.asarray(rows.shape[1]), x[:, None], z[None, :], counts)
+        with np.errstate(all="ignore"):
+            gram = self.values_of(pairs, checked=True)
+            if others is rows:
+                np.fill_diagonal(gram, self._own_values(rows.shape[1], x))
+        return gram
+
+    def diag(self, X: Any) -> NDArray[np.float64]:
+        """Values of the rows of a binary matrix with themselves, without the Gram matrix."""
+        rows = as_binary(X, "X")
+        with np.errstate(all="ignore"):
+            return self._own_values(rows.shape[1], rows.sums)
+
+    def normalized(self) -> Normalized:
+        """κ(x, z) / √(κ(x, x)·κ(z, z)); a null vector has 1 with itself and 0 with others."""
+        from .algebra import Normalized
+
+        return self if isinstance(self, Normalized) else Normalized(self)
+
+    def values_of(self, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
+        return self._finite(raw_values(self, pairs, checked))
+
+    def cosines_of(self, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
+        """Normalised values: overridden where they follow from those of the parts."""
+        return cosines(self, pairs, checked)
+
+    def _own_values(self, n: int, x: NDArray[np.int64]) -> NDArray[np.float64]:
+        distinct, inverse = np.unique(x, return_inverse=True)
+        own = Wide.of(distinct)
+        return self._finite(self.own_value(Counts(Wide.of(n), own, own, own)).floats())[inverse]
+
+    def _finite(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not np.isfinite(values).all():
+            raise KernelOverflowError(
+                f"a value of {self} is past the largest double; use {self}.normalized(), "
+                "whose values lie between 0 and 1"
+            )
+        return values
+
+    def __add__(self, other: Any) -> Kernel:
+        from .algebra import Sum
+
+        return Sum.of(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Any) -> Kernel:
+        from .algebra import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product.of(self, other)
+        return Scaled.of(other, self) if np.isscalar(other) else NotImplemented
+
+    def __rmul__(self, other: Any) -> Kernel:
+        return self.__mul__(other)
+
+    def __pow__(self, exponent: Any) -> Kernel:
+        from .algebra import Power
+
+        return Power(self, exponent)
+
+    def __matmul__(self, inner: Any) -> Composed:
+        from .algebra import Composed
+
+        return Composed(self, inner) if isinstance(inner, Kernel) else NotImplemented
+
+    def __repr__(self) -> str:
+        shown = []
+        for field in fields(self):  # type: ignore[arg-type]  # every kernel is a dataclass
+            value = getattr(self, field.name)
+            if field.default is MISSING:
+                shown.append(repr(value))
+            elif value != field.default:
+                shown.append(f"{field.name}={value!r}")
+        return f"{self.name}({', '.join(shown)})" if shown else self.name
+
+
+def whole(kernel: Kernel, name: str, value: Any, least: int = 1) -> None:
+    """Check a parameter that must be a whole number; store it as a Python int."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        raise ParameterTypeError(
+            f"{name} of {kernel.name} must be a whole number, not {value!r} of type "
+            f"{type(value).__name__}"
+        )
+    if not np.isfinite(value) or int(value) != value or value < least:
+        raise ParameterError(
+            f"{name} of {kernel.name} must be a whole number from {least} on, not {value!r}"
+        )
+    object.__setattr__(kernel, name, int(value))
+
+
+def real(kernel: Kernel, name: str, value: Any, zero_allowed: bool = False) -> None:
+    """Check a parameter that must be a positive number; whole ones are stored as int."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        raise ParameterTypeError(
+            f"{name} of {kernel.name} must be a number, not {value!r} of type "
+            f"{type(value).__name__}"
+        )
+    number = float(value)
+    if not np.isfinite(number) or number < 0 or (number == 0 and not zero_allowed):
+        bound = "0 or more" if zero_allowed else "more than 0"
+        raise ParameterError(
+            f"{name} of {kernel.name} must be a finite number, {bound}, not {value!r}"
+        )
+    object.__setattr__(kernel, name, int(number) if number == int(number) < 2**53 else number)
+
+
+def fits(kernel: Kernel, name: str, size: int, n: Wide) -> None:
+    """Check that subsets of a size exist among n variables."""
+    least = n.floats().min()
+    if least < size:
+        raise ParameterError(
+            f"{name} of {kernel} is {size}, but there are only {int(least)} variables; "
+            f"use {name} {int(least)} or less"
+        )

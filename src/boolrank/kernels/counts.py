@@ -1,0 +1,152 @@
+"""Counts of pairs of binary vectors: all that a boolean kernel looks at.
+
+Two vectors over ``n`` variables, with ``x`` and ``z`` active ones, ``c`` of them active in both.
+From these follow the union ``u = x + z - c`` and the agreeing variables ``s = n - x - z + 2c``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import CountsError
+from .wide import Wide
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """Counts as wide numbers: what a kernel's formula takes.
+
+    ``lifted`` says that they count the features of another kernel, and so may be of any size.
+    """
+
+    n: Wide
+    x: Wide
+    z: Wide
+    common: Wide
+    lifted: bool = False
+
+    @property
+    def union(self) -> Wide:
+        return self.only_x + self.z
+
+    @property
+    def only_x(self) -> Wide:
+        return self.x - self.common
+
+    @property
+    def only_z(self) -> Wide:
+        return self.z - self.common
+
+    @property
+    def neither(self) -> Wide:
+        return self.n - self.union
+
+    @property
+    def agreeing(self) -> Wide:
+        return self.neither + self.common
+
+    def of_x(self) -> Counts:
+        """The first vector paired with itself."""
+        return Counts(self.n, self.x, self.x, self.x, self.lifted)
+
+    def of_z(self) -> Counts:
+        """The second vector paired with itself."""
+        return Counts(self.n, self.z, self.z, self.z, self.lifted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Counts of many pairs as arrays of whole numbers that broadcast against each other."""
+
+    n: NDArray[Any]
+    x: NDArray[Any]
+    z: NDArray[Any]
+    c: NDArray[Any]
+
+    @staticmethod
+    def of(n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> Pairs:
+        arrays = {"n": np.asarray(n), "x": np.asarray(x), "z": np.asarray(z), "c": np.asarray(c)}
+        for name, array in arrays.items():
+            if array.dtype.kind not in "iuf":
+                raise CountsError(
+                    f"counts are whole numbers, but {name} is an array of {array.dtype}"
+                )
+        try:
+            np.broadcast_shapes(*(array.shape for array in arrays.values()))
+        except ValueError:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            raise CountsError(f"counts must broadcast against each other; got {shapes}") from None
+        return Pairs(**arrays)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.broadcast_shapes(self.n.shape, self.x.shape, self.z.shape, self.c.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    def check(self) -> None:
+        """Raise where no pair of vectors has such counts, and say where and why."""
+        for name, array in (("n", self.n), ("x", self.x), ("z", self.z), ("c", self.c)):
+            if array.dtype.kind == "f":
+                self._refuse(~(np.floor(array) == array), f"{name} is not a whole number")
+            if array.dtype.kind != "u":
+                self._refuse(array < 0, f"{name} is negative")
+        x, z, c = (a.astype(np.int64) for a in (self.x, self.z, self.c))
+        self._refuse(c > np.minimum(x, z), "c is more than x or z: no more can be common")
+        self._refuse(
+            x + z - c > self.n, "x + z - c is more than n: there are not so many variables"
+        )
+
+    def _refuse(self, bad: NDArray[np.bool_], why: str) -> None:
+        if not bad.any():
+            return
+        bad = np.broadcast_to(bad, self.shape)
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        n, x, z, c = (
+            np.broadcast_to(a, self.shape)[where].item() for a in (self.n, self.x, self.z, self.c)
+        )
+        place = f" at {list(where)}" if where else ""
+        raise CountsError(f"impossible counts{place}: n={n}, x={x}, z={z}, c={c}: {why}")
+
+    def flat(self) -> Pairs:
+        """The same pairs as four one-dimensional arrays of int64."""
+        return Pairs(
+            *(
+                np.broadcast_to(a, self.shape).ravel().astype(np.int64)
+                for a in (self.n, self.x, self.z, self.c)
+            )
+        )
+
+    def distinct(self) -> tuple[Pairs, NDArray[np.int32]]:
+        """Each pair of counts once, and where each of the flat ones is among them.
+
+        Kernels are symmetric, so (x, z) and (z, x) are one.
+        """
+        from .._compiled.distinct import distinct_keys
+
+        flat = self.flat()
+        columns = (flat.n, np.minimum(flat.x, flat.z), np.maximum(flat.x, flat.z), flat.c)
+        key = np.zeros(len(flat.c), dtype=np.int64)
+        span = 1
+        for column in columns:
+            part = column - column.min()
+            width = int(part.max()) + 1
+            if span * width >= 1 << 62:  # number what there is, so that the product fits
+                (first, key), (second, part) = distinct_keys(key), distinct_keys(part)
+                span, width = len(first), len(second)
+            key = key.astype(np.int64) * width + part
+            span *= width
+        first, inverse = distinct_keys(key)
+        return Pairs(*(column[first] for column in columns)), inverse
+
+    def block(self, start: int, stop: int) -> Counts:
+        """A stretch of flat pairs as wide numbers."""
+        part = slice(start, stop)
+        n, x, z, c = (Wide.of(a[part]) for a in (self.n, self.x, self.z, self.c))
+        return Counts(n, x, z, c)

@@ -1,0 +1,114 @@
+"""From a formula on counts to doubles: directly, once per distinct counts, or from tables.
+
+Formulas are computed in wide numbers, about a microsecond each. Three things make them cheap:
+
+- few pairs are computed as they are;
+- a kernel that needs one count only, or is additive in the union, is a table, and the table is read
+  off its values of vectors with themselves (``form`` tells which):
+
+  ===========  ===========================  ==========================================
+  form         κ(x, z)                      table f
+  ===========  ===========================  ==========================================
+  common       f(c)                         f(t) = κ of a vector of t with itself
+  agreeing     f(s), s = n - x - z + 2c     f(s) = κ of a vector of n - s with the empty one
+  union        f(x) + f(z) - f(u)           f(t) = κ of a vector of t with itself
+  ===========  ===========================  ==========================================
+
+  and a compiled loop looks the values up;
+- for any other kernel each distinct (n, x, z, c) is computed once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .counts import Counts, Pairs
+from .wide import Wide, where
+
+if TYPE_CHECKING:
+    from .base import Kernel
+
+# Below this many pairs, loading compiled code costs more than it saves.
+_FEW_PAIRS = 1 << 13
+# Wide temporaries of one block stay in the second-level cache.
+_BLOCK = 1 << 13
+# Longest table worth building: a few seconds and 200 MB.
+_LONGEST_TABLE = 1 << 22
+
+
+def raw_values(kernel: Kernel, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
+    """κ(x, z) as doubles, infinite where they overflow."""
+    return _by_size(kernel, pairs, normalize=False, checked=checked)
+
+
+def cosines(kernel: Kernel, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
+    """κ(x, z)/√(κ(x, x)κ(z, z)) as doubles; 0 where a vector is null."""
+    return _by_size(kernel, pairs, normalize=True, checked=checked)
+
+
+def cosine(kernel: Kernel, k: Counts) -> Wide:
+    """κ(x, z)/√(κ(x, x)κ(z, z)) as wide numbers; 0 where a vector is null."""
+    roots = [inverse_root(kernel.own_value(own)) for own in (k.of_x(), k.of_z())]
+    return kernel.value(k) * roots[0] * roots[1]
+
+
+def inverse_root(own: Wide) -> Wide:
+    """1/√κ(x, x), and 0 for null vectors."""
+    some = own.positive()
+    return where(some, 1.0 / where(some, own, 1.0).sqrt(), 0.0)
+
+
+def total_of_squares(
+    kernel: Kernel, pairs: Pairs, times: NDArray[np.int64], exponent: int
+) -> float:
+    """Σ times·(κ/2^exponent)² over distinct pairs, whatever the size of the values."""
+    total = 0.0
+    for start in range(0, pairs.size, _BLOCK):
+        stop = min(start + _BLOCK, pairs.size)
+        value = kernel.value(pairs.block(start, stop))
+        scaled = np.ldexp(value.hi, (value.exp - exponent).clip(-2000, 2000))
+        total += float((scaled * scaled) @ times[start:stop])
+    return total
+
+
+def _by_size(kernel: Kernel, pairs: Pairs, normalize: bool, checked: bool) -> NDArray[np.float64]:
+    if pairs.size > _FEW_PAIRS and kernel.form != "any" and pairs.n.size == 1:
+        from .tables import table_values
+
+        values = table_values(kernel, pairs, normalize, _LONGEST_TABLE)
+        if values is not None:
+            return values
+    if not checked:
+        pairs.check()
+    if pairs.size <= _FEW_PAIRS:
+        return _in_blocks(kernel, pairs.flat(), normalize).reshape(pairs.shape)
+    distinct, inverse = pairs.distinct()
+    return _in_blocks(kernel, distinct, normalize)[inverse].reshape(pairs.shape)
+
+
+def _in_blocks(kernel: Kernel, pairs: Pairs, normalize: bool) -> NDArray[np.float64]:
+    size = len(pairs.c)
+    out = np.empty(size)
+    own, inverse = _vectors(pairs)
+    roots = inverse_root(kernel.own_value(own.block(0, len(own.c)))) if normalize else Wide.of(1.0)
+    for start in range(0, size, _BLOCK):
+        stop = min(start + _BLOCK, size)
+        value = kernel.value(pairs.block(start, stop))
+        if normalize:
+            value = value * roots[inverse[start:stop]] * roots[inverse[start + size : stop + size]]
+        out[start:stop] = value.floats()
+    return out
+
+
+def _vectors(pairs: Pairs) -> tuple[Pairs, NDArray[np.intp]]:
+    """Each vector of the pairs once, paired with itself, and where those of x, then of z, are."""
+    n, x = np.concatenate((pairs.n, pairs.n)), np.concatenate((pairs.x, pairs.z))
+    if n.min() == n.max():
+        distinct, inverse = np.unique(x, return_inverse=True)
+        n = np.full(len(distinct), n[0])
+    else:
+        (n, distinct), inverse = np.unique(np.stack((n, x)), axis=1, return_inverse=True)
+    return Pairs(n, distinct, distinct, distinct), inverse.ravel()

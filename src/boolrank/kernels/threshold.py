@@ -1,0 +1,114 @@
+"""The bridge between disjunction and conjunction: clauses of which so many variables must hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+
+from ..errors import ParameterError
+from .base import Kernel, fits, whole
+from .combinatorics import choose
+from .counts import Counts
+from .wide import Wide, where
+
+
+@dataclass(frozen=True, repr=False)
+class Threshold(Kernel):
+    """Sets of `arity` variables with at least `satisfied` active in x, and as many in z.
+
+    ``satisfied=1`` is the disjunctive kernel, ``satisfied=arity`` the conjunctive one.
+
+    >>> Threshold(1, 3).on_counts(n=8, x=4, z=3, c=1) == 48
+    np.True_
+    >>> Threshold(2, 3).on_counts(n=8, x=4, z=3, c=1)
+    array(8.)
+    """
+
+    name: ClassVar[str] = "threshold"
+    formula: ClassVar[str] = "#{S : |S| = d, |S∩x| ≥ t, |S∩z| ≥ t}"
+    satisfied: int = field(metadata={"range": "whole, 1 to arity"})
+    arity: int = field(metadata={"range": "whole, 1 to n"})
+
+    def __post_init__(self) -> None:
+        whole(self, "satisfied", self.satisfied)
+        whole(self, "arity", self.arity)
+        if self.satisfied > self.arity:
+            raise ParameterError(
+                f"satisfied of threshold must be at most its arity {self.arity}, "
+                f"not {self.satisfied}: a set of {self.arity} has no more members"
+            )
+
+    def value(self, k: Counts) -> Wide:
+        fits(self, "arity", self.arity, k.n)
+        return _subsets_meeting_both(k, self.satisfied, self.arity)
+
+    def features(self, n: Wide) -> Wide:
+        return choose(n, self.arity)
+
+
+def _subsets_meeting_both(k: Counts, least: int, size: int) -> Wide:
+    """Sum over how many members come from the common part and from x alone; all terms positive.
+
+    With i common members and j of x alone, the rest must have at least ``least - i`` of z alone.
+    """
+    others = k.only_z + k.neither
+    total = Wide.of(np.zeros(k.common.shape))
+    for i in range(min(size, _most(k.common)) + 1):
+        needed = least - i
+        if needed <= 0:
+            total = total + choose(k.common, i) * choose(k.n - k.common, size - i)
+            continue
+        most = min(size - i - needed, _most(k.only_x))
+        if most < needed:
+            continue
+        inner = Wide.of(np.zeros(k.common.shape))
+        rest = _rest_meeting_z(k, others, needed, size - i - most, size - i - needed)
+        for j in range(needed, most + 1):
+            inner = inner + choose(k.only_x, j) * rest[size - i - j]
+        total = total + choose(k.common, i) * inner
+    return total
+
+
+def _rest_meeting_z(k: Counts, others: Wide, needed: int, low: int, high: int) -> dict[int, Wide]:
+    """For each size from low to high: its subsets of the others with at least `needed` of z alone.
+
+    Either the plain sum over the members of z, or, where that has more terms, step by step in the
+    size m, from those that have enough of z already and those that get the last one now:
+    (m+1)·G(m+1) = (others-m)·G(m) + (b-needed+1)·C(b, needed-1)·C(neither, m-needed+1), with b of
+    z alone.
+    """
+    members = min(high, _most(k.only_z))
+    neither = cache(lambda size: choose(k.neither, size))
+    if (high - low + 1) * (members - needed + 1) <= high:
+        part = {j: choose(k.only_z, j) for j in range(needed, members + 1)}
+        zero = Wide.of(np.zeros(k.common.shape))
+        return {
+            m: sum((part[j] * neither(m - j) for j in part if j <= m), start=zero)
+            for m in range(low, high + 1)
+        }
+    result: dict[int, Wide] = {}
+    last_missing = choose(k.only_z, needed - 1) * _at_least_zero(k.only_z - float(needed - 1))
+    count = Wide.of(np.zeros(k.common.shape))
+    spare = Wide.of(np.ones(k.common.shape))
+    for m in range(needed - 1, high):
+        grown = count * _at_least_zero(others - float(m)) + last_missing * spare
+        count = grown / float(m + 1)
+        if m + 1 >= low:
+            result[m + 1] = count
+        taken = float(m - needed + 1)
+        spare = spare * _at_least_zero(k.neither - taken) / (taken + 1)
+    if low < needed:
+        result.update({m: Wide.of(np.zeros(k.common.shape)) for m in range(low, needed)})
+    return result
+
+
+def _most(a: Wide) -> int:
+    """The largest of whole numbers, as far as loops may need it."""
+    return int(min(a.floats().max(), 2.0**62))
+
+
+def _at_least_zero(a: Wide) -> Wide:
+    return where(a.positive(), a, 0.0)
