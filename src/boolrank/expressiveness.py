@@ -21,7 +21,7 @@ from .kernels import Kernel
 from .kernels.binary import Binary, as_binary, overlap_counts
 from .kernels.counts import Counts, Pairs
 from .kernels.evaluate import total_of_squares
-from .kernels.wide import Wide
+from .kernels.wide import Wide, times_two_to
 
 # Elements of a block of overlap counts: 64 MB of single floats.
 _BLOCK = 1 << 24
@@ -80,7 +80,7 @@ class PairSpectrum:
         with np.errstate(all="ignore"):
             diagonal = Wide.of(kernel.own_value(Counts(Wide.of(self.n), own, own, own)))
             top = int(diagonal.exp.max())
-            scaled = np.ldexp(diagonal.hi, (diagonal.exp - top).clip(-2000))
+            scaled = times_two_to(diagonal.hi, diagonal.exp - top)
             trace = float(scaled @ self.vectors)
             if trace == 0:
                 raise InputError(

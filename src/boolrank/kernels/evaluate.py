@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .counts import Counts, Pairs
-from .wide import Wide, where
+from .wide import Wide, times_two_to, where
 
 if TYPE_CHECKING:
     from .base import Kernel
@@ -69,7 +69,7 @@ def total_of_squares(
     for start in range(0, pairs.size, _BLOCK):
         stop = min(start + _BLOCK, pairs.size)
         value = kernel.value(pairs.block(start, stop))
-        scaled = np.ldexp(value.hi, (value.exp - exponent).clip(-2000, 2000))
+        scaled = times_two_to(value.hi, value.exp - exponent)
         total += float((scaled * scaled) @ times[start:stop])
     return total
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .counts import Counts, Pairs
-from .wide import Wide
+from .wide import Wide, times_two_to
 
 if TYPE_CHECKING:
     from .base import Kernel
@@ -24,7 +24,7 @@ def table_values(
 
     Impossible counts are found by the loop itself, so that good ones cost no pass of their own.
     """
-    n = int(pairs.n.ravel()[0])
+    n = int(_whole(pairs.n).ravel()[0])
     x, z, c = _grid(pairs)
     most = int(max(x.max(), z.max()))
     if most > n or min(x.min(), z.min()) < 0:
@@ -40,11 +40,11 @@ def table_values(
     root, root_exp = _inverse_roots(own) if normalize else _ones(len(sizes.hi))
     out = np.empty(np.broadcast_shapes(x.shape, z.shape, c.shape))
     if kernel.form == "union":
-        top = int(own.exp.max())
-        hi, lo = (np.ldexp(part, (own.exp - top).clip(-1000)) for part in (own.hi, own.lo))
-        # The roots are of the table's size: its exponent goes into them, half each, and cancels.
+        top = int(own.exp.max() + 1) // 2 * 2
+        hi, lo = (times_two_to(part, own.exp - top) for part in (own.hi, own.lo))
+        # The roots are of the table's size: its (even) exponent goes into them, half each.
         half = top // 2 if normalize else 0
-        bad = compiled.union_values(out, x, z, c, n, hi, lo, np.ldexp(root, root_exp + half))
+        bad = compiled.union_values(out, x, z, c, n, hi, lo, times_two_to(root, root_exp + half))
         rest = top - 2 * half
     else:
         start, table = 0, own
@@ -61,7 +61,7 @@ def table_values(
     if bad:
         pairs.check()
     if rest:
-        np.ldexp(out, min(rest, 5000), out=out)
+        out = times_two_to(out, rest)
     return out.reshape(pairs.shape)
 
 
@@ -81,7 +81,7 @@ def _folded(
     hi: NDArray[np.float64], exp: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     if np.abs(exp[hi > 0]).max(initial=0) <= _SAFE:
-        return np.ldexp(hi, exp.clip(-_SAFE - 1, _SAFE + 1)), np.zeros_like(exp)
+        return times_two_to(hi, exp), np.zeros_like(exp)
     return hi, exp
 
 

@@ -99,9 +99,7 @@ class Wide:
     def floats(self) -> Floats:
         """Nearest doubles: infinite past the largest one, 0 where too small."""
         with np.errstate(over="ignore", under="ignore"):
-            return np.asarray(
-                np.ldexp(self.hi + self.lo, np.clip(self.exp, -2200, 2200).astype(np.int32))
-            )
+            return times_two_to(self.hi + self.lo, self.exp)
 
     def __neg__(self) -> Wide:
         return Wide(-self.hi, -self.lo, self.exp)
@@ -206,6 +204,11 @@ def on_part(function: Callable[..., Wide], part: NDArray[np.bool_], *args: Wide)
     return Wide(hi, lo, exp)
 
 
+def times_two_to(values: Floats, power: NDArray[np.int64] | np.int64 | int) -> Floats:
+    """Doubles times 2^power for powers of any size."""
+    return np.asarray(np.ldexp(values, np.clip(power, -2200, 2200).astype(np.int32)))
+
+
 def two_to(power: Wide) -> Wide:
     """2^power for whole powers from 0 on."""
     exponent = power.floats()
@@ -244,13 +247,13 @@ for _k in range(1, 11):
 def expm1(a: Wide) -> Wide:
     """``exp(a) - 1`` to full relative precision, near 0 too."""
     value, turns = _expm1_reduced(a)
-    return where(turns == 0, value, _times_two_to(value + 1.0, turns) - 1.0)
+    return where(turns == 0, value, _grown(value + 1.0, turns) - 1.0)
 
 
 def exp(a: Wide) -> Wide:
     """``exp(a)``, whatever its size."""
     value, turns = _expm1_reduced(a)
-    return _times_two_to(value + 1.0, turns)
+    return _grown(value + 1.0, turns)
 
 
 def _expm1_reduced(a: Wide) -> tuple[Wide, NDArray[np.int64]]:
@@ -258,7 +261,7 @@ def _expm1_reduced(a: Wide) -> tuple[Wide, NDArray[np.int64]]:
     near = a.floats()
     turns = np.rint(near / np.log(2)) * (np.abs(near) > 0.35)
     # |small| < 0.0007, so ten terms of the series reach 1e-37; then nine doublings undo the 2^-9.
-    small = _times_two_to(a - _LN2 * turns, np.int64(-9))
+    small = _grown(a - _LN2 * turns, np.int64(-9))
     series = _INVERSE_FACTORIALS[10]
     for factor in reversed(_INVERSE_FACTORIALS[1:10]):
         series = series * small + factor
@@ -268,7 +271,7 @@ def _expm1_reduced(a: Wide) -> tuple[Wide, NDArray[np.int64]]:
     return value, turns.astype(np.int64)
 
 
-def _times_two_to(a: Wide, power: NDArray[np.int64] | np.int64) -> Wide:
+def _grown(a: Wide, power: NDArray[np.int64] | np.int64) -> Wide:
     return Wide(a.hi, a.lo, np.where(a.hi == 0, _ZERO, a.exp + power))
 
 
