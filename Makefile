@@ -1,0 +1,51 @@
+# Each target makes the virtual environment it needs; the second time that costs nothing.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+DOCS   := $(VENV)/.ready-docs
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench docs clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## run the demonstration; its page is demo/report.html
+	$(BIN)/boolrank demo --out demo
+
+test: lint ## lint, then all tests: tests/, the examples in src/, README.md and docs/
+	$(BIN)/python -m pytest --doctest-modules tests src
+
+lint: $(READY) ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY) ## measure accuracy, time and memory
+	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/kernels.py
+
+docs: $(DOCS) ## build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+clean: ## remove whatever the targets above made, the virtual environment too
+	rm -rf $(VENV) demo site dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "boolrank needs Python 3.11 or newer and there is no '$(PYTHON)':" \
+	       "try  make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "boolrank needs Python 3.11 or newer and '$(PYTHON)' is $$($(PYTHON) --version 2>&1):" \
+	       "try  make PYTHON=python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
+	@touch $@
+
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@

@@ -1,0 +1,76 @@
+"""The typer application: the options that stand before the verb, and the list of verbs."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from .._version import __version__
+from .demo import demo
+from .kernels import kernels
+
+__all__ = ["app"]
+
+# One verb a file. Their modules import only typer; what a verb works with, it imports when it runs.
+VERBS: dict[str, Callable[..., None]] = {"kernels": kernels, "demo": demo}
+
+EXAMPLES = {
+    None: "boolrank kernels",
+    "kernels": "boolrank kernels --json",
+    "demo": "boolrank demo --out demo",
+}
+
+HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
+
+
+def _unwrapped(docstring: str) -> str:
+    """One line a paragraph: typer keeps the breaks of the source, at whatever width."""
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(docstring))
+
+
+def _example(verb: str | None) -> str:
+    return f"Example:  {EXAMPLES[verb]}"
+
+
+app = typer.Typer(
+    add_completion=False,
+    context_settings=HELP_OPTIONS,
+    epilog=_example(None),
+    no_args_is_help=True,
+    # A bug should look like one: the plain traceback, which people can paste.
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        typer.echo(f"boolrank {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Boolean kernels for binary data and item recommendation."""
+    # Nothing to do: _print_version has acted by now, and main() looks for --debug by itself.
+
+
+for _name, _verb in VERBS.items():
+    app.command(
+        _name,
+        help=_unwrapped(_verb.__doc__ or ""),
+        epilog=_example(_name),
+        context_settings=HELP_OPTIONS,
+    )(_verb)

@@ -1,0 +1,80 @@
+"""How verbs print: a table for people, JSON or CSV for programs, alike for every verb.
+
+A verb hands over ``records``, a list of flat or nested dictionaries with equal keys, and for people
+a rich table. Only one of the three is written to stdout.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import Console
+    from rich.table import Table
+
+__all__ = ["AsCsv", "AsJson", "console", "new_table", "print_records"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")]
+
+# Where stdout is no terminal nothing should be cut or wrapped: grep and less -S want whole lines.
+_PIPE_WIDTH = 200
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Rich's console on stdout or stderr; it heeds NO_COLOR and COLUMNS."""
+    from rich.console import Console  # not needed for --version and --json
+
+    chosen = Console(stderr=stderr, highlight=False)
+    if not chosen.is_terminal and "COLUMNS" not in os.environ:
+        chosen.width = _PIPE_WIDTH
+    return chosen
+
+
+def new_table(*, title: str | None = None) -> Table:
+    """An empty table in the look that all verbs share."""
+    from rich import box
+    from rich.table import Table
+
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        header_style="bold",
+        pad_edge=False,
+    )
+
+
+def print_records(
+    records: Sequence[dict[str, Any]],
+    table: Callable[[], Table],
+    *,
+    as_json: bool,
+    as_csv: bool,
+) -> None:
+    """Print ``records`` as JSON or CSV, or else what ``table`` makes of them."""
+    if as_json and as_csv:
+        raise typer.BadParameter("--json and --csv exclude each other: give one of them")
+    if as_json:
+        typer.echo(json.dumps(list(records), indent=2, ensure_ascii=False))
+    elif as_csv:
+        writer = csv.DictWriter(sys.stdout, fieldnames=list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        for record in records:
+            writer.writerow({key: _flat(value) for key, value in record.items()})
+    else:
+        console().print(table())
+
+
+def _flat(value: object) -> object:
+    """A nested value in one cell: as JSON, so that it can be read back."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value

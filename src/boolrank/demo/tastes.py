@@ -1,0 +1,109 @@
+"""A made-up catalogue of films with planted tastes: data of which the right answer is known.
+
+Every film belongs to one taste (a genre, and its title shows which), and every viewer likes one or
+two of them. Popularity is long-tailed: the film of rank r is drawn with weight r**-skew. A viewer's
+films are drawn without replacement with weight
+
+    popularity(film) * (stray + liking(viewer, taste of film))
+
+where ``stray`` is what everybody sees of everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["TITLES", "PlantedTastes", "plant_tastes"]
+
+# taste -> the first and the second words of its titles; each pair is a film
+TITLES = {
+    "space": (
+        ("Silent", "Distant", "Solar", "Lunar", "Cosmic", "Drifting"),
+        ("Orbit", "Signal", "Comet", "Station", "Nebula", "Voyage"),
+    ),
+    "western": (
+        ("Dusty", "Lonesome", "Crooked", "Prairie", "Desert", "Rattlesnake"),
+        ("Saddle", "Canyon", "Sheriff", "Ranch", "Stagecoach", "Showdown"),
+    ),
+    "noir": (
+        ("Midnight", "Smoky", "Double", "Perfect", "Rainy", "Missing"),
+        ("Alibi", "Witness", "Detective", "Affair", "Blackmail", "Heist"),
+    ),
+    "romance": (
+        ("Tender", "Parisian", "Unsent", "Summer", "Secret", "Second"),
+        ("Letter", "Waltz", "Kiss", "Wedding", "Bouquet", "Promise"),
+    ),
+    "horror": (
+        ("Haunted", "Whispering", "Buried", "Bleeding", "Hollow", "Cursed"),
+        ("Attic", "Cellar", "Doll", "Asylum", "Grave", "Mirror"),
+    ),
+    "kitchen": (
+        ("Burnt", "Sizzling", "Salty", "Golden", "Spicy", "Stolen"),
+        ("Recipe", "Bakery", "Chef", "Truffle", "Noodle", "Pastry"),
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PlantedTastes:
+    """Who saw what, with the tastes that explain it.
+
+    ``seen`` is binary, one row an item and one column a user. ``taste_of`` gives each item's taste
+    as an index into ``tastes``.
+    """
+
+    seen: sparse.csr_array
+    items: tuple[str, ...]
+    tastes: tuple[str, ...]
+    taste_of: NDArray[np.intp]
+
+    @property
+    def popularity(self) -> NDArray[np.intp]:
+        """How many users touched each item."""
+        return np.diff(self.seen.indptr).astype(np.intp)
+
+
+def plant_tastes(
+    rng: np.random.Generator,
+    *,
+    n_users: int = 600,
+    mean_items: float = 14.0,
+    skew: float = 0.9,
+    stray: float = 0.03,
+) -> PlantedTastes:
+    """Draw a catalogue and its viewers; the same state of ``rng`` gives the same data.
+
+    >>> data = plant_tastes(np.random.default_rng(0), n_users=50)
+    >>> data.seen.shape
+    (216, 50)
+    >>> data.items[:2]
+    ('Silent Orbit', 'Silent Signal')
+    """
+    tastes = tuple(TITLES)
+    items = tuple(" ".join(words) for pair in TITLES.values() for words in product(*pair))
+    sizes = [len(first) * len(second) for first, second in TITLES.values()]
+    taste_of = np.repeat(np.arange(len(tastes)), sizes)
+
+    popularity = (1.0 + rng.permutation(len(items))) ** -skew
+    # A Dirichlet this flat leaves most viewers with one taste, and some with two.
+    liking = rng.dirichlet(np.full(len(tastes), 0.15), size=n_users)
+    weight = popularity * (stray + liking[:, taste_of])
+
+    # The k largest of log(weight) + Gumbel noise are a draw of k without replacement.
+    order = np.argsort(-(np.log(weight) + rng.gumbel(size=weight.shape)), axis=1)
+    activity = rng.lognormal(np.log(mean_items) - 0.32, 0.8, size=n_users)  # long-tailed as well
+    n_items = np.clip(np.rint(activity), 2, len(items) // 2).astype(np.intp)
+
+    users = np.repeat(np.arange(n_users), n_items)
+    rows = np.concatenate([order[user, :k] for user, k in enumerate(n_items)])
+    ones = np.ones(len(rows), dtype=np.int8)
+    seen = sparse.csr_array((ones, (rows, users)), shape=(len(items), n_users))
+    return PlantedTastes(seen=seen, items=items, tastes=tastes, taste_of=taste_of)
