@@ -112,7 +112,7 @@ def spectral_ratio(kernel: Kernel, X: Any, normalized: bool = True) -> float:
     ...     round(spectral_ratio(k.normalized(), X), 3)
     ...     for k in (Disjunctive(2), Linear(), Conjunctive(2))
     ... ]
-    [0.0, 0.314, 0.784]
+    [0.0, 0.356, 0.774]
     """
     spectrum = X if isinstance(X, PairSpectrum) else PairSpectrum.of(X)
     return spectrum.ratio(kernel, normalized)

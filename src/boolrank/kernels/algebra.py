@@ -79,14 +79,11 @@ class Product(Kernel):
 
     @staticmethod
     def of(*kernels: Kernel) -> Kernel:
-        weight = 1.0
-        parts: list[Kernel] = []
-        for factor in kernels:
-            plain = factor.kernel if isinstance(factor, Scaled) else factor
-            weight *= factor.weight if isinstance(factor, Scaled) else 1
-            parts.extend(plain.parts if isinstance(plain, Product) else (plain,))
+        weights = [k.weight for k in kernels if isinstance(k, Scaled)]
+        plain = [k.kernel if isinstance(k, Scaled) else k for k in kernels]
+        parts = (p for k in plain for p in (k.parts if isinstance(k, Product) else (k,)))
         product = Product(tuple(parts))
-        return product if weight == 1 else Scaled(weight, product)
+        return Scaled(reduce(mul, weights), product) if weights else product
 
     @property
     def form(self) -> Form:
@@ -205,17 +202,13 @@ class Composed(Kernel):
     inner: Kernel
 
     def value(self, k: Counts) -> Wide:
-        lifted = Counts(
-            self.inner.features(k.n),
-            self.inner.own_value(k.of_x()),
-            self.inner.own_value(k.of_z()),
-            self.inner.value(k),
-            lifted=True,
-        )
-        return self.outer.value(lifted)
+        inner = self.inner
+        sizes = inner.features(k.n), inner.own_value(k.of_x()), inner.own_value(k.of_z())
+        n, x, z, c = (count.rounded() for count in (*sizes, inner.value(k)))
+        return self.outer.value(Counts(n, x, z, c, lifted=True))
 
     def features(self, n: Wide) -> Wide:
-        return self.outer.features(self.inner.features(n))
+        return self.outer.features(self.inner.features(n).rounded())
 
     def __repr__(self) -> str:
         inside = _bracketed(self.inner, Sum, Product, Scaled, Composed)

@@ -81,7 +81,7 @@ class Kernel(ABC):
 
         >>> from boolrank import Disjunctive
         >>> Disjunctive(2).on_counts(n=10, x=3, z=[2, 4], c=[0, 1])
-        array([ 6., 17.])
+        array([ 6., 15.])
         """
         pairs = Pairs.of(n, x, z, c)
         if pairs.size == 0:

@@ -44,7 +44,10 @@ class Binary:
 def as_binary(X: Any, name: str, width: int | None = None) -> Binary:
     """A matrix of 0 and 1 from anything that is one; an error that says why from the rest."""
     sparse = hasattr(X, "tocsr")
-    matrix: Any = _rows(X) if sparse else np.asarray(X)
+    try:
+        matrix: Any = _rows(X) if sparse else np.asarray(X)
+    except ValueError as error:
+        raise InputError(f"{name} is not a matrix: {error}") from None
     if matrix.ndim != 2:
         raise InputError(
             f"{name} must be a matrix with a row per vector, but has {matrix.ndim} dimension(s); "

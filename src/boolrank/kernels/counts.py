@@ -94,7 +94,8 @@ class Pairs:
         """Raise where no pair of vectors has such counts, and say where and why."""
         for name, array in (("n", self.n), ("x", self.x), ("z", self.z), ("c", self.c)):
             if array.dtype.kind == "f":
-                self._refuse(~(np.floor(array) == array), f"{name} is not a whole number")
+                whole = np.isfinite(array) & (np.floor(array) == array)
+                self._refuse(~whole, f"{name} is not a whole number")
             if array.dtype.kind != "u":
                 self._refuse(array < 0, f"{name} is negative")
         x, z, c = (a.astype(np.int64) for a in (self.x, self.z, self.c))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .base import Form, Kernel, real, whole
 from .counts import Counts, Pairs
-from .wide import Wide, two_to, where
+from .wide import Wide, two_to
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +40,7 @@ class Linear(Kernel):
 class Polynomial(Kernel):
     """(scale·c + offset)^degree: products of `degree` variables, repetition allowed.
 
-    >>> Polynomial(2, offset=1).on_counts(n=3, x=2, z=2, c=[0, 1, 2])
+    >>> Polynomial(2, offset=1).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
     array([1., 4., 9.])
     """
 
@@ -97,8 +97,7 @@ class Tanimoto(Kernel):
     formula: ClassVar[str] = "c / u"
 
     def value(self, k: Counts) -> Wide:
-        union = k.union
-        return where(union.positive(), k.common / where(union.positive(), union, 1.0), 0.0)
+        return k.common / k.union
 
     def values_of(self, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
         """A quotient of whole numbers is correctly rounded as it is; no wide numbers needed."""

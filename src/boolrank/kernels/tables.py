@@ -100,5 +100,5 @@ def _grid(pairs: Pairs) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[n
 
 def _whole(sizes: NDArray[np.generic]) -> NDArray[np.int64]:
     if sizes.dtype.kind == "f":
-        sizes = np.where(np.floor(sizes) == sizes, sizes, -1.0)
+        sizes = np.where(np.isfinite(sizes) & (np.floor(sizes) == sizes), sizes, -1.0)
     return sizes.astype(np.int64)

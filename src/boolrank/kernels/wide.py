@@ -126,8 +126,11 @@ class Wide:
         other = Wide.of(other)
         first = self.hi / other.hi
         p, e = _two_product(first, other.hi)
-        rest = (self.hi - p) - (e + first * other.lo) + self.lo
-        return _normal(*_quick_two_sum(first, rest / other.hi), self.exp - other.exp)
+        rest = ((self.hi - p) - (e + first * other.lo) + self.lo) / other.hi
+        # 0/0 is 0: kernels that divide by the size of a null vector give it no value.
+        nothing = self.hi == 0
+        first, rest = np.where(nothing, 0.0, first), np.where(nothing, 0.0, rest)
+        return _normal(*_quick_two_sum(first, rest), self.exp - other.exp)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -156,6 +159,14 @@ class Wide:
         with np.errstate(invalid="ignore", divide="ignore"):
             correction = np.where(root > 0, ((hi - square) - rest + lo) / (2 * root), 0.0)
         return _normal(*_quick_two_sum(root, correction), (self.exp - odd) >> 1)
+
+    def rounded(self) -> Wide:
+        """The nearest whole numbers, for counts that were computed; huge ones stay as they are."""
+        small = self.exp <= 100
+        hi, lo = (times_two_to(part, np.where(small, self.exp, 0)) for part in (self.hi, self.lo))
+        whole = np.rint(hi)
+        value = _normal(*_two_sum(whole, np.rint((hi - whole) + lo)), np.int64(0))
+        return where(small, value, self)
 
     def positive(self) -> NDArray[np.bool_]:
         return np.asarray(self.hi > 0)
