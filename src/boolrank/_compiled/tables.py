@@ -1,7 +1,9 @@
 """Values of pairs of counts looked up in tables.
 
-Each loop fills ``out[i, j]`` from ``x[i]``, ``z[i or 0, j]`` and ``c[i, j]``, and returns how many
-pairs had counts that no two vectors over n variables can have: their values are not to be used.
+Pairs come as a grid, sizes x of rows and z of columns with common counts c[i, j], or as a list with
+x[k], z[k] and c[k]. Each loop goes over stretches, checks the counts of a stretch first (no two
+vectors over n variables have c > x, c > z or x + z - c > n, and no count is broken), and only then
+uses them to address tables. Returned is whether all counts were possible.
 """
 
 from __future__ import annotations
@@ -11,68 +13,116 @@ import math
 import numpy as np
 from numba import njit, prange
 
+_STRETCH = 4096
+
 
 @njit(inline="always")
-def _inclusion_exclusion(ahi, alo, bhi, blo, uhi, ulo):
-    """The sum a + b - u in twice the precision, as it may cancel all but the last digits."""
-    s = ahi + bhi
-    t = s - ahi
-    e = (ahi - (s - t)) + (bhi - t)
-    d = s - uhi
-    t = d - s
-    e += (s - (d - t)) - (uhi + t)
-    return d + (e + (alo + blo - ulo))
+def _signs(x, z, k, n):
+    """Negative exactly where the counts are impossible: a sign bit of one of four differences."""
+    return k | (x - k) | (z - k) | (n - (x + z - k))
+
+
+@njit(inline="always")
+def _scaled(value, exponent):
+    """The value times a power of two of any size."""
+    return math.ldexp(value, np.int32(max(min(exponent, np.int64(5000)), np.int64(-5000))))
 
 
 @njit(parallel=True, cache=True)
-def union_values(out, x, z, c, n, hi, lo, root):
-    """(f(x) + f(z) - f(u))·root(x)·root(z), with f = hi + lo."""
+def union_grid(out, x, z, c, n, hi, lo, root):
+    """(f(x) + f(z) - f(u))·root(x)·root(z), with f = hi + lo.
+
+    All hi are multiples of 2^-40 below 2, so that their sum is exact; the lo carry the rest.
+    """
     rows, columns = out.shape
-    step = min(z.shape[0] - 1, 1)  # 0 where all rows share one row of z
-    bad = 0
+    z_hi, z_lo, z_root = hi[z], lo[z], root[z]
+    impossible = 0
     for i in prange(rows):
-        xi = x[i, 0]
-        ahi, alo, ri = hi[xi], lo[xi], root[xi]
-        zs = z[np.int64(i) * step]
-        cs = c[i]
-        wrong = 0
+        xi = x[i]
+        signs, broken = np.int64(0), False
         for j in range(columns):
-            zj = zs[j]
-            k = np.int64(cs[j])
-            u = xi + zj - k
-            good = (k == cs[j]) & (k >= 0) & (k <= xi) & (k <= zj) & (u <= n)
-            wrong += not good
-            u = u if good else 0
-            value = _inclusion_exclusion(ahi, alo, hi[zj], lo[zj], hi[u], lo[u])
-            out[i, j] = value * (ri * root[zj])
-        bad += wrong
-    return bad
+            k = np.int64(c[i, j])
+            signs |= _signs(xi, z[j], k, n)
+            broken |= k != c[i, j]
+        if signs < 0 or broken:
+            impossible += 1
+            continue
+        x_hi, x_lo, x_root = hi[xi], lo[xi], root[xi]
+        for j in range(columns):
+            u = xi + z[j] - np.int64(c[i, j])
+            value = (x_hi + z_hi[j] - hi[u]) + (x_lo + z_lo[j] - lo[u])
+            out[i, j] = value * (x_root * z_root[j])
+    return impossible == 0
 
 
 @njit(parallel=True, cache=True)
-def one_count_values(out, x, z, c, n, agreeing, start, value, value_exp, root, root_exp):
-    """f(c) or f(s), times root(x)·root(z); each table has doubles and exponents of two."""
+def union_list(out, x, z, c, n, hi, lo, root):
+    """The same for a list of pairs."""
+    impossible = 0
+    for part in prange((len(out) + _STRETCH - 1) // _STRETCH):
+        start = np.int64(part) * _STRETCH
+        stop = min(start + _STRETCH, len(out))
+        signs, broken = np.int64(0), False
+        for i in range(start, stop):
+            k = np.int64(c[i])
+            signs |= _signs(x[i], z[i], k, n)
+            broken |= k != c[i]
+        if signs < 0 or broken:
+            impossible += 1
+            continue
+        for i in range(start, stop):
+            a, b = x[i], z[i]
+            u = a + b - np.int64(c[i])
+            value = (hi[a] + hi[b] - hi[u]) + (lo[a] + lo[b] - lo[u])
+            out[i] = value * (root[a] * root[b])
+    return impossible == 0
+
+
+@njit(parallel=True, cache=True)
+def one_count_grid(out, x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain):
+    """f(c) or f(s), times root(x)·root(z); tables of doubles and, unless plain, of exponents."""
     rows, columns = out.shape
-    step = min(z.shape[0] - 1, 1)
-    plain = not (value_exp.any() or root_exp.any())
-    bad = 0
+    z_root, z_exp = root[z], root_exp[z]
+    impossible = 0
     for i in prange(rows):
-        xi = x[i, 0]
-        ri, ei = root[xi], root_exp[xi]
-        zs = z[np.int64(i) * step]
-        cs = c[i]
-        wrong = 0
+        xi = x[i]
+        signs, broken = np.int64(0), False
         for j in range(columns):
-            zj = zs[j]
-            k = np.int64(cs[j])
-            good = (k == cs[j]) & (k >= 0) & (k <= xi) & (k <= zj) & (xi + zj - k <= n)
-            wrong += not good
-            k = n - xi - zj + 2 * k if agreeing else k
-            k = k - start if good else 0
-            v = value[k] * ri * root[zj]
-            if not plain and v != 0.0:
-                e = value_exp[k] + ei + root_exp[zj]
-                v = math.ldexp(v, np.int32(max(min(e, np.int64(5000)), np.int64(-5000))))
-            out[i, j] = v
-        bad += wrong
-    return bad
+            k = np.int64(c[i, j])
+            signs |= _signs(xi, z[j], k, n)
+            broken |= k != c[i, j]
+        if signs < 0 or broken:
+            impossible += 1
+            continue
+        x_root, x_exp = root[xi], root_exp[xi]
+        first = n - xi - start if agreeing else -start
+        step = 2 if agreeing else 1
+        for j in range(columns):
+            k = first + step * np.int64(c[i, j]) - (z[j] if agreeing else 0)
+            v = value[k] * x_root * z_root[j]
+            out[i, j] = v if plain else _scaled(v, value_exp[k] + x_exp + z_exp[j])
+    return impossible == 0
+
+
+@njit(parallel=True, cache=True)
+def one_count_list(out, x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain):
+    """The same for a list of pairs."""
+    impossible = 0
+    for part in prange((len(out) + _STRETCH - 1) // _STRETCH):
+        begin = np.int64(part) * _STRETCH
+        stop = min(begin + _STRETCH, len(out))
+        signs, broken = np.int64(0), False
+        for i in range(begin, stop):
+            k = np.int64(c[i])
+            signs |= _signs(x[i], z[i], k, n)
+            broken |= k != c[i]
+        if signs < 0 or broken:
+            impossible += 1
+            continue
+        for i in range(begin, stop):
+            a, b = x[i], z[i]
+            k = np.int64(c[i])
+            k = (n - a - b + 2 * k if agreeing else k) - start
+            v = value[k] * root[a] * root[b]
+            out[i] = v if plain else _scaled(v, value_exp[k] + root_exp[a] + root_exp[b])
+    return impossible == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from .base import Kernel
 
 # Exponents up to this size are folded into the doubles: the product of a value and two roots fits.
-_SAFE = 400
+_SAFE = 300
+# Multiples of its inverse, up to 2, have sums that are exact in doubles: the high parts of tables.
+_GRID = 2.0**40
+
+Table = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 def table_values(
@@ -25,7 +29,7 @@ def table_values(
     Impossible counts are found by the loop itself, so that good ones cost no pass of their own.
     """
     n = int(_whole(pairs.n).ravel()[0])
-    x, z, c = _grid(pairs)
+    grid, x, z, c = _arranged(pairs)
     most = int(max(x.max(), z.max()))
     if most > n or min(x.min(), z.min()) < 0:
         return None  # impossible counts: the plain way says where
@@ -34,71 +38,74 @@ def table_values(
         return None
     from .._compiled import tables as compiled
 
-    size = Wide.of(n)
     sizes = Wide.of(np.arange(most + 1 if kernel.form == "agreeing" else reach + 1))
-    own = kernel.own_value(Counts(size, sizes, sizes, sizes))
-    root, root_exp = _inverse_roots(own) if normalize else _ones(len(sizes.hi))
-    out = np.empty(np.broadcast_shapes(x.shape, z.shape, c.shape))
+    own = kernel.own_value(Counts(Wide.of(n), sizes, sizes, sizes))
+    root = _inverse_roots(own) if normalize else (np.ones(len(own.hi)), np.zeros(len(own.hi), int))
+    out = np.empty(c.shape)
+    loop: Any
     if kernel.form == "union":
-        top = int(own.exp.max() + 1) // 2 * 2
-        hi, lo = (times_two_to(part, own.exp - top) for part in (own.hi, own.lo))
-        # The roots are of the table's size: its (even) exponent goes into them, half each.
-        half = top // 2 if normalize else 0
-        bad = compiled.union_values(out, x, z, c, n, hi, lo, times_two_to(root, root_exp + half))
-        rest = top - 2 * half
+        loop = compiled.union_grid if grid else compiled.union_list
+        possible, out = _union_values(loop, out, (x, z, c, n), own, root, normalize)
     else:
-        start, table = 0, own
-        if kernel.form == "agreeing":
-            start = n - reach
-            table = kernel.value(
-                Counts(size, Wide.of(np.arange(reach, -1, -1)), Wide.of(0), Wide.of(0))
-            )
-        value, value_exp = _folded(table.hi, table.exp)
-        bad = compiled.one_count_values(
-            out, x, z, c, n, kernel.form == "agreeing", start, value, value_exp, root, root_exp
-        )
-        rest = 0
-    if bad:
+        loop = compiled.one_count_grid if grid else compiled.one_count_list
+        agreeing = kernel.form == "agreeing"
+        start = n - reach if agreeing else 0
+        table = _by_agreement(kernel, n, reach) if agreeing else own
+        value, root = _folded(table.hi, table.exp), _folded(*root)
+        plain = not (value[1].any() or root[1].any())
+        possible = loop(out, x, z, c, n, agreeing, start, *value, *root, plain)
+    if not possible:
         pairs.check()
-    if rest:
-        out = times_two_to(out, rest)
     return out.reshape(pairs.shape)
 
 
-def _inverse_roots(own: Wide) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _union_values(
+    loop: Any, out: NDArray[Any], counts: tuple[Any, ...], own: Wide, root: Table, normalize: bool
+) -> tuple[bool, NDArray[np.float64]]:
+    """Run the loop on the table scaled to at most 1; its scale goes into the roots, or back in."""
+    top = int(own.exp.max() + 1) // 2 * 2
+    hi, lo = (times_two_to(part, own.exp - top) for part in (own.hi, own.lo))
+    coarse = np.rint(hi * _GRID) / _GRID
+    half = top // 2 if normalize else 0
+    roots = times_two_to(root[0], root[1] + half)
+    possible = loop(out, *counts, coarse, (hi - coarse) + lo, roots)
+    return possible, out if normalize else times_two_to(out, top)
+
+
+def _by_agreement(kernel: Kernel, n: int, reach: int) -> Wide:
+    """Values for n - reach to n agreeing variables: of a vector of the rest with the empty one."""
+    empty = Wide.of(0)
+    return kernel.value(Counts(Wide.of(n), Wide.of(np.arange(reach, -1, -1)), empty, empty))
+
+
+def _inverse_roots(own: Wide) -> Table:
     """1/√f as doubles and exponents; 0 for null vectors."""
     some = own.hi > 0
     odd = own.exp & 1
     root = np.where(some, 1 / np.sqrt(np.where(some, own.hi * (1.0 + odd), 1.0)), 0.0)
-    return _folded(root, np.where(some, -((own.exp - odd) >> 1), 0))
+    return root, np.where(some, -((own.exp - odd) >> 1), 0)
 
 
-def _ones(size: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    return np.ones(size), np.zeros(size, np.int64)
-
-
-def _folded(
-    hi: NDArray[np.float64], exp: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _folded(hi: NDArray[np.float64], exp: NDArray[np.int64]) -> Table:
+    """The same with the exponents in the doubles, where all of them fit."""
     if np.abs(exp[hi > 0]).max(initial=0) <= _SAFE:
         return times_two_to(hi, exp), np.zeros_like(exp)
-    return hi, exp
+    return hi, np.where(hi > 0, exp, 0)
 
 
-def _grid(pairs: Pairs) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.generic]]:
-    """Pairs as a matrix, x a column and z a row where so given, else a column of all three.
-
-    Sizes that are not whole become -1, which no table has.
-    """
+def _arranged(
+    pairs: Pairs,
+) -> tuple[bool, NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """Whether pairs are a grid, a column of x against a row of z; and the arrays for its loop."""
     shape = pairs.shape
-    if len(shape) == 2 and pairs.x.shape[1:] == (1,) and pairs.z.ndim == 2 and len(pairs.z) == 1:
-        x, z, c = pairs.x, pairs.z, np.broadcast_to(pairs.c, shape)
-    else:
-        x, z, c = (np.broadcast_to(a, shape).reshape(-1, 1) for a in (pairs.x, pairs.z, pairs.c))
-    return _whole(x), _whole(z), c
+    if len(shape) == 2 and pairs.x.shape == (shape[0], 1) and pairs.z.shape == (1, shape[1]):
+        return True, _whole(pairs.x[:, 0]), _whole(pairs.z[0]), np.broadcast_to(pairs.c, shape)
+    x, z, c = (np.broadcast_to(a, shape).reshape(-1) for a in (pairs.x, pairs.z, pairs.c))
+    return False, _whole(x), _whole(z), c
 
 
-def _whole(sizes: NDArray[np.generic]) -> NDArray[np.int64]:
+def _whole(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Sizes as int64; those that are not whole become -1, which no table has."""
     if sizes.dtype.kind == "f":
         sizes = np.where(np.isfinite(sizes) & (np.floor(sizes) == sizes), sizes, -1.0)
-    return sizes.astype(np.int64)
+    return np.ascontiguousarray(sizes, dtype=np.int64)
