@@ -1,0 +1,205 @@
+"""Kernel values against exact whole-number arithmetic, on 100,000 random pairs for each kernel.
+
+    python benchmarks/accuracy.py [--cases 100000] [--seed 0]
+
+Pairs have up to 10^9 variables (log-uniform) and are sparse, nearly full, disjoint, nested, equal,
+cover all variables, or none of these; see `boolrank.testing.draw_counts`. Of the cases of a kernel
+with an arity, 96.5 % have arities up to 30, 3 % up to 1,000 and 0.5 % up to 10,000, where one exact
+binomial takes 25 ms. Thresholds have arities up to 12, and 1 % up to 40, as their exact sum has
+arity^3/6 terms; composed kernels have up to 6 clauses of up to 5 literals.
+
+Normalised values, and raw ones that a double can hold, are compared with the exact ones; raw values
+below 2^53 that are whole numbers must be exact. The exit code is 1 if a bound is broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from boolrank import (
+    DNF,
+    AllSubset,
+    ComposedCNF,
+    ComposedDNF,
+    Conjunctive,
+    Disjunctive,
+    Kernel,
+    KernelOverflowError,
+    Linear,
+    LiteralConjunctive,
+    LiteralDisjunctive,
+    MonotoneDNF,
+    Polynomial,
+    Tanimoto,
+    Threshold,
+)
+from boolrank.testing import draw_counts, magnitude
+from boolrank.testing.magnitude import Magnitude
+
+WEIGHTS = (1, 1, 2, 0.5, 0.1, 1e-3, 1e-9, 7.3, 1e6)
+Build = Callable[[np.random.Generator, int], Kernel]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One row of the table: how to draw a kernel of some arity, and what is promised of it."""
+
+    name: str
+    build: Build
+    # Share of the cases, lowest and highest arity, and how many cases share a kernel.
+    plan: tuple[tuple[float, int, int, int], ...]
+    allowed: float = 1e-12
+
+
+@dataclass
+class Findings:
+    """The worst of one row."""
+
+    cases: int = 0
+    huge: int = 0
+    inexact: int = 0
+    normalised: float = 0.0
+    raw: float = 0.0
+    worst: str = "all exact"
+    kernels: set[Kernel] = field(default_factory=set)
+
+    def note(self, kernel: Kernel, column: list[int], normalised: float, raw: float) -> None:
+        """Remember a case if it is the worst so far."""
+        if max(normalised, raw) > max(self.normalised, self.raw):
+            n, x, z, c = column
+            self.worst = f"{kernel} {n=} {x=} {z=} {c=}"
+        self.normalised = max(self.normalised, normalised)
+        self.raw = max(self.raw, raw)
+
+
+def _weight(rng: np.random.Generator) -> float:
+    return WEIGHTS[rng.integers(len(WEIGHTS))]
+
+
+def _threshold(rng: np.random.Generator, arity: int) -> Kernel:
+    return Threshold(int(rng.integers(1, arity + 1)), arity)
+
+
+def _form(form: type[ComposedDNF | ComposedCNF]) -> Build:
+    return lambda rng, arity: form(int(rng.integers(1, 7)), arity, bool(rng.integers(2)))
+
+
+def _composition(rng: np.random.Generator, arity: int) -> Kernel:
+    few = int(rng.integers(1, 4))
+    outer = (Conjunctive(few), Disjunctive(few), Threshold(max(few - 1, 1), few), Linear())
+    inner = (Conjunctive(arity), Disjunctive(arity), Threshold(1 + arity // 2, arity))
+    return outer[rng.integers(4)] @ inner[rng.integers(3)]
+
+
+FIXED = ((1.0, 1, 1, 2500),)
+ARITIES = ((0.965, 1, 30, 500), (0.03, 31, 1000, 100), (0.005, 1001, 10_000, 20))
+THRESHOLDS = ((0.99, 1, 12, 500), (0.01, 13, 40, 50))
+CLAUSES = ((1.0, 1, 5, 500),)
+
+SUBJECTS = (
+    Subject("linear", lambda _, __: Linear(), FIXED),
+    Subject("polynomial", lambda _, d: Polynomial(d), ARITIES),
+    Subject("polynomial, weights", lambda r, d: Polynomial(d, _weight(r), _weight(r)), ARITIES),
+    Subject("all-subset", lambda _, __: AllSubset(), FIXED),
+    Subject("conjunctive", lambda _, d: Conjunctive(d), ARITIES),
+    Subject("conjunctive, up to", lambda _, d: Conjunctive(d, up_to=True), ARITIES),
+    Subject("Tanimoto", lambda _, __: Tanimoto(), FIXED),
+    Subject("DNF", lambda r, _: DNF(_weight(r)), FIXED),
+    Subject("monotone DNF", lambda r, _: MonotoneDNF(_weight(r)), FIXED),
+    Subject("d-DNF", lambda r, d: DNF(_weight(r), max_arity=d), ARITIES),
+    Subject("monotone d-DNF", lambda r, d: MonotoneDNF(_weight(r), max_arity=d), ARITIES),
+    Subject("disjunctive", lambda _, d: Disjunctive(d), ARITIES),
+    Subject("literal conjunctive", lambda _, d: LiteralConjunctive(d), ARITIES),
+    Subject("literal disjunctive", lambda _, d: LiteralDisjunctive(d), ARITIES),
+    Subject("threshold", _threshold, THRESHOLDS, 1e-10),
+    Subject("composed DNF", _form(ComposedDNF), CLAUSES, 1e-10),
+    Subject("composed CNF", _form(ComposedCNF), CLAUSES, 1e-10),
+    Subject("outer @ inner", _composition, CLAUSES, 1e-10),
+)
+
+
+def _batches(
+    subject: Subject, cases: int, rng: np.random.Generator
+) -> Iterator[tuple[Kernel, np.ndarray, bool]]:
+    """A kernel, the counts that it is tried on, and whether its arity is above 1,000."""
+    for share, low, high, batch in subject.plan:
+        left = round(cases * share)
+        while left > 0:
+            arity = round(np.exp(rng.uniform(np.log(low), np.log(high)))) if high > low else low
+            size = min(batch, left)
+            least = arity + 6 if subject.plan is CLAUSES else arity
+            yield subject.build(rng, arity), draw_counts(rng, size, arity=least), arity > 1000
+            left -= size
+
+
+def _whole(kernel: Kernel) -> bool:
+    """Whether raw values are whole numbers."""
+    numbers = (getattr(kernel, name, 1) for name in ("weight", "scale", "offset"))
+    return not isinstance(kernel, Tanimoto) and all(number == int(number) for number in numbers)
+
+
+def _examine(kernel: Kernel, cases: np.ndarray, found: Findings) -> None:
+    normalised = kernel.normalized().on_counts(*cases)
+    columns = cases.T.tolist()
+    exact = [magnitude(kernel, *column) for column in columns]
+    fitting = np.array([value.log2 <= 1024 for value in exact])
+    raw = np.full(len(exact), np.nan)
+    raw[fitting] = kernel.on_counts(*cases[:, fitting])
+    own: dict[tuple[int, int], Magnitude] = {}
+    for i, (n, x, z, _) in enumerate(columns):
+        for size in (x, z):
+            if (n, size) not in own:
+                own[n, size] = magnitude(kernel, n, size, size, size)
+        cosine = Magnitude.cosine(exact[i], own[n, x], own[n, z])
+        raw_error = exact[i].error_of(raw[i]) if fitting[i] else 0.0
+        found.inexact += raw_error > 0 and exact[i].log2 <= 53 and _whole(kernel)
+        found.note(kernel, columns[i], cosine.error_of(normalised[i]), raw_error)
+    if not fitting.all():
+        try:
+            kernel.on_counts(*cases[:, ~fitting])
+        except KernelOverflowError:
+            return
+        found.raw, found.worst = np.inf, f"{kernel}: no overflow where values are past 2^1024"
+
+
+def main() -> int:
+    """Print the table; 1 if a bound is broken."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--cases", type=int, default=100_000, help="pairs for each kernel")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="only kernels whose name contains this")
+    arguments = parser.parse_args()
+    print(
+        f"{'kernel':<20} {'cases':>7} {'arity>1000':>10} {'normalised':>10} {'raw':>9} "
+        f"{'inexact':>7} {'allowed':>7} {'ok':>3} {'s':>4}  worst case"
+    )
+    good = True
+    for number, subject in enumerate(SUBJECTS):
+        if arguments.only not in subject.name:
+            continue
+        start = time.perf_counter()
+        found = Findings()
+        rng = np.random.default_rng([arguments.seed, number])
+        for kernel, cases, huge in _batches(subject, arguments.cases, rng):
+            _examine(kernel, cases, found)
+            found.cases += cases.shape[1]
+            found.huge += cases.shape[1] if huge else 0
+        ok = max(found.normalised, found.raw) <= subject.allowed and found.inexact == 0
+        good &= ok
+        print(
+            f"{subject.name:<20} {found.cases:>7} {found.huge:>10} {found.normalised:>10.2g} "
+            f"{found.raw:>9.2g} {found.inexact:>7} {subject.allowed:>7.0g} "
+            f"{'yes' if ok else 'NO':>3} {time.perf_counter() - start:>4.0f}  {found.worst}",
+            flush=True,
+        )
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,283 @@
+"""The feature spaces of the kernels, written out feature by feature from what they mean.
+
+A kernel of binary vectors over n variables counts, with weights, the features true of both vectors:
+
+    k(x, z) = Σ_f weight_f · f(x) · f(z)
+
+Here every feature f is built with `itertools` and boolean operators, from its definition in words
+("each disjunction of d variables"), never from a formula of counts. A feature is its truth table:
+a whole number whose bit v is the feature's value on the vector v, where bit i of v is variable i.
+So `&` is a conjunction and `|` a disjunction, and the features of one kernel can serve as the
+variables of the next, which is what composition means.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+from itertools import chain, combinations, islice, permutations, product
+from operator import and_, or_
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boolrank import kernels
+from boolrank.errors import ParameterError
+
+__all__ = ["FeatureSpace", "enumerate_features"]
+
+Table: TypeAlias = int
+Feature: TypeAlias = tuple[Fraction, Table]
+
+ONE = Fraction(1)
+
+
+@dataclass(frozen=True)
+class FeatureSpace:
+    """Every feature of a kernel on every binary vector over n variables.
+
+    `active[v, f]` is 1 where feature f is true of vector v (bit i of v is variable i), and
+    `weights[f]` is the exact weight of feature f.
+    """
+
+    n: int
+    weights: tuple[Fraction, ...]
+    active: NDArray[np.uint8]
+
+    def vectors(self) -> NDArray[np.uint8]:
+        """The binary vectors themselves, one a row, in the order of the rows of `active`."""
+        numbers = np.arange(2**self.n)[:, None]
+        return (numbers >> np.arange(self.n) & 1).astype(np.uint8)
+
+    def gram(self) -> NDArray[np.object_]:
+        """The exact kernel value of every pair of vectors, as Fractions."""
+        denominator = math.lcm(*(weight.denominator for weight in self.weights))
+        groups: dict[int, list[int]] = {}
+        for feature, weight in enumerate(self.weights):
+            groups.setdefault(int(weight * denominator), []).append(feature)
+        total = np.zeros((2**self.n, 2**self.n), dtype=object)
+        for numerator, members in groups.items():
+            # Counts of features are far below 2**53, so this product of doubles is exact.
+            part = self.active[:, members].astype(np.float64)
+            total += (part @ part.T).astype(np.int64).astype(object) * numerator
+        values, inverse = np.unique(total, return_inverse=True)
+        fractions = np.array([Fraction(value, denominator) for value in values], dtype=object)
+        gram: NDArray[np.object_] = fractions[inverse].reshape(total.shape)
+        return gram
+
+
+@dataclass(frozen=True)
+class Variables:
+    """What features are made of: the variables' truth tables, and how many features are allowed."""
+
+    tables: tuple[Table, ...]
+    everywhere: Table  # the table that is true of every vector
+    max_features: int
+
+    def conjunction(self, tables: Iterable[Table]) -> Table:
+        """True where all of the tables are."""
+        return reduce(and_, tables, self.everywhere)
+
+    def disjunction(self, tables: Iterable[Table]) -> Table:
+        """True where any of the tables is."""
+        return reduce(or_, tables, 0)
+
+    def at_least(self, count: int, tables: Iterable[Table]) -> Table:
+        """True where at least `count` of the tables are."""
+        reached = [self.everywhere] + [0] * count
+        for table in tables:
+            for level in range(count, 0, -1):
+                reached[level] |= reached[level - 1] & table
+        return reached[count]
+
+    def choices(self, size: int) -> Iterator[tuple[Table, ...]]:
+        """Each choice of `size` distinct variables."""
+        return combinations(self.tables, size)
+
+    def literal_choices(self, size: int) -> Iterator[tuple[Table, ...]]:
+        """Each choice of `size` distinct variables, each of them plain or negated."""
+        for chosen in self.choices(size):
+            yield from product(*((table, table ^ self.everywhere) for table in chosen))
+
+
+Builder: TypeAlias = Callable[[Any, Variables], Iterator[Feature]]
+
+
+def _linear(_: Any, over: Variables) -> Iterator[Feature]:
+    return ((ONE, table) for table in over.tables)
+
+
+def _polynomial(kernel: Any, over: Variables) -> Iterator[Feature]:
+    """Ordered choices of `degree` factors: a variable weighs the scale, the constant the offset."""
+    factors = [(Fraction(kernel.scale), table) for table in over.tables]
+    if kernel.offset:
+        factors.append((Fraction(kernel.offset), over.everywhere))
+    return _products([factors] * kernel.degree, over)
+
+
+def _all_subset(_: Any, over: Variables) -> Iterator[Feature]:
+    for size in range(len(over.tables) + 1):
+        for chosen in over.choices(size):
+            yield ONE, over.conjunction(chosen)
+
+
+def _conjunctive(kernel: Any, over: Variables) -> Iterator[Feature]:
+    for size in range(1 if kernel.up_to else kernel.arity, kernel.arity + 1):
+        for chosen in over.choices(size):
+            yield ONE, over.conjunction(chosen)
+
+
+def _tanimoto(_: Any, over: Variables) -> Iterator[Feature]:
+    """Minhash: for each order of the variables, which of them is the first active one."""
+    share = Fraction(1, math.factorial(len(over.tables)))
+    for order in permutations(over.tables):
+        before = 0
+        for table in order:
+            yield share, table & (before ^ over.everywhere)
+            before |= table
+
+
+def _sizes(kernel: Any, over: Variables) -> range:
+    largest = len(over.tables) if kernel.max_arity is None else kernel.max_arity
+    return range(1, largest + 1)
+
+
+def _dnf(kernel: Any, over: Variables) -> Iterator[Feature]:
+    for size in _sizes(kernel, over):
+        for literals in over.literal_choices(size):
+            yield Fraction(kernel.weight) ** size, over.conjunction(literals)
+
+
+def _monotone_dnf(kernel: Any, over: Variables) -> Iterator[Feature]:
+    for size in _sizes(kernel, over):
+        for chosen in over.choices(size):
+            yield Fraction(kernel.weight) ** size, over.conjunction(chosen)
+
+
+def _disjunctive(kernel: Any, over: Variables) -> Iterator[Feature]:
+    return ((ONE, over.disjunction(chosen)) for chosen in over.choices(kernel.arity))
+
+
+def _threshold(kernel: Any, over: Variables) -> Iterator[Feature]:
+    for chosen in over.choices(kernel.arity):
+        yield ONE, over.at_least(kernel.satisfied, chosen)
+
+
+def _literal_conjunctive(kernel: Any, over: Variables) -> Iterator[Feature]:
+    return ((ONE, over.conjunction(chosen)) for chosen in over.literal_choices(kernel.arity))
+
+
+def _literal_disjunctive(kernel: Any, over: Variables) -> Iterator[Feature]:
+    return ((ONE, over.disjunction(chosen)) for chosen in over.literal_choices(kernel.arity))
+
+
+def _clauses(kernel: Any, over: Variables) -> Iterator[tuple[Table, ...]]:
+    """The literals of each clause of a composed normal form."""
+    return (over.choices if kernel.monotone else over.literal_choices)(kernel.literals)
+
+
+def _composed_dnf(kernel: Any, over: Variables) -> Iterator[Feature]:
+    clauses = [over.conjunction(literals) for literals in _clauses(kernel, over)]
+    return ((ONE, over.disjunction(chosen)) for chosen in combinations(clauses, kernel.clauses))
+
+
+def _composed_cnf(kernel: Any, over: Variables) -> Iterator[Feature]:
+    clauses = [over.disjunction(literals) for literals in _clauses(kernel, over)]
+    return ((ONE, over.conjunction(chosen)) for chosen in combinations(clauses, kernel.clauses))
+
+
+def _composed(kernel: Any, over: Variables) -> Iterator[Feature]:
+    inner = _features(kernel.inner, over)
+    if any(weight != 1 for weight, _ in inner):
+        raise ParameterError(
+            f"The features of {kernel.inner} carry weights, so they cannot be the variables of "
+            f"{kernel.outer}; compose with an inner kernel whose features are plain 0 or 1."
+        )
+    lifted = replace(over, tables=tuple(table for _, table in inner))
+    return iter(_features(kernel.outer, lifted))
+
+
+def _products(parts: Iterable[list[Feature]], over: Variables) -> Iterator[Feature]:
+    """One feature of each part, all of them true: the feature space of a product of kernels."""
+    for chosen in product(*parts):
+        weight = math.prod((factor for factor, _ in chosen), start=ONE)
+        yield weight, over.conjunction(table for _, table in chosen)
+
+
+def _sum(kernel: Any, over: Variables) -> Iterator[Feature]:
+    return chain.from_iterable(_features(part, over) for part in kernel.parts)
+
+
+def _product(kernel: Any, over: Variables) -> Iterator[Feature]:
+    return _products([_features(part, over) for part in kernel.parts], over)
+
+
+def _power(kernel: Any, over: Variables) -> Iterator[Feature]:
+    return _products([_features(kernel.kernel, over)] * kernel.exponent, over)
+
+
+def _scaled(kernel: Any, over: Variables) -> Iterator[Feature]:
+    factor = Fraction(kernel.weight)
+    return ((factor * weight, table) for weight, table in _features(kernel.kernel, over))
+
+
+BUILDERS: dict[type, Builder] = {
+    kernels.Linear: _linear,
+    kernels.Polynomial: _polynomial,
+    kernels.AllSubset: _all_subset,
+    kernels.Conjunctive: _conjunctive,
+    kernels.Tanimoto: _tanimoto,
+    kernels.DNF: _dnf,
+    kernels.MonotoneDNF: _monotone_dnf,
+    kernels.Disjunctive: _disjunctive,
+    kernels.Threshold: _threshold,
+    kernels.LiteralConjunctive: _literal_conjunctive,
+    kernels.LiteralDisjunctive: _literal_disjunctive,
+    kernels.ComposedDNF: _composed_dnf,
+    kernels.ComposedCNF: _composed_cnf,
+    kernels.Composed: _composed,
+    kernels.Sum: _sum,
+    kernels.Product: _product,
+    kernels.Power: _power,
+    kernels.Scaled: _scaled,
+}
+
+
+def _features(kernel: Any, over: Variables) -> list[Feature]:
+    builder = BUILDERS.get(type(kernel))
+    if builder is None:
+        raise ParameterError(
+            f"{kernel!r} has no enumeration: its features are not known, or its values are not "
+            f"rational. Known are {', '.join(sorted(each.__name__ for each in BUILDERS))}."
+        )
+    features = list(islice(builder(kernel, over), over.max_features + 1))
+    if len(features) > over.max_features:
+        raise ParameterError(
+            f"{kernel!r} has more than {over.max_features} features over {len(over.tables)} "
+            "variables; take fewer variables, a smaller arity, or a larger max_features."
+        )
+    return features
+
+
+def enumerate_features(kernel: Any, n: int, max_features: int = 50_000) -> FeatureSpace:
+    """Every feature of `kernel` over `n` variables, and its value on each of the 2**n vectors.
+
+    >>> from boolrank import Disjunctive
+    >>> space = enumerate_features(Disjunctive(2), n=3)
+    >>> len(space.weights)
+    3
+    >>> space.gram()[0b001, 0b110]  # of the pairs {1, 2}, {1, 3}, {2, 3} two hit both
+    Fraction(2, 1)
+    """
+    everywhere = (1 << 2**n) - 1
+    tables = tuple(sum(1 << v for v in range(2**n) if v >> i & 1) for i in range(n))
+    features = _features(kernel, Variables(tables, everywhere, max_features))
+    width = (2**n + 7) // 8
+    packed = b"".join(table.to_bytes(width, "little") for _, table in features)
+    rows = np.frombuffer(packed, dtype=np.uint8).reshape(len(features), width)
+    bits = np.unpackbits(rows, axis=1, count=2**n, bitorder="little")
+    return FeatureSpace(n, tuple(weight for weight, _ in features), np.ascontiguousarray(bits.T))

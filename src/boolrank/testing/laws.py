@@ -1,0 +1,249 @@
+"""The laws of kernels, written once and run over any kernel: symmetry, positivity, and so on.
+
+Each law is a function that looks at a kernel on a sample of data and yields a sentence for every
+way in which the kernel breaks it. `check_kernel` runs them and raises on the first such sentence.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boolrank.errors import BoolrankError
+from boolrank.kernels import Kernel, parse_kernel
+
+__all__ = ["LAWS", "LawError", "check_kernel"]
+
+Values: TypeAlias = NDArray[np.float64]
+
+# The least exact kernels (threshold and composed ones) are good to 1e-10, so two ways to one value
+# may differ by as much. A broken law shows at 1e-3 and more.
+RTOL = 1e-10
+
+
+class LawError(AssertionError):
+    """A kernel breaks a law that every kernel obeys."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Binary rows of all densities, with a null row, a full one, singletons and repeated rows."""
+
+    X: NDArray[np.uint8]
+    rng: np.random.Generator
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, n: int, rows: int = 96) -> Sample:
+        """Random rows, half of them sparse: the more rows, the more distinct pairs of counts."""
+        density = np.where(np.arange(rows) % 2, rng.random(rows), rng.random(rows) ** 4)
+        X = (rng.random((rows, n)) < density[:, None]).astype(np.uint8)
+        X[:4] = 0
+        X[1] = 1
+        X[2, 0] = X[3, n - 1] = 1
+        X[4] = X[5]
+        return cls(X[rng.permutation(rows)], rng)
+
+    @property
+    def n(self) -> int:
+        """How many variables there are."""
+        return int(self.X.shape[1])
+
+    @property
+    def sums(self) -> NDArray[np.int64]:
+        """How many variables are active in each row."""
+        return np.asarray(self.X.sum(axis=1, dtype=np.int64))
+
+    def row(self, i: int) -> str:
+        """A row as text, by its active variables."""
+        return f"row {i} with active variables {np.flatnonzero(self.X[i]).tolist()} of {self.n}"
+
+
+Law: TypeAlias = Callable[[Kernel, Sample], Iterator[str]]
+
+
+def _difference(
+    sample: Sample, names: tuple[str, str], left: Values, right: Values, rtol: float = 0.0
+) -> Iterator[str]:
+    """A sentence about the first rows for which two arrays of values differ."""
+    if left.shape != right.shape:
+        yield f"{names[0]} has shape {left.shape} and {names[1]} {right.shape}"
+        return
+    differ = ~np.isclose(left, right, rtol=rtol, atol=0.0)
+    for at in map(tuple, np.argwhere(differ)[:1]):
+        where = " and ".join(sample.row(i) for i in at)
+        yield f"{names[0]} is {left[at]:.17g}, but {names[1]} {right[at]:.17g}, for {where}"
+
+
+def _finite(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    gram = kernel(sample.X)
+    if gram.dtype != np.float64:
+        yield f"k(X) is of type {gram.dtype}, not float64"
+    for i, j in np.argwhere(~np.isfinite(gram))[:1]:
+        yield f"k(X) is {gram[i, j]} for {sample.row(i)} and {sample.row(j)}"
+
+
+def _symmetry(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    gram = kernel(sample.X)
+    yield from _difference(sample, ("k(x, z)", "k(z, x)"), gram, gram.T, RTOL)
+    some, others = sample.X[:9], sample.X[9:]
+    across, back = gram.copy(), gram.copy()
+    across[:9, 9:], back[:9, 9:] = kernel(some, others), kernel(others, some).T
+    yield from _difference(sample, ("k(X, Z)", "k(Z, X) transposed"), across, back, RTOL)
+
+
+def _positive_semidefinite(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    gram = kernel.normalized()(sample.X)
+    least = float(np.linalg.eigvalsh(gram)[0])
+    # An error of RTOL in each of m·m entries below 1 moves an eigenvalue by at most m·RTOL (Weyl).
+    allowed = -len(gram) * RTOL
+    if least < allowed:
+        yield f"the normalised Gram matrix has the eigenvalue {least:.3g}, below {allowed:.1g}"
+
+
+def _diagonal(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    names = ("k.diag(X)", "the diagonal of k(X)")
+    yield from _difference(sample, names, kernel.diag(sample.X), np.diagonal(kernel(sample.X)))
+
+
+def _normalization(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    x = sample.sums
+    gram = kernel.normalized()(sample.X)
+    names = ("the normalised value of a row with itself", "should be")
+    yield from _difference(sample, names, np.diagonal(gram).copy(), np.ones(len(x)))
+    null = kernel.on_counts(sample.n, x, x, x) == 0
+    others = gram.copy()
+    np.fill_diagonal(others, 0.0)
+    names = ("the normalised value of a null vector with another", "should be")
+    yield from _difference(sample, names, others * null[:, None], np.zeros_like(gram))
+    for i, j in np.argwhere(np.abs(gram) > 1 + RTOL)[:1]:
+        where = f"{sample.row(i)} and {sample.row(j)}"
+        yield f"the normalised value is {gram[i, j]:.17g}, more than 1, for {where}"
+
+
+def _sparse(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    dense = kernel(sample.X)
+    for name, convert in (("csr", sparse.csr_array), ("csc", sparse.csc_array)):
+        compressed = kernel(convert(sample.X))
+        yield from _difference(sample, (f"{name} k(X)", "dense k(X)"), compressed, dense)
+
+
+def _variable_order(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    shuffled = sample.X[:, sample.rng.permutation(sample.n)]
+    names = ("k(X) with the variables shuffled", "k(X)")
+    yield from _difference(sample, names, kernel(shuffled), kernel(sample.X))
+
+
+def _row_order(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    order = sample.rng.permutation(len(sample.X))
+    shuffled = np.empty((len(order), len(order)))
+    shuffled[np.ix_(order, order)] = kernel(sample.X[order])
+    names = ("k(X) with the rows shuffled", "k(X)")
+    yield from _difference(sample, names, shuffled, kernel(sample.X))
+
+
+def _counts(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    x = sample.sums
+    common = sample.X.astype(np.int64) @ sample.X.T.astype(np.int64)
+    from_counts = kernel.on_counts(sample.n, x[:, None], x[None, :], common)
+    gram = kernel(sample.X)
+    # Counts cannot tell a vector from its twin, so they do not know the diagonal of null vectors.
+    np.fill_diagonal(from_counts, np.diagonal(gram))
+    yield from _difference(sample, ("k.on_counts(...)", "k(X)"), from_counts, gram)
+
+
+def _blocks(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    gram = kernel(sample.X)
+    patched = gram.copy()
+    patched[:9, 9:] = kernel(sample.X[:9], sample.X[9:])
+    yield from _difference(sample, ("a block of k(X) on its own", "k(X)"), patched, gram, RTOL)
+
+
+def _equality(kernel: Kernel, _: Sample) -> Iterator[str]:
+    twin: Kernel = replace(kernel)  # type: ignore[type-var]  # every kernel is a dataclass
+    if kernel != twin:
+        yield "one made anew with the same parameters is not equal to it"
+    if hash(kernel) != hash(twin):
+        yield "one made anew with the same parameters has another hash"
+    if kernel == kernel + kernel:
+        yield "it is equal to its double"
+
+
+def _copying(kernel: Kernel, _: Sample) -> Iterator[str]:
+    try:
+        loaded = pickle.loads(pickle.dumps(kernel))  # noqa: S301 - our own bytes, just made
+        copied = copy.deepcopy(kernel)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        yield f"it cannot be pickled: {error}; define its class at the top of a module"
+        return
+    if loaded != kernel:
+        yield f"pickled and loaded it is {loaded!r}"
+    if copied != kernel:
+        yield f"its deep copy is {copied!r}"
+
+
+def _text(kernel: Kernel, _: Sample) -> Iterator[str]:
+    text = repr(kernel)
+    if str(kernel) != text:
+        yield f"str gives {str(kernel)!r} and repr {text!r}"
+    try:
+        parsed: Any = parse_kernel(text)
+    except BoolrankError as error:
+        yield f"its text {text!r} cannot be parsed: {error}"
+        return
+    if parsed != kernel:
+        yield f"its text {text!r} parses to another kernel, {parsed!r}"
+
+
+LAWS: dict[str, Law] = {
+    "finite values": _finite,
+    "symmetry": _symmetry,
+    "positive semi-definiteness": _positive_semidefinite,
+    "the diagonal": _diagonal,
+    "normalisation": _normalization,
+    "sparse = dense": _sparse,
+    "any order of the variables": _variable_order,
+    "any order of the rows": _row_order,
+    "Gram matrix = counts": _counts,
+    "block = full": _blocks,
+    "equality by value": _equality,
+    "copying and pickling": _copying,
+    "text round trip": _text,
+}
+
+
+def check_kernel(
+    kernel: Kernel,
+    rng: np.random.Generator | int | None = None,
+    *,
+    n: int = 24,
+    parses: bool = True,
+) -> None:
+    """Raise `LawError` if `kernel` breaks a law, with the law, the data and the values.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        One of the library's or your own.
+    rng : Generator or seed, optional
+        Where the data comes from; the same data each time if not given.
+    n : int
+        How many variables the data has: at least the kernel's arity.
+    parses : bool
+        Whether `parse_kernel` knows the kernel; False for kernels of your own.
+
+    >>> from boolrank import Disjunctive
+    >>> check_kernel(Disjunctive(3))
+    """
+    sample = Sample.draw(np.random.default_rng(0 if rng is None else rng), n)
+    for name, law in LAWS.items():
+        if law is _text and not parses:
+            continue
+        for complaint in law(kernel, sample):
+            raise LawError(f"{kernel!r} breaks the law of {name}: {complaint}")

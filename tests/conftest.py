@@ -1,0 +1,26 @@
+"""What all tests share: hypothesis draws the same examples every time, and where real data lies."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Derandomised, so that a red test is red for everyone; no deadline, because the first call of a
+# compiled loop may compile it.
+settings.register_profile("boolrank", derandomize=True, deadline=None, max_examples=60)
+settings.load_profile("boolrank")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real data sets, named by the environment variable BOOLRANK_DATA."""
+    named = os.environ.get("BOOLRANK_DATA")
+    if not named:
+        pytest.skip("BOOLRANK_DATA does not name a folder of real data sets")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.skip(f"BOOLRANK_DATA names {named}, which is not a folder")
+    return folder

@@ -1,0 +1,272 @@
+"""Kernel values against exact rational arithmetic, from singletons to full vectors of 10^9.
+
+The bounds are the library's promise: 1e-12 for kernels of one formula, 1e-10 for threshold and
+composed kernels; raw values are whole numbers below 2^53, and there they are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+
+from boolrank import (
+    DNF,
+    AllSubset,
+    ComposedCNF,
+    ComposedDNF,
+    Conjunctive,
+    Disjunctive,
+    Kernel,
+    KernelOverflowError,
+    Linear,
+    LiteralConjunctive,
+    LiteralDisjunctive,
+    MonotoneDNF,
+    Polynomial,
+    Tanimoto,
+    Threshold,
+)
+from boolrank.testing import draw_counts, magnitude, relative_error
+from strategies import counts
+
+SMALL_ARITIES = (1, 2, 3, 4, 5, 7, 8, 11, 16, 23)
+LARGE_ARITIES = (64, 257, 1000)
+
+# Kernels of one arity: how to build one, and the arities to try.
+BY_ARITY: dict[str, tuple[Callable[[int], Kernel], tuple[int, ...]]] = {
+    "conjunctive": (Conjunctive, SMALL_ARITIES + LARGE_ARITIES),
+    "conjunctive up to": (lambda d: Conjunctive(d, up_to=True), SMALL_ARITIES + LARGE_ARITIES),
+    "disjunctive": (Disjunctive, SMALL_ARITIES + LARGE_ARITIES),
+    "literal conjunctive": (LiteralConjunctive, SMALL_ARITIES + LARGE_ARITIES),
+    "literal disjunctive": (LiteralDisjunctive, SMALL_ARITIES + LARGE_ARITIES),
+    "limited DNF": (lambda d: DNF(max_arity=d), SMALL_ARITIES + LARGE_ARITIES),
+    "light limited DNF": (lambda d: DNF(0.1, max_arity=d), SMALL_ARITIES),
+    "limited monotone DNF": (lambda d: MonotoneDNF(max_arity=d), SMALL_ARITIES + LARGE_ARITIES),
+    "heavy limited monotone DNF": (lambda d: MonotoneDNF(7.3, max_arity=d), SMALL_ARITIES),
+    "polynomial": (Polynomial, SMALL_ARITIES + LARGE_ARITIES),
+    "inhomogeneous polynomial": (lambda d: Polynomial(d, 0.3, 1.1), SMALL_ARITIES + LARGE_ARITIES),
+}
+
+# Kernels without an arity, or with two numbers in its place.
+SINGLE: dict[str, tuple[Kernel, ...]] = {
+    "linear": (Linear(),),
+    "all-subset": (AllSubset(),),
+    "Tanimoto": (Tanimoto(),),
+    "DNF": (DNF(), DNF(2), DNF(0.5), DNF(0.1), DNF(1e-6), DNF(1e-12), DNF(1e6)),
+    "monotone DNF": (MonotoneDNF(), MonotoneDNF(0.5), MonotoneDNF(0.1), MonotoneDNF(1e-9)),
+}
+LOOSE: dict[str, tuple[Kernel, ...]] = {
+    "threshold": tuple(
+        Threshold(t, d)
+        for d in (1, 2, 3, 5, 8, 13)
+        for t in {1, 2, d // 2, d - 1, d}
+        if 1 <= t <= d
+    ),
+    "composed DNF": tuple(
+        ComposedDNF(a, b, m)
+        for a, b in ((1, 2), (2, 1), (2, 2), (3, 2), (2, 5), (6, 3))
+        for m in (True, False)
+    ),
+    "composed CNF": tuple(
+        ComposedCNF(a, b, m)
+        for a, b in ((1, 2), (2, 1), (2, 2), (3, 2), (2, 5), (6, 3))
+        for m in (True, False)
+    ),
+    "composition": (
+        Threshold(2, 3) @ Disjunctive(2),
+        Conjunctive(2) @ Threshold(2, 3),
+        Disjunctive(3) @ Disjunctive(2),
+        Disjunctive(4) @ LiteralDisjunctive(2),
+    ),
+}
+
+
+def whole(kernel: Kernel) -> bool:
+    """Whether the raw values are whole numbers: they are counts, unless a weight is broken."""
+    numbers = (getattr(kernel, name, 1) for name in ("weight", "scale", "offset"))
+    return not isinstance(kernel, Tanimoto) and all(number == int(number) for number in numbers)
+
+
+def check(kernel: Kernel, cases: np.ndarray, bound: float) -> None:
+    """Compare the kernel with exact arithmetic, normalised and raw, on the columns of `cases`."""
+    normalised = kernel.normalized().on_counts(*cases)
+    bits = []
+    for (n, x, z, c), value in zip(cases.T.tolist(), normalised, strict=True):
+        error = relative_error(value, kernel, n, x, z, c)
+        assert error <= bound, (
+            f"normalised {kernel} is off by {error:.2g} at {n=}, {x=}, {z=}, {c=}"
+        )
+        bits.append(magnitude(kernel, n, x, z, c).log2)
+    fitting = np.array(bits) <= 1024
+    raw = np.full(len(bits), np.inf)
+    raw[fitting] = kernel.on_counts(*cases[:, fitting])
+    for i in np.flatnonzero(fitting):
+        n, x, z, c = cases[:, i].tolist()
+        error = relative_error(raw[i], kernel, n, x, z, c, normalized=False)
+        allowed = 0.0 if bits[i] <= 53 and whole(kernel) else bound
+        at = f"{n=}, {x=}, {z=}, {c=}"
+        assert error <= allowed, f"{kernel} is {raw[i]!r}, off by {error:.2g}, at {at}"
+    for i in np.flatnonzero(~fitting)[:5]:
+        with pytest.raises(KernelOverflowError, match=r"\.normalized\(\)"):
+            kernel.on_counts(*cases[:, i])
+
+
+@pytest.mark.parametrize("name", BY_ARITY)
+def test_kernels_of_an_arity_are_exact_to_1e_12(name: str) -> None:
+    rng = np.random.default_rng(1)
+    build, arities = BY_ARITY[name]
+    for arity in arities:
+        check(build(arity), draw_counts(rng, 250 if arity < 64 else 30, arity=arity), 1e-12)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_kernels_without_arity_are_exact_to_1e_12(name: str) -> None:
+    rng = np.random.default_rng(2)
+    for kernel in SINGLE[name]:
+        check(kernel, draw_counts(rng, 1000, largest_n=10**5), 1e-12)
+        normalised = kernel.normalized()
+        cases = draw_counts(rng, 1000)
+        for column, value in zip(cases.T.tolist(), normalised.on_counts(*cases), strict=True):
+            error = relative_error(value, kernel, *column)
+            assert error <= 1e-12, f"{normalised} is off by {error:.2g} at n, x, z, c = {column}"
+
+
+@pytest.mark.parametrize("name", LOOSE)
+def test_threshold_and_composed_kernels_are_exact_to_1e_10(name: str) -> None:
+    rng = np.random.default_rng(3)
+    for kernel in LOOSE[name]:
+        check(kernel, draw_counts(rng, 150, arity=13), 1e-10)
+        check(kernel, draw_counts(rng, 100, arity=13, largest_n=40), 1e-10)
+
+
+@pytest.mark.parametrize(
+    "build", [Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive]
+)
+@pytest.mark.parametrize("arity", [5000, 10_000])
+def test_arities_of_thousands_stay_exact(build: Callable[[int], Kernel], arity: int) -> None:
+    check(build(arity), draw_counts(np.random.default_rng(4), 12, arity=arity), 1e-12)
+
+
+@given(counts())
+@example((10**9, 1, 1, 0))
+@example((10**9, 10**9 - 1, 10**9 - 1, 10**9 - 2))
+def test_arity_one_is_linear_whatever_the_connective(pair: tuple[int, int, int, int]) -> None:
+    linear = Linear().on_counts(*pair)
+    for kernel in (Conjunctive(1), Disjunctive(1), Threshold(1, 1), ComposedDNF(1, 1)):
+        assert kernel.on_counts(*pair) == linear
+
+
+def test_two_disjoint_singletons_among_a_billion_share_one_pair() -> None:
+    # By inclusion and exclusion: four numbers of 5e17 whose sum is 1.
+    assert Disjunctive(2).on_counts(10**9, 1, 1, 0) == 1
+    cosine = Disjunctive(2).normalized().on_counts(10**9, 1, 1, 0)
+    assert cosine == pytest.approx(1 / (10**9 - 1), rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize("n", [10, 1000, 10**6, 10**9])
+@pytest.mark.parametrize("arity", [1, 2, 3, 9])
+def test_vectors_that_cover_all_variables_lose_no_digits(n: int, arity: int) -> None:
+    sizes = (n // 2, n // 3, 1, n - 1)
+    cases = np.array(
+        [(n, x, n - x + extra, extra) for x in sizes for extra in (0, 1) if extra <= x]
+    ).T
+    for build in (Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive):
+        check(build(arity), cases, 1e-12)
+
+
+@pytest.mark.parametrize("n", [10, 1000, 10**6, 10**9])
+@pytest.mark.parametrize("arity", [1, 2, 5, 10])
+def test_nearly_full_vectors_lose_no_digits(n: int, arity: int) -> None:
+    cases = np.array(
+        [
+            (n, n - a, n - b, n - a - b + common)
+            for a in range(4)
+            for b in range(4)
+            for common in range(min(a, b) + 1)
+        ]
+    ).T
+    for build in (Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive):
+        check(build(arity), cases, 1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 30, 64, 200])
+def test_an_arity_of_all_variables_has_one_subset(n: int) -> None:
+    sizes = np.arange(n + 1)
+    x, z = np.meshgrid(sizes, sizes)
+    c = np.maximum(x + z - n, 0)
+    assert (Disjunctive(n).on_counts(n, x, z, c) == (x > 0) * (z > 0)).all()
+    assert (Conjunctive(n).on_counts(n, x, z, c) == (c == n)).all()
+
+
+def test_conjunctions_of_5000_among_a_million_variables_keep_twelve_digits() -> None:
+    kernel = Conjunctive(5000)
+    cases = np.array([(10**6, 10**5, 99_000, c) for c in (5000, 50_000, 98_000, 98_999, 99_000)]).T
+    check(kernel, cases, 1e-12)
+    # C(98,999, 5000)/√(C(10^5, 5000)·C(99,000, 5000)) is about 0.95^(1000.5): small, not zero.
+    assert 0 < kernel.normalized().on_counts(10**6, 10**5, 99_000, 98_000) < 1e-20
+
+
+def test_monotone_dnf_of_thousands_of_common_variables_does_not_overflow() -> None:
+    kernel = MonotoneDNF()
+    with pytest.raises(OverflowError, match=r"\.normalized\(\)"):
+        kernel.on_counts(20_000, 6000, 6000, 6000)
+    assert kernel.normalized().on_counts(20_000, 6000, 6000, 5999) == 0.5
+    assert kernel.normalized().on_counts(20_000, 6000, 6000, 5000) == 2.0**-1000
+    # 2^-1050 is below the smallest normal double, yet is one; 2^-6000 is none.
+    assert kernel.normalized().on_counts(20_000, 6000, 6000, 4950) == 2.0**-1050
+    assert kernel.normalized().on_counts(20_000, 6000, 6000, 0) == 0
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        Conjunctive,
+        lambda d: Conjunctive(d, up_to=True),
+        Disjunctive,
+        LiteralConjunctive,
+        LiteralDisjunctive,
+        lambda d: DNF(max_arity=d),
+        lambda d: MonotoneDNF(max_arity=d),
+        Polynomial,
+    ],
+)
+@pytest.mark.parametrize("n", [7, 100, 3000])
+def test_no_arity_up_to_n_gives_nan_or_overflow(build: Callable[[int], Kernel], n: int) -> None:
+    rng = np.random.default_rng(5)
+    arities = {1, 2, n // 10, n // 2, n - 2, n - 1, n} - {0}
+    for arity in sorted(arities):
+        kernel = build(arity)
+        cases = draw_counts(rng, 60, arity=arity, largest_n=n)
+        cases[0] = n
+        check(kernel, cases, 1e-12)
+        values = kernel.normalized().on_counts(*cases)
+        assert (values >= 0).all()
+        assert (values <= 1 + 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    "kernel", [Conjunctive(4), Disjunctive(4), DNF(), MonotoneDNF(), Tanimoto()]
+)
+def test_tables_and_single_pairs_give_the_same_values(kernel: Kernel) -> None:
+    """Large batches go another way through the code than single pairs; values must not show it."""
+    rng = np.random.default_rng(6)
+    cases = draw_counts(rng, 20_000, arity=4, largest_n=400)
+    cases = cases[:, cases[0] >= 4]
+    cases[0] = 400
+    batch = kernel.normalized().on_counts(400, *cases[1:])
+    for place in range(0, cases.shape[1], 997):
+        single = kernel.normalized().on_counts(400, *cases[1:, place])
+        assert batch[place] == pytest.approx(float(single), rel=1e-13, abs=0)
+        column = cases[:, place].tolist()
+        assert relative_error(batch[place], kernel, *column) <= 1e-12
+
+
+def test_a_raw_value_just_inside_the_doubles_is_given_and_just_outside_refused() -> None:
+    largest = math.nextafter(math.inf, 0)
+    assert AllSubset().on_counts(2000, 1023, 1023, 1023) == 2.0**1023 < largest
+    with pytest.raises(KernelOverflowError):
+        AllSubset().on_counts(2000, 1024, 1024, 1024)

@@ -1,0 +1,318 @@
+"""Bad input is refused with the project's own error, which says what is wrong and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy import sparse
+
+from boolrank import (
+    DNF,
+    BoolrankError,
+    ComposedCNF,
+    ComposedDNF,
+    Conjunctive,
+    CountsError,
+    Disjunctive,
+    InputError,
+    Kernel,
+    Linear,
+    LiteralConjunctive,
+    LiteralDisjunctive,
+    MonotoneDNF,
+    ParameterError,
+    ParameterTypeError,
+    Polynomial,
+    Tanimoto,
+    Threshold,
+)
+from strategies import binary_matrices
+
+# How to build a kernel from one whole number, and the parameter that it goes to.
+WHOLE: dict[str, tuple[Callable[[Any], Kernel], str]] = {
+    "conjunctive": (Conjunctive, "arity"),
+    "disjunctive": (Disjunctive, "arity"),
+    "literal_conjunctive": (LiteralConjunctive, "arity"),
+    "literal_disjunctive": (LiteralDisjunctive, "arity"),
+    "threshold arity": (lambda d: Threshold(1, d), "arity"),
+    "threshold satisfied": (lambda t: Threshold(t, 3), "satisfied"),
+    "polynomial": (Polynomial, "degree"),
+    "dnf": (lambda d: DNF(max_arity=d), "max_arity"),
+    "monotone_dnf": (lambda d: MonotoneDNF(max_arity=d), "max_arity"),
+    "composed_dnf clauses": (lambda d: ComposedDNF(d, 2), "clauses"),
+    "composed_dnf literals": (lambda d: ComposedDNF(2, d), "literals"),
+    "composed_cnf clauses": (lambda d: ComposedCNF(d, 2), "clauses"),
+    "composed_cnf literals": (lambda d: ComposedCNF(2, d), "literals"),
+    "power": (lambda p: Linear() ** p, "exponent"),
+}
+POSITIVE: dict[str, tuple[Callable[[Any], Kernel], str]] = {
+    "dnf": (DNF, "weight"),
+    "monotone_dnf": (MonotoneDNF, "weight"),
+    "polynomial": (lambda s: Polynomial(2, scale=s), "scale"),
+}
+X = np.array([[1, 0, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, float("nan"), float("inf"), -3.0])
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_number_that_is_not_whole_and_positive_is_refused(name: str, value: float) -> None:
+    build, parameter = WHOLE[name]
+    with pytest.raises(ParameterError) as caught:
+        build(value)
+    message = str(caught.value)
+    assert isinstance(caught.value, ValueError)
+    assert parameter in message
+    assert str(value) in message
+    assert "whole number" in message
+
+
+@pytest.mark.parametrize("value", [True, "3", [3], 3j, np.bool_(True), np.array([3])])
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_is_not_a_number_is_refused(name: str, value: object) -> None:
+    build, parameter = WHOLE[name]
+    with pytest.raises(ParameterTypeError) as caught:
+        build(value)
+    assert isinstance(caught.value, TypeError)
+    assert parameter in str(caught.value)
+    assert type(value).__name__ in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
+@pytest.mark.parametrize("name", POSITIVE)
+def test_a_weight_out_of_range_is_refused(name: str, value: float) -> None:
+    build, parameter = POSITIVE[name]
+    with pytest.raises(ParameterError, match=parameter):
+        build(value)
+    with pytest.raises(ParameterTypeError, match=parameter):
+        build("1")
+
+
+def test_an_offset_may_be_zero_but_not_negative() -> None:
+    assert Polynomial(2, offset=0) == Polynomial(2)
+    with pytest.raises(ParameterError, match="offset"):
+        Polynomial(2, offset=-0.5)
+
+
+def test_more_satisfied_than_there_are_is_refused() -> None:
+    with pytest.raises(ParameterError, match="satisfied"):
+        Threshold(4, 3)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        Conjunctive,
+        lambda d: Conjunctive(d, up_to=True),
+        Disjunctive,
+        LiteralConjunctive,
+        LiteralDisjunctive,
+        lambda d: Threshold(2, d),
+        lambda d: DNF(max_arity=d),
+        lambda d: MonotoneDNF(max_arity=d),
+        lambda d: ComposedDNF(1, d),
+        lambda d: ComposedCNF(1, d),
+    ],
+)
+def test_an_arity_above_the_number_of_variables_is_refused(build: Callable[[int], Kernel]) -> None:
+    kernel = build(5)
+    for use in (
+        lambda: kernel(X),
+        lambda: kernel.diag(X),
+        lambda: kernel.normalized()(X),
+        lambda: kernel.on_counts(4, 2, 2, 1),
+        lambda: kernel.on_counts([9, 4], 2, 2, 1),
+    ):
+        with pytest.raises(ParameterError, match="is 5, but there are only 4 variables"):
+            use()
+    kernel.on_counts(5, 2, 2, 1)
+
+
+def test_more_clauses_than_there_are_is_refused() -> None:
+    assert ComposedDNF(6, 2)(X).shape == (3, 3)
+    for kernel in (ComposedDNF(7, 2), ComposedCNF(7, 2), Disjunctive(7) @ Conjunctive(2)):
+        with pytest.raises(ParameterError, match=r"is 7, but there are only 6\b"):
+            kernel(X)
+
+
+@pytest.mark.parametrize("value", [2, -1, 0.5, 255])
+@pytest.mark.parametrize(
+    "convert", [np.asarray, sparse.csr_array, sparse.coo_array, np.ndarray.tolist]
+)
+def test_a_matrix_that_is_not_binary_is_shown_where(
+    convert: Callable[[Any], Any], value: float
+) -> None:
+    bad = X.astype(float)
+    bad[1, 2] = value
+    for use in (Linear(), Linear().diag, lambda Z: Linear()(X, Z)):
+        with pytest.raises(InputError, match=r"\[1, 2\]") as caught:
+            use(convert(bad))
+        assert isinstance(caught.value, ValueError)
+        assert "> 0" in str(caught.value), "offers a threshold"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_missing_and_infinite_values_are_refused(
+    convert: Callable[[Any], Any], value: float
+) -> None:
+    bad = X.astype(float)
+    bad[0, 3] = value
+    with pytest.raises(InputError, match=r"\[0, 3\]"):
+        Linear()(convert(bad))
+
+
+def test_matrices_of_different_width_are_refused() -> None:
+    with pytest.raises(InputError, match=r"4.*3|3.*4"):
+        Linear()(X, X[:, :3])
+    with pytest.raises(InputError, match=r"columns|variables"):
+        Linear()(sparse.csr_array(X), X[:, :3])
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0)])
+def test_an_empty_matrix_is_refused(shape: tuple[int, int]) -> None:
+    for convert in (np.asarray, sparse.csr_array):
+        with pytest.raises(InputError, match="empty"):
+            Linear()(convert(np.zeros(shape)))
+
+
+@pytest.mark.parametrize("bad", [[1, 0, 1], np.zeros((2, 2, 2)), np.array(1)])
+def test_what_is_not_a_matrix_is_refused(bad: Any) -> None:
+    with pytest.raises(InputError, match="dimension"):
+        Linear()(bad)
+
+
+def test_a_single_vector_is_told_how_to_become_a_matrix() -> None:
+    with pytest.raises(InputError, match=r"reshape\(1, -1\)"):
+        Linear()(np.array([1, 0, 1]))
+
+
+@pytest.mark.parametrize("bad", [[["a", "b"]], [[None, 1]], [[1, 0], [1]], "text", None, {"a": 1}])
+def test_what_is_no_array_of_numbers_is_refused(bad: Any) -> None:
+    with pytest.raises(BoolrankError):
+        Linear()(bad)
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        ((5, 2, 2, 3), "c is more than x or z"),
+        ((5, 3, 2, 3), "c is more than x or z"),
+        ((5, 3, 3, 0), r"x \+ z - c is more than n"),
+        ((5, 6, 1, 1), "more than n"),
+        ((-1, 0, 0, 0), "n is negative"),
+        ((5, -1, 2, 0), "x is negative"),
+        ((5, 2, -1, 0), "z is negative"),
+        ((5, 2, 2, -1), "c is negative"),
+        ((5, 2.5, 2, 1), "x is not a whole number"),
+        ((5, 2, 2, 0.5), "c is not a whole number"),
+        ((5.5, 2, 2, 1), "n is not a whole number"),
+        ((5, float("nan"), 2, 1), "x is not a whole number"),
+        ((float("inf"), 2, 2, 1), "n"),
+    ],
+)
+@pytest.mark.parametrize(
+    "kernel", [Linear(), Tanimoto(), Disjunctive(2).normalized(), Linear() + DNF()]
+)
+def test_counts_that_no_vectors_have_are_refused(
+    kernel: Kernel, pair: tuple[float, ...], said: str
+) -> None:
+    with pytest.raises(CountsError, match=said) as caught:
+        kernel.on_counts(*pair)
+    assert isinstance(caught.value, ValueError)
+    wide = [np.full(10_000, good) for good in (5, 2, 2, 1)]
+    for array, value in zip(wide, pair, strict=True):
+        if value != int(value) if np.isfinite(value) else True:
+            return
+        array[1234] = value
+    with pytest.raises(CountsError, match="1234"):
+        kernel.on_counts(*wide)
+
+
+@pytest.mark.parametrize("bad", ["two", None, [None], [True]])
+def test_counts_that_are_no_numbers_are_refused(bad: Any) -> None:
+    with pytest.raises(CountsError):
+        Linear().on_counts(5, bad, 2, 1)
+
+
+def test_counts_must_broadcast() -> None:
+    assert Linear().on_counts(9, [[1], [2]], [3, 4, 5], 1).shape == (2, 3)
+    with pytest.raises(CountsError, match="broadcast"):
+        Linear().on_counts(9, [1, 2], [3, 4, 5], 1)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64, np.int64, np.float32, np.float64])
+def test_counts_of_any_number_type_give_the_same_values(dtype: type) -> None:
+    x, z, c = (np.array(a, dtype=dtype) for a in ([0, 3, 7, 9], [5, 3, 8, 9], [0, 3, 6, 9]))
+    for kernel in (Linear(), Disjunctive(3), DNF(), Tanimoto(), Threshold(2, 3)):
+        values = kernel.on_counts(dtype(9), x, z, c)
+        plain = kernel.on_counts(9, x.astype(int), z.astype(int), c.astype(int))
+        assert values.dtype == np.float64
+        assert (values == plain).all()
+
+
+def test_no_counts_give_no_values() -> None:
+    assert Disjunctive(2).on_counts(9, [], [], []).shape == (0,)
+
+
+SPARSE = [
+    sparse.csr_array,
+    sparse.csc_array,
+    sparse.coo_array,
+    sparse.bsr_array,
+    sparse.lil_array,
+    sparse.dok_array,
+    sparse.csr_matrix,
+    sparse.csc_matrix,
+    sparse.coo_matrix,
+    sparse.bsr_matrix,
+]
+
+
+@given(binary_matrices(max_columns=6))
+def test_every_form_of_a_binary_matrix_gives_the_same_values(matrix: np.ndarray) -> None:
+    for kernel in (Linear(), Disjunctive(1).normalized(), DNF()):
+        values = kernel(matrix.astype(np.int64))
+        for dtype in (bool, np.int8, np.uint8, np.int32, np.float32, np.float64):
+            assert (kernel(matrix.astype(dtype)) == values).all()
+        assert (kernel(matrix.tolist()) == values).all()
+        assert (kernel(np.asfortranarray(matrix)) == values).all()
+        for form in SPARSE:
+            assert (kernel(form(matrix)) == values).all()
+            assert (kernel(form(matrix), matrix[:1]) == kernel(matrix, matrix[:1])).all()
+            assert (kernel.diag(form(matrix)) == np.diagonal(values)).all()
+
+
+def test_zeros_that_a_sparse_matrix_stores_are_zeros() -> None:
+    data = np.array([1, 0, 1, 0])
+    stored = sparse.csr_array((data, [0, 1, 2, 3], [0, 2, 4]), shape=(2, 4))
+    for kernel in (Linear(), Disjunctive(2), Tanimoto().normalized(), DNF()):
+        assert (kernel(stored) == kernel(stored.toarray())).all()
+    assert stored.nnz == 4, "the caller's matrix is left alone"
+
+
+def test_entries_that_add_up_to_two_are_not_binary() -> None:
+    twice = sparse.coo_array(([1, 1, 1], ([0, 0, 1], [2, 2, 0])), shape=(2, 4))
+    with pytest.raises(InputError, match=r"\[0, 2\] is 2"):
+        Linear()(twice)
+    cancelling = sparse.coo_array(([1, 1, -1, 1], ([0, 0, 0, 1], [2, 2, 2, 0])), shape=(2, 4))
+    assert (Linear()(cancelling) == [[1, 0], [0, 1]]).all()
+
+
+def test_the_callers_data_is_left_alone() -> None:
+    dense, compressed = X.copy(), sparse.csr_array(X)
+    Disjunctive(2)(dense, compressed)
+    assert (dense == X).all()
+    assert (compressed.toarray() == X).all()
+
+
+def test_a_gram_matrix_of_x_knows_its_diagonal_and_one_of_a_copy_does_not() -> None:
+    kernel = Conjunctive(2).normalized()
+    assert np.diagonal(kernel(X)).tolist() == [1, 1, 1]
+    assert np.diagonal(kernel(X, X)).tolist() == [1, 1, 1]
+    assert np.diagonal(kernel(X, X.copy())).tolist() == [1, 1, 0]
+    assert kernel.diag(X).tolist() == [1, 1, 1]
+    assert Conjunctive(2).diag(X).tolist() == [1, 1, 0]

@@ -1,0 +1,283 @@
+"""Every kernel and expression obeys the laws of kernels; the checker notices one that does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy import sparse
+
+from boolrank import (
+    DNF,
+    KERNELS,
+    AllSubset,
+    ComposedCNF,
+    ComposedDNF,
+    Conjunctive,
+    Counts,
+    Disjunctive,
+    Kernel,
+    Linear,
+    LiteralConjunctive,
+    LiteralDisjunctive,
+    MonotoneDNF,
+    Polynomial,
+    Tanimoto,
+    Threshold,
+    Wide,
+)
+from boolrank.testing import LAWS, LawError, check_kernel
+from strategies import expressions
+
+ALL = [
+    Linear(),
+    Polynomial(1),
+    Polynomial(3),
+    Polynomial(2, scale=0.3, offset=1.5),
+    AllSubset(),
+    Tanimoto(),
+    Conjunctive(1),
+    Conjunctive(2),
+    Conjunctive(12),
+    Conjunctive(24),
+    Conjunctive(3, up_to=True),
+    DNF(),
+    DNF(0.1),
+    DNF(max_arity=4),
+    DNF(2, max_arity=24),
+    MonotoneDNF(),
+    MonotoneDNF(1e-9),
+    MonotoneDNF(0.5, max_arity=3),
+    Disjunctive(1),
+    Disjunctive(2),
+    Disjunctive(8),
+    Disjunctive(23),
+    Disjunctive(24),
+    Threshold(1, 4),
+    Threshold(2, 5),
+    Threshold(4, 4),
+    Threshold(3, 24),
+    LiteralConjunctive(1),
+    LiteralConjunctive(5),
+    LiteralDisjunctive(1),
+    LiteralDisjunctive(5),
+    ComposedDNF(2, 3),
+    ComposedDNF(5, 2, monotone=False),
+    ComposedCNF(2, 3),
+    ComposedCNF(5, 2, monotone=False),
+    Threshold(2, 3) @ Conjunctive(2),
+    Disjunctive(3) @ (Conjunctive(2) @ Disjunctive(2)),
+    Linear() + Conjunctive(2),
+    0.5 * Linear() + 2 * Disjunctive(8),
+    Linear() * Tanimoto(),
+    (Linear() + Disjunctive(2)) ** 3,
+    Conjunctive(2).normalized(),
+    Disjunctive(2).normalized(),
+    Conjunctive(3).normalized() + 0.3 * Disjunctive(4).normalized(),
+    Conjunctive(3).normalized() * Tanimoto(),
+    (Conjunctive(3) + Linear()).normalized(),
+    (Conjunctive(3).normalized() ** 2).normalized(),
+]
+
+
+def test_the_list_has_every_kernel_of_the_registry() -> None:
+    assert {type(kernel) for kernel in ALL} >= set(KERNELS.values())
+
+
+@pytest.mark.parametrize("kernel", ALL, ids=repr)
+def test_kernels_obey_the_laws(kernel: Kernel) -> None:
+    check_kernel(kernel)
+
+
+@pytest.mark.parametrize("kernel", ALL, ids=repr)
+def test_values_do_not_depend_on_which_vector_comes_first(kernel: Kernel) -> None:
+    X = np.random.default_rng(7).integers(0, 2, (40, 24))
+    gram = kernel(X)
+    assert (gram == gram.T).all()
+
+
+@given(expressions(5))
+@settings(max_examples=20)
+def test_random_expressions_obey_the_laws(kernel: Kernel) -> None:
+    check_kernel(kernel, n=6)
+
+
+def test_large_arities_obey_the_laws_on_wide_data() -> None:
+    check_kernel(Disjunctive(116), n=300)
+    check_kernel(Conjunctive(60).normalized(), n=150)
+
+
+@dataclass(frozen=True, repr=False)
+class Multisets(Kernel):
+    """A kernel of someone else, not in the registry: pairs of variables, repetition allowed."""
+
+    name: ClassVar[str] = "multisets"
+    formula: ClassVar[str] = "c(c + 1)/2"
+
+    def value(self, k: Counts) -> Wide:
+        return k.common * (k.common + 1.0) * 0.5
+
+
+def test_a_kernel_of_your_own_can_be_checked() -> None:
+    check_kernel(Multisets(), parses=False)
+    check_kernel(0.5 * Multisets() + Linear(), parses=False)
+
+
+def test_a_kernel_that_no_text_names_breaks_the_law_of_the_round_trip() -> None:
+    with pytest.raises(LawError, match="text round trip"):
+        check_kernel(Multisets())
+
+
+@dataclass(frozen=True, repr=False)
+class Lopsided(Linear):
+    def value(self, k: Counts) -> Wide:
+        return k.common * k.x
+
+    @property
+    def form(self) -> Any:
+        return "any"
+
+
+@dataclass(frozen=True, repr=False)
+class Indefinite(Linear):
+    """High where vectors have nothing in common: no inner product does that."""
+
+    def value(self, k: Counts) -> Wide:
+        return k.union
+
+    @property
+    def form(self) -> Any:
+        return "any"
+
+
+@dataclass(frozen=True, repr=False)
+class WrongDiagonal(Linear):
+    def diag(self, X: Any) -> np.ndarray:
+        return super().diag(X) + 1e-9
+
+
+@dataclass(frozen=True, repr=False)
+class WrongGram(Linear):
+    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+        gram = super().__call__(X, Z)
+        return gram + gram.max() if Z is None else gram
+
+
+@dataclass(frozen=True, repr=False)
+class WrongWhenSparse(Linear):
+    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+        return super().__call__(X, Z) * (1 + 1e-15 if sparse.issparse(X) else 1)
+
+
+@dataclass(frozen=True, repr=False)
+class FirstVariableOnly(Linear):
+    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+        first = np.asarray(X.todense() if sparse.issparse(X) else X)[:, :1]
+        return super().__call__(first, None if Z is None else np.asarray(Z)[:, :1])
+
+    def diag(self, X: Any) -> np.ndarray:
+        return np.asarray(X)[:, 0].astype(float)
+
+
+@dataclass(frozen=True, repr=False)
+class RowDependent(Linear):
+    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+        gram = super().__call__(X, Z)
+        if Z is None:
+            gram[1:, 1:] *= 1 + 1e-9
+        return gram
+
+    def diag(self, X: Any) -> np.ndarray:
+        return np.diagonal(self(X))
+
+
+@dataclass(frozen=True, repr=False)
+class BlockDependent(Linear):
+    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+        return super().__call__(X, Z) * (1 if Z is None else 2)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class NeverEqual(Linear):
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, repr=False)
+class NotANumber(Linear):
+    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+        return np.full_like(super().__call__(X, Z), np.nan)
+
+
+@dataclass(frozen=True, repr=False)
+class NotNormal(Linear):
+    def normalized(self) -> Any:
+        return self
+
+
+@dataclass(frozen=True, repr=False)
+class Unpicklable(Linear):
+    def __reduce__(self) -> Any:
+        raise TypeError("no")
+
+
+@dataclass(frozen=True, repr=False)
+class Mute(Linear):
+    def __repr__(self) -> str:
+        return "linear()()"
+
+
+BROKEN = {
+    Lopsided(): "symmetry",
+    Indefinite(): "positive semi-definiteness",
+    WrongDiagonal(): "the diagonal",
+    WrongGram(): "Gram matrix = counts",
+    WrongWhenSparse(): "sparse = dense",
+    FirstVariableOnly(): "any order of the variables",
+    RowDependent(): "any order of the rows",
+    BlockDependent(): "block = full",
+    NeverEqual(): "equality by value",
+    NotANumber(): "finite values",
+    NotNormal(): "normalisation",
+    Unpicklable(): "copying and pickling",
+    Mute(): "text round trip",
+}
+
+
+@pytest.mark.parametrize(("kernel", "law"), BROKEN.items(), ids=BROKEN.values())
+def test_the_checker_notices_a_broken_law(kernel: Kernel, law: str) -> None:
+    broken = []
+    rng = np.random.default_rng(0)
+    for name, each in LAWS.items():
+        complaints = list(each(kernel, sample_of(rng)))
+        broken += [name] if complaints else []
+    assert law in broken
+    with pytest.raises(AssertionError, match="breaks the law of"):
+        check_kernel(kernel)
+
+
+def sample_of(rng: np.random.Generator) -> Any:
+    from boolrank.testing.laws import Sample
+
+    return Sample.draw(rng, 24)
+
+
+def test_each_law_is_broken_by_some_kernel_here() -> None:
+    assert set(BROKEN.values()) == set(LAWS)
+
+
+def test_a_broken_law_is_reported_with_its_data_and_values() -> None:
+    said = r"the law of symmetry: k\(X, Z\) is \d+, but k\(Z, X\) transposed \d+, for row \d+ with"
+    with pytest.raises(LawError, match=said):
+        check_kernel(Lopsided())
+
+
+def test_the_checker_draws_the_same_data_each_time_and_other_data_on_request() -> None:
+    first, second = (sample_of(np.random.default_rng(seed)).X for seed in (0, 1))
+    assert (first == sample_of(np.random.default_rng(0)).X).all()
+    assert (first != second).any()
+    check_kernel(Tanimoto(), rng=3)
+    check_kernel(Tanimoto(), rng=np.random.default_rng(4))
