@@ -20,7 +20,6 @@ from .errors import InputError
 from .kernels import Kernel
 from .kernels.binary import Binary, as_binary, overlap_counts
 from .kernels.counts import Counts, Pairs
-from .kernels.evaluate import total_of_squares
 from .kernels.wide import Wide, times_two_to
 
 # Elements of a block of overlap counts: 64 MB of single floats.
@@ -78,18 +77,20 @@ class PairSpectrum:
         """The spectral ratio of a kernel on these vectors; with ``normalized``, in [0, 1]."""
         own = Wide.of(self.sizes)
         with np.errstate(all="ignore"):
-            diagonal = Wide.of(kernel.own_value(Counts(Wide.of(self.n), own, own, own)))
-            top = int(diagonal.exp.max())
-            scaled = times_two_to(diagonal.hi, diagonal.exp - top)
-            trace = float(scaled @ self.vectors)
-            if trace == 0:
-                raise InputError(
-                    f"all vectors are null under {kernel}, so it has no spectral ratio; "
-                    "use its .normalized() form or a smaller arity"
-                )
-            squares = float((scaled**2) @ self.vectors)
-            pairs = Pairs(np.full(len(self.c), self.n), self.x, self.z, self.c)
-            squares += 2 * total_of_squares(kernel, pairs, self.pairs, top)
+            diagonal = kernel.own_value(Counts(Wide.of(self.n), own, own, own))
+            # κ(x, z)² = cosine²·κ(x, x)·κ(z, z), and the ratio does not depend on the scale.
+            scaled = times_two_to(diagonal.hi, diagonal.exp - diagonal.exp.max())
+            cosines = kernel.cosines_of(Pairs(np.asarray(self.n), self.x, self.z, self.c), True)
+        trace = float(scaled @ self.vectors)
+        if trace == 0:
+            raise InputError(
+                f"all vectors are null under {kernel}, so it has no spectral ratio; "
+                "use its .normalized() form or a smaller arity"
+            )
+        of_size = np.zeros(self.n + 1)
+        of_size[self.sizes] = scaled
+        weights = self.pairs * of_size[self.x] * of_size[self.z]
+        squares = float((scaled**2) @ self.vectors + 2 * (cosines**2 @ weights))
         value = trace / sqrt(squares)
         if not normalized:
             return value

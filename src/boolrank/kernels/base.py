@@ -84,8 +84,6 @@ class Kernel(ABC):
         array([ 6., 15.])
         """
         pairs = Pairs.of(n, x, z, c)
-        if pairs.size == 0:
-            return np.zeros(pairs.shape)
         with np.errstate(all="ignore"):
             return self.values_of(pairs)
 

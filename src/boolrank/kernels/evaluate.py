@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .counts import Counts, Pairs
-from .wide import Wide, times_two_to, where
+from .wide import Wide, where
 
 if TYPE_CHECKING:
     from .base import Kernel
@@ -61,20 +61,9 @@ def inverse_root(own: Wide) -> Wide:
     return where(some, 1.0 / where(some, own, 1.0).sqrt(), 0.0)
 
 
-def total_of_squares(
-    kernel: Kernel, pairs: Pairs, times: NDArray[np.int64], exponent: int
-) -> float:
-    """Σ times·(κ/2^exponent)² over distinct pairs, whatever the size of the values."""
-    total = 0.0
-    for start in range(0, pairs.size, _BLOCK):
-        stop = min(start + _BLOCK, pairs.size)
-        value = kernel.value(pairs.block(start, stop))
-        scaled = times_two_to(value.hi, value.exp - exponent)
-        total += float((scaled * scaled) @ times[start:stop])
-    return total
-
-
 def _by_size(kernel: Kernel, pairs: Pairs, normalize: bool, checked: bool) -> NDArray[np.float64]:
+    if pairs.size == 0:
+        return np.zeros(pairs.shape)
     if pairs.size > _FEW_PAIRS and kernel.form != "any" and pairs.n.size == 1:
         from .tables import table_values
 

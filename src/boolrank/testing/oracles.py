@@ -144,10 +144,10 @@ def _whole(kernel: Any, p: Counts) -> int:
     return numerator // denominator
 
 
-def _composed(kernel: Any, p: Counts) -> Ratio:
-    inner = kernel.inner
+def _lifted(inner: Any, p: Counts) -> Counts:
+    """The counts of the features of the inner kernel of a composition."""
     x, z = (_whole(inner, Counts(p.n, size, size, size)) for size in (p.x, p.z))
-    return _exact(kernel.outer, Counts(_size(inner, p.n), x, z, _whole(inner, p)))
+    return Counts(_size(inner, p.n), x, z, _whole(inner, p))
 
 
 def _sum(kernel: Any, p: Counts) -> Ratio:
@@ -187,7 +187,7 @@ EXACT: dict[type, Callable[[Any, Counts], Ratio]] = {
     kernels.LiteralDisjunctive: lambda k, p: (_literal_disjunctive(k.arity, p), 1),
     kernels.ComposedDNF: _composed_dnf,
     kernels.ComposedCNF: _composed_cnf,
-    kernels.Composed: _composed,
+    kernels.Composed: lambda k, p: _exact(k.outer, _lifted(k.inner, p)),
     kernels.Sum: _sum,
     kernels.Product: _product,
     kernels.Power: _power,
@@ -223,6 +223,8 @@ def magnitude(kernel: Any, n: int, x: int, z: int, c: int) -> Magnitude:
     100000000001
     """
     p = Counts(n, x, z, c)
+    if isinstance(kernel, kernels.Composed):
+        return magnitude(kernel.outer, *_lifted(kernel.inner, p))
     if isinstance(kernel, kernels.AllSubset):
         return Magnitude(1, c)
     if isinstance(kernel, kernels.DNF | kernels.MonotoneDNF) and kernel.max_arity is None:
