@@ -6,7 +6,8 @@ Pairs have up to 10^9 variables (log-uniform) and are sparse, nearly full, disjo
 cover all variables, or none of these; see `boolrank.testing.draw_counts`. Of the cases of a kernel
 with an arity, 96.5 % have arities up to 30, 3 % up to 1,000 and 0.5 % up to 10,000, where one exact
 binomial takes 25 ms. Thresholds have arities up to 12, and 1 % up to 40, as their exact sum has
-arity^3/6 terms; composed kernels have up to 6 clauses of up to 5 literals.
+arity^3/6 terms; composed kernels have up to 50 clauses of up to 12 literals, and other compositions
+an outer arity up to 8 and an inner one up to 12.
 
 Normalised values, and raw ones that a double can hold, are compared with the exact ones; raw values
 below 2^53 that are whole numbers must be exact. The exit code is 1 if a bound is broken.
@@ -18,7 +19,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,6 +44,7 @@ from boolrank.testing import draw_counts, magnitude
 from boolrank.testing.magnitude import Magnitude
 
 WEIGHTS = (1, 1, 2, 0.5, 0.1, 1e-3, 1e-9, 7.3, 1e6)
+MOST_CLAUSES = 50
 Build = Callable[[np.random.Generator, int], Kernel]
 
 
@@ -67,7 +69,6 @@ class Findings:
     normalised: float = 0.0
     raw: float = 0.0
     worst: str = "all exact"
-    kernels: set[Kernel] = field(default_factory=set)
 
     def note(self, kernel: Kernel, column: list[int], normalised: float, raw: float) -> None:
         """Remember a case if it is the worst so far."""
@@ -86,21 +87,31 @@ def _threshold(rng: np.random.Generator, arity: int) -> Kernel:
     return Threshold(int(rng.integers(1, arity + 1)), arity)
 
 
+def _clauses(rng: np.random.Generator) -> int:
+    return round(MOST_CLAUSES ** rng.random())
+
+
 def _form(form: type[ComposedDNF | ComposedCNF]) -> Build:
-    return lambda rng, arity: form(int(rng.integers(1, 7)), arity, bool(rng.integers(2)))
+    return lambda rng, arity: form(_clauses(rng), arity, bool(rng.integers(2)))
 
 
 def _composition(rng: np.random.Generator, arity: int) -> Kernel:
-    few = int(rng.integers(1, 4))
-    outer = (Conjunctive(few), Disjunctive(few), Threshold(max(few - 1, 1), few), Linear())
-    inner = (Conjunctive(arity), Disjunctive(arity), Threshold(1 + arity // 2, arity))
-    return outer[rng.integers(4)] @ inner[rng.integers(3)]
+    few = int(rng.integers(1, 9))
+    outer = (Conjunctive(few), Disjunctive(few), _threshold(rng, few), LiteralConjunctive(few))
+    inner = (
+        Conjunctive(arity),
+        Disjunctive(arity),
+        _threshold(rng, arity),
+        LiteralConjunctive(arity),
+        LiteralDisjunctive(arity),
+    )
+    return outer[rng.integers(len(outer))] @ inner[rng.integers(len(inner))]
 
 
 FIXED = ((1.0, 1, 1, 2500),)
 ARITIES = ((0.965, 1, 30, 500), (0.03, 31, 1000, 100), (0.005, 1001, 10_000, 20))
 THRESHOLDS = ((0.99, 1, 12, 500), (0.01, 13, 40, 50))
-CLAUSES = ((1.0, 1, 5, 500),)
+CLAUSES = ((1.0, 1, 12, 250),)
 
 SUBJECTS = (
     Subject("linear", lambda _, __: Linear(), FIXED),
@@ -133,7 +144,7 @@ def _batches(
         while left > 0:
             arity = round(np.exp(rng.uniform(np.log(low), np.log(high)))) if high > low else low
             size = min(batch, left)
-            least = arity + 6 if subject.plan is CLAUSES else arity
+            least = arity + MOST_CLAUSES if subject.plan is CLAUSES else arity
             yield subject.build(rng, arity), draw_counts(rng, size, arity=least), arity > 1000
             left -= size
 

@@ -144,6 +144,24 @@ def test_threshold_and_composed_kernels_are_exact_to_1e_10(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kernel", "pair"),
+    [
+        (Threshold(1, 2) @ Threshold(3, 4), (213_178_879, 3, 213_178_878, 2)),
+        (Threshold(2, 2) @ Disjunctive(4), (395_591_092, 1, 395_591_088, 0)),
+        (Threshold(7, 9) @ Disjunctive(9), (182_148, 4, 182_144, 3)),
+        (LiteralConjunctive(2) @ Threshold(3, 4), (213_178_879, 3, 213_178_878, 2)),
+        (LiteralConjunctive(9) @ Threshold(5, 8), (202_789, 1, 202_788, 0)),
+    ],
+    ids=repr,
+)
+def test_lifted_counts_of_more_than_32_digits_stay_exact(
+    kernel: Kernel, pair: tuple[int, int, int, int]
+) -> None:
+    """The features that tell two vectors apart may be few among more than 2^106 of them."""
+    check(kernel, np.array([pair]).T, 1e-10)
+
+
+@pytest.mark.parametrize(
     "build", [Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive]
 )
 @pytest.mark.parametrize("arity", [5000, 10_000])

@@ -32,7 +32,7 @@ from strategies import expressions
 
 WEIGHTS = (1, 2, 0.5)
 # Composed spaces up to this many features are written out: a few seconds for all of them.
-MOST_FEATURES = 10_000
+MOST_FEATURES = 3_000
 
 
 def simple(n: int) -> Iterator[Kernel]:

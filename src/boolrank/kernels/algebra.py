@@ -204,8 +204,8 @@ class Composed(Kernel):
     def value(self, k: Counts) -> Wide:
         inner = self.inner
         sizes = inner.features(k.n), inner.own_value(k.of_x()), inner.own_value(k.of_z())
-        n, x, z, c = (count.rounded() for count in (*sizes, inner.value(k)))
-        return self.outer.value(Counts(n, x, z, c, lifted=True))
+        both, neither = inner.value(k), inner.features_in_neither(k)
+        return self.outer.value(Counts.of_features(*sizes, both, neither))
 
     def features(self, n: Wide) -> Wide:
         return self.outer.features(self.inner.features(n).rounded())

@@ -66,6 +66,10 @@ class Kernel(ABC):
             f"{self} cannot be the inner kernel of `outer @ inner`: its features are not 0 or 1"
         )
 
+    def features_in_neither(self, k: Counts) -> Wide | None:  # noqa: ARG002 - as above
+        """How many of such features are false in both vectors, where no difference is needed."""
+        return None
+
     def on_counts(self, n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> NDArray[Any]:
         """Kernel values of pairs given by their counts.
 

@@ -16,7 +16,7 @@ import numpy as np
 from .base import Form, Kernel, fits, whole
 from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
-from .wide import Wide, where
+from .wide import Wide, at_least_zero
 
 _ARITY = {"range": "whole, 1 to n"}
 
@@ -52,6 +52,10 @@ class Conjunctive(Kernel):
 
     def features(self, n: Wide) -> Wide:
         return self._subsets(n)
+
+    def features_in_neither(self, k: Counts) -> Wide | None:
+        # A conjunction is false where the disjunction of the negated variables is true.
+        return None if self.up_to else Disjunctive(self.arity).value(k.complement())
 
     def _subsets(self, size: Wide) -> Wide:
         return weighted_subsets(size, 1.0, self.arity) if self.up_to else choose(size, self.arity)
@@ -98,6 +102,9 @@ class Disjunctive(Kernel):
     def features(self, n: Wide) -> Wide:
         return choose(n, self.arity)
 
+    def features_in_neither(self, k: Counts) -> Wide:
+        return choose(k.neither, self.arity)
+
 
 def _disjunctive_by_draws(k: Counts, arity: int) -> Wide:
     """The same count by drawing the variables one by one: sums of products only.
@@ -111,14 +118,10 @@ def _disjunctive_by_draws(k: Counts, arity: int) -> Wide:
     for drawn in range(arity):
         left = k.n - float(drawn)
         both = both * left + none * k.common + first * k.z + second * k.x
-        first = first * _at_least_zero(left - k.z) + none * k.only_x
-        second = second * _at_least_zero(left - k.x) + none * k.only_z
-        none = none * _at_least_zero(left - union)
+        first = first * at_least_zero(left - k.z) + none * k.only_x
+        second = second * at_least_zero(left - k.x) + none * k.only_z
+        none = none * at_least_zero(left - union)
     return both / Wide.of(factorial(arity))
-
-
-def _at_least_zero(a: Wide) -> Wide:
-    return where(a.positive(), a, 0.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -147,6 +150,9 @@ class LiteralConjunctive(Kernel):
     def features(self, n: Wide) -> Wide:
         return choose(n, self.arity) * Wide.of(2.0) ** self.arity
 
+    def features_in_neither(self, k: Counts) -> Wide:
+        return LiteralDisjunctive(self.arity).value(k)
+
 
 @dataclass(frozen=True, repr=False)
 class LiteralDisjunctive(Kernel):
@@ -174,3 +180,6 @@ class LiteralDisjunctive(Kernel):
 
     def features(self, n: Wide) -> Wide:
         return choose(n, self.arity) * Wide.of(2.0) ** self.arity
+
+    def features_in_neither(self, k: Counts) -> Wide:
+        return choose(k.agreeing, self.arity)

@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CountsError
-from .wide import Wide
+from .wide import Wide, at_least_zero, smaller
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
     """Counts as wide numbers: what a kernel's formula takes.
 
-    ``lifted`` says that they count the features of another kernel, and so may be of any size.
+    ``lifted`` says that they count the features of another kernel, and so may be of any size;
+    ``outside``, how many are active in neither vector, where no difference is needed to know it.
     """
 
     n: Wide
@@ -28,6 +29,15 @@ class Counts:
     z: Wide
     common: Wide
     lifted: bool = False
+    outside: Wide | None = None
+
+    @staticmethod
+    def of_features(n: Wide, x: Wide, z: Wide, common: Wide, outside: Wide | None) -> Counts:
+        """Counts of features, which were computed: made whole, and none past what bounds it."""
+        n, x, z, common = (count.rounded() for count in (n, x, z, common))
+        x, z = smaller(x, n), smaller(z, n)
+        outside = None if outside is None else outside.rounded()
+        return Counts(n, x, z, smaller(common, smaller(x, z)), lifted=True, outside=outside)
 
     @property
     def union(self) -> Wide:
@@ -43,11 +53,16 @@ class Counts:
 
     @property
     def neither(self) -> Wide:
-        return self.n - self.union
+        return at_least_zero(self.n - self.union) if self.outside is None else self.outside
 
     @property
     def agreeing(self) -> Wide:
         return self.neither + self.common
+
+    def complement(self) -> Counts:
+        """The vectors with all variables negated."""
+        n = self.n
+        return Counts(n, n - self.x, n - self.z, self.neither, self.lifted, self.common)
 
     def of_x(self) -> Counts:
         """The first vector paired with itself."""

@@ -12,7 +12,7 @@ from ..errors import ParameterError
 from .base import Kernel, fits, whole
 from .combinatorics import choose
 from .counts import Counts
-from .wide import Wide, where
+from .wide import Wide, at_least_zero
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,6 +48,10 @@ class Threshold(Kernel):
     def features(self, n: Wide) -> Wide:
         return choose(n, self.arity)
 
+    def features_in_neither(self, k: Counts) -> Wide:
+        # Fewer than t of d variables active: more than d - t of the negated ones.
+        return Threshold(self.arity - self.satisfied + 1, self.arity).value(k.complement())
+
 
 def _subsets_meeting_both(k: Counts, least: int, size: int) -> Wide:
     """Sum over how many members come from the common part and from x alone; all terms positive.
@@ -55,11 +59,12 @@ def _subsets_meeting_both(k: Counts, least: int, size: int) -> Wide:
     With i common members and j of x alone, the rest must have at least ``least - i`` of z alone.
     """
     others = k.only_z + k.neither
+    not_common = k.only_x + others
     total = Wide.of(np.zeros(k.common.shape))
     for i in range(min(size, _most(k.common)) + 1):
         needed = least - i
         if needed <= 0:
-            total = total + choose(k.common, i) * choose(k.n - k.common, size - i)
+            total = total + choose(k.common, i) * choose(not_common, size - i)
             continue
         most = min(size - i - needed, _most(k.only_x))
         if most < needed:
@@ -90,16 +95,16 @@ def _rest_meeting_z(k: Counts, others: Wide, needed: int, low: int, high: int) -
             for m in range(low, high + 1)
         }
     result: dict[int, Wide] = {}
-    last_missing = choose(k.only_z, needed - 1) * _at_least_zero(k.only_z - float(needed - 1))
+    last_missing = choose(k.only_z, needed - 1) * at_least_zero(k.only_z - float(needed - 1))
     count = Wide.of(np.zeros(k.common.shape))
     spare = Wide.of(np.ones(k.common.shape))
     for m in range(needed - 1, high):
-        grown = count * _at_least_zero(others - float(m)) + last_missing * spare
+        grown = count * at_least_zero(others - float(m)) + last_missing * spare
         count = grown / float(m + 1)
         if m + 1 >= low:
             result[m + 1] = count
         taken = float(m - needed + 1)
-        spare = spare * _at_least_zero(k.neither - taken) / (taken + 1)
+        spare = spare * at_least_zero(k.neither - taken) / (taken + 1)
     if low < needed:
         result.update({m: Wide.of(np.zeros(k.common.shape)) for m in range(low, needed)})
     return result
@@ -108,7 +113,3 @@ def _rest_meeting_z(k: Counts, others: Wide, needed: int, low: int, high: int) -
 def _most(a: Wide) -> int:
     """The largest of whole numbers, as far as loops may need it."""
     return int(min(a.floats().max(), 2.0**62))
-
-
-def _at_least_zero(a: Wide) -> Wide:
-    return where(a.positive(), a, 0.0)

@@ -188,6 +188,16 @@ def where(condition: NDArray[np.bool_], a: Wide | float, b: Wide | float) -> Wid
     )
 
 
+def smaller(a: Wide, b: Wide) -> Wide:
+    """The smaller of each two numbers."""
+    return where((a - b).positive(), b, a)
+
+
+def at_least_zero(a: Wide) -> Wide:
+    """The numbers, and 0 for negative ones."""
+    return where(a.positive(), a, 0.0)
+
+
 def stack(values: list[Wide]) -> Wide:
     """Scalars as one array."""
     return Wide(
