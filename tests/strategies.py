@@ -108,5 +108,6 @@ def expressions(n: int = 4, *, normalized: bool = True) -> st.SearchStrategy[Ker
             choices.append(smaller.map(lambda a: a.normalized()))
         return st.one_of(choices)
 
-    composed = st.builds(lambda outer, inner: outer @ inner, leaves(n), plain(n))
+    twice = st.builds(lambda outer, inner: Disjunctive(2) @ (outer @ inner), plain(n), plain(n))
+    composed = st.builds(lambda outer, inner: outer @ inner, leaves(n), plain(n)) | twice
     return st.recursive(st.one_of(leaves(n), composed), larger, max_leaves=4)

@@ -85,6 +85,14 @@ def test_vectors_all_alike_have_ratio_zero() -> None:
         assert spectral_ratio(kernel, X, normalized=False) == pytest.approx(1, rel=1e-14)
 
 
+@pytest.mark.parametrize("row", [[1, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]])
+@pytest.mark.parametrize(
+    "kernel", [Linear(), Disjunctive(2), Linear() + Linear() @ Conjunctive(2), Tanimoto() ** 2]
+)
+def test_a_single_vector_has_plain_ratio_one(kernel: Kernel, row: list[int]) -> None:
+    assert spectral_ratio(kernel.normalized(), [row], normalized=False) == 1
+
+
 def test_null_vectors_are_orthogonal_to_all_when_normalised() -> None:
     X = np.array([[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]])
     assert spectral_ratio(Conjunctive(2).normalized(), X) == pytest.approx(1, rel=1e-14)

@@ -151,6 +151,7 @@ def test_threshold_and_composed_kernels_are_exact_to_1e_10(name: str) -> None:
         (Threshold(7, 9) @ Disjunctive(9), (182_148, 4, 182_144, 3)),
         (LiteralConjunctive(2) @ Threshold(3, 4), (213_178_879, 3, 213_178_878, 2)),
         (LiteralConjunctive(9) @ Threshold(5, 8), (202_789, 1, 202_788, 0)),
+        (DNF(max_arity=2) @ Disjunctive(4), (395_591_092, 0, 395_591_089, 0)),
     ],
     ids=repr,
 )

@@ -43,6 +43,19 @@ from strategies import expressions, leaves
 
 A, B, C = Linear(), Tanimoto(), Disjunctive(3)
 REFUSALS = (KernelSyntaxError, ParameterError, ParameterTypeError)
+REFUSED = [
+    "__import__('os')", "__import__('os').system('true')", "linear.__class__",
+    "linear.normalized()", "(lambda: linear)()", "[linear][0]", "[k for k in (linear,)][0]",
+    "linear if 1 else tanimoto", "linear; tanimoto", "import os", "open('x')",
+    "eval('linear')", "disjunctive(__import__('os'))", "disjunctive(arity=open)",
+    "disjunctive(*[3])", "disjunctive(**{'arity': 3})", "disjunctive(10**10**10)", "2**linear",
+    "linear**tanimoto", "linear - tanimoto", "linear/2", "-linear", "linear(",
+    "linear tanimoto", "linear\x00", "f'{linear}'", "(x := linear)", "3", "2*3", "", "   ",
+    "disjunctive(3, 4)", "disjunctive(size=3)", "disjunctive()", "disjunctive(3, arity=3)",
+    "disjunctive", "normalized()", "normalized(linear, tanimoto)", "normalized(3)",
+    "1 + linear", "linear + 1", "True*linear", "1j*linear", "disjunctive('3')",
+    "disjunctive(b'3')",
+]  # fmt: skip
 
 
 def test_sums_and_products_flatten_into_one_node() -> None:
@@ -90,6 +103,11 @@ def test_normalising_twice_is_normalising_once() -> None:
         ((A + B) * C, "(linear + tanimoto)*disjunctive(3)"),
         (A.normalized(), "normalized(linear)"),
         (C @ Conjunctive(2), "disjunctive(3) @ conjunctive(2)"),
+        (C @ (A @ A), "disjunctive(3) @ (linear @ linear)"),
+        ((C @ A) @ A, "disjunctive(3) @ linear @ linear"),
+        (2 * (A @ A), "2*(linear @ linear)"),
+        ((A @ A) ** 2, "(linear @ linear)**2"),
+        ((A + B) @ A, "(linear + tanimoto) @ linear"),
     ],
 )
 def test_a_kernel_prints_as_its_expression(kernel: Kernel, text: str) -> None:
@@ -173,56 +191,7 @@ def test_a_mistyped_name_gets_the_nearest_one_suggested(typo: str, meant: str) -
         parse_kernel(typo)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "__import__('os')",
-        "__import__('os').system('true')",
-        "linear.__class__",
-        "linear.normalized()",
-        "(lambda: linear)()",
-        "[linear][0]",
-        "[k for k in (linear,)][0]",
-        "linear if 1 else tanimoto",
-        "linear; tanimoto",
-        "import os",
-        "open('x')",
-        "eval('linear')",
-        "disjunctive(__import__('os'))",
-        "disjunctive(arity=open)",
-        "disjunctive(*[3])",
-        "disjunctive(**{'arity': 3})",
-        "disjunctive(10**10**10)",
-        "2**linear",
-        "linear**tanimoto",
-        "linear - tanimoto",
-        "linear/2",
-        "-linear",
-        "linear(",
-        "linear tanimoto",
-        "linear\x00",
-        "f'{linear}'",
-        "(x := linear)",
-        "3",
-        "2*3",
-        "",
-        "   ",
-        "disjunctive(3, 4)",
-        "disjunctive(size=3)",
-        "disjunctive()",
-        "disjunctive(3, arity=3)",
-        "disjunctive",
-        "normalized()",
-        "normalized(linear, tanimoto)",
-        "normalized(3)",
-        "1 + linear",
-        "linear + 1",
-        "True*linear",
-        "1j*linear",
-        "disjunctive('3')",
-        "disjunctive(b'3')",
-    ],
-)
+@pytest.mark.parametrize("text", REFUSED)
 def test_anything_else_than_a_kernel_expression_is_refused(text: str) -> None:
     with pytest.raises(REFUSALS) as caught:
         parse_kernel(text)

@@ -47,7 +47,7 @@ class Sum(Kernel):
 
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> Floats:
         """Σ cosineₖ(x, z)·ρₖ(x)·ρₖ(z), with ρₖ(x)² the share of part k in κ(x, x)."""
-        if self.form != "any" or pairs.n.size > 1:
+        if self.form != "any" or pairs.n.size > 1 or pairs.size == 0:
             return super().cosines_of(pairs, checked)
         n = Wide.of(pairs.n.reshape(()))
         total: Floats = np.zeros(pairs.shape)

@@ -58,56 +58,48 @@ def _subsets_meeting_both(k: Counts, least: int, size: int) -> Wide:
 
     With i common members and j of x alone, the rest must have at least ``least - i`` of z alone.
     """
+    of_x = cache(lambda j: choose(k.only_x, j))
+    of_z = cache(lambda j: choose(k.only_z, j))
+    of_neither = cache(lambda j: choose(k.neither, j))
     others = k.only_z + k.neither
     not_common = k.only_x + others
-    total = Wide.of(np.zeros(k.common.shape))
+    zero = Wide.of(np.zeros(k.common.shape))
+
+    def rest(needed: int, low: int, high: int) -> dict[int, Wide]:
+        """Of each size from low to high, subsets of the others with at least `needed` of z alone.
+
+        Either the plain sum over the members of z, or, where that has more terms, step by step in
+        the size m, from those that have enough of z already and those that get the last one now:
+        (m+1)·G(m+1) = (others-m)·G(m) + (b-needed+1)·C(b, needed-1)·C(neither, m-needed+1), with b
+        of z alone.
+        """
+        members = range(needed, min(high, _most(k.only_z)) + 1)
+        if (high - low + 1) * len(members) <= high:
+            return {
+                m: sum((of_z(j) * of_neither(m - j) for j in members if j <= m), start=zero)
+                for m in range(low, high + 1)
+            }
+        found = dict.fromkeys(range(low, needed), zero)
+        last_missing = of_z(needed - 1) * at_least_zero(k.only_z - float(needed - 1))
+        count = zero
+        for m in range(needed - 1, high):
+            new = last_missing * of_neither(m - needed + 1)
+            count = (count * at_least_zero(others - float(m)) + new) / float(m + 1)
+            found[m + 1] = count
+        return found
+
+    total = zero
     for i in range(min(size, _most(k.common)) + 1):
-        needed = least - i
+        needed, left = least - i, size - i
         if needed <= 0:
-            total = total + choose(k.common, i) * choose(not_common, size - i)
+            total = total + choose(k.common, i) * choose(not_common, left)
             continue
-        most = min(size - i - needed, _most(k.only_x))
-        if most < needed:
-            continue
-        inner = Wide.of(np.zeros(k.common.shape))
-        rest = _rest_meeting_z(k, others, needed, size - i - most, size - i - needed)
-        for j in range(needed, most + 1):
-            inner = inner + choose(k.only_x, j) * rest[size - i - j]
-        total = total + choose(k.common, i) * inner
+        most = min(left - needed, _most(k.only_x))
+        if most >= needed:
+            ways = rest(needed, left - most, left - needed)
+            inner = (of_x(j) * ways[left - j] for j in range(needed, most + 1))
+            total = total + choose(k.common, i) * sum(inner, start=zero)
     return total
-
-
-def _rest_meeting_z(k: Counts, others: Wide, needed: int, low: int, high: int) -> dict[int, Wide]:
-    """For each size from low to high: its subsets of the others with at least `needed` of z alone.
-
-    Either the plain sum over the members of z, or, where that has more terms, step by step in the
-    size m, from those that have enough of z already and those that get the last one now:
-    (m+1)·G(m+1) = (others-m)·G(m) + (b-needed+1)·C(b, needed-1)·C(neither, m-needed+1), with b of
-    z alone.
-    """
-    members = min(high, _most(k.only_z))
-    neither = cache(lambda size: choose(k.neither, size))
-    if (high - low + 1) * (members - needed + 1) <= high:
-        part = {j: choose(k.only_z, j) for j in range(needed, members + 1)}
-        zero = Wide.of(np.zeros(k.common.shape))
-        return {
-            m: sum((part[j] * neither(m - j) for j in part if j <= m), start=zero)
-            for m in range(low, high + 1)
-        }
-    result: dict[int, Wide] = {}
-    last_missing = choose(k.only_z, needed - 1) * at_least_zero(k.only_z - float(needed - 1))
-    count = Wide.of(np.zeros(k.common.shape))
-    spare = Wide.of(np.ones(k.common.shape))
-    for m in range(needed - 1, high):
-        grown = count * at_least_zero(others - float(m)) + last_missing * spare
-        count = grown / float(m + 1)
-        if m + 1 >= low:
-            result[m + 1] = count
-        taken = float(m - needed + 1)
-        spare = spare * at_least_zero(k.neither - taken) / (taken + 1)
-    if low < needed:
-        result.update({m: Wide.of(np.zeros(k.common.shape)) for m in range(low, needed)})
-    return result
 
 
 def _most(a: Wide) -> int:
