@@ -8,7 +8,11 @@ scikit-learn habits keeps working::
     ├── ParameterTypeError   (TypeError)      a parameter of the wrong type
     ├── InputError           (ValueError)     data that cannot be used: not binary, empty, no matrix
     ├── CountsError          (ValueError)     counts that no pair of binary vectors has
+    ├── UnknownIdError       (KeyError)       a user or an item that the data do not have
     ├── KernelSyntaxError    (ValueError)     text that is not a kernel expression
+    ├── ModelFileError       (ValueError)     a folder that is no model, or a damaged one
+    ├── NotFittedError       (ValueError, AttributeError)  a model that has seen no data yet
+    ├── MatrixTooLargeError  (MemoryError)    a matrix that would not fit into memory
     ├── KernelOverflowError  (OverflowError)  a raw kernel value past the largest double
     └── MissingExtraError    (ImportError)    an optional dependency that is not installed
 """
@@ -19,9 +23,13 @@ __all__ = [
     "InputError",
     "KernelOverflowError",
     "KernelSyntaxError",
+    "MatrixTooLargeError",
     "MissingExtraError",
+    "ModelFileError",
+    "NotFittedError",
     "ParameterError",
     "ParameterTypeError",
+    "UnknownIdError",
 ]
 
 
@@ -55,3 +63,22 @@ class KernelOverflowError(BoolrankError, OverflowError):
 
 class MissingExtraError(BoolrankError, ImportError):
     """An optional dependency is needed and not installed."""
+
+
+class MatrixTooLargeError(BoolrankError, MemoryError):
+    """A matrix that would not fit into memory."""
+
+
+class ModelFileError(BoolrankError, ValueError):
+    """A folder that is no model, or a damaged one."""
+
+
+class NotFittedError(BoolrankError, ValueError, AttributeError):
+    """A model that has seen no data yet."""
+
+
+class UnknownIdError(BoolrankError, KeyError):
+    """A user or an item that the data do not have."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])

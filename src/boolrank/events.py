@@ -1,0 +1,139 @@
+"""Events out of files, with types: of users and items, their ratings and times.
+
+Nothing is guessed from the first rows. Columns of text files are text until all of them is known,
+and become whole numbers only if every value is written as one is written: with ``007`` among them,
+they stay text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._extras import needs
+from .errors import InputError
+from .files import FileScan, expand, joined, scan_file, unreadable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["read_events"]
+
+Columns = dict[str, str | None]
+
+
+def read_events(
+    paths: str | Path | Iterable[str | Path],
+    choose: Callable[[list[str]], Columns],
+    optional: Iterable[str] = (),
+) -> tuple[pl.DataFrame, Columns]:
+    """The columns that ``choose`` picks among the names for each role, and which they are.
+
+    Users and items are whole numbers where every one of them is written so, and text otherwise;
+    ratings and times are numbers, times dates too. Roles that are ``optional`` are left out where
+    the values are of another kind.
+    """
+    with needs("cli", "Reading files"):
+        import polars as pl
+
+    scans = [scan_file(path) for path in expand(paths)]
+    events, untyped = joined(scans)
+    columns = dict(choose(list(scans[0].schema)))
+    frame = _collected(events.select(list(_roles(columns))), scans)
+    if any(scan.is_text for scan in scans):
+        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
+    for name, role in _roles(columns).items():
+        if name in untyped or (role in ("time", "rating") and frame[name].dtype == pl.String):
+            typed = _typed(frame[name], role)
+            if typed is not None:
+                frame = frame.with_columns(typed)
+            elif role in optional:
+                columns[role] = None
+            else:
+                raise InputError(_not_of(frame[name], role))
+    _check_no_nulls(frame, columns, scans)
+    return frame, columns
+
+
+def _roles(columns: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: role for role, name in columns.items() if name is not None}
+
+
+def _collected(events: pl.LazyFrame, scans: list[FileScan]) -> pl.DataFrame:
+    try:
+        with unreadable():
+            return events.collect()
+    except InputError as error:
+        # Which file it was polars does not say; looking again is slow, and only for this.
+        raise next(filter(None, (scan.trouble() for scan in scans)), error) from None
+
+
+def _check_no_nulls(frame: pl.DataFrame, columns: Columns, scans: list[FileScan]) -> None:
+    """Refuse rows without a user or an item, and say where the first of them stands."""
+    for name in filter(None, (columns["user"], columns["item"])):
+        missing = frame[name].null_count()
+        if missing:
+            where = next(filter(None, (_first_null(scan, name) for scan in scans)), "")
+            raise InputError(f"{missing} rows have nothing in the column {name!r}{where}")
+
+
+def _first_null(scan: FileScan, name: str) -> str:
+    import polars as pl
+
+    rows = scan.frame.filter(~pl.all_horizontal(pl.all().is_null()))
+    nulls = rows.select(pl.col(name).is_null()).collect().to_series().arg_true()
+    return f", the first in {scan.path}, row {nulls[0] + 1} below the header" if len(nulls) else ""
+
+
+def _typed(series: pl.Series, role: str) -> pl.Series | None:
+    """The column in the first type of its role that loses nothing; None where there is none."""
+    return next((c for c in (make(series) for make in _TYPES[role]) if c is not None), None)
+
+
+def _not_of(series: pl.Series, role: str) -> str:
+    wrong = series.filter(_as_numbers(series).is_null() & series.is_not_null())
+    return f"the column {series.name!r} is no {role}: it has {wrong.first()!r}, for one"
+
+
+def _whole_numbers(series: pl.Series) -> pl.Series | None:
+    """Text as whole numbers if that loses nothing, be it a leading zero."""
+    import polars as pl
+
+    if series.dtype.is_integer():
+        return series
+    numbers = series.cast(pl.Int64, strict=False)
+    return numbers if numbers.cast(pl.String).eq_missing(series).all() else None
+
+
+def _as_numbers(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    return series.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+
+
+def _numbers(series: pl.Series) -> pl.Series | None:
+    numbers = _as_numbers(series)
+    return numbers if numbers.null_count() == series.null_count() else None
+
+
+def _dates(series: pl.Series) -> pl.Series | None:
+    import polars as pl
+
+    try:
+        dates = series.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")
+    except pl.exceptions.PolarsError:
+        return None  # no form of dates that it knows
+    return dates if dates.null_count() == series.null_count() else None
+
+
+def _as_it_is(series: pl.Series) -> pl.Series:
+    return series
+
+
+_TYPES: dict[str, tuple[Callable[[Any], pl.Series | None], ...]] = {
+    "user": (_whole_numbers, _as_it_is),
+    "item": (_whole_numbers, _as_it_is),
+    "rating": (_numbers,),
+    "time": (_whole_numbers, _numbers, _dates),
+}

@@ -1,0 +1,269 @@
+"""Interactions: who touched what, as a binary matrix with the names of its rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import encoded, find_columns, parse_threshold, times
+from .errors import InputError
+from .vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["Interactions"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interactions:
+    """A binary users × items matrix in compressed rows, with ids of both sides. Immutable.
+
+    Attributes
+    ----------
+    users, items : the ids, in order, with their row and column numbers
+    indptr, indices : compressed sparse rows, columns in order within each row
+    time : when each interaction was (the earliest, where it repeats), or None
+    duplicates : how many events repeated a (user, item) pair and were left out
+    """
+
+    users: Vocabulary
+    items: Vocabulary
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    time: NDArray[Any] | None = None
+    duplicates: int = 0
+
+    @staticmethod
+    def from_pairs(
+        users: Iterable[Hashable] | NDArray[Any],
+        items: Iterable[Hashable] | NDArray[Any],
+        time: NDArray[Any] | None = None,
+    ) -> Interactions:
+        """Interactions from two sequences of ids of the same length.
+
+        >>> Interactions.from_pairs(["ann", "bob", "ann"], ["tea", "tea", "tea"])
+        Interactions: 2 users x 1 items, 2 interactions, 1 duplicates left out
+        """
+        user_names, user_numbers = Vocabulary.of(users, "user")
+        item_names, item_numbers = Vocabulary.of(items, "item")
+        if len(user_numbers) != len(item_numbers):
+            raise InputError(
+                f"there are {len(user_numbers)} users for {len(item_numbers)} items; "
+                "each event has one of each"
+            )
+        return Interactions.from_numbers(user_names, item_names, user_numbers, item_numbers, time)
+
+    @staticmethod
+    def from_numbers(
+        users: Vocabulary,
+        items: Vocabulary,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        time: NDArray[Any] | None = None,
+    ) -> Interactions:
+        """Interactions from row and column numbers of known users and items."""
+        if not len(rows):
+            raise InputError("there are no interactions: the input has no rows")
+        from ._compiled.rows import sorted_rows, transposed
+
+        if time is None:
+            indptr, indices = sorted_rows(rows, columns, len(users), len(items))
+        else:
+            # Two counting sorts, by column and then by row: a third of the time of a comparing one.
+            one_each = np.arange(len(rows) + 1)
+            _, by_column, _ = transposed(one_each, columns, len(items))
+            _, by_row, _ = transposed(one_each, rows[by_column], len(users))
+            order = by_column[by_row]
+            in_rows, in_columns = rows[order], columns[order]
+            new = (np.diff(in_rows, prepend=-1) != 0) | (np.diff(in_columns, prepend=-1) != 0)
+            indptr = np.zeros(len(users) + 1, np.int64)
+            np.cumsum(np.bincount(in_rows[new], minlength=len(users)), out=indptr[1:])
+            indices = in_columns[new].astype(np.int32)
+            time = np.fmin.reduceat(time[order], np.flatnonzero(new))
+        return Interactions(users, items, indptr, indices, time, len(rows) - len(indices))
+
+    @staticmethod
+    def from_matrix(
+        matrix: Any,
+        users: Sequence[Hashable] | None = None,
+        items: Sequence[Hashable] | None = None,
+    ) -> Interactions:
+        """Interactions where a users × items matrix, dense or sparse, is not 0."""
+        from scipy.sparse import coo_array
+
+        cells = coo_array(matrix)
+        cells.sum_duplicates()
+        names = []
+        for kind, given, size in (("user", users, cells.shape[0]), ("item", items, cells.shape[1])):
+            if given is not None and len(given) != size:
+                raise InputError(f"the matrix has {size} {kind}s, but {len(given)} ids are given")
+            vocabulary, numbers = Vocabulary.of(np.arange(size) if given is None else given, kind)
+            if len(vocabulary) != size:
+                raise InputError(f"the {kind}s' ids are not distinct")
+            names.append((vocabulary, numbers))
+        some = cells.data != 0
+        return Interactions.from_numbers(
+            names[0][0], names[1][0], names[0][1][cells.row[some]], names[1][1][cells.col[some]]
+        )
+
+    @staticmethod
+    def from_frame(
+        frame: Any,
+        user: str | None = None,
+        item: str | None = None,
+        time: str | None = None,
+        rating: str | None = None,
+        positive: str | None = None,
+    ) -> Interactions:
+        """Interactions from a pandas, polars or pyarrow frame with a row per event.
+
+        Parameters
+        ----------
+        frame : the events
+        user, item, time, rating : names of its columns; where not given, the usual ones are found
+        positive : which ratings count, such as ``">= 4"``; all rows do where not given
+        """
+        import narwhals as nw
+
+        table: Any = nw.from_native(frame, eager_only=False)
+        table = table.collect() if isinstance(table, nw.LazyFrame) else table
+        columns = find_columns(list(table.columns), user=user, item=item, time=time, rating=rating)
+        if positive is not None:
+            above, bound = parse_threshold(positive)
+            table = table.filter(above(nw.col(_rating(table, columns["rating"])), bound))
+        missing = [c for c in (columns["user"], columns["item"]) if table[c].null_count()]
+        if missing:
+            raise InputError(
+                f"{table[missing[0]].null_count()} rows have nothing in the column {missing[0]!r}; "
+                f"leave them out first, for example with frame.drop_nulls({missing})"
+            )
+        users, rows = encoded(table[columns["user"]], "user")
+        items, numbers = encoded(table[columns["item"]], "item")
+        when = None if columns["time"] is None else times(table[columns["time"]])
+        if when is None and time is not None:
+            raise InputError(f"the column {time!r} has neither numbers nor dates, so it is no time")
+        return Interactions.from_numbers(users, items, rows, numbers, when)
+
+    @staticmethod
+    def from_files(
+        *paths: str | Path,
+        user: str | None = None,
+        item: str | None = None,
+        time: str | None = None,
+        rating: str | None = None,
+        positive: str | None = None,
+    ) -> Interactions:
+        """Interactions from CSV, TSV, Parquet or JSON-lines files, or globs of them.
+
+        Ids of text files are whole numbers if all of a column are written so, and text otherwise.
+        The other parameters are those of ``from_frame``.
+        """
+        from .events import read_events
+
+        given = {"user": user, "item": item, "time": time, "rating": rating}
+        unneeded = {"rating"} if positive is None else set()
+
+        def choose(names: list[str]) -> dict[str, str | None]:
+            found = find_columns(names, **given)
+            return {role: None if role in unneeded else name for role, name in found.items()}
+
+        optional = [role for role, name in given.items() if name is None and role == "time"]
+        frame, columns = read_events(paths, choose, optional)
+        frame = frame.select([name for name in columns.values() if name is not None])
+        return Interactions.from_frame(frame, **columns, positive=positive)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.users), len(self.items)
+
+    @property
+    def size(self) -> int:
+        return len(self.indices)
+
+    @property
+    def T(self) -> Interactions:  # noqa: N802 - as numpy names it
+        """The same with the roles swapped: items as users. Ranking people for an item, for one."""
+        from ._compiled.rows import transposed
+
+        indptr, indices, order = transposed(self.indptr, self.indices, len(self.items))
+        when = None if self.time is None else self.time[order]
+        users = Vocabulary(self.items.ids, "user")
+        return Interactions(
+            users, Vocabulary(self.users.ids, "item"), indptr, indices, when, self.duplicates
+        )
+
+    def updated(
+        self, added: Interactions | None = None, removed: Interactions | None = None
+    ) -> Interactions:
+        """With some interactions more and some fewer; users and items that were known stay so.
+
+        What is added and known already, or in both, is no error; what is removed must be known.
+        Times are not kept.
+        """
+        users, items = self.users, self.items
+        maps = [np.arange(len(users)), np.arange(len(items))]
+        rows, columns = [np.repeat(maps[0], np.diff(self.indptr))], [self.indices.astype(np.int64)]
+        if added is not None:
+            users, *of_users = users.merged(added.users)
+            items, *of_items = items.merged(added.items)
+            rows = [
+                of_users[0][rows[0]],
+                of_users[1][np.repeat(np.arange(len(added.users)), np.diff(added.indptr))],
+            ]
+            columns = [of_items[0][columns[0]], of_items[1][added.indices]]
+        keys = np.unique(np.concatenate(rows) * len(items) + np.concatenate(columns))
+        if removed is not None:
+            row = users.numbers(removed.users)
+            column = items.numbers(removed.items)
+            gone = row[np.repeat(np.arange(len(removed.users)), np.diff(removed.indptr))] * len(
+                items
+            )
+            gone += column[removed.indices]
+            missing = ~np.isin(gone, keys)
+            if missing.any():
+                user, item = divmod(int(gone[missing][0]), len(items))
+                raise InputError(
+                    f"{int(missing.sum())} interactions to remove are not there, such as user "
+                    f"{users[user]!r} with item {items[item]!r}"
+                )
+            keys = np.setdiff1d(keys, gone, assume_unique=True)
+        indptr = np.zeros(len(users) + 1, np.int64)
+        np.cumsum(np.bincount(keys // len(items), minlength=len(users)), out=indptr[1:])
+        return Interactions(users, items, indptr, (keys % len(items)).astype(np.int32))
+
+    def matrix(self) -> csr_array[Any, Any]:
+        """The users × items matrix of 0 and 1."""
+        from scipy.sparse import csr_array
+
+        return csr_array((np.ones(self.size, np.float32), self.indices, self.indptr), self.shape)
+
+    def row(self, user: int) -> NDArray[np.int32]:
+        """Column numbers of a row, in order."""
+        return self.indices[self.indptr[user] : self.indptr[user + 1]]
+
+    def popularity(self) -> NDArray[np.int64]:
+        """How many users each item has."""
+        return np.bincount(self.indices, minlength=len(self.items))
+
+    def __repr__(self) -> str:
+        text = f"Interactions: {len(self.users):,} users x {len(self.items):,} items, "
+        text += f"{self.size:,} interactions"
+        return text + (f", {self.duplicates:,} duplicates left out" if self.duplicates else "")
+
+
+def _rating(table: Any, name: str | None) -> str:
+    """The rating column, if there is one and it has numbers."""
+    if name is None:
+        raise InputError(
+            f"positive needs a rating column, and there is none among {list(table.columns)}; "
+            "name it with rating=..."
+        )
+    if not table[name].dtype.is_numeric():
+        raise InputError(f"the ratings in {name!r} are no numbers but {table[name].dtype}")
+    return name

@@ -1,0 +1,242 @@
+"""Interactions: events from frames, matrices and pairs, each pair once, whatever the ids are."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from uuid import UUID
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from boolrank import InputError, Interactions, ParameterError, UnknownIdError
+from boolrank.columns import find_columns, parse_threshold
+
+EVENTS = {"user": [3, 1, 3, 1], "item": ["b", "a", "b", "c"], "rating": [5.0, 3.0, 1.0, 4.0]}
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+    "lazy": pl.LazyFrame,
+}
+PAIRS = st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abcdef")), min_size=1)
+
+
+def _pairs(data: Interactions) -> set[tuple[object, object]]:
+    return {
+        (data.users[row], data.items[k]) for row in range(len(data.users)) for k in data.row(row)
+    }
+
+
+@given(PAIRS)
+def test_every_pair_is_there_once(pairs):
+    data = Interactions.from_pairs(*zip(*pairs, strict=True))
+    assert _pairs(data) == set(pairs)
+    assert data.size + data.duplicates == len(pairs)
+    assert all((np.diff(data.row(k)) > 0).all() for k in range(len(data.users)))
+    assert data.popularity().tolist() == data.matrix().sum(axis=0).tolist()
+
+
+@given(PAIRS, st.randoms())
+def test_the_order_of_events_does_not_matter(pairs, random):
+    shuffled = random.sample(pairs, len(pairs))
+    one = Interactions.from_pairs(*zip(*pairs, strict=True))
+    other = Interactions.from_pairs(*zip(*shuffled, strict=True))
+    assert one.indices.tolist() == other.indices.tolist()
+    assert one.indptr.tolist() == other.indptr.tolist()
+
+
+@given(PAIRS, st.data())
+def test_the_time_kept_is_that_of_the_first_event(pairs, data):
+    when = data.draw(
+        st.lists(st.integers(0, 99), min_size=len(pairs), max_size=len(pairs)), label="when"
+    )
+    found = Interactions.from_pairs(*zip(*pairs, strict=True), time=np.array(when))
+    rows = np.repeat(np.arange(len(found.users)), np.diff(found.indptr))
+    for row, column, time in zip(rows, found.indices, found.time, strict=True):
+        pair = found.users[row], found.items[column]
+        assert time == min(t for p, t in zip(pairs, when, strict=True) if p == pair)
+
+
+@given(PAIRS)
+def test_transposed_twice_is_the_same_and_once_has_the_roles_swapped(pairs):
+    when = np.arange(len(pairs))
+    data = Interactions.from_pairs(*zip(*pairs, strict=True), time=when)
+    assert _pairs(data.T) == {(item, user) for user, item in pairs}
+    assert (data.T.users.kind, data.T.items.kind) == ("user", "item")
+    assert data.T.T.indices.tolist() == data.indices.tolist()
+    assert data.T.T.time.tolist() == data.time.tolist()
+
+
+@given(PAIRS, PAIRS, st.data())
+def test_updated_is_the_union_less_what_is_removed(pairs, more, data):
+    gone = data.draw(st.lists(st.sampled_from(pairs + more), unique=True), label="gone")
+    before = Interactions.from_pairs(*zip(*pairs, strict=True))
+    added = Interactions.from_pairs(*zip(*more, strict=True))
+    removed = Interactions.from_pairs(*zip(*gone, strict=True)) if gone else None
+    after = before.updated(added, removed)
+    assert _pairs(after) == (set(pairs) | set(more)) - set(gone)
+    assert set(after.users) == {user for user, _ in pairs + more}
+
+
+def test_what_is_not_there_cannot_be_removed():
+    data = Interactions.from_pairs([1, 2], ["a", "b"])
+    with pytest.raises(InputError, match="user 1 with item 'b'"):
+        data.updated(removed=Interactions.from_pairs([1], ["b"]))
+    with pytest.raises(UnknownIdError):
+        data.updated(removed=Interactions.from_pairs([7], ["b"]))
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_frames_of_all_kinds_give_the_same(frame):
+    data = Interactions.from_frame(frame(EVENTS))
+    assert _pairs(data) == {(3, "b"), (1, "a"), (1, "c")}
+    assert data.duplicates == 1
+    assert list(data.users) == [1, 3]
+    assert repr(data) == "Interactions: 2 users x 3 items, 3 interactions, 1 duplicates left out"
+    liked = Interactions.from_frame(frame(EVENTS), positive=">= 4")
+    assert _pairs(liked) == {(3, "b"), (1, "c")}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_columns_can_be_named_as_one_likes(frame):
+    events = {"who": ["x", "y"], "what": [2, 1], "how": [1, 2], "when": [8, 9]}
+    data = Interactions.from_frame(
+        frame(events), user="who", item="what", rating="how", time="when", positive="> 1"
+    )
+    assert (_pairs(data), data.time.tolist()) == ({("y", 1)}, [9])
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+@pytest.mark.parametrize(
+    "when",
+    [
+        [datetime(2024, 1, 2), datetime(2023, 1, 1)],  # noqa: DTZ001 - frames have such
+        [datetime(2024, 1, 2, tzinfo=UTC), datetime(2023, 1, 1, tzinfo=UTC)],
+    ],
+    ids=["naive", "utc"],
+)
+def test_times_can_be_datetimes(frame, when):
+    events = frame({"user": [1, 1], "item": [5, 5], "timestamp": when})
+    (time,) = Interactions.from_frame(events).time
+    assert time == np.datetime64("2023-01-01")
+
+
+def test_times_can_be_dates():
+    events = pl.DataFrame({"user": [1], "item": [5], "date": [date(2023, 1, 1)]})
+    assert Interactions.from_frame(events).time[0] == np.datetime64("2023-01-01")
+
+
+def test_a_column_that_merely_looks_like_a_time_is_left_alone():
+    events = pl.DataFrame({"user": [1], "item": [5], "date": ["yesterday"]})
+    assert Interactions.from_frame(events).time is None
+    with pytest.raises(InputError, match="neither numbers nor dates"):
+        Interactions.from_frame(events, time="date")
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        pl.Series("item", ["b", "a"], pl.Categorical),
+        pl.Series("item", ["b", "a"], pl.Enum(["b", "a"])),
+        pd.Series(["b", "a"], dtype="category"),
+        pd.Series(["b", "a"], dtype="string"),
+        pd.Series(["b", "a"], dtype=object),
+    ],
+    ids=lambda series: f"{type(series).__module__.split('.')[0]}-{series.dtype}",
+)
+def test_text_in_whatever_column_is_text(series):
+    frame = pl.DataFrame if isinstance(series, pl.Series) else pd.DataFrame
+    data = Interactions.from_frame(frame({"user": [1, 2], "item": series}))
+    assert (list(data.items), _pairs(data)) == (["a", "b"], {(1, "b"), (2, "a")})
+
+
+def test_uuids_and_large_numbers_are_ids_too():
+    ids = [UUID(int=2), UUID(int=1)]
+    frame = pd.DataFrame({"user": ids, "item": np.array([2**64 - 1, 1], np.uint64)})
+    data = Interactions.from_frame(frame)
+    assert _pairs(data) == {(ids[0], 2**64 - 1), (ids[1], 1)}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_rows_without_an_id_are_refused(frame):
+    with pytest.raises(InputError, match="1 rows have nothing in the column 'item'"):
+        Interactions.from_frame(frame({"user": [1, 2], "item": ["a", None]}))
+
+
+def test_nan_is_no_id():
+    with pytest.raises(InputError, match="NaN"):
+        Interactions.from_frame(pl.DataFrame({"user": [1.0, float("nan")], "item": [1, 2]}))
+
+
+@pytest.mark.parametrize(
+    ("events", "options", "message"),
+    [
+        ({"a": [1], "b": [2]}, {}, "no column looks like the user"),
+        ({"user": [1], "b": [2]}, {}, "no column looks like the item"),
+        ({"user": [1], "b": [2]}, {"item": "c"}, "no column 'c' for the item"),
+        ({"user": [1], "item": [2]}, {"item": "user"}, "same column"),
+        ({"user": [1], "item": [2]}, {"positive": "> 3"}, "none among"),
+        ({"user": [1], "item": [2], "rating": ["x"]}, {"positive": "> 3"}, "no numbers"),
+        ({"user": [1], "item": [2], "rating": [1]}, {"positive": "> 3"}, "no interactions"),
+        ({"user": [], "item": []}, {}, "no interactions"),
+    ],
+)
+def test_what_a_frame_lacks_is_said(events, options, message):
+    with pytest.raises(InputError, match=message):
+        Interactions.from_frame(pl.DataFrame(events), **options)
+
+
+@pytest.mark.parametrize("text", ["4", ">= x", "=> 4", ">= 4 or so", ""])
+def test_a_threshold_is_a_comparison_with_a_number(text):
+    with pytest.raises(ParameterError, match="such as '>= 4'"):
+        parse_threshold(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (">3", [4]),
+        (">= 3", [3, 4]),
+        ("<3.5", [2, 3]),
+        ("<= 2", [2]),
+        ("==3", [3]),
+        ("!= 3", [2, 4]),
+    ],
+)
+def test_thresholds(text, kept):
+    keep, bound = parse_threshold(text)
+    assert [value for value in (2, 3, 4) if keep(value, bound)] == kept
+
+
+def test_usual_names_are_found_whatever_their_case():
+    found = find_columns(["userId", "movieId", "Rating"], user=None, item=None, rating=None)
+    assert found == {"user": "userId", "item": "movieId", "rating": "Rating"}
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, sparse.csr_array, sparse.csc_matrix, sparse.coo_array]
+)
+def test_a_matrix_has_an_interaction_where_it_is_not_0(form):
+    data = Interactions.from_matrix(form([[0, 2, 0], [1, 0, -1], [0, 0, 0]]), items=["z", "y", "x"])
+    assert _pairs(data) == {(0, "y"), (1, "z"), (1, "x")}
+    assert data.shape == (3, 3)
+
+
+def test_a_matrix_needs_as_many_distinct_ids_as_it_has_rows():
+    with pytest.raises(InputError, match="2 users, but 1 ids"):
+        Interactions.from_matrix(np.eye(2), users=["a"])
+    with pytest.raises(InputError, match="not distinct"):
+        Interactions.from_matrix(np.eye(2), users=["a", "a"])
+
+
+def test_pairs_come_in_pairs():
+    with pytest.raises(InputError, match="2 users for 1 items"):
+        Interactions.from_pairs([1, 2], [1])
+    with pytest.raises(InputError, match="no interactions"):
+        Interactions.from_pairs([], [])

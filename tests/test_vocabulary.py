@@ -1,0 +1,167 @@
+"""Vocabularies: ids and row numbers, there and back, for ids of any type."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boolrank import ParameterTypeError, UnknownIdError, Vocabulary
+from boolrank.vocabulary import Text
+
+IDS = st.one_of(
+    st.lists(st.integers(-(2**70), 2**70), min_size=1),
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1),
+    st.lists(st.integers(0, 9), min_size=1),
+    st.lists(st.text(), min_size=1),
+    st.lists(st.uuids(), min_size=1),
+    st.lists(st.tuples(st.integers(), st.text()), min_size=1),
+    st.lists(st.integers() | st.text() | st.none() | st.frozensets(st.integers()), min_size=1),
+)
+
+
+@given(IDS)
+def test_ids_become_numbers_and_numbers_the_same_ids(values):
+    vocabulary, numbers = Vocabulary.of(values)
+    assert [vocabulary[k] for k in numbers] == values
+    assert len(set(vocabulary)) == len(vocabulary) == len(set(values))
+    assert vocabulary.numbers(values).tolist() == numbers.tolist()
+    assert all(value in vocabulary for value in values)
+    assert vocabulary.names(numbers).tolist() == values
+
+
+@given(IDS, st.randoms())
+def test_the_numbers_do_not_depend_on_the_order_of_the_events(values, random):
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    assert list(Vocabulary.of(values)[0]) == list(Vocabulary.of(shuffled)[0])
+
+
+@given(st.lists(st.text()))
+def test_packed_text_is_the_text(strings):
+    text = Text.of(strings)
+    assert list(text) == strings
+    assert [text[-k - 1] for k in range(len(strings))] == strings[::-1]
+    with pytest.raises(IndexError):
+        text[len(strings)]
+    with pytest.raises(IndexError):
+        text[-len(strings) - 1]
+
+
+@given(st.lists(st.text(), unique=True), st.text())
+def test_packed_text_is_searched_as_a_list_is(strings, other):
+    packed = Vocabulary(Text.of(sorted(strings)))
+    for number, key in enumerate(sorted(strings)):
+        assert packed.number(key) == number
+    assert (other in packed) == (other in strings)
+
+
+def test_packed_uuids_are_uuids():
+    ids = sorted(UUID(int=k**9) for k in range(50))
+    packed = Vocabulary(Text.of(map(str, ids), UUID))
+    assert list(packed) == ids
+    assert packed.numbers(ids).tolist() == list(range(50))
+    assert UUID(int=5) not in packed
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([3, 1, 3], np.int8),
+        np.array([3, 1, 3], np.uint16),
+        np.array([3.0, 1.0, 3.0]),
+        [np.int64(3), np.int64(1), np.int64(3)],
+        range(3, 0, -2),
+    ],
+    ids=str,
+)
+def test_whole_numbers_of_any_kind_are_whole_numbers(values):
+    vocabulary, _ = Vocabulary.of(values)
+    assert list(vocabulary) == [1, 3]
+    assert {type(key) for key in vocabulary} == {int}
+    assert vocabulary.number(np.int32(3)) == 1
+
+
+def test_numbers_past_64_bits_are_not_cut():
+    values = np.array([2**64 - 1, 5], np.uint64)
+    assert list(Vocabulary.of(values)[0]) == [5, 2**64 - 1]
+    assert list(Vocabulary.of([2**80, 5])[0]) == [5, 2**80]
+
+
+def test_distant_whole_numbers_are_found_as_near_ones_are():
+    values = np.array([10**15, -4, 10**15, 7])
+    vocabulary, numbers = Vocabulary.of(values)
+    assert (list(vocabulary), numbers.tolist()) == ([-4, 7, 10**15], [2, 0, 2, 1])
+
+
+@pytest.mark.parametrize("key", ["3", 3.5, True, None, 2**90, -(2**90), 4, (1,)])
+@pytest.mark.parametrize("ids", [[3, 5], ["a", "b"], [UUID(int=3)]], ids=str)
+def test_an_unknown_id_is_an_error_and_not_contained(ids, key):
+    vocabulary, _ = Vocabulary.of(ids, "user")
+    assert key not in vocabulary
+    with pytest.raises(UnknownIdError, match="there is no user"):
+        vocabulary.number(key)
+    with pytest.raises(KeyError):
+        vocabulary.numbers([ids[0], key])
+
+
+@pytest.mark.parametrize(
+    ("ids", "key", "hint"),
+    [
+        (["tea", "coffee"], "cofee", "did you mean 'coffee'?"),
+        (["tea", "coffee"], "zzz", "items look like 'coffee'"),
+        ([3, 5], "3", "items here are of type int, such as 3"),
+        (["3", "5"], 3, "items here are of type str, such as '3'"),
+        ([], "3", "there are no items at all"),
+    ],
+)
+def test_the_error_about_an_unknown_id_has_a_hint(ids, key, hint):
+    with pytest.raises(UnknownIdError) as caught:
+        Vocabulary.of(ids, "item")[0].number(key)
+    assert caught.value.__notes__ == [hint]
+
+
+def test_the_hint_is_quick_among_many_ids():
+    vocabulary, _ = Vocabulary.of([f"user-{k:07d}" for k in range(200_000)])
+    with pytest.raises(UnknownIdError) as caught:
+        vocabulary.number("user-12345")
+    assert "user-" in caught.value.__notes__[0]
+
+
+def test_a_single_id_in_place_of_a_list_is_refused():
+    for key in ("ann", 5):
+        with pytest.raises(ParameterTypeError, match="a list of ids"):
+            Vocabulary.of(["ann"], "user")[0].numbers(key)
+
+
+def test_ids_that_do_not_hash_are_refused():
+    with pytest.raises(ParameterTypeError, match="hashable"):
+        Vocabulary.of([[1], [2]])
+
+
+def test_text_is_read_as_the_type_of_the_ids():
+    key = UUID(int=77)
+    assert Vocabulary.of([key])[0].parsed(str(key)) == key
+    assert Vocabulary.of([7])[0].parsed("7") == 7
+    assert Vocabulary.of(["007"])[0].parsed("007") == "007"
+    assert Vocabulary.of([7])[0].parsed("x") == "x"
+
+
+@given(st.lists(st.text()), st.lists(st.text()))
+def test_a_merged_vocabulary_has_both(left, right):
+    a, b = Vocabulary.of(left)[0], Vocabulary.of(right)[0]
+    both, from_a, from_b = a.merged(b)
+    assert set(both) == {*left, *right}
+    assert [both[k] for k in from_a] == list(a)
+    assert [both[k] for k in from_b] == list(b)
+
+
+def test_equality_is_by_ids_whatever_holds_them():
+    plain, packed = Vocabulary.of(["a", "b"])[0], Vocabulary(Text.of(["a", "b"]))
+    assert plain == packed
+    assert hash(plain) == hash(packed)
+    assert plain != Vocabulary.of(["a", "c"])[0]
+    assert plain != ["a", "b"]
