@@ -1,0 +1,31 @@
+"""How many threads compiled loops use: scoped, and restored afterwards."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from .errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["threads"]
+
+
+@contextmanager
+def threads(n_threads: int | None) -> Iterator[int]:
+    """Run compiled loops with so many threads, or with all of them; gives the number in force."""
+    import numba
+
+    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set at import
+    if n_threads is not None and (n_threads != int(n_threads) or n_threads < 1):
+        raise ParameterError(
+            f"n_threads must be a whole number from 1 on or None, not {n_threads!r}"
+        )
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(n_threads or most, most))
+    try:
+        yield numba.get_num_threads()
+    finally:
+        numba.set_num_threads(before)

@@ -1,0 +1,195 @@
+"""Overlaps: how many users there are, how many each item has, and how many each two items share.
+
+Counts are the state that everything else derives from. They are held as a dense matrix where most
+pairs of items share a user, and in compressed sparse rows where few do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._threads import threads
+from .errors import ParameterError
+from .interactions import Interactions
+
+# Places for (column, count) pairs that one block of rows may reserve: 256 MB.
+_BLOCK = 1 << 25
+# Measured on two cores: a step of the sparse count costs as much as so many products in BLAS.
+_SPARSE_STEP = 30.0
+# Largest dense matrix of counts to consider: 2 GB.
+_DENSE_UP_TO = 22_000
+
+
+@dataclass(frozen=True, eq=False)
+class Overlaps:
+    """Counts of users: of all, of each item, of each pair of different items.
+
+    Attributes
+    ----------
+    n : number of users
+    sizes : (m,) number of users of each item
+    dense : (m, m) numbers of shared users, the sizes on the diagonal, or None
+    indptr, columns, counts : the same in compressed sparse rows, or None
+    """
+
+    n: int
+    sizes: NDArray[np.int64]
+    dense: NDArray[np.float32] | None = None
+    indptr: NDArray[np.int64] | None = None
+    columns: NDArray[np.int32] | None = None
+    counts: NDArray[np.int32] | None = None
+
+    @staticmethod
+    def of(interactions: Interactions, n_threads: int | None = None) -> Overlaps:
+        """Count in one pass over the data, densely or sparsely, by an estimate of the time."""
+        users = np.diff(interactions.indptr).astype(float)
+        steps = float(users @ users)
+        items = len(interactions.items)
+        dense_steps = float(len(interactions.users)) * items * items / 2
+        if items <= _DENSE_UP_TO and len(users) <= 1 << 24 and dense_steps < _SPARSE_STEP * steps:
+            return counted_densely(interactions)
+        return counted_sparsely(interactions, n_threads)
+
+    def updated(self, before: Interactions, after: Interactions) -> Overlaps:
+        """The overlaps after a change of interactions, from the rows that changed alone."""
+        from scipy.sparse import coo_array, csr_array
+
+        new_users = after.users.numbers(before.users)
+        new_items = after.items.numbers(before.items)
+        shape = after.shape
+        rows = np.repeat(new_users, np.diff(before.indptr))
+        old = csr_array((np.ones(before.size, np.int32), (rows, new_items[before.indices])), shape)
+        new = csr_array((np.ones(after.size, np.int32), after.indices, after.indptr), shape)
+        changed = np.flatnonzero(np.asarray(abs(new - old).sum(axis=1)).ravel())
+        change = new[changed].T @ new[changed] - old[changed].T @ old[changed]
+        m = len(after.items)
+        if self.dense is not None:
+            dense = np.zeros((m, m), np.float32)
+            dense[np.ix_(new_items, new_items)] = self.dense
+            dense += change.toarray().astype(np.float32)
+            return Overlaps(shape[0], np.diag(dense).astype(np.int64), dense=dense)
+        indptr, columns, numbers = self.rows()
+        rows = np.repeat(new_items, np.diff(indptr))
+        counts: Any = csr_array((numbers, (rows, new_items[columns])), (m, m))
+        own = coo_array((change.diagonal(), (np.arange(m), np.arange(m))), (m, m))
+        counts = csr_array(counts + change - own)
+        counts.eliminate_zeros()
+        counts.sort_indices()
+        return Overlaps(
+            shape[0],
+            after.popularity(),
+            None,
+            counts.indptr.astype(np.int64),
+            counts.indices.astype(np.int32),
+            counts.data.astype(np.int32),
+        )
+
+    def sparse(self) -> Overlaps:
+        """The same in compressed sparse rows."""
+        if self.dense is None:
+            return self
+        shared = self.dense.copy()
+        np.fill_diagonal(shared, 0)
+        rows, columns = np.nonzero(shared)
+        indptr = np.zeros(self.items + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=self.items), out=indptr[1:])
+        counts = shared[rows, columns].astype(np.int32)
+        return Overlaps(self.n, self.sizes, None, indptr, columns.astype(np.int32), counts)
+
+    def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+        """Start of each row, columns and counts of the compressed sparse rows."""
+        found = self.sparse()
+        if found.indptr is None or found.columns is None or found.counts is None:
+            raise ParameterError("these overlaps have neither a dense matrix nor sparse rows")
+        return found.indptr, found.columns, found.counts
+
+    def filled(self) -> NDArray[np.float32]:
+        """The same as a dense matrix."""
+        if self.dense is not None:
+            return self.dense
+        indptr, columns, counts = self.rows()
+        out = np.zeros((self.items, self.items), np.float32)
+        out[np.repeat(np.arange(self.items), np.diff(indptr)), columns] = counts
+        np.fill_diagonal(out, self.sizes)
+        return out
+
+    def row(self, item: int) -> NDArray[np.int64]:
+        """Numbers of users that an item shares with each of all items."""
+        if self.dense is not None:
+            return np.asarray(self.dense[item], dtype=np.int64)
+        indptr, columns, counts = self.rows()
+        out = np.zeros(self.items, np.int64)
+        part = slice(indptr[item], indptr[item + 1])
+        out[columns[part]] = counts[part]
+        out[item] = self.sizes[item]
+        return out
+
+    @property
+    def items(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def pairs(self) -> int:
+        """How many ordered pairs of different items share a user."""
+        if self.dense is not None:
+            return int(np.count_nonzero(self.dense)) - int(np.count_nonzero(self.sizes))
+        return len(self.rows()[1])
+
+
+def counted_densely(interactions: Interactions) -> Overlaps:
+    """Count by products of blocks of the dense matrix."""
+    from scipy.linalg.blas import ssyrk
+
+    n, items = interactions.shape
+    sizes = interactions.popularity()
+    total: Any = np.zeros((items, items), np.float32, order="F")
+    step = max(1, (1 << 26) // items)
+    matrix = interactions.matrix()
+    for start in range(0, n, step):
+        block = matrix[start : start + step].toarray()
+        # Counts up to 2^24 are exact in single precision; more users are counted sparsely.
+        total = ssyrk(1.0, block.T, beta=1.0, c=total, overwrite_c=1)
+    upper = np.triu(total, 1)
+    upper += upper.T
+    np.fill_diagonal(upper, sizes)
+    return Overlaps(n, sizes, dense=np.ascontiguousarray(upper))
+
+
+def counted_sparsely(interactions: Interactions, n_threads: int | None) -> Overlaps:
+    """Count item by item, over the items of its users."""
+    from ._compiled.overlaps import count_rows, pack_rows
+    from ._compiled.rows import transposed
+
+    n, items = interactions.shape
+    user_ptr, user_items = interactions.indptr, interactions.indices
+    item_ptr, item_users, _ = transposed(user_ptr, user_items, items)
+    lengths = np.diff(user_ptr)
+    # At most so many different items can share a user with an item.
+    reach = np.minimum(np.add.reduceat(np.append(lengths[item_users], 0), item_ptr[:-1]), items)
+    reach[np.diff(item_ptr) == 0] = 0
+    bound = np.concatenate(([0], np.cumsum(reach)))
+    found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+    indptr = np.zeros(items + 1, np.int64)
+    start = 0
+    with threads(n_threads) as count:
+        while start < items:
+            stop = int(np.searchsorted(bound, bound[start] + _BLOCK, side="right")) - 1
+            stop = min(max(stop, start + 1), items)
+            reserved = bound[start : stop + 1] - bound[start]
+            parts = min(stop - start, 8 * count)
+            columns, counts, used = count_rows(
+                items, start, stop, reserved, item_ptr, item_users, user_ptr, user_items, parts
+            )
+            total = int(used.sum())
+            packed = np.empty(total, np.int32), np.empty(total, np.int32)
+            pack_rows(*packed, 0, columns, counts, reserved, used)
+            found.append(packed)
+            indptr[start + 1 : stop + 1] = used
+            start = stop
+    np.cumsum(indptr, out=indptr)
+    columns, counts = (np.concatenate([part[side] for part in found]) for side in (0, 1))
+    return Overlaps(n, np.diff(item_ptr), None, indptr, columns, counts)
