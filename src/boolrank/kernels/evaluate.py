@@ -61,6 +61,20 @@ def inverse_root(own: Wide) -> Wide:
     return where(some, 1.0 / where(some, own, 1.0).sqrt(), 0.0)
 
 
+def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Cosines as doubles in [1/2, 1) and exponents of two, for those that no double can hold.
+
+    0 has the exponent of the smallest wide number, far below all others.
+    """
+    distinct, inverse = pairs.distinct()
+    hi, exp = np.empty(len(distinct.c)), np.empty(len(distinct.c), np.int64)
+    for start in range(0, len(hi), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        value = cosine(kernel, distinct.block(start, start + _BLOCK))
+        hi[part], exp[part] = value.hi, value.exp
+    return hi[inverse].reshape(pairs.shape), exp[inverse].reshape(pairs.shape)
+
+
 def _by_size(kernel: Kernel, pairs: Pairs, normalize: bool, checked: bool) -> NDArray[np.float64]:
     if pairs.size == 0:
         return np.zeros(pairs.shape)

@@ -1,0 +1,199 @@
+"""The kernel matrix as a background by classes of size and a sparse correction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import Kernel
+from ..kernels.counts import Pairs
+from ..kernels.evaluate import scaled_cosines
+from ..kernels.wide import times_two_to
+from ..overlaps import Overlaps
+from .scale import NOTHING, Scale, too_small
+
+Floats = NDArray[np.float64]
+
+# Pairs whose values are computed at once: 200 MB of temporaries.
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class CompressedMatrix:
+    """Background by classes of size, and a sparse correction where items share users.
+
+    ``share`` is what column j's scale leaves of its class' background: 1 without exponents.
+    """
+
+    background: Floats
+    share: Floats
+    classes: NDArray[np.int32]
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    values: Floats
+    means: Floats
+    scale: Scale
+    storage: ClassVar[str] = "compressed"
+
+    @staticmethod
+    def of(kernel: Kernel, overlaps: Overlaps) -> CompressedMatrix:
+        pairs = _Sparse.of(overlaps.sparse())
+        with np.errstate(all="ignore"):
+            background = pairs.background(lambda p: kernel.cosines_of(p, True))
+            values = pairs.values(lambda p: kernel.cosines_of(p, True))
+            share, scale = np.ones(overlaps.items), Scale()
+            nearest = np.maximum(background.max(axis=0)[pairs.classes], pairs.largest(values))
+            if too_small(kernel, overlaps, nearest):
+                background, share, values, scale = pairs.scaled(kernel)
+        for part in pairs.blocks():
+            i, j = pairs.rows[part], pairs.columns[part]
+            values[part] -= background[pairs.classes[i], pairs.classes[j]] * share[j]
+        alone = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
+        means = (alone + pairs.totals(values, symmetric=not len(scale.exponents))) / overlaps.items
+        return CompressedMatrix(
+            background, share, pairs.classes, pairs.indptr, pairs.columns, values, means, scale
+        )
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        sparse = self.classes, self.indptr, self.columns, self.values
+        return self.background, self.share, *sparse, self.means, *self.scale, self.scale.floor
+
+    @property
+    def compiled(self) -> Any:
+        """The loops that know this storage."""
+        from .._compiled import compressed
+
+        return compressed
+
+    def row(self, item: int) -> Floats:
+        row = self.background[self.classes[item]][self.classes] * self.share
+        part = slice(self.indptr[item], self.indptr[item + 1])
+        row[self.columns[part]] += self.values[part]
+        return self.scale.unscaled(row, item)
+
+    def frobenius(self) -> float:
+        if len(self.scale.exponents):
+            return float(np.sqrt(sum((self.row(i) ** 2).sum() for i in range(len(self.classes)))))
+        numbers = np.bincount(self.classes, minlength=len(self.background))
+        rows = np.repeat(self.classes, np.diff(self.indptr))
+        under = self.background[rows, self.classes[self.columns]]
+        total = numbers @ self.background**2 @ numbers
+        total -= (np.diag(self.background) ** 2) @ numbers
+        total += (self.values * (2 * under + self.values)).sum() + len(self.classes)
+        return float(np.sqrt(total))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sparse:
+    """The pairs of items that share users, and the classes of items."""
+
+    n: int
+    sizes: NDArray[np.int64]  # of items
+    class_sizes: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    numbers: NDArray[np.int64]  # of items in each class
+    indptr: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+    @staticmethod
+    def of(overlaps: Overlaps) -> _Sparse:
+        sizes, classes, numbers = np.unique(overlaps.sizes, return_inverse=True, return_counts=True)
+        indptr, columns, counts = overlaps.rows()
+        rows = np.repeat(np.arange(overlaps.items, dtype=np.int32), np.diff(indptr))
+        return _Sparse(
+            overlaps.n,
+            overlaps.sizes,
+            sizes,
+            classes.astype(np.int32),
+            numbers,
+            indptr,
+            rows,
+            columns,
+            counts,
+        )
+
+    def blocks(self) -> list[slice]:
+        return [slice(k, k + _BLOCK) for k in range(0, len(self.columns), _BLOCK)]
+
+    def pairs(self, part: slice) -> Pairs:
+        x, z = self.sizes[self.rows[part]], self.sizes[self.columns[part]]
+        return Pairs(np.asarray(self.n), x, z, self.counts[part])
+
+    def values(self, value: Callable[[Pairs], Floats]) -> Floats:
+        """Values of the pairs that share users."""
+        out = np.empty(len(self.columns))
+        for part in self.blocks():
+            out[part] = value(self.pairs(part))
+        return out
+
+    def background(self, value: Callable[[Pairs], Floats]) -> Floats:
+        """Values of disjoint pairs of classes; 0 where no two such items can be disjoint."""
+        x, z = np.meshgrid(self.class_sizes, self.class_sizes, indexing="ij")
+        possible = x + z <= self.n
+        out = np.zeros(x.shape)
+        a, b = x[possible], z[possible]
+        out[possible] = value(Pairs(np.asarray(self.n), a, b, np.zeros_like(a)))
+        return out
+
+    def largest(self, values: Floats) -> Floats:
+        """The largest value in each row; 0 in empty ones."""
+        return self._reduced(np.maximum, values)
+
+    def totals(self, values: Floats, symmetric: bool) -> Floats:
+        """The sum of each column."""
+        if symmetric:
+            return self._reduced(np.add, values)
+        sums = np.bincount(self.columns, weights=values, minlength=len(self.classes))
+        return sums.astype(np.float64)
+
+    def _reduced(self, function: np.ufunc, values: NDArray[Any], empty: int = 0) -> NDArray[Any]:
+        some = np.diff(self.indptr) > 0
+        out = np.full(len(some), empty, values.dtype)
+        if some.any():
+            out[some] = function.reduceat(values, self.indptr[:-1][some])
+        return out
+
+    def scaled(self, kernel: Kernel) -> tuple[Floats, Floats, Floats, Scale]:
+        """Background, share, values and scale, the largest value of each column apart."""
+        found: list[NDArray[np.int64]] = []
+
+        def mantissas(pairs: Pairs) -> Floats:
+            value, power = scaled_cosines(kernel, pairs)
+            power[value == 0] = NOTHING
+            found.append(power)
+            return value
+
+        values = self.values(mantissas)
+        powers = np.concatenate([*found, np.empty(0, np.int64)])
+        found.clear()
+        background = self.background(mantissas)
+        under = np.full(background.shape, NOTHING)
+        under[np.add.outer(self.class_sizes, self.class_sizes) <= self.n] = found[0]
+        class_top = under.max(axis=0)
+        # Values are symmetric, so row j has what column j has, one after the other.
+        first = np.maximum(self._reduced(np.maximum, powers, NOTHING), class_top[self.classes])
+        largest = np.where(powers == first[self.rows], values, 0.0)
+        lead = self._reduced(np.maximum, largest, 0)
+        is_lead = (largest > 0) & (largest == lead[self.rows])
+        items, at = np.unique(self.rows[is_lead], return_index=True)
+        at = np.flatnonzero(is_lead)[at]
+        nearest = np.full(len(self.classes), -1, np.int32)
+        nearest[items] = self.columns[at]
+        rest = powers.copy()
+        rest[at] = NOTHING
+        second = np.maximum(self._reduced(np.maximum, rest, NOTHING), class_top[self.classes])
+        values = times_two_to(values, powers - second[self.columns])
+        for item in items:  # the same pair stands in the row of the nearest item, in this column
+            row = nearest[item]
+            begin, end = self.indptr[row], self.indptr[row + 1]
+            values[begin + np.searchsorted(self.columns[begin:end], item)] = 0.0
+        share = times_two_to(np.ones(len(second)), class_top[self.classes] - second)
+        scale = Scale(second.astype(float), nearest, lead, first.astype(float))
+        return times_two_to(background, under - class_top), share, values, scale

@@ -1,0 +1,72 @@
+"""Columns of values too small for doubles: whether there are any, and how they are held."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import Counts, Kernel, Wide
+from ..kernels.counts import Pairs
+from ..kernels.evaluate import scaled_cosines
+from ..kernels.wide import times_two_to
+from ..overlaps import Overlaps
+
+Floats = NDArray[np.float64]
+
+# A column whose largest value is below this has values that doubles may not hold.
+_SMALL = 2.0**-500
+# Stands for the exponent of 0: below every exponent that counts can give.
+NOTHING = -(1 << 50)
+
+
+class Scale(NamedTuple):
+    """How columns with values too small for doubles are held; empty for plain ones.
+
+    Column j is its largest value, ``lead·2^lead_exp`` at row ``nearest`` (-1: none), and the rest,
+    held times 2^-exponents, each with its own power of two.
+    """
+
+    exponents: Floats = np.empty(0)
+    nearest: NDArray[np.int32] = np.empty(0, np.int32)
+    lead: Floats = np.empty(0)
+    lead_exp: Floats = np.empty(0)
+
+    def unscaled(self, row: Floats, item: int) -> Floats:
+        """A row of the matrix as doubles, as far as they hold it."""
+        row = row.copy()
+        if len(self.exponents):
+            row = times_two_to(row, self.exponents.astype(np.int64))
+            near = np.flatnonzero(self.nearest == item)
+            row[near] = times_two_to(self.lead[near], self.lead_exp[near].astype(np.int64))
+        row[item] = 1.0
+        return row
+
+    @property
+    def floor(self) -> float:
+        """What makes logarithms of scores positive: 1,100 bits below the smallest exponent."""
+        some = self.exponents[self.exponents > NOTHING / 2]
+        return 1100.0 - float(some.min()) if len(some) else 1100.0
+
+
+def too_small(kernel: Kernel, overlaps: Overlaps, nearest: Floats) -> bool:
+    """Whether the largest value of some column is lost, or nearly, because doubles end.
+
+    A value may also be 0 by right: of null items, or of items that share no user. Asked are the
+    largest of the suspects, as sizes are what makes values small.
+    """
+    suspects = np.flatnonzero(nearest < _SMALL)
+    if not len(suspects) or overlaps.items == 1:
+        return False
+    suspects = suspects[np.argsort(-overlaps.sizes[suspects], kind="stable")][:64]
+    sizes = Wide.of(overlaps.sizes[suspects])
+    own = kernel.own_value(Counts(Wide.of(overlaps.n), sizes, sizes, sizes)).positive()
+    for item in suspects[own]:
+        counts = overlaps.row(int(item))
+        others = np.flatnonzero(np.arange(overlaps.items) != item)
+        x = np.full(len(others), overlaps.sizes[item])
+        pairs = Pairs(np.asarray(overlaps.n), x, overlaps.sizes[others], counts[others])
+        if (scaled_cosines(kernel, pairs)[0] > 0).any():
+            return True
+    return False

@@ -1,0 +1,120 @@
+"""The kernel matrix is the same dense and compressed, and exact where doubles end."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from boolrank import Interactions, KernelRanker, MatrixTooLargeError, Overlaps, parse_kernel
+from boolrank.expressiveness import spectral_ratio
+from boolrank.matrix import CompressedMatrix, DenseMatrix, Estimate, kernel_matrix
+
+KERNELS = (
+    "linear",
+    "polynomial(2, offset=1)",
+    "all_subset",
+    "tanimoto",
+    "conjunctive(2)",
+    "conjunctive(3, up_to=True)",
+    "disjunctive(2)",
+    "disjunctive(8)",
+    "threshold(2, 4)",
+    "literal_conjunctive(2)",
+    "literal_disjunctive(2)",
+    "monotone_dnf",
+    "dnf(weight=0.3)",
+    "dnf(max_arity=2)",
+    "composed_dnf(2, 2)",
+    "composed_cnf(2, 2)",
+    "linear + tanimoto",
+    "disjunctive(3)**2",
+    "linear*disjunctive(2)",
+)
+
+
+def draw(seed: int, users: int, items: int) -> NDArray[np.bool_]:
+    rng = np.random.default_rng(seed)
+    X = rng.random((users, items)) < rng.beta(0.5, 3, items)
+    X[:, 0] = True
+    X[:, -1] = False
+    return X
+
+
+@pytest.mark.parametrize("text", KERNELS)
+@given(st.integers(0, 10**6), st.integers(8, 40), st.integers(2, 25))
+def test_both_storages_hold_the_gram_matrix_of_the_items(
+    text: str, seed: int, users: int, items: int
+) -> None:
+    X = draw(seed, users, items)
+    kernel, overlaps = parse_kernel(text), Overlaps.of(Interactions.from_matrix(X))
+    gram = kernel.normalized()(X.T)
+    dense, compressed = DenseMatrix.of(kernel, overlaps), CompressedMatrix.of(kernel, overlaps)
+    for matrix in (dense, compressed):
+        rows = np.array([matrix.row(i) for i in range(items)])
+        assert np.allclose(rows, gram, rtol=1e-13, atol=1e-15)
+        means = (gram.sum(axis=0) - 1) / items
+        assert np.allclose(matrix.means, means, rtol=1e-12, atol=1e-15)
+        ratio = items / matrix.frobenius()
+        assert ratio == pytest.approx(spectral_ratio(kernel.normalized(), X.T, normalized=False))
+
+
+@pytest.mark.parametrize("text", KERNELS)
+def test_both_storages_rank_alike(text: str) -> None:
+    data = Interactions.from_matrix(draw(11, 120, 60))
+    dense, compressed = (KernelRanker(text, storage=s).fit(data) for s in ("dense", "compressed"))
+    a, b = dense.recommend(n=20), compressed.recommend(n=20)
+    assert np.nanmax(np.abs(dense.score() - compressed.score())) < 1e-10
+    same = a.items == b.items
+    # Scores that agree to the last digits may stand in either order.
+    assert np.all(same | np.isclose(a.scores, b.scores, rtol=0, atol=1e-12))
+
+
+@pytest.mark.parametrize("storage", ["dense", "compressed"])
+def test_values_below_all_doubles_still_rank_exactly(storage: str) -> None:
+    """Items with thousands of users under the monotone DNF kernel, against 3,000 digits."""
+    rng = np.random.default_rng(2)
+    taste = rng.random((6000, 3)) < 0.4
+    X = (taste @ rng.random((3, 14))) * rng.random((6000, 14)) > 0.25
+    model = KernelRanker("monotone_dnf", storage=storage).fit(Interactions.from_matrix(X))
+    counts = X.T.astype(int) @ X.astype(int)
+    sizes, m = np.diag(counts), X.shape[1]
+    assert (sizes > 1200).sum() > 4
+    with localcontext() as context:
+        context.prec = 3000
+        own = [1 / (Decimal(2) ** int(s) - 1).sqrt() for s in sizes]
+        K = [
+            [(Decimal(2) ** int(counts[i, j]) - 1) * own[i] * own[j] for j in range(m)]
+            for i in range(m)
+        ]
+        q = [sum(K[i][j] for i in range(m) if i != j) / m for j in range(m)]
+        for user in range(0, 6000, 600):
+            items = np.flatnonzero(X[user])
+            others = [j for j in range(m) if not X[user, j]]
+            if not len(items) or not others:
+                continue
+            # The matrix is the identity to a thousand digits, so the weights are all alike.
+            exact = {j: sum(K[i][j] for i in items) / len(items) - q[j] for j in others}
+            expected = sorted(others, key=lambda j: -exact[j])
+            assert model.recommend([user], n=m).lists()[0] == expected
+            assert len(set(model.score([user], others)[0])) == len(others)
+
+
+def test_the_estimate_says_what_each_storage_takes() -> None:
+    overlaps = Overlaps.of(Interactions.from_matrix(draw(0, 50, 30)))
+    estimate = Estimate.of(overlaps)
+    assert estimate.dense_bytes == 8 * 30 * 30
+    assert f"faster: {estimate.chosen}" in str(estimate)
+
+
+def test_a_matrix_over_the_limit_is_refused_before_it_is_made() -> None:
+    overlaps = Overlaps.of(Interactions.from_matrix(draw(0, 50, 30)))
+    with pytest.raises(MatrixTooLargeError, match=r"would take .* and there are") as caught:
+        kernel_matrix(parse_kernel("linear"), overlaps, limit=1000)
+    assert isinstance(caught.value, MemoryError)
+    with pytest.raises(ValueError, match="storage is one of"):
+        kernel_matrix(parse_kernel("linear"), overlaps, storage="sparse")
