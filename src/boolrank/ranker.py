@@ -1,0 +1,339 @@
+"""KernelRanker: CF-KOMD, the convex per-user ranker on a kernel matrix of items.
+
+For a user with items I, over the simplex on I:
+
+    α = argmin αᵀK_Iα + reg·‖α‖² - 2·αᵀq_I,     score = K[:, I]·α - negative_weight·q,
+
+with q the mean row of K. A user's weights need nothing but the matrix and the user's own items, so
+there is nothing to train for each user, and people who were not there at training are served alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._threads import threads
+from .errors import NotFittedError, ParameterError, ParameterTypeError
+from .interactions import Interactions
+from .kernels import Kernel, parse_kernel
+from .matrix import KernelMatrix, kernel_matrix
+from .overlaps import Overlaps
+from .recommendations import Recommendations
+
+# Duality gap, relative to 1 + reg, at which a user's problem is solved. Weights are then right to
+# about 1e-12, so that both storages give the same scores; a gap of 1e-9 would save a quarter.
+TOLERANCE = 1e-13
+_MOST_STEPS = 10**6
+
+Floats = NDArray[np.float64]
+Profiles = tuple[NDArray[np.int64], NDArray[np.int32]]
+
+
+class KernelRanker:
+    """CF-KOMD with any boolean kernel. The defaults are the paper's.
+
+    Parameters
+    ----------
+    kernel : a kernel, or text such as ``"disjunctive(8)"``; it is used in its normalised form
+    reg : how evenly a user's items share the weight; 0 or more
+    negative_weight : how much an item's nearness to all others counts against it
+    storage : ``"auto"``, ``"dense"`` or ``"compressed"``
+    n_threads : how many threads; all by default
+
+    >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+    >>> KernelRanker("disjunctive(2)").fit(data).recommend([3], n=2).lists()
+    [['a', 'c']]
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | str = "disjunctive(8)",
+        reg: float = 0.1,
+        negative_weight: float = 1.0,
+        storage: str = "auto",
+        n_threads: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.reg = reg
+        self.negative_weight = negative_weight
+        self.storage = storage
+        self.n_threads = n_threads
+
+    def fit(self, interactions: Interactions) -> KernelRanker:
+        """Count the overlaps of items and compute their kernel matrix."""
+        for name in ("reg", "negative_weight"):
+            value = getattr(self, name)
+            if (
+                not isinstance(value, int | float | np.number)
+                or not np.isfinite(value)
+                or value < 0
+            ):
+                raise ParameterError(f"{name} of KernelRanker must be 0 or more, not {value!r}")
+        if not isinstance(interactions, Interactions):
+            raise ParameterTypeError(
+                f"KernelRanker fits Interactions, not {type(interactions).__name__}; make them "
+                "with Interactions.from_frame, from_matrix, from_pairs or from_files"
+            )
+        overlaps = Overlaps.of(interactions, self.n_threads)
+        self._set(interactions, overlaps)
+        return self
+
+    def _set(self, interactions: Interactions, overlaps: Overlaps) -> None:
+        with threads(self.n_threads):
+            matrix = kernel_matrix(self._kernel(), overlaps, self.storage)
+        self.restore(interactions, overlaps, matrix)
+
+    def restore(self, interactions: Interactions, overlaps: Overlaps, matrix: KernelMatrix) -> None:
+        """Take over what an equal ranker has learned: the three arrays' worth that a model is."""
+        self._interactions, self._overlaps, self._matrix = interactions, overlaps, matrix
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
+        """The constructor's parameters, by name."""
+        names = ("kernel", "reg", "negative_weight", "storage", "n_threads")
+        return {name: getattr(self, name) for name in names}
+
+    def set_params(self, **params: Any) -> KernelRanker:
+        """Set some of the constructor's parameters; they count from the next fit on."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise ParameterError(f"KernelRanker has no parameter {name!r}")
+            setattr(self, name, value)
+        return self
+
+    @property
+    def matrix(self) -> KernelMatrix:
+        """The kernel matrix that the model ranks by."""
+        self._check_fitted()
+        return self._matrix
+
+    @property
+    def overlaps(self) -> Overlaps:
+        """The counts that the kernel matrix follows from."""
+        self._check_fitted()
+        return self._overlaps
+
+    @property
+    def interactions(self) -> Interactions:
+        """What the model was fitted on."""
+        self._check_fitted()
+        return self._interactions
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        state = f" on {self._interactions!r}" if hasattr(self, "_matrix") else ", not fitted"
+        return f"KernelRanker({given}){state}"
+
+    def recommend(
+        self,
+        users: Sequence[Hashable] | NDArray[Any] | None = None,
+        n: int = 10,
+        exclude_seen: bool = True,
+        candidates: Iterable[Hashable] | None = None,
+        exclude: Iterable[Hashable] | None = None,
+    ) -> Recommendations:
+        """The n best items of each user.
+
+        Parameters
+        ----------
+        users : ids; everybody where not given
+        n : how many items, at most
+        exclude_seen : leave out what the user has touched
+        candidates : ids of the only items to recommend
+        exclude : ids of items not to recommend
+        """
+        self._check_fitted()
+        vocabulary = self._interactions.users
+        rows = np.arange(len(vocabulary)) if users is None else vocabulary.numbers(users)
+        ids = [vocabulary[int(r)] for r in rows]
+        return self._rank(ids, self._histories(rows), n, exclude_seen, candidates, exclude)
+
+    def recommend_profile(
+        self,
+        items: Sequence[Any],
+        n: int = 10,
+        exclude_seen: bool = True,
+        candidates: Iterable[Hashable] | None = None,
+        exclude: Iterable[Hashable] | None = None,
+    ) -> Recommendations:
+        """The n best items for somebody with these items; or for each of several such lists."""
+        self._check_fitted()
+        lists = list(items)
+        batch = bool(lists) and isinstance(lists[0], list | tuple | set | np.ndarray)
+        profiles = self._profiles(lists if batch else [lists])
+        return self._rank(None, profiles, n, exclude_seen, candidates, exclude)
+
+    def score(
+        self, users: Sequence[Hashable] | None = None, items: Sequence[Hashable] | None = None
+    ) -> Floats:
+        """Scores of items for users, as a (users, items) matrix; NaN for users with no history."""
+        self._check_fitted()
+        vocabulary = self._interactions.users
+        rows = np.arange(len(vocabulary)) if users is None else vocabulary.numbers(users)
+        start, own = self._histories(rows)
+        out = np.empty((len(rows), len(self._interactions.items)))
+        alpha = self._weights(start, own)
+        with threads(self.n_threads):
+            self._matrix.compiled.score(
+                out, *self._matrix.arrays, float(self.negative_weight), start, own, alpha
+            )
+        out[np.diff(start) == 0] = np.nan
+        return out if items is None else out[:, self._interactions.items.numbers(items)]
+
+    def similar_items(self, items: Sequence[Hashable], n: int = 10) -> Recommendations:
+        """The n items nearest to each item, by the kernel."""
+        self._check_fitted()
+        n = _whole(n)
+        vocabulary = self._interactions.items
+        rows = vocabulary.numbers(items)
+        chosen, values = np.full((len(rows), n), -1), np.full((len(rows), n), np.nan)
+        for k, item in enumerate(rows):
+            near = self._matrix.row(int(item))
+            near[item] = -np.inf
+            order = np.argsort(-near, kind="stable")[: min(n, len(near) - 1)]
+            chosen[k, : len(order)], values[k, : len(order)] = order, near[order]
+        names = [vocabulary[int(r)] for r in rows]
+        return Recommendations(names, vocabulary.names(chosen), values, np.zeros(len(rows), bool))
+
+    def explain(self, user: Hashable, item: Hashable) -> list[tuple[Any, float]]:
+        """The user's items and how much each adds to the score of an item, the largest first.
+
+        With Σα = 1 the score is Σ α_i·(K_ij - negative_weight·q_j): the parts add up to it.
+        """
+        self._check_fitted()
+        items = self._interactions.items
+        target = items.number(item)
+        start, own = self._histories(np.array([self._interactions.users.number(user)]))
+        alpha = self._weights(start, own)
+        values = self._matrix.row(target)[own] - self.negative_weight * self._matrix.means[target]
+        parts = alpha * values
+        order = np.argsort(-parts, kind="stable")
+        return [(items[int(own[k])], float(parts[k])) for k in order]
+
+    def weights(self, users: Sequence[Hashable]) -> list[Floats]:
+        """The weights of each user's items, in the order of the items' ids."""
+        self._check_fitted()
+        start, own = self._histories(self._interactions.users.numbers(users))
+        return np.split(self._weights(start, own), start[1:-1])
+
+    def update(
+        self, added: Interactions | None = None, removed: Interactions | None = None
+    ) -> KernelRanker:
+        """Take in new interactions, and give up old ones: exactly as if fitted on the result.
+
+        Counts change only where users changed; kernel values follow from the counts.
+        """
+        self._check_fitted()
+        after = self._interactions.updated(added, removed)
+        self._set(after, self._overlaps.updated(self._interactions, after))
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Write the model into a folder, whole or not at all."""
+        from .persistence import save_ranker
+
+        self._check_fitted()
+        save_ranker(self, path)
+
+    @classmethod
+    def load(
+        cls, path: str | Path, verify: bool = True, n_threads: int | None = None
+    ) -> KernelRanker:
+        """Open a saved model; its arrays are memory-mapped, so processes share them.
+
+        ``verify=False`` skips the checksums of the arrays, and then opening takes milliseconds.
+        """
+        from .persistence import load_ranker
+
+        return load_ranker(cls, path, verify, n_threads)
+
+    def _histories(self, rows: NDArray[np.int64]) -> Profiles:
+        """Items of users, one after the other."""
+        indptr, indices = self._interactions.indptr, self._interactions.indices
+        lengths = indptr[rows + 1] - indptr[rows]
+        start = np.concatenate(([0], np.cumsum(lengths)))
+        if len(rows) == len(indptr) - 1 and np.array_equal(rows, np.arange(len(rows))):
+            return indptr, indices
+        parts = [indices[indptr[row] : indptr[row + 1]] for row in rows]
+        return start, np.concatenate(parts) if parts else np.empty(0, np.int32)
+
+    def _profiles(self, lists: Sequence[Iterable[Hashable]]) -> Profiles:
+        numbers = [np.unique(self._interactions.items.numbers(items)) for items in lists]
+        start = np.concatenate(([0], np.cumsum([len(part) for part in numbers])))
+        return start, np.concatenate(numbers).astype(np.int32)
+
+    def _weights(self, start: NDArray[np.int64], own: NDArray[np.int32]) -> Floats:
+        with threads(self.n_threads) as count:
+            alpha, *_ = self._matrix.compiled.weights(
+                *self._matrix.arrays,
+                start,
+                own,
+                float(self.reg),
+                TOLERANCE * (1 + self.reg),
+                _MOST_STEPS,
+                _parts(len(start) - 1, count),
+            )
+        return np.asarray(alpha)
+
+    def _rank(
+        self,
+        users: list[Any] | None,
+        profiles: Profiles,
+        n: int,
+        exclude_seen: bool,
+        candidates: Iterable[Hashable] | None,
+        exclude: Iterable[Hashable] | None,
+    ) -> Recommendations:
+        n = _whole(n)
+        items = self._interactions.items
+        allowed = np.ones(len(items), bool)
+        if candidates is not None:
+            allowed[:] = False
+            allowed[items.numbers(candidates)] = True
+        if exclude is not None:
+            allowed[items.numbers(exclude)] = False
+        start, own = profiles
+        alpha = self._weights(start, own)
+        with threads(self.n_threads) as count:
+            chosen, scores = self._matrix.compiled.rank(
+                *self._matrix.arrays,
+                float(self.negative_weight),
+                start,
+                own,
+                alpha,
+                allowed,
+                exclude_seen,
+                int(n),
+                _parts(len(start) - 1, count),
+            )
+        empty = np.diff(start) == 0
+        if empty.any():
+            sizes = self._overlaps.sizes.astype(float)
+            order = np.flatnonzero(allowed)[np.argsort(-sizes[allowed], kind="stable")][:n]
+            chosen[np.ix_(empty, np.arange(len(order)))] = order
+            scores[np.ix_(empty, np.arange(len(order)))] = sizes[order]
+        return Recommendations(users, items.names(chosen), scores, empty)
+
+    def _kernel(self) -> Kernel:
+        return self.kernel if isinstance(self.kernel, Kernel) else parse_kernel(self.kernel)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "_matrix"):
+            raise NotFittedError(
+                "this KernelRanker has seen no data yet; call fit(interactions) first"
+            )
+
+
+def _whole(n: Any) -> int:
+    if not isinstance(n, int | float | np.number) or not np.isfinite(n) or n != int(n) or n < 0:
+        raise ParameterError(f"n must be a whole number from 0 on, not {n!r}")
+    return int(n)
+
+
+def _parts(profiles: int, count: int) -> int:
+    """Into how many parts to deal profiles out: enough to even out, few enough to share scratch."""
+    return max(1, min(profiles, 8 * count))

@@ -1,0 +1,85 @@
+"""Weights minimise the objective over the simplex: against a generic solver, gap included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boolrank import Interactions, KernelRanker
+from boolrank._compiled.simplex import solve
+
+clarabel = pytest.importorskip("clarabel")
+
+
+def objective(A: NDArray[np.float64], b: NDArray[np.float64], alpha: NDArray[np.float64]) -> float:
+    return float(alpha @ A @ alpha - 2 * b @ alpha)
+
+
+def by_clarabel(A: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    size = len(b)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
+    limits = sparse.csc_matrix(np.vstack((np.ones((1, size)), -np.eye(size))))
+    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(size)]
+    sides = np.concatenate(([1.0], np.zeros(size)))
+    upper = sparse.csc_matrix(np.triu(2 * A))
+    found = clarabel.DefaultSolver(upper, -2 * b, limits, sides, cones, settings).solve()
+    alpha = np.maximum(np.array(found.x), 0)
+    return alpha / alpha.sum()
+
+
+def solved(
+    A: NDArray[np.float64], b: NDArray[np.float64], tolerance: float = 1e-13
+) -> tuple[NDArray[np.float64], float]:
+    alpha, scratch = np.empty(len(b)), np.empty(len(b))
+    support = np.empty(len(b) + 1, np.int64)
+    gap, _ = solve(A, np.diag(A).copy(), b, len(b), tolerance, 10**6, alpha, scratch, support)
+    return alpha, gap
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_problems_reach_the_minimum_of_a_generic_solver(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 40))
+    F = rng.random((size, int(rng.integers(1, 60))))
+    A = F @ F.T / F.shape[1] + rng.choice([0.01, 0.1, 10]) * np.eye(size)
+    b = rng.random(size)
+    alpha, gap = solved(A, b)
+    theirs = objective(A, b, by_clarabel(A, b))
+    assert alpha.min() >= 0
+    assert alpha.sum() == pytest.approx(1, abs=1e-12)
+    assert objective(A, b, alpha) <= theirs + 1e-9 * max(1, abs(theirs))
+    # The gap bounds what is left to gain.
+    assert objective(A, b, alpha) - gap <= theirs + 1e-9
+
+
+def test_a_loose_tolerance_stops_early_with_a_gap_that_holds() -> None:
+    rng = np.random.default_rng(0)
+    F = rng.random((80, 50))
+    A, b = F @ F.T / 50 + 0.1 * np.eye(80), rng.random(80)
+    best = objective(A, b, solved(A, b)[0])
+    for tolerance in (1e-2, 1e-4, 1e-6):
+        alpha, gap = solved(A, b, tolerance)
+        assert gap <= tolerance
+        assert 0 <= objective(A, b, alpha) - best <= gap + 1e-14
+
+
+def test_weights_of_users_are_solutions_of_their_problems() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.random((60, 40)) < rng.beta(0.6, 2, 40)
+    X[:, 0] = True
+    data = Interactions.from_matrix(X)
+    for storage in ("dense", "compressed"):
+        model = KernelRanker("disjunctive(3)", storage=storage).fit(data)
+        K = np.array([model.matrix.row(i) for i in range(40)])
+        for user in range(60):
+            own = data.row(user)
+            A = K[np.ix_(own, own)] + 0.1 * np.eye(len(own))
+            b = model.matrix.means[own]
+            ours = dict(zip(own.tolist(), model.weights([user])[0], strict=True))
+            theirs = objective(A, b, by_clarabel(A, b))
+            mine = objective(A, b, np.array([ours[int(i)] for i in own]))
+            assert mine == pytest.approx(theirs, rel=1e-9, abs=1e-12)
