@@ -1,0 +1,159 @@
+"""A fitted ranker as arrays and a header, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._version import __version__
+from .errors import BoolrankError, ModelFileError
+from .interactions import Interactions
+from .kernels import parse_kernel
+from .matrix import CompressedMatrix, DenseMatrix, KernelMatrix, Scale
+from .overlaps import Overlaps
+from .store import read_folder, write_folder
+from .vocabulary import Text, Vocabulary
+
+__all__ = ["load_ranker", "save_ranker"]
+
+_MATRICES: dict[str, type[Any]] = {"dense": DenseMatrix, "compressed": CompressedMatrix}
+_OVERLAPS = ("dense", "indptr", "columns", "counts")
+
+# Types of ids that are kept as text, and how they come back. Whole numbers of 64 bits are an array.
+_FROM_TEXT: dict[str, Callable[[str], Any]] = {"str": str, "UUID": UUID, "int": int}
+
+
+class Ranker(Protocol):
+    """What is written of a ranker, and how it comes back."""
+
+    def __init__(self, **parameters: Any) -> None: ...
+
+    @property
+    def interactions(self) -> Interactions: ...
+
+    @property
+    def overlaps(self) -> Overlaps: ...
+
+    @property
+    def matrix(self) -> KernelMatrix: ...
+
+    def get_params(self) -> dict[str, Any]: ...
+
+    def restore(
+        self, interactions: Interactions, overlaps: Overlaps, matrix: KernelMatrix
+    ) -> None: ...
+
+
+R = TypeVar("R", bound=Ranker)
+
+
+def save_ranker(ranker: Ranker, path: str | Path) -> None:
+    """Write parameters, interactions, counts and kernel values."""
+    data, overlaps, matrix = ranker.interactions, ranker.overlaps, ranker.matrix
+    arrays: dict[str, NDArray[Any]] = {
+        "indptr": data.indptr,
+        "indices": data.indices,
+        "sizes": overlaps.sizes,
+    }
+    kinds = {}
+    for name, vocabulary in (("users", data.users), ("items", data.items)):
+        kinds[name], parts = _packed(vocabulary)
+        arrays |= {f"{name}-{part}": array for part, array in parts.items()}
+    for name in _OVERLAPS:
+        if getattr(overlaps, name) is not None:
+            arrays[f"overlaps-{name}"] = getattr(overlaps, name)
+    arrays |= _matrix_arrays(matrix)
+    about = {
+        "model": type(ranker).__name__,
+        "boolrank": __version__,
+        "parameters": _plain(ranker.get_params()),
+        "ids": kinds,
+        "storage": matrix.storage,
+        "users": len(data.users),
+        "items": len(data.items),
+        "interactions": data.size,
+    }
+    write_folder(path, about, arrays)
+
+
+def load_ranker(cls: type[R], path: str | Path, verify: bool, n_threads: int | None) -> R:
+    """The ranker that was written, its arrays memory-mapped."""
+    about, arrays = read_folder(path, verify)
+    if about.get("model") != cls.__name__:
+        raise ModelFileError(f"{path} has a {about.get('model')}, not a {cls.__name__}")
+    try:
+        users, items = (
+            _unpacked(about["ids"][name], name.removesuffix("s"), arrays, name)
+            for name in ("users", "items")
+        )
+        data = Interactions(users, items, arrays["indptr"], arrays["indices"])
+        counts: dict[str, Any] = {name: arrays.get(f"overlaps-{name}") for name in _OVERLAPS}
+        overlaps = Overlaps(len(users), arrays["sizes"], **counts)
+        matrix = _matrix(_MATRICES[about["storage"]], arrays)
+        ranker = cls(**about["parameters"], n_threads=n_threads)
+    except (KeyError, TypeError) as error:
+        raise ModelFileError(
+            f"{path} lacks {error}: another boolrank wrote it ({about.get('boolrank')}); write the "
+            "model again"
+        ) from None
+    ranker.restore(data, overlaps, matrix)
+    return ranker
+
+
+def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON has them; the threads are the machine's that loads, not the model's."""
+    numbers = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in parameters.items()
+        if name not in ("kernel", "n_threads")
+    }
+    kernel = parameters["kernel"]
+    text = str(kernel)
+    if not isinstance(kernel, str):
+        try:
+            known = parse_kernel(text) == kernel
+        except BoolrankError:
+            known = False
+        if not known:
+            raise ModelFileError(
+                f"a model with the kernel {text} cannot be saved: parse_kernel does not know it"
+            )
+    return {"kernel": text, **numbers}
+
+
+def _matrix_arrays(matrix: KernelMatrix) -> dict[str, NDArray[Any]]:
+    names = [field.name for field in fields(matrix) if field.name != "scale"]
+    arrays = {f"matrix-{name}": getattr(matrix, name) for name in names}
+    return arrays | {f"scale-{name}": part for name, part in matrix.scale._asdict().items()}
+
+
+def _matrix(kind: type[Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    names = [field.name for field in fields(kind) if field.name != "scale"]
+    scale = Scale(**{name: arrays[f"scale-{name}"] for name in Scale._fields})
+    return kind(**{name: arrays[f"matrix-{name}"] for name in names}, scale=scale)
+
+
+def _packed(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
+    ids = vocabulary.ids
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
+        return "int64", {"ids": ids}
+    kinds = sorted({type(key).__name__ for key in vocabulary}) or ["str"]
+    if len(kinds) == 1 and kinds[0] in _FROM_TEXT:
+        text = Text.of(str(key) for key in vocabulary)
+        return kinds[0], {"text": text.blob, "ends": text.ends}
+    raise ModelFileError(
+        f"{vocabulary.kind}s of type {', '.join(kinds)} cannot be saved; use whole numbers, text "
+        "or UUIDs as ids"
+    )
+
+
+def _unpacked(kind: str, role: str, arrays: dict[str, NDArray[Any]], name: str) -> Vocabulary:
+    if kind == "int64":
+        return Vocabulary(arrays[f"{name}-ids"], role)
+    return Vocabulary(Text(arrays[f"{name}-text"], arrays[f"{name}-ends"], _FROM_TEXT[kind]), role)
