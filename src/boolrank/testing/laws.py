@@ -29,7 +29,7 @@ RTOL = 1e-10
 
 
 class LawError(AssertionError):
-    """A kernel breaks a law that every kernel obeys."""
+    """A kernel or a model breaks a law that all of them keep."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,252 @@
+"""The contract of recommenders: the ranker keeps it, and a model that breaks a clause is caught."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from boolrank import Interactions, KernelRanker, UnknownIdError
+from boolrank.testing import CLAUSES, LawError, check_recommender
+
+
+@pytest.mark.parametrize("storage", ["dense", "compressed"])
+@pytest.mark.parametrize("kernel", ["linear", "disjunctive(8)", "monotone_dnf", "conjunctive(3)"])
+def test_the_ranker_keeps_the_contract(kernel, storage):
+    check_recommender(KernelRanker(kernel, storage=storage, n_threads=1), n_users=20, n_items=12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_ranker_keeps_it_on_other_data_and_with_other_parameters(seed):
+    model = KernelRanker("tanimoto", reg=0.0, negative_weight=0.0, n_threads=1)
+    check_recommender(model, seed, n_users=15, n_items=9)
+
+
+def test_a_model_is_not_changed_by_the_check():
+    model = KernelRanker("linear", n_threads=1)
+    check_recommender(model, n_users=10, n_items=8)
+    assert not hasattr(model, "_matrix")
+
+
+class Broken(KernelRanker):
+    """A ranker with one thing wrong; each subclass has another."""
+
+    def __init__(self):
+        super().__init__("linear", n_threads=1)
+
+    def __repr__(self):
+        return "Broken()"
+
+    @classmethod
+    def load(cls, path, verify=True, n_threads=None):  # noqa: ARG003 - as the ranker's
+        loaded = cls()
+        loaded.fit(Interactions.from_pairs([1], [1]))
+        return loaded
+
+    def save(self, path):
+        self.saved_at = path
+
+
+class TooMany(Broken):
+    def recommend(self, users=None, n=10, **options):
+        return super().recommend(users, n + 1 if n == 4 else n, **options)
+
+
+class Unpadded(Broken):
+    def recommend(self, users=None, n=10, **options):
+        found = super().recommend(users, n, **options)
+        most = max(map(len, found.lists()), default=0)
+        return replace(found, items=found.items[:, :most], scores=found.scores[:, :most])
+
+
+class OtherRows(Broken):
+    def recommend(self, users=None, n=10, **options):
+        found = super().recommend(users, n, **options)
+        return replace(found, users=found.users[::-1])
+
+
+class Twice(Broken):
+    def recommend(self, users=None, n=10, **options):
+        found = super().recommend(users, n, **options)
+        if n > 20:
+            found.items[:, 1] = np.where(found.items[:, 1] == None, None, found.items[:, 0])  # noqa: E711
+        return found
+
+
+class Seen(Broken):
+    def recommend(self, users=None, n=10, exclude_seen=True, **options):  # noqa: ARG002
+        return super().recommend(users, n, exclude_seen=False, **options)
+
+
+class DeafToCandidates(Broken):
+    def recommend(self, users=None, n=10, candidates=None, **options):
+        if candidates is not None:
+            self.interactions.items.numbers(candidates)
+        return super().recommend(users, n, **options)
+
+
+class DeafToExclude(Broken):
+    def recommend(self, users=None, n=10, exclude=None, **options):
+        if exclude is not None:
+            self.interactions.items.numbers(exclude)
+        return super().recommend(users, n, **options)
+
+
+class Rising(Broken):
+    def recommend(self, users=None, n=10, **options):
+        found = super().recommend(users, n, **options)
+        if n > 1 and not options.get("exclude_seen", True) and "exclude" not in options:
+            found.items[:, :2] = found.items[:, 1::-1]
+            found.scores[:, :2] = found.scores[:, 1::-1]
+        return found
+
+
+class TiesAnyHow(Broken):
+    def recommend(self, users=None, n=10, **options):
+        found = super().recommend(users, n, **options)
+        for row in np.flatnonzero(~found.popular):
+            items, scores = found.items[row], found.scores[row]
+            for k in range(n - 1):
+                if scores[k] == scores[k + 1]:
+                    items[k], items[k + 1] = items[k + 1], items[k]
+                    break
+        return found
+
+
+class OtherScores(Broken):
+    def score(self, users=None, items=None):
+        return super().score(users, items) * 2
+
+
+class NotTheBest(Broken):
+    def recommend(self, users=None, n=10, **options):
+        if n != 4:
+            return super().recommend(users, n, **options)
+        found = super().recommend(users, 5, **options)
+        return replace(found, items=found.items[:, 1:], scores=found.scores[:, 1:])
+
+
+class NoPrefix(Broken):
+    def recommend(self, users=None, n=10, **options):
+        found = super().recommend(users, n, **options)
+        if n == 2:
+            found.items[:, :] = found.items[:, ::-1]
+        return found
+
+
+class MindsTheCompany(Broken):
+    def recommend(self, users=None, n=10, **options):
+        found = super().recommend(users, n, **options)
+        if users is not None and len(users) == 1 and n > 1:
+            found.items[:, :2] = found.items[:, 1::-1]
+        return found
+
+
+class Unmarked(Broken):
+    def recommend(self, users=None, n=10, **options):
+        found = super().recommend(users, n, **options)
+        return replace(found, popular=np.zeros(len(found), bool))
+
+    def score(self, users=None, items=None):
+        return np.nan_to_num(super().score(users, items))
+
+
+class EmptyForNewcomers(Broken):
+    def recommend(self, users=None, n=10, **options):
+        found = super().recommend(users, n, **options)
+        if n == 5:
+            found.items[found.popular] = found.items[found.popular][:, ::-1]
+        return found
+
+
+class Forgetful(Broken):
+    def fit(self, interactions):
+        self.fits = getattr(self, "fits", 0) + 1
+        return super().fit(interactions)
+
+    def recommend(self, users=None, n=10, **options):
+        found = super().recommend(users, n, **options)
+        if self.fits > 1:
+            found.scores[:] += 1
+        return found
+
+
+class MindsTheOrder(Broken):
+    def fit(self, interactions):
+        self.odd = interactions.duplicates > 0
+        return super().fit(interactions)
+
+    def recommend(self, users=None, n=10, **options):
+        found = super().recommend(users, n, **options)
+        if self.odd:
+            found.items[:, :2] = found.items[:, 1::-1]
+        return found
+
+
+class Tolerant(Broken):
+    def recommend(self, users=None, n=10, **options):
+        try:
+            return super().recommend(users, n, **options)
+        except UnknownIdError:
+            return None
+
+
+class NegativeN(Broken):
+    def recommend(self, users=None, n=10, **options):
+        return super().recommend(users, max(n, 0), **options)
+
+
+class OtherProfiles(Broken):
+    def recommend_profile(self, items, n=10, **options):
+        return super().recommend_profile(items, n, exclude_seen=False, **options)
+
+
+class LostInSaving(Broken):
+    """Broken's own load gives another model."""
+
+    @classmethod
+    def load(cls, path, verify=True, n_threads=None):
+        model = KernelRanker.load.__func__(KernelRanker, path, verify, n_threads)
+        return KernelRanker("linear", negative_weight=0.3).fit(model.interactions)
+
+    def save(self, path):
+        KernelRanker.save(self.fitted_plain(), path)
+
+    def fitted_plain(self):
+        return KernelRanker("linear", n_threads=1).fit(self.interactions)
+
+
+BROKEN = {
+    TooMany: "fixed, padded shapes",
+    Unpadded: "fixed, padded shapes",
+    OtherRows: "fixed, padded shapes",
+    Twice: "distinct and known items",
+    Seen: "nothing seen",
+    DeafToCandidates: "candidates and exclusions",
+    DeafToExclude: "candidates and exclusions",
+    Rising: "falling scores, ties by the order of items",
+    TiesAnyHow: "falling scores, ties by the order of items",
+    OtherScores: "scores as score gives them",
+    NotTheBest: "scores as score gives them",
+    NoPrefix: "fewer is the beginning of more",
+    MindsTheCompany: "any order and choice of users",
+    Unmarked: "empty histories",
+    EmptyForNewcomers: "empty histories",
+    Forgetful: "the same each time",
+    MindsTheOrder: "any order of the events",
+    Tolerant: "unknown ids and impossible n",
+    NegativeN: "unknown ids and impossible n",
+    OtherProfiles: "profiles as users",
+    LostInSaving: "saving and loading",
+}
+
+
+def test_every_clause_has_a_model_that_breaks_it():
+    assert set(BROKEN.values()) == set(CLAUSES)
+
+
+@pytest.mark.parametrize("model", BROKEN, ids=lambda model: model.__name__)
+def test_a_model_that_breaks_a_clause_is_caught_by_that_clause(model):
+    with pytest.raises(LawError, match=f"breaks the clause '{BROKEN[model]}'"):
+        check_recommender(model(), n_users=20, n_items=23)
