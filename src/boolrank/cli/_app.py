@@ -11,15 +11,30 @@ import typer
 
 from .._version import __version__
 from .demo import demo
+from .explain import explain
+from .fit import fit
 from .kernels import kernels
+from .recommend import recommend
+from .similar import similar
 
 __all__ = ["app"]
 
 # One verb a file. Their modules import only typer; what a verb works with, it imports when it runs.
-VERBS: dict[str, Callable[..., None]] = {"kernels": kernels, "demo": demo}
+VERBS: dict[str, Callable[..., None]] = {
+    "fit": fit,
+    "recommend": recommend,
+    "similar": similar,
+    "explain": explain,
+    "kernels": kernels,
+    "demo": demo,
+}
 
 EXAMPLES = {
     None: "boolrank kernels",
+    "fit": "boolrank fit ratings.csv --positive '>= 4' --kernel 'disjunctive(8)' --out model",
+    "recommend": "boolrank recommend model --users ann,bob --n 5",
+    "similar": "boolrank similar model tea --n 5",
+    "explain": "boolrank explain model ann tea",
     "kernels": "boolrank kernels --json",
     "demo": "boolrank demo --out demo",
 }

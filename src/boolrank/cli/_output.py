@@ -67,7 +67,8 @@ def print_records(
     if as_json:
         typer.echo(json.dumps(list(records), indent=2, ensure_ascii=False))
     elif as_csv:
-        writer = csv.DictWriter(sys.stdout, fieldnames=list(records[0]), lineterminator="\n")
+        names = list(records[0]) if records else []
+        writer = csv.DictWriter(sys.stdout, fieldnames=names, lineterminator="\n")
         writer.writeheader()
         for record in records:
             writer.writerow({key: _flat(value) for key, value in record.items()})
@@ -76,5 +77,5 @@ def print_records(
 
 
 def _flat(value: object) -> object:
-    """A nested value in one cell: as JSON, so that it can be read back."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
+    """A nested or logical value in one cell: as JSON, so that it can be read back."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | dict | list) else value

@@ -1,0 +1,49 @@
+"""A saved model on the command line, and ids there: text, to be matched to the model's type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..ranker import KernelRanker
+    from ..vocabulary import Vocabulary
+
+__all__ = ["Model", "Number", "known_ids", "listed", "open_model", "plain"]
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that `boolrank fit` wrote.")]
+Number = Annotated[int, typer.Option("--n", min=1, help="How many items, at most.")]
+
+
+def open_model(path: Path, threads: int | None = None) -> KernelRanker:
+    """The model in a folder, checked."""
+    from ..ranker import KernelRanker
+
+    return KernelRanker.load(path, n_threads=threads)
+
+
+def listed(text: str) -> list[str]:
+    """Ids of ``id,id,...``, or the lines of a file after ``@``."""
+    if not text.startswith("@"):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        lines = Path(text[1:]).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the ids in {text[1:]!r} cannot be read: {error}") from None
+    return [line.strip() for line in lines if line.strip()]
+
+
+def known_ids(vocabulary: Vocabulary, texts: Iterable[str]) -> list[Any]:
+    """The ids that the texts stand for; an error for one that the model does not have."""
+    return [vocabulary[vocabulary.number(vocabulary.parsed(text))] for text in texts]
+
+
+def plain(key: Any) -> Any:
+    """An id as JSON and tables have it: numbers and text as they are, others as text."""
+    return key if isinstance(key, int | str) else str(key)

@@ -1,0 +1,121 @@
+"""What verbs share that work for a while: steps, progress, time and memory, whole output files.
+
+Progress is for people: it appears on stderr if that is a terminal, and only after a second.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from ..errors import InputError
+from ._output import console
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.progress import Progress
+
+__all__ = ["WRITERS", "Work", "check_output", "write_frame"]
+
+# A batch should take a tenth of a second or more: time enough to not be slowed by the next.
+_SHORTEST = 0.1
+_LONGEST_QUIET = 1.0
+
+
+class Work:
+    """Something that takes a while, from its making on."""
+
+    def __init__(self) -> None:
+        self.started = time.perf_counter()
+        self.messages = console(stderr=True)
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        """A part of the work, named while it lasts."""
+        if not self.messages.is_terminal:
+            yield
+            return
+        with self.messages.status(f"{text} …"):
+            yield
+
+    def batches(self, values: Sequence[Any], text: str) -> Iterator[Sequence[Any]]:
+        """Parts of ``values``, larger ones while they are quick, with a bar once it takes long."""
+        start, size, bar = 0, 64, None
+        try:
+            while start < len(values):
+                before = time.perf_counter()
+                yield values[start : start + size]
+                start = min(start + size, len(values))
+                now = time.perf_counter()
+                if now - before < _SHORTEST:
+                    size *= 2
+                if bar is None and now - self.started > _LONGEST_QUIET:
+                    bar = self._new_bar(text, len(values))
+                if bar is not None:
+                    bar.update(bar.task_ids[0], completed=start)
+        finally:
+            if bar is not None:
+                bar.stop()
+
+    def _new_bar(self, text: str, total: int) -> Progress:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        quiet = not self.messages.is_terminal
+        columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        bar = Progress(*columns, console=self.messages, transient=True, disable=quiet)
+        bar.add_task(text, total=total)
+        bar.start()
+        return bar
+
+    def done(self, text: str) -> None:
+        """Say what was done, how long it took, and how much memory at most."""
+        took = f"{time.perf_counter() - self.started:.1f} s"
+        peak = _peak_memory()
+        memory = "" if peak is None else f", {peak / 1e6:,.0f} MB at most"
+        self.messages.print(f"{text}; {took}{memory}", markup=False, soft_wrap=True)
+
+
+def _peak_memory() -> int | None:
+    """The most bytes that this process has held at once; None where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+# How a frame is written, by how the file's name ends.
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+    ".parquet": lambda frame, path: frame.write_parquet(path),
+    ".csv": lambda frame, path: frame.write_csv(path),
+    ".jsonl": lambda frame, path: frame.write_ndjson(path),
+}
+
+
+def check_output(path: Path) -> None:
+    """Refuse a file that cannot be written before the work for it is done."""
+    if path.suffix.lower() not in WRITERS:
+        raise InputError(f"the output {path} must end in one of {', '.join(WRITERS)}")
+    if path.is_dir():
+        raise InputError(f"the output {path} is a folder; name a file")
+
+
+def write_frame(frame: pl.DataFrame, path: Path) -> None:
+    """Write a file whole or not at all: under another name first."""
+    check_output(path)
+    fresh = path.with_name(f".{path.name}-{uuid4().hex}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        WRITERS[path.suffix.lower()](frame, fresh)
+        os.replace(fresh, path)  # noqa: PTH105 - the word for it everywhere
+    except OSError as error:
+        raise InputError(f"the output {path} cannot be written: {error}") from None
+    finally:
+        fresh.unlink(missing_ok=True)  # after Ctrl-C too

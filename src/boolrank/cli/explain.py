@@ -1,0 +1,52 @@
+"""``boolrank explain``: which of a user's items speak for another one, and by how much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._models import Model, known_ids, open_model, plain
+from ._output import AsCsv, AsJson, console, new_table, print_records
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["explain"]
+
+
+def explain(
+    model: Model,
+    user: Annotated[str, typer.Argument(metavar="USER", help="Id of a user.")],
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="Id of an item.")],
+    *,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Print how much each of the user's items adds to the score of an item, the largest first.
+
+    The parts add up to the score.
+    """
+    ranker = open_model(model)
+    (user_id,) = known_ids(ranker.interactions.users, [user])
+    (item_id,) = known_ids(ranker.interactions.items, [item])
+    records = [{"item": plain(own), "adds": part} for own, part in ranker.explain(user_id, item_id)]
+    if not records:
+        text = f"{user} has no history: what is recommended there is popular, and has no reasons"
+        console(stderr=True).print(text, markup=False)
+    title = f"Why {item} for {user}"
+    print_records(records, lambda: _table(title, records), as_json=as_json, as_csv=as_csv)
+
+
+def _table(title: str, records: list[dict[str, Any]]) -> Table:
+    from rich.text import Text
+
+    table = new_table()
+    table.title = Text(title)
+    table.show_footer = True
+    table.add_column("because of", footer="score", style="cyan")
+    total = sum(r["adds"] for r in records)
+    table.add_column("adds", justify="right", footer=f"{total:.6f}")
+    for r in records:
+        table.add_row(Text(str(r["item"])), f"{r['adds']:.6f}")
+    return table

@@ -1,0 +1,123 @@
+"""``boolrank recommend``: the best items of users, from a saved model."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._models import Model, Number, known_ids, listed, open_model, plain
+from ._output import AsCsv, AsJson, console, new_table, print_records
+from ._work import Work, check_output, write_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from ..ranker import KernelRanker
+    from ..recommendations import Recommendations
+
+__all__ = ["recommend"]
+
+_SHOWN = 10  # of all users, on a terminal
+_MOST_ROWS = 10_000  # of a table: more are for programs, which want another form
+
+
+def recommend(
+    model: Model,
+    *,
+    users: Annotated[
+        str | None, typer.Option(help="Ids as id,id,... or @file, one a line; all if not given.")
+    ] = None,
+    n: Number = 10,
+    include_seen: Annotated[
+        bool, typer.Option("--include-seen", help="Items that the user has touched, too.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the result: .parquet, .csv or .jsonl.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; all if not given.")] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Print or write the best items of users: of everybody, or of some.
+
+    A row has the user, the rank, the item, its score, and whether the item is there for its
+    popularity alone, because the user has no history.
+    """
+    work = Work()
+    if out is not None:
+        check_output(out)
+    with work.step("Opening"):
+        ranker = open_model(model, threads)
+    everybody = ranker.interactions.users
+    wanted = list(everybody) if users is None else known_ids(everybody, listed(users))
+    shown, note = wanted, ""
+    if out is None and not (as_json or as_csv):
+        shown, note = _for_people(wanted, n, everybody=users is None)
+    columns = _columns(work, ranker, shown, n, not include_seen)
+    if out is not None:
+        import polars as pl
+
+        types = {"rank": pl.Int32, "score": pl.Float64, "popular": pl.Boolean}
+        write_frame(pl.DataFrame(columns, schema_overrides=types), out)
+        work.done(f"{out}: {len(columns['item']):,} rows for {len(shown):,} users")
+        return
+    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    print_records(records, lambda: _table(records), as_json=as_json, as_csv=as_csv)
+    if console().is_terminal:
+        work.done(f"{len(shown):,} users{note}")
+
+
+def _for_people(wanted: list[Any], n: int, *, everybody: bool) -> tuple[list[Any], str]:
+    """Whom a table shows, and what to say of the others."""
+    if everybody and console().is_terminal and len(wanted) > _SHOWN:
+        more = f", {len(wanted) - _SHOWN:,} more with --out, --json or --csv"
+        return wanted[:_SHOWN], more
+    if len(wanted) * n > _MOST_ROWS:
+        raise typer.BadParameter(
+            f"{len(wanted) * n:,} rows are too many for a table: add --out, --json or --csv, "
+            "or name some --users"
+        )
+    return wanted, ""
+
+
+def _columns(
+    work: Work, model: KernelRanker, users: Sequence[Any], n: int, exclude_seen: bool
+) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("user", "rank", "item", "score", "popular")
+    }
+    for batch in work.batches(users, "Recommending"):
+        found = model.recommend(batch, n=n, exclude_seen=exclude_seen)
+        _append(columns, batch, found)
+    return columns
+
+
+def _append(columns: dict[str, list[Any]], users: Sequence[Any], found: Recommendations) -> None:
+    scores, popular = found.scores.tolist(), found.popular.tolist()
+    for row, items in enumerate(found.lists()):
+        columns["user"] += [plain(users[row])] * len(items)
+        columns["rank"] += range(1, len(items) + 1)
+        columns["item"] += map(plain, items)
+        columns["score"] += islice(scores[row], len(items))
+        columns["popular"] += [popular[row]] * len(items)
+
+
+def _table(records: list[dict[str, Any]]) -> Table:
+    from rich.text import Text
+
+    table = new_table()
+    table.add_column("user", style="cyan")
+    table.add_column("rank", justify="right")
+    table.add_column("item")
+    table.add_column("score", justify="right")
+    table.add_column("")
+    for r in records:
+        first = str(r["user"]) if r["rank"] == 1 else ""
+        why = "popular: no history" if r["popular"] else ""
+        table.add_row(Text(first), f"{r['rank']}", Text(str(r["item"])), f"{r['score']:.6g}", why)
+    return table

@@ -1,0 +1,317 @@
+"""The verbs of the ranker, from a CSV of text ids to recommendations, and what goes wrong."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from uuid import UUID
+
+import numpy as np
+import polars as pl
+import pytest
+
+from boolrank import Interactions, KernelRanker, cli
+from boolrank.cli import _work, recommend
+
+DRINKS = """\
+user,item,stars,date
+ann,tea,5,2024-01-02
+ann,scone,4,2024-01-02
+ann,jam,4,2024-01-03
+bob,coffee,5,2024-01-02
+bob,croissant,5,2024-01-05
+bob,jam,4,2024-01-05
+cid,tea,5,2024-01-06
+cid,scone,3,2024-01-06
+dee,tea,4,2024-01-06
+dee,coffee,4,2024-01-07
+dee,coffee,5,2024-01-09
+007,coffee,5,2024-02-07
+eve,milk,1,2024-02-07
+"""
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run the command line in this process; gives exit code, stdout and stderr."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*args: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as exit_info:
+            cli.main([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return int(exit_info.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def drinks(tmp_path):
+    path = tmp_path / "drinks.csv"
+    path.write_text(DRINKS)
+    return path
+
+
+@pytest.fixture
+def model(run, drinks, tmp_path):
+    out = tmp_path / "model"
+    code, stdout, _ = run("fit", drinks, "--positive", ">= 4", "--kernel", "linear", "--out", out)
+    assert (code, stdout) == (0, "")
+    return out
+
+
+def test_fit_says_what_it_did_in_what_time_and_memory(run, drinks, tmp_path):
+    code, out, err = run("fit", drinks, "--kernel", "disjunctive(2)", "--out", tmp_path / "model")
+    assert (code, out) == (0, "")
+    assert "disjunctive(2) on Interactions: 6 users x 6 items, 12 interactions, 1 dup" in err
+    assert re.search(r"; \d+\.\d s, [\d,]+ MB at most\n$", err)
+
+
+def test_fit_is_what_the_library_does(model):
+    events = pl.read_csv(io.StringIO(DRINKS))
+    data = Interactions.from_frame(events, positive=">= 4")
+    expected = KernelRanker("linear").fit(data).recommend(n=10)
+    found = KernelRanker.load(model).recommend(n=10)
+    assert found.users == ["007", "ann", "bob", "cid", "dee"]
+    assert found.lists() == expected.lists()
+
+
+def test_options_of_fit_reach_the_ranker(run, drinks, tmp_path):
+    options = ["--reg", 0.5, "--negative-weight", 0.25, "--storage", "compressed", "--threads", 1]
+    columns = ["--user", "item", "--item", "user", "--rating", "stars", "--time", "date"]
+    args = ["--kernel", "linear", *options, *columns, "--positive", "<4"]
+    assert run("fit", drinks, *args, "--out", tmp_path / "m")[0] == 0
+    loaded = KernelRanker.load(tmp_path / "m")
+    assert (loaded.reg, loaded.negative_weight, loaded.storage) == (0.5, 0.25, "compressed")
+    assert list(loaded.interactions.users) == ["milk", "scone"]
+    assert list(loaded.interactions.items) == ["cid", "eve"]
+
+
+def test_the_help_of_fit_has_the_defaults_of_the_ranker(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    _, out, _ = run("fit", "-h")
+    for name, parameter in inspect.signature(KernelRanker).parameters.items():
+        if name != "n_threads":
+            line = next(line for line in out.splitlines() if f"--{name.replace('_', '-')} " in line)
+            assert f"; default {parameter.default}." in line
+
+
+def test_recommendations_as_json_csv_and_table_are_the_same(run, model):
+    _, as_json, err = run("recommend", model, "--users", "ann, 007", "--n", 2, "--json")
+    records = json.loads(as_json)
+    assert err == ""
+    assert [(r["user"], r["rank"]) for r in records] == [
+        ("ann", 1), ("ann", 2), ("007", 1), ("007", 2),
+    ]  # fmt: skip
+    assert not any(r["popular"] for r in records)
+    _, as_csv, _ = run("recommend", model, "--users", "ann,007", "--n", 2, "--csv")
+    rows = list(csv.DictReader(io.StringIO(as_csv)))
+    assert [row["item"] for row in rows] == [r["item"] for r in records]
+    assert [float(row["score"]) for row in rows] == [r["score"] for r in records]
+    assert rows[0]["popular"] == "false"
+    _, table, _ = run("recommend", model, "--users", "ann,007", "--n", 2)
+    assert re.findall(r"ann +1 +(\w+)", table) == [records[0]["item"]]
+    assert re.findall(r"007 +1 +(\w+)", table) == [records[2]["item"]]
+
+
+def test_what_is_seen_is_left_out_unless_asked_for(run, model):
+    def items(*options):
+        _, out, _ = run("recommend", model, "--users", "ann", "--json", *options)
+        return {record["item"] for record in json.loads(out)}
+
+    assert items() == {"coffee", "croissant"}
+    assert items("--include-seen") == {"tea", "scone", "jam", "coffee", "croissant"}
+
+
+def test_users_can_stand_in_a_file(run, model, tmp_path):
+    (tmp_path / "ids.txt").write_text("dee\n\n ann \n")
+    _, out, _ = run("recommend", model, "--users", f"@{tmp_path / 'ids.txt'}", "--n", 1, "--json")
+    assert [record["user"] for record in json.loads(out)] == ["dee", "ann"]
+
+
+READERS = {
+    ".parquet": pl.read_parquet,
+    ".csv": lambda path: pl.read_csv(path, schema_overrides={"user": pl.String}),
+    ".jsonl": pl.read_ndjson,
+}
+
+
+def test_there_is_a_reader_for_every_output():
+    assert set(READERS) == set(_work.WRITERS)
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_everybody_goes_into_a_file(run, model, tmp_path, ending):
+    out = tmp_path / "new" / f"recs{ending}"
+    code, stdout, err = run("recommend", model, "--n", 3, "--out", out)
+    assert (code, stdout) == (0, "")
+    assert "rows for 5 users" in err
+    frame = READERS[ending](out)
+    expected = KernelRanker.load(model).recommend(n=3)
+    assert frame.columns == ["user", "rank", "item", "score", "popular"]
+    found = frame.group_by("user", maintain_order=True).agg("item")
+    assert found["user"].to_list() == expected.users
+    assert found["item"].to_list() == expected.lists()
+    assert np.allclose(frame["score"], expected.scores[~np.isnan(expected.scores)])
+    assert [path.name for path in out.parent.iterdir()] == [out.name]
+
+
+@pytest.mark.parametrize("make", [lambda k: k * 11, lambda k: UUID(int=k)], ids=["whole", "uuid"])
+def test_ids_of_other_types_are_matched_to_text(run, tmp_path, make):
+    rng = np.random.default_rng(3)
+    ids = [make(k) for k in range(1, 9)]
+    data = Interactions.from_matrix(rng.random((8, 8)) < 0.5, ids, ids)
+    KernelRanker("linear").fit(data).save(tmp_path / "model")
+    _, out, _ = run("recommend", tmp_path / "model", "--users", ids[1], "--n", 1, "--json")
+    (record,) = json.loads(out)
+    assert str(record["user"]) == str(ids[1])
+    _, out, _ = run("similar", tmp_path / "model", ids[0], "--n", 1, "--json")
+    assert str(json.loads(out)[0]["item"]) == str(ids[0])
+    code, _, err = run("recommend", tmp_path / "model", "--users", "zoe")
+    assert code == 2
+    assert f"hint: users here are of type {type(ids[0]).__name__}" in err
+
+
+def test_people_without_a_history_get_popular_items_and_it_shows(run, tmp_path):
+    matrix = np.array([[1, 1, 0], [1, 0, 1], [0, 0, 0]])
+    data = Interactions.from_matrix(matrix, ["a", "b", "new"], ["x", "y", "z"])
+    KernelRanker("linear").fit(data).save(tmp_path / "model")
+    _, out, _ = run("recommend", tmp_path / "model", "--users", "new", "--n", 1)
+    assert re.search(r"new +1 +x +2 +popular: no history", out)
+    code, out, err = run("explain", tmp_path / "model", "new", "x", "--csv")
+    assert (code, out.strip()) == (0, "")
+    assert "new has no history" in err
+
+
+def test_similar_items(run, model):
+    _, out, _ = run("similar", model, "tea", "jam", "--n", 2, "--json")
+    records = json.loads(out)
+    assert [(r["item"], r["rank"]) for r in records] == [
+        ("tea", 1), ("tea", 2), ("jam", 1), ("jam", 2),
+    ]  # fmt: skip
+    expected = KernelRanker.load(model).similar_items(["tea", "jam"], n=2)
+    assert [r["similar"] for r in records] == expected.items.ravel().tolist()
+    _, table, _ = run("similar", model, "tea")
+    assert re.search(rf"tea +1 +{records[0]['similar']}", table)
+
+
+def test_reasons_add_up_to_the_score(run, model):
+    _, out, _ = run("explain", model, "ann", "coffee", "--json")
+    reasons = json.loads(out)
+    assert {reason["item"] for reason in reasons} == {"tea", "scone", "jam"}
+    _, out, _ = run("recommend", model, "--users", "ann", "--json")
+    score = next(r["score"] for r in json.loads(out) if r["item"] == "coffee")
+    assert sum(reason["adds"] for reason in reasons) == pytest.approx(score, abs=1e-12)
+    _, table, _ = run("explain", model, "ann", "coffee")
+    assert "Why coffee for ann" in table
+    assert f"{score:.6f}" in table.splitlines()[-2]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["recommend", "MODEL", "--users", "an"], ["no user 'an'", "hint: did you mean 'ann'?"]),
+        (["similar", "MODEL", "te"], ["no item 'te'", "hint: did you mean 'tea'?"]),
+        (["explain", "MODEL", "ann", "cofee"], ["no item 'cofee'", "mean 'coffee'?"]),
+        (["explain", "MODEL", "bop", "tea"], ["no user 'bop'", "mean 'bob'?"]),
+        (["recommend", "MODEL", "--out", "x.xlsx"], ["must end in one of .parquet, .csv, .jsonl"]),
+        (["recommend", "MODEL", "--out", "TMP.csv"], ["is a folder"]),
+        (["recommend", "MODEL", "--users", "@nowhere"], ["'nowhere' cannot be read"]),
+        (["recommend", "nowhere"], ["nowhere is no model folder"]),
+        (["recommend", "MODEL", "--n", "0"], ["Invalid value for '--n'"]),
+        (["recommend", "MODEL", "--json", "--csv"], ["exclude each other"]),
+        (["fit", "nothing*.csv", "--out", "m"], ["no file matches 'nothing*.csv'"]),
+        (["fit", "DRINKS"], ["Missing option '--out'"]),
+        (["fit", "DRINKS", "--out", "DRINKS"], ["no model folder; choose another name"]),
+        (["fit", "DRINKS", "--out", "m", "--kernel", "disj(2)"], ["mean 'disjunctive'?"]),
+        (["fit", "DRINKS", "--out", "m", "--user", "who"], ["no column 'who' for the user"]),
+        (["fit", "DRINKS", "--out", "m", "--positive", "4"], ["such as '>= 4'"]),
+        (["fit", "DRINKS", "--out", "m", "--storage", "x"], ["storage is one of"]),
+        (["fit", "DRINKS", "--out", "m", "--reg", "-1"], ["reg of KernelRanker must be 0"]),
+    ],
+)
+def test_mistakes_are_said_in_a_line(run, model, drinks, tmp_path, args, said):
+    (tmp_path / "folder.csv").mkdir()
+    before = sorted(path.name for path in tmp_path.iterdir())
+    places = {"MODEL": model, "DRINKS": drinks, "TMP.csv": tmp_path / "folder.csv"}
+    code, out, err = run(*(places.get(arg, arg) for arg in args))
+    assert (code, out) == (2, "")
+    for words in said:
+        assert words in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_too_many_rows_for_a_table_are_refused_before_the_work(run, model, monkeypatch):
+    monkeypatch.setattr(recommend, "_MOST_ROWS", 9)
+    code, out, err = run("recommend", model)
+    assert (code, out) == (2, "")
+    assert "50 rows are too many for a table" in err
+
+
+def test_on_a_terminal_a_table_has_the_first_users_and_says_how_many_more(run, model, monkeypatch):
+    monkeypatch.setattr(recommend, "_SHOWN", 2)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    _, out, err = run("recommend", model, "--n", 1)
+    assert "007" in out
+    assert "ann" in out
+    assert "bob" not in out
+    assert "2 users, 3 more with --out, --json or --csv" in err
+
+
+def test_progress_comes_in_growing_batches_and_loses_nobody(monkeypatch):
+    monkeypatch.setattr(_work, "_LONGEST_QUIET", 0.0)
+    work = _work.Work()
+    parts = [list(part) for part in work.batches(range(1000), "Counting")]
+    assert [k for part in parts for k in part] == list(range(1000))
+    assert len(parts) < 8
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()], ids=["disk", "^C"])
+def test_an_output_that_fails_leaves_the_old_one_and_nothing_else(tmp_path, monkeypatch, error):
+    path = tmp_path / "recs.csv"
+    path.write_text("old")
+
+    def fail(_, where):
+        where.write_text("half")
+        raise error
+
+    monkeypatch.setitem(_work.WRITERS, ".csv", fail)
+    with pytest.raises((ValueError, KeyboardInterrupt)):
+        _work.write_frame(pl.DataFrame({"a": [1]}), path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are another matter there")
+def test_ctrl_c_exits_with_130_and_leaves_nothing(model, tmp_path):
+    program = (
+        "import sys, time, boolrank.cli.recommend as r\n"
+        "def slow(*args):\n"
+        "    print('started', flush=True)\n"
+        "    time.sleep(60)\n"
+        "r._append = slow\n"
+        "from boolrank.cli import main\n"
+        "main(sys.argv[1:])"
+    )
+    before = sorted(tmp_path.iterdir())
+    args = ["recommend", str(model), "--out", str(tmp_path / "recs.csv")]
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with child:
+        assert child.stdout.readline() == b"started\n"
+        time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert b"Traceback" not in err
+    assert sorted(tmp_path.iterdir()) == before
