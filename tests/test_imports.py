@@ -17,15 +17,16 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The order in which ARCHITECTURE.md has them; those of one line know nothing of each other.
 ORDER = [
-    {"_compiled", "_version", "errors"},
-    {"_extras"},
-    {"vocabulary"},
+    {"_compiled", "_version", "errors", "recommendations"},
+    {"_extras", "_threads", "store"},
+    {"vocabulary", "files"},
+    {"columns", "events"},
     {"interactions"},
     {"overlaps"},
     {"kernels"},
     {"matrix"},
     {"expressiveness"},
-    {"simplex"},
+    {"persistence"},
     {"ranker"},
     {"models"},
     {"data"},

@@ -7,11 +7,16 @@ from .errors import (
     InputError,
     KernelOverflowError,
     KernelSyntaxError,
+    MatrixTooLargeError,
     MissingExtraError,
+    ModelFileError,
+    NotFittedError,
     ParameterError,
     ParameterTypeError,
+    UnknownIdError,
 )
 from .expressiveness import PairSpectrum, kernel_rank, spectral_ratio
+from .interactions import Interactions
 from .kernels import (
     DNF,
     KERNELS,
@@ -38,6 +43,10 @@ from .kernels import (
     Wide,
     parse_kernel,
 )
+from .overlaps import Overlaps
+from .ranker import KernelRanker
+from .recommendations import Recommendations
+from .vocabulary import Vocabulary
 
 __all__ = [
     "DNF",
@@ -52,25 +61,34 @@ __all__ = [
     "CountsError",
     "Disjunctive",
     "InputError",
+    "Interactions",
     "Kernel",
     "KernelOverflowError",
+    "KernelRanker",
     "KernelSyntaxError",
     "Linear",
     "LiteralConjunctive",
     "LiteralDisjunctive",
+    "MatrixTooLargeError",
     "MissingExtraError",
+    "ModelFileError",
     "MonotoneDNF",
     "Normalized",
+    "NotFittedError",
+    "Overlaps",
     "PairSpectrum",
     "ParameterError",
     "ParameterTypeError",
     "Polynomial",
     "Power",
     "Product",
+    "Recommendations",
     "Scaled",
     "Sum",
     "Tanimoto",
     "Threshold",
+    "UnknownIdError",
+    "Vocabulary",
     "Wide",
     "__version__",
     "kernel_rank",
