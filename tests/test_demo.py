@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import shlex
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from boolrank import cli
-from boolrank.demo import run_demo
+from boolrank.demo import NEXT, run_demo
 from boolrank.demo.findings import SHOWN
+from boolrank.demo.people import LIKED, RANKED, fit_rankers, viewers
 from boolrank.demo.tastes import TITLES, plant_tastes
 from boolrank.kernels import KERNELS, parse_kernel
 
@@ -20,6 +22,11 @@ N_USERS = 150
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     return run_demo(tmp_path_factory.mktemp("demo"), n_users=N_USERS)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return plant_tastes(np.random.default_rng(0), n_users=N_USERS)  # what the demo is about
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +100,82 @@ def test_no_item_is_its_own_neighbour(demo):
             assert similarities == sorted(similarities, reverse=True)
 
 
+def test_people_differ_in_taste_and_one_has_two(demo):
+    likes = [{taste for taste, _ in person.likes} for person in demo.people]
+    assert [len(tastes) for tastes in likes] == [1, 2, 1]
+    assert len(set.union(*likes)) == 4
+
+
+def test_people_are_recommended_five_films_that_they_have_not_seen(demo, data):
+    names = viewers(data)
+    for person in demo.people:
+        assert set(person.advice) == set(RANKED)
+        own = data.seen.toarray()[:, names.index(person.name)] > 0
+        seen = {item for item, saw in zip(data.items, own, strict=True) if saw}
+        assert {each.item for each in person.seen} <= seen
+        assert person.n_seen == len(seen) == sum(count for _, count in person.counts)
+        for advice in person.advice.values():
+            picks = {each.item for each in advice.picks}
+            assert len(picks) == 5
+            assert not picks & seen
+            assert {each.item for each in advice.reasons} <= seen
+
+
+def test_reasons_add_up_to_the_score_and_the_largest_stand_first(demo, data):
+    rankers = fit_rankers(data)
+    for person in demo.people:
+        for kernel, advice in person.advice.items():
+            first = advice.picks[0]
+            adds = [each.adds for each in advice.reasons]
+            assert adds == sorted(adds, reverse=True)
+            assert len(adds) + advice.n_others == person.n_seen
+            assert sum(adds) + advice.others == pytest.approx(first.score, rel=1e-9)
+            assert rankers[kernel].score([person.name], [first.item])[0, 0] == pytest.approx(
+                first.score, rel=1e-9
+            )
+
+
+def test_rankers_meet_tastes_more_often_than_popularity_and_chance(demo):
+    """With 150 viewers: linear 71 %, disjunctive 38 %, at random 25 %, popular 11 %."""
+    linear, disjunctive, popular, chance = (each.liked for each in demo.hits)
+    assert linear > disjunctive > chance > popular
+    assert linear > 2 * chance
+
+
+def test_the_popular_films_are_the_most_seen_of_those_not_seen(demo, data):
+    """The same figure, counted one viewer at a time."""
+    found = 0
+    for user, own in enumerate(data.seen.toarray().T):
+        unseen = [item for item in range(len(own)) if not own[item]]
+        best = sorted(unseen, key=lambda item: -data.popularity[item])[:5]
+        found += sum(data.liking[user, data.taste_of[item]] > LIKED for item in best)
+    (popular,) = (each for each in demo.hits if each.way == "the most popular")
+    assert popular.n_liked == found
+    assert popular.liked == pytest.approx(found / (5 * N_USERS))
+
+
+def test_the_page_has_people_reasons_figures_and_next_steps(demo, page):
+    for person in demo.people:
+        assert person.name in page
+        for advice in person.advice.values():
+            assert f"Why {advice.picks[0].item}?" in page
+            assert f"{advice.reasons[0].adds:+.4f}" in page
+    for each in demo.hits:
+        assert f"{100 * each.liked:.1f} %" in page
+    for command, _ in NEXT:
+        assert command in page
+
+
+def test_what_to_try_next_works_as_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = ["ann,scone", "ann,jam", "bob,jam", *(f"{user},tea" for user in ["bob", *"cdefgh"])]
+    (tmp_path / "events.csv").write_text("\n".join(["user,item", *rows]), encoding="utf-8")
+    for command, _ in NEXT:
+        with pytest.raises(SystemExit) as exit_info:
+            cli.main(shlex.split(command)[1:])
+        assert not exit_info.value.code, command
+
+
 def test_the_page_has_every_kernel_and_the_figure(demo, page):
     for text in SHOWN:
         assert f"<code>{text}</code>" in page
@@ -140,5 +223,8 @@ def test_the_command_prints_results_to_stdout_and_progress_to_stderr(tmp_path, c
     assert (tmp_path / "new" / "folder" / "report.html").is_file()
     for text in SHOWN:
         assert text in out
+    assert "score" in out
+    assert "the most popular" in out
     assert "report.html" in err
+    assert err.rstrip().splitlines()[-len(NEXT)].split("  ")[1] == NEXT[0][0]
     assert "…" not in out

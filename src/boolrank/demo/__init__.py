@@ -1,4 +1,4 @@
-"""The demonstration: made-up data with a known right answer, and what the kernels make of it.
+"""The demonstration: made-up data with a known right answer, and what boolrank makes of it.
 
 ``run_demo`` draws the data, works out the numbers and writes one page and one picture. The same
 seed writes the same page.
@@ -27,12 +27,23 @@ from .findings import (
     qualities,
     spectral_ratios,
 )
+from .people import Hits, Person, fit_rankers, hits, people
 from .tastes import plant_tastes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Demo", "run_demo"]
+__all__ = ["NEXT", "Demo", "run_demo"]
+
+# What to try next with a file of one's own, and what it is for. The tests run these.
+NEXT = (
+    ("boolrank fit events.csv --out model", "a row per event, with columns user and item"),
+    ("boolrank recommend model --n 5", "the best items of everybody"),
+    ("boolrank recommend model --users ann,bob", "of ann and of bob"),
+    ("boolrank explain model ann tea", "which of ann's items speak for tea"),
+    ("boolrank similar model tea", "the items nearest to tea"),
+    ("boolrank fit events.csv --kernel linear --out model-2", "another kernel, to compare"),
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,8 @@ class Demo:
     curves: list[Curve]
     qualities: list[Quality]
     neighbourhoods: list[Neighbourhood]
+    people: list[Person]
+    hits: list[Hits]
     page: Path
 
 
@@ -73,6 +86,10 @@ def run_demo(
     progress("looking for similar items")
     quality = qualities(data)
     near = neighbourhoods(data)
+    progress("recommending films to viewers (the first run on a machine compiles for a while)")
+    rankers = fit_rankers(data)
+    persons = people(data, rankers)
+    met = hits(data, rankers)
 
     progress("writing the page")
     out = Path(out)
@@ -92,7 +109,10 @@ def run_demo(
             figure=to_svg(figure),
             qualities=[asdict(each) for each in quality],
             neighbourhoods=[asdict(each) for each in near],
+            people=[asdict(each) for each in persons],
+            hits=[asdict(each) for each in met],
+            next_steps=NEXT,
         ),
         encoding="utf-8",
     )
-    return Demo(found, ratios, curves, quality, near, page)
+    return Demo(found, ratios, curves, quality, near, persons, met, page)

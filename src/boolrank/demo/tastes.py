@@ -57,13 +57,15 @@ class PlantedTastes:
     """Who saw what, with the tastes that explain it.
 
     ``seen`` is binary, one row an item and one column a user. ``taste_of`` gives each item's taste
-    as an index into ``tastes``.
+    as an index into ``tastes``; ``liking``, one row a user, says how the user's liking is shared
+    out over them.
     """
 
     seen: sparse.csr_array
     items: tuple[str, ...]
     tastes: tuple[str, ...]
     taste_of: NDArray[np.intp]
+    liking: NDArray[np.float64]
 
     @property
     def popularity(self) -> NDArray[np.intp]:
@@ -106,4 +108,4 @@ def plant_tastes(
     rows = np.concatenate([order[user, :k] for user, k in enumerate(n_items)])
     ones = np.ones(len(rows), dtype=np.int8)
     seen = sparse.csr_array((ones, (rows, users)), shape=(len(items), n_users))
-    return PlantedTastes(seen=seen, items=items, tastes=tastes, taste_of=taste_of)
+    return PlantedTastes(seen, items, tastes, taste_of, liking)
