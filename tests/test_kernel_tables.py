@@ -1,0 +1,150 @@
+"""Many pairs at once, by tables or by distinct counts, have the values of a few at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boolrank import CountsError, Disjunctive, Linear, expressiveness, parse_kernel, spectral_ratio
+
+KERNELS = (
+    "linear",
+    "polynomial(3, scale=0.5, offset=1)",
+    "all_subset",
+    "tanimoto",
+    "conjunctive(2)",
+    "conjunctive(40)",
+    "disjunctive(1)",
+    "disjunctive(2)",
+    "disjunctive(30)",
+    "literal_conjunctive(2)",
+    "literal_disjunctive(3)",
+    "monotone_dnf",
+    "dnf",
+    "disjunctive(2) + disjunctive(5)",
+    "linear*conjunctive(2)",
+    "linear + tanimoto",
+    "threshold(2, 3)",
+    "composed_dnf(2, 2)",
+)
+Counts = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+
+def common(
+    rng: np.random.Generator, n: int, x: NDArray[np.int64], z: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    low, high = np.maximum(x + z - n, 0), np.minimum(x, z)
+    return rng.integers(low, high + 1)
+
+
+def sizes(rng: np.random.Generator, n: int, number: int) -> NDArray[np.int64]:
+    """Tiny, middling and nearly full, none so large that a table would be too long."""
+    most = min(n, 3000)
+    drawn = np.exp(rng.random(number) * np.log(most)).astype(np.int64)
+    return np.where(rng.random(number) < 0.1, most - rng.integers(0, 3, number), drawn)
+
+
+def few_at_a_time(kernel, n: int, x, z, c) -> NDArray[np.float64]:  # type: ignore[no-untyped-def]
+    parts = range(0, len(c), 1000)
+    return np.concatenate(
+        [kernel.on_counts(n, x[p : p + 1000], z[p : p + 1000], c[p : p + 1000]) for p in parts]
+    )
+
+
+@pytest.mark.parametrize("n", [60, 3000, 2_000_000])
+@pytest.mark.parametrize("text", KERNELS)
+def test_a_long_list_has_the_values_of_short_ones(text: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    x, z = sizes(rng, n, 9000), sizes(rng, n, 9000)
+    x[:500] = z[:500] = 1 + np.arange(500) % 5
+    c = common(rng, n, x, z)
+    c[:500] = np.maximum(x[:500] + z[:500] - n, 0)  # sparse and disjoint: where all digits cancel
+    kernel = parse_kernel(text).normalized()
+    many, few = kernel.on_counts(n, x, z, c), few_at_a_time(kernel, n, x, z, c)
+    assert np.allclose(many, few, rtol=1e-13, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint16, np.float32, np.float64])
+@pytest.mark.parametrize("text", KERNELS)
+def test_a_grid_has_the_values_of_its_pairs(text: str, dtype: type) -> None:
+    rng = np.random.default_rng(1)
+    n = 4000
+    x, z = sizes(rng, n, 90), sizes(rng, n, 110)
+    c = common(rng, n, x[:, None], z[None, :])
+    kernel = parse_kernel(text).normalized()
+    grid = kernel.on_counts(n, x[:, None].astype(dtype), z[None, :].astype(dtype), c.astype(dtype))
+    flat = few_at_a_time(kernel, n, np.repeat(x, 110), np.tile(z, 90), c.ravel())
+    assert np.allclose(grid.ravel(), flat, rtol=1e-13, atol=0)
+    turned = kernel.on_counts(n, x[:, None], z[None, :], np.asfortranarray(c))
+    assert np.array_equal(turned, grid)
+
+
+@pytest.mark.parametrize("text", ["linear", "disjunctive(3)", "literal_disjunctive(2)", "tanimoto"])
+def test_raw_values_of_many_pairs_are_exact(text: str) -> None:
+    rng = np.random.default_rng(2)
+    x, z = sizes(rng, 500, 9000), sizes(rng, 500, 9000)
+    c = common(rng, 500, x, z)
+    kernel = parse_kernel(text)
+    assert np.array_equal(kernel.on_counts(500, x, z, c), few_at_a_time(kernel, 500, x, z, c))
+
+
+@pytest.mark.parametrize(
+    "text", ["linear", "disjunctive(3)", "dnf", "tanimoto", "linear + tanimoto"]
+)
+@pytest.mark.parametrize("where", [(0, 0), (57, 91), (99, 99)])
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (41.0, "more than x or z"),
+        (5.5, "whole"),
+        (-1.0, "negative"),
+        (np.nan, "whole"),
+        (3.0, "not so"),
+    ],
+)
+def test_one_impossible_pair_among_many_is_found(
+    text: str, where: tuple[int, int], wrong: float, why: str
+) -> None:
+    x, z, n = np.full(100, 40), np.full(100, 60), 96
+    c = np.full((100, 100), 20.0)
+    c[where] = wrong
+    kernel = parse_kernel(text).normalized()
+    with pytest.raises(CountsError, match=why):
+        kernel.on_counts(n, x[:, None], z[None, :], c)
+    with pytest.raises(CountsError, match=why):
+        kernel.on_counts(n, np.repeat(x, 100), np.tile(z, 100), c.ravel())
+
+
+def test_many_distinct_counts_are_each_computed() -> None:
+    """More than the table of distinct keys first has room for, so that it must grow."""
+    rng = np.random.default_rng(3)
+    n = 10**6
+    x, z = rng.integers(1, 2000, 70_000), rng.integers(1, 2000, 70_000)
+    c = common(rng, n, x, z)
+    kernel = parse_kernel("tanimoto*linear + linear").normalized()
+    agreement = parse_kernel("linear @ conjunctive(1)").normalized()
+    assert np.allclose(agreement.on_counts(n, x, z, c), c / np.sqrt(x * z), rtol=1e-13)
+    some = slice(0, 5000)
+    assert np.allclose(
+        kernel.on_counts(n, x, z, c)[some],
+        kernel.on_counts(n, x[some], z[some], c[some]),
+        rtol=1e-13,
+    )
+
+
+def test_values_far_below_one_keep_their_digits_in_tables() -> None:
+    """Exponents of hundreds are folded or added, never lost."""
+    n, x = 5000, np.arange(1000, 1100)
+    c = np.minimum(x[:, None], x[None, :]) - 400
+    kernel = parse_kernel("monotone_dnf").normalized()
+    expected = np.exp2(c - (x[:, None] + x[None, :]) / 2.0)
+    assert np.allclose(kernel.on_counts(n, x[:, None], x[None, :], c), expected, rtol=1e-12)
+
+
+def test_a_spectrum_counted_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.random.default_rng(4).random((70, 30)) < 0.2
+    kernels = [Linear().normalized(), Disjunctive(3).normalized()]
+    whole = [spectral_ratio(kernel, X) for kernel in kernels]
+    monkeypatch.setattr(expressiveness, "_BLOCK", 70 * 8)
+    assert [spectral_ratio(kernel, X) for kernel in kernels] == pytest.approx(whole, rel=1e-14)
