@@ -106,14 +106,14 @@ def test_raw_values_of_many_pairs_are_exact(text: str) -> None:
 def test_one_impossible_pair_among_many_is_found(
     text: str, where: tuple[int, int], wrong: float, why: str
 ) -> None:
-    x, z, n = np.full(100, 40), np.full(100, 60), 96
+    kernel = parse_kernel(text).normalized()
     c = np.full((100, 100), 20.0)
     c[where] = wrong
-    kernel = parse_kernel(text).normalized()
-    with pytest.raises(CountsError, match=why):
-        kernel.on_counts(n, x[:, None], z[None, :], c)
-    with pytest.raises(CountsError, match=why):
-        kernel.on_counts(n, np.repeat(x, 100), np.tile(z, 100), c.ravel())
+    for x, z in ((np.full(100, 40), np.full(100, 60)), (np.full(100, 60), np.full(100, 40))):
+        with pytest.raises(CountsError, match=why):
+            kernel.on_counts(96, x[:, None], z[None, :], c)
+        with pytest.raises(CountsError, match=why):
+            kernel.on_counts(96, np.repeat(x, 100), np.tile(z, 100), c.ravel())
 
 
 def test_many_distinct_counts_are_each_computed() -> None:
