@@ -148,3 +148,22 @@ def test_a_spectrum_counted_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatc
     whole = [spectral_ratio(kernel, X) for kernel in kernels]
     monkeypatch.setattr(expressiveness, "_BLOCK", 70 * 8)
     assert [spectral_ratio(kernel, X) for kernel in kernels] == pytest.approx(whole, rel=1e-14)
+
+
+def test_counts_of_narrow_types_do_not_wrap() -> None:
+    for dtype in (np.uint8, np.int16, np.int32, np.float32):
+        counts = (np.array(v, dtype) for v in (120, 120, 50))
+        assert parse_kernel("tanimoto").on_counts(1000, *counts) == 50 / 190
+
+
+@pytest.mark.parametrize("bad", [float("nan"), -1, 2**53, 1e300])
+@pytest.mark.parametrize("text", ["linear + dnf", "monotone_dnf + tanimoto", "linear", "tanimoto"])
+def test_a_count_that_cannot_be_is_refused_before_anything_is_computed(
+    text: str, bad: float
+) -> None:
+    with pytest.raises(CountsError):
+        parse_kernel(text).normalized().on_counts(bad, bad, 0, 0)
+
+
+def test_a_heavy_weight_does_not_lose_the_last_subset() -> None:
+    assert parse_kernel("monotone_dnf(weight=1e16, max_arity=2)").on_counts(9, 1, 1, 1) == 1e16

@@ -49,11 +49,13 @@ class Sum(Kernel):
         """Σ cosineₖ(x, z)·ρₖ(x)·ρₖ(z), with ρₖ(x)² the share of part k in κ(x, x)."""
         if self.form != "any" or pairs.n.size > 1 or pairs.size == 0:
             return super().cosines_of(pairs, checked)
+        if not checked:
+            pairs.check()
         n = Wide.of(pairs.n.reshape(()))
         total: Floats = np.zeros(pairs.shape)
         for part in self.parts:
             shares = [self._share(part, n, side) for side in (pairs.x, pairs.z)]
-            total += part.cosines_of(pairs, checked) * shares[0] * shares[1]
+            total += part.cosines_of(pairs, True) * shares[0] * shares[1]
         return total
 
     def _share(self, part: Kernel, n: Wide, x: NDArray[Any]) -> Floats:

@@ -139,7 +139,9 @@ def weighted_subsets(k: Wide, weight: float, largest: int | None = None) -> Wide
     if largest is None:
         return _power_minus_one(k, weight)
     # The terms grow up to the peak and fall after it; sum only the falling side, from the cut on.
-    rising = np.asarray(largest <= weight * (k.floats() + 1) / (1 + weight))
+    # Where fewer than `largest` things are there, the peak must not be rounded up to it.
+    size = k.floats()
+    rising = np.asarray((largest <= size) & (largest <= weight * (size + 1) / (1 + weight)))
     lower = on_part(lambda a: _terms_down(a, weight, largest), rising, k)
     return where(
         rising, lower, on_part(lambda a: _all_but_terms_up(a, weight, largest), ~rising, k)
@@ -162,7 +164,7 @@ def _power_minus_one(k: Wide, weight: float) -> Wide:
         )
     bits = size.astype(np.int64)
     value, step = Wide.of(np.zeros(k.shape)), Wide.of(float(weight))
-    while bits.any():
+    while (bits > 0).any():
         value = where((bits & 1) == 1, value + step + value * step, value)
         bits = bits >> 1
         step = step * (step + 2.0)

@@ -113,6 +113,7 @@ class Pairs:
                 self._refuse(~whole, f"{name} is not a whole number")
             if array.dtype.kind != "u":
                 self._refuse(array < 0, f"{name} is negative")
+            self._refuse(array >= 2**53, f"{name} is 2^53 or more, past what is computed exactly")
         x, z, c = (a.astype(np.int64) for a in (self.x, self.z, self.c))
         self._refuse(c > np.minimum(x, z), "c is more than x or z: no more can be common")
         self._refuse(

@@ -103,9 +103,10 @@ class Tanimoto(Kernel):
         """A quotient of whole numbers is correctly rounded as it is; no wide numbers needed."""
         if not checked:
             pairs.check()
-        union = np.asarray(pairs.x + pairs.z - pairs.c, dtype=np.float64)
+        x, z, c = (a.astype(np.int64) for a in (pairs.x, pairs.z, pairs.c))
+        union = np.asarray(x + z - c, dtype=np.float64)
         share: NDArray[np.float64] = np.zeros(pairs.shape)
-        np.divide(pairs.c, union, out=share, where=union > 0)
+        np.divide(c, union, out=share, where=union > 0)
         return share
 
     cosines_of = values_of
