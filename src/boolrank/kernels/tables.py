@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 # Exponents up to this size are folded into the doubles: the product of a value and two roots fits.
 _SAFE = 300
+# Tables up to this length cost milliseconds.
+_SHORT = 1 << 14
+# Up to so many variables the two parts of a table for the union leave an error below 1e-13.
+_LARGEST_UNION = 1 << 30
 # Multiples of its inverse, up to 2, have sums that are exact in doubles: the high parts of tables.
 _GRID = 2.0**40
 
@@ -34,7 +38,9 @@ def table_values(
     if most > n or min(x.min(), z.min()) < 0:
         return None  # impossible counts: the plain way says where
     reach = most if kernel.form == "common" else min(2 * most, n)
-    if reach >= longest:
+    if reach >= min(longest, max(_SHORT, 4 * pairs.size)):
+        return None  # to build the table would cost more than the values
+    if kernel.form == "union" and n > _LARGEST_UNION:
         return None
     from .._compiled import tables as compiled
 
