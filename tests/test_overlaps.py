@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from boolrank import Interactions, Overlaps
-from boolrank.overlaps import counted_densely, counted_sparsely
+from boolrank.overlaps import counted_by_products, counted_densely, counted_sparsely
+
+WAYS = (
+    counted_by_products,
+    lambda data: counted_densely(data, 2),
+    lambda data: counted_sparsely(data, None),
+)
 
 
 def draw(
@@ -25,7 +31,8 @@ def test_dense_and_sparse_counts_equal_the_matrix_product(
     seed: int, users: int, items: int, density: float
 ) -> None:
     data, X = draw(seed, users, items, density)
-    for found in (counted_densely(data), counted_sparsely(data, None)):
+    for count in WAYS:
+        found = count(data)
         assert found.n == users
         assert np.array_equal(found.sizes, X.sum(axis=0))
         assert np.array_equal(found.filled(), X.T @ X)
@@ -45,7 +52,7 @@ def test_sparse_rows_are_sorted_and_symmetric(seed: int, users: int, items: int)
     assert counts.min(initial=1) >= 1
 
 
-@pytest.mark.parametrize("count", [counted_densely, lambda data: counted_sparsely(data, None)])
+@pytest.mark.parametrize("count", WAYS)
 def test_an_update_equals_counting_again(count) -> None:
     rng = np.random.default_rng(5)
     data, X = draw(1, 40, 30, 0.15)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,6 +11,7 @@ from scipy import sparse
 
 from boolrank import Interactions, KernelRanker
 from boolrank._compiled.simplex import solve
+from boolrank.matrix import DenseMatrix, Scale, compiled_arrays
 
 clarabel = pytest.importorskip("clarabel")
 
@@ -34,19 +37,27 @@ def by_clarabel(A: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.fl
 def solved(
     A: NDArray[np.float64], b: NDArray[np.float64], tolerance: float = 1e-13
 ) -> tuple[NDArray[np.float64], float]:
-    alpha, scratch = np.empty(len(b)), np.empty(len(b))
-    support = np.empty(len(b) + 1, np.int64)
-    gap, _ = solve(A, np.diag(A).copy(), b, len(b), tolerance, 10**6, alpha, scratch, support)
+    size = len(b)
+    plain = compiled_arrays(DenseMatrix(A, b, Scale()))
+    alpha, room = np.empty(size), np.empty(2 * size * size)
+    items = np.arange(size, dtype=np.int32)
+    gap, _ = solve(plain, items, float(A[0, 0]), b, tolerance, 10**6, alpha, room)
     return alpha, gap
+
+
+def problem(rng: np.random.Generator, size: int, reg: float) -> tuple[Any, Any]:
+    """A random one with the same number all over its diagonal, as normalised kernels have."""
+    F = rng.random((size, int(rng.integers(1, 60)))) ** rng.integers(1, 8)
+    F /= np.linalg.norm(F, axis=1, keepdims=True)
+    A = F @ F.T
+    np.fill_diagonal(A, 1 + reg)
+    return A, rng.random(size) * rng.choice([0.1, 1, 10])
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_problems_reach_the_minimum_of_a_generic_solver(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    size = int(rng.integers(1, 40))
-    F = rng.random((size, int(rng.integers(1, 60))))
-    A = F @ F.T / F.shape[1] + rng.choice([0.01, 0.1, 10]) * np.eye(size)
-    b = rng.random(size)
+    A, b = problem(rng, int(rng.integers(1, 120)), rng.choice([0.01, 0.1, 10]))
     alpha, gap = solved(A, b)
     theirs = objective(A, b, by_clarabel(A, b))
     assert alpha.min() >= 0
@@ -58,8 +69,7 @@ def test_random_problems_reach_the_minimum_of_a_generic_solver(seed: int) -> Non
 
 def test_a_loose_tolerance_stops_early_with_a_gap_that_holds() -> None:
     rng = np.random.default_rng(0)
-    F = rng.random((80, 50))
-    A, b = F @ F.T / 50 + 0.1 * np.eye(80), rng.random(80)
+    A, b = problem(rng, 80, 0.1)
     best = objective(A, b, solved(A, b)[0])
     for tolerance in (1e-2, 1e-4, 1e-6):
         alpha, gap = solved(A, b, tolerance)
@@ -83,3 +93,12 @@ def test_weights_of_users_are_solutions_of_their_problems() -> None:
             theirs = objective(A, b, by_clarabel(A, b))
             mine = objective(A, b, np.array([ours[int(i)] for i in own]))
             assert mine == pytest.approx(theirs, rel=1e-9, abs=1e-12)
+
+
+def test_equal_items_without_regularisation_share_what_one_of_them_would_have() -> None:
+    A = np.ones((6, 6))
+    b = np.zeros(6)
+    alpha, gap = solved(A, b)
+    assert alpha.sum() == pytest.approx(1)
+    assert gap <= 1e-13
+    assert objective(A, b, alpha) == pytest.approx(1)

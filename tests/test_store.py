@@ -14,6 +14,7 @@ import pytest
 
 from boolrank import Interactions, Kernel, KernelRanker, Linear, ModelFileError, NotFittedError
 from boolrank import store as store_module
+from boolrank.matrix import compiled_arrays
 from boolrank.store import read_folder, write_folder
 
 
@@ -269,7 +270,7 @@ def test_arrays_of_every_kind_come_back(tmp_path):
 def test_loaded_arrays_have_the_types_of_fitted_ones_so_that_loops_are_compiled_once(ranker, saved):
     numba = pytest.importorskip("numba")
     loaded = KernelRanker.load(saved, n_threads=1)
-    kinds = [[numba.typeof(array) for array in m.matrix.arrays] for m in (ranker, loaded)]
+    kinds = [[numba.typeof(array) for array in compiled_arrays(m.matrix)] for m in (ranker, loaded)]
     assert kinds[0] == kinds[1]
 
 

@@ -18,8 +18,10 @@ from .interactions import Interactions
 
 # Places for (column, count) pairs that one block of rows may reserve: 256 MB.
 _BLOCK = 1 << 25
-# Measured on two cores: a step of the sparse count costs as much as so many products in BLAS.
-_SPARSE_STEP = 30.0
+# Measured: a step of counting costs as much as so many multiplications in BLAS.
+_BLAS_STEPS = 50.0
+# Counts in single precision are exact up to so many users.
+_SINGLE = 1 << 24
 # Largest dense matrix of counts to consider: 2 GB.
 _DENSE_UP_TO = 22_000
 
@@ -45,14 +47,15 @@ class Overlaps:
 
     @staticmethod
     def of(interactions: Interactions, n_threads: int | None = None) -> Overlaps:
-        """Count in one pass over the data, densely or sparsely, by an estimate of the time."""
-        users = np.diff(interactions.indptr).astype(float)
-        steps = float(users @ users)
-        items = len(interactions.items)
-        dense_steps = float(len(interactions.users)) * items * items / 2
-        if items <= _DENSE_UP_TO and len(users) <= 1 << 24 and dense_steps < _SPARSE_STEP * steps:
-            return counted_densely(interactions)
-        return counted_sparsely(interactions, n_threads)
+        """Count in one pass over the data, in the way that is estimated to be the fastest."""
+        n, items = interactions.shape
+        lengths = np.diff(interactions.indptr).astype(float)
+        steps = float(lengths @ lengths)  # as many pairs of items share a user, or fewer
+        if items > _DENSE_UP_TO or n > _SINGLE or steps < items * items / 4:
+            return counted_sparsely(interactions, n_threads)
+        if float(n) * items * items < _BLAS_STEPS * steps:
+            return counted_by_products(interactions)
+        return counted_densely(interactions, n_threads)
 
     def updated(self, before: Interactions, after: Interactions) -> Overlaps:
         """The overlaps after a change of interactions, from the rows that changed alone."""
@@ -140,7 +143,7 @@ class Overlaps:
         return len(self.rows()[1])
 
 
-def counted_densely(interactions: Interactions) -> Overlaps:
+def counted_by_products(interactions: Interactions) -> Overlaps:
     """Count by products of blocks of the dense matrix."""
     from scipy.linalg.blas import ssyrk
 
@@ -151,7 +154,6 @@ def counted_densely(interactions: Interactions) -> Overlaps:
     matrix = interactions.matrix()
     for start in range(0, n, step):
         block = matrix[start : start + step].toarray()
-        # Counts up to 2^24 are exact in single precision; more users are counted sparsely.
         total = ssyrk(1.0, block.T, beta=1.0, c=total, overwrite_c=1)
     upper = np.triu(total, 1)
     upper += upper.T
@@ -159,8 +161,23 @@ def counted_densely(interactions: Interactions) -> Overlaps:
     return Overlaps(n, sizes, dense=np.ascontiguousarray(upper))
 
 
+def counted_densely(interactions: Interactions, n_threads: int | None) -> Overlaps:
+    """Count item by item, over the items of its users, into a dense matrix."""
+    from ._compiled.overlaps import count_matrix
+    from ._compiled.rows import transposed
+
+    n, items = interactions.shape
+    user_ptr, user_items = interactions.indptr, interactions.indices
+    item_ptr, item_users, places = transposed(user_ptr, user_items, items)
+    dense = np.empty((items, items), np.float32)
+    with threads(n_threads) as count:
+        parts = min(items, 8 * count)
+        count_matrix(dense, item_ptr, item_users, places, user_ptr, user_items, parts)
+    return Overlaps(n, np.diff(item_ptr), dense=dense)
+
+
 def counted_sparsely(interactions: Interactions, n_threads: int | None) -> Overlaps:
-    """Count item by item, over the items of its users."""
+    """Count item by item, over the items of its users, into compressed rows."""
     from ._compiled.overlaps import count_rows, pack_rows
     from ._compiled.rows import transposed
 
@@ -172,6 +189,8 @@ def counted_sparsely(interactions: Interactions, n_threads: int | None) -> Overl
     reach = np.minimum(np.add.reduceat(np.append(lengths[item_users], 0), item_ptr[:-1]), items)
     reach[np.diff(item_ptr) == 0] = 0
     bound = np.concatenate(([0], np.cumsum(reach)))
+    room = max(min(_BLOCK, int(bound[-1])), int(reach.max(initial=0)))
+    columns, counts = np.empty(room, np.int32), np.empty(room, np.int32)
     found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
     indptr = np.zeros(items + 1, np.int64)
     start = 0
@@ -181,13 +200,9 @@ def counted_sparsely(interactions: Interactions, n_threads: int | None) -> Overl
             stop = min(max(stop, start + 1), items)
             reserved = bound[start : stop + 1] - bound[start]
             parts = min(stop - start, 8 * count)
-            columns, counts, used = count_rows(
-                items, start, stop, reserved, item_ptr, item_users, user_ptr, user_items, parts
-            )
-            total = int(used.sum())
-            packed = np.empty(total, np.int32), np.empty(total, np.int32)
-            pack_rows(*packed, 0, columns, counts, reserved, used)
-            found.append(packed)
+            lists = item_ptr, item_users, user_ptr, user_items
+            used = count_rows(columns, counts, items, start, stop, reserved, *lists, parts)
+            found.append(pack_rows(columns, counts, reserved, used))
             indptr[start + 1 : stop + 1] = used
             start = stop
     np.cumsum(indptr, out=indptr)

@@ -21,7 +21,7 @@ from ._threads import threads
 from .errors import NotFittedError, ParameterError, ParameterTypeError
 from .interactions import Interactions
 from .kernels import Kernel, parse_kernel
-from .matrix import KernelMatrix, kernel_matrix
+from .matrix import KernelMatrix, compiled_arrays, kernel_matrix
 from .overlaps import Overlaps
 from .recommendations import Recommendations
 
@@ -91,6 +91,7 @@ class KernelRanker:
     def restore(self, interactions: Interactions, overlaps: Overlaps, matrix: KernelMatrix) -> None:
         """Take over what an equal ranker has learned: the three arrays' worth that a model is."""
         self._interactions, self._overlaps, self._matrix = interactions, overlaps, matrix
+        self._arrays = compiled_arrays(matrix)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
         """The constructor's parameters, by name."""
@@ -177,10 +178,10 @@ class KernelRanker:
         start, own = self._histories(rows)
         out = np.empty((len(rows), len(self._interactions.items)))
         alpha = self._weights(start, own)
+        from ._compiled.profiles import score
+
         with threads(self.n_threads):
-            self._matrix.compiled.score(
-                out, *self._matrix.arrays, float(self.negative_weight), start, own, alpha
-            )
+            score(out, self._arrays, float(self.negative_weight), start, own, alpha)
         out[np.diff(start) == 0] = np.nan
         return out if items is None else out[:, self._interactions.items.numbers(items)]
 
@@ -267,9 +268,11 @@ class KernelRanker:
         return start, np.concatenate(numbers).astype(np.int32)
 
     def _weights(self, start: NDArray[np.int64], own: NDArray[np.int32]) -> Floats:
+        from ._compiled.profiles import weights
+
         with threads(self.n_threads) as count:
-            alpha, *_ = self._matrix.compiled.weights(
-                *self._matrix.arrays,
+            alpha, *_ = weights(
+                self._arrays,
                 start,
                 own,
                 float(self.reg),
@@ -298,9 +301,11 @@ class KernelRanker:
             allowed[items.numbers(exclude)] = False
         start, own = profiles
         alpha = self._weights(start, own)
+        from ._compiled.profiles import rank
+
         with threads(self.n_threads) as count:
-            chosen, scores = self._matrix.compiled.rank(
-                *self._matrix.arrays,
+            chosen, scores = rank(
+                self._arrays,
                 float(self.negative_weight),
                 start,
                 own,

@@ -5,42 +5,39 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+_SQUARE = 64
+# The lowest set bit of a word times this has its number, permuted, in the six highest bits.
+_SEQUENCE = 0x03F79D71B4CB0A89
+_NUMBER = np.zeros(64, np.int64)
+_NUMBER[[((_SEQUENCE << bit) & (2**64 - 1)) >> 58 for bit in range(64)]] = np.arange(64)
+
 
 @njit(inline="always")
 def _lowest_bit(word):
     """Number of the lowest set bit of a word that is not 0."""
     low = word & (~word + np.uint64(1))
-    number = np.int64(0)
-    if low >= np.uint64(1) << np.uint64(32):
-        low >>= np.uint64(32)
-        number += 32
-    if low >= np.uint64(1) << np.uint64(16):
-        low >>= np.uint64(16)
-        number += 16
-    if low >= np.uint64(1) << np.uint64(8):
-        low >>= np.uint64(8)
-        number += 8
-    if low >= np.uint64(1) << np.uint64(4):
-        low >>= np.uint64(4)
-        number += 4
-    if low >= np.uint64(1) << np.uint64(2):
-        low >>= np.uint64(2)
-        number += 2
-    if low >= np.uint64(1) << np.uint64(1):
-        number += 1
-    return number
+    return _NUMBER[(low * np.uint64(_SEQUENCE)) >> np.uint64(58)]
 
 
 @njit(parallel=True, cache=True)
-def count_rows(items, start, stop, reserved, item_ptr, item_users, user_ptr, user_items, n_parts):
+def count_rows(
+    columns,
+    counts,
+    items,
+    start,
+    stop,
+    reserved,
+    item_ptr,
+    item_users,
+    user_ptr,
+    user_items,
+    n_parts,
+):
     """Items that share users with each item from start to stop, in order, and how many users.
 
-    Row i may use the places from ``reserved[i - start]`` on; returned are the columns, the counts,
-    and how many places each row has used. Columns in order cost a scan of a bit set per row instead
-    of a sort.
+    Row i may use the places from ``reserved[i - start]`` on; returned is how many it has used.
+    Columns in order cost a scan of a bit set per row instead of a sort.
     """
-    columns = np.empty(reserved[stop - start], np.int32)
-    counts = np.empty(reserved[stop - start], np.int32)
     used = np.zeros(stop - start, np.int64)
     for part in prange(n_parts):
         shared = np.zeros(items, np.int32)
@@ -51,8 +48,7 @@ def count_rows(items, start, stop, reserved, item_ptr, item_users, user_ptr, use
                 user = item_users[k]
                 for at in range(user_ptr[user], user_ptr[user + 1]):
                     j = user_items[at]
-                    if shared[j] == 0:
-                        words[j >> 6] |= np.uint64(1) << np.uint64(j & 63)
+                    words[j >> 6] |= np.uint64(1) << np.uint64(j & 63)
                     shared[j] += 1
             shared[i] = 0
             words[i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
@@ -70,18 +66,47 @@ def count_rows(items, start, stop, reserved, item_ptr, item_users, user_ptr, use
                     shared[j] = 0
                     place += 1
             used[i - start] = place - reserved[i - start]
-    return columns, counts, used
+    return used
 
 
 @njit(parallel=True, cache=True)
-def pack_rows(out_columns, out_counts, offset, columns, counts, reserved, used):
-    """Copy the used places of rows one after the other, from an offset on."""
-    begin = np.empty(len(used) + 1, np.int64)
-    begin[0] = offset
+def pack_rows(columns, counts, reserved, used):
+    """The used places of rows one after the other."""
+    begin = np.zeros(len(used) + 1, np.int64)
     for i in range(len(used)):
         begin[i + 1] = begin[i] + used[i]
+    out_columns = np.empty(begin[-1], np.int32)
+    out_counts = np.empty(begin[-1], np.int32)
     for i in prange(len(used)):
         at, place = begin[i], reserved[i]
         for k in range(used[i]):
             out_columns[at + k] = columns[place + k]
             out_counts[at + k] = counts[place + k]
+    return out_columns, out_counts
+
+
+@njit(parallel=True, cache=True)
+def count_matrix(out, item_ptr, item_users, places, user_ptr, user_items, n_parts):
+    """Fill a matrix with the numbers of shared users: each pair is counted once, and mirrored.
+
+    ``places`` tells where each entry of the items' lists stands in the users' lists, so that what
+    follows there are the items after this one.
+    """
+    size = len(item_ptr) - 1
+    for part in prange(n_parts):
+        shared = np.zeros(size, np.int32)
+        for i in range(part, size, n_parts):
+            for k in range(item_ptr[i], item_ptr[i + 1]):
+                for at in range(places[k] + 1, user_ptr[item_users[k] + 1]):
+                    shared[user_items[at]] += 1
+            for j in range(i + 1, size):
+                out[i, j] = shared[j]
+                shared[j] = 0
+            out[i, i] = item_ptr[i + 1] - item_ptr[i]
+    # In squares, so that what is read along columns stays in cache.
+    squares = (size + _SQUARE - 1) // _SQUARE
+    for a in prange(squares):
+        for b in range(a + 1):
+            for i in range(a * _SQUARE, min((a + 1) * _SQUARE, size)):
+                for j in range(b * _SQUARE, min((b + 1) * _SQUARE, i)):
+                    out[i, j] = out[j, i]

@@ -7,6 +7,9 @@ import math
 import numpy as np
 from numba import njit
 
+# Scores that are looked at together.
+_CHUNK = 64
+
 
 @njit(inline="always")
 def _before(score_a, item_a, score_b, item_b):
@@ -29,34 +32,38 @@ def _sift_down(values, items, at, size, score, item):
     values[at], items[at] = score, item
 
 
-@njit(cache=True)
-def best(scores, allowed, n, items, values):
-    """Fill `items` and `values` with the n best allowed items, best first; returns how many.
+@njit(cache=True, fastmath={"nnan"})
+def best(scores, n, items, values):
+    """Fill `items` and `values` with the n best items, best first; -inf is never among them.
 
-    A heap with the worst of the best on top: most items cost one comparison.
+    A heap with the worst of the best on top; most chunks of scores cost their maximum alone.
     """
     size = 0
-    for item in range(len(scores)):
-        if not allowed[item]:
+    for first in range(0, len(scores) if n > 0 else 0, _CHUNK):
+        chunk = scores[first : first + _CHUNK]
+        most = -np.inf
+        for k in range(len(chunk)):
+            most = max(most, chunk[k])
+        if most == -np.inf or (size == n and most <= values[0]):
             continue
-        score = scores[item]
-        if size < n:
-            at = size
-            size += 1
-            while at > 0:
-                up = (at - 1) >> 1
-                if _before(score, item, values[up], items[up]):
-                    break
-                values[at], items[at] = values[up], items[up]
-                at = up
-            values[at], items[at] = score, item
-        elif n > 0 and _before(score, item, values[0], items[0]):
-            _sift_down(values, items, 0, size, score, item)
+        for k in range(len(chunk)):
+            score, item = chunk[k], first + k
+            if size < n and score > -np.inf:
+                at = size
+                size += 1
+                while at > 0:
+                    up = (at - 1) >> 1
+                    if _before(score, item, values[up], items[up]):
+                        break
+                    values[at], items[at] = values[up], items[up]
+                    at = up
+                values[at], items[at] = score, item
+            elif size == n and score > values[0]:
+                _sift_down(values, items, 0, size, score, item)
     for last in range(size - 1, 0, -1):
         value, item = values[last], items[last]
         values[last], items[last] = values[0], items[0]
         _sift_down(values, items, 0, last, value, item)
-    return size
 
 
 @njit(inline="always")
@@ -88,24 +95,24 @@ def _split_ties(scores, then):
 
 
 @njit(cache=True)
-def finish_scaled(scores, exponents, nearest, lead, lead_exp, floor, negative_weight, items, alpha):
+def finish_scaled(scores, matrix, negative_weight, items, alpha):
     """From the scaled rest of scores to whole ones, in the log domain and all different.
 
-    Column j of the matrix is its largest value, ``lead[j]·2^lead_exp[j]`` at row ``nearest[j]``,
-    and a rest at the scale 2^exponents[j]. Two items that are nearest to each other have the same
-    largest term in their scores, so that the rest decides their order, however small it is.
+    Two items that are nearest to each other have the same largest term in their scores, so that the
+    rest decides their order, however small it is.
     """
-    size = len(scores)
+    size, floor = len(scores), matrix.floor
     mine = np.zeros(size)
     mine[items] = alpha
     rest = np.empty(size)
     for j in range(size):
-        rest[j] = _in_log_domain(scores[j], exponents[j], floor)
-        total = scores[j] * np.exp2(exponents[j] - lead_exp[j])
-        if nearest[j] >= 0:
-            total += (mine[nearest[j]] - negative_weight / size) * lead[j]
+        rest[j] = _in_log_domain(scores[j], matrix.exponents[j], floor)
+        lead_exp, near = matrix.lead_exp[j], matrix.nearest[j]
+        total = scores[j] * np.exp2(matrix.exponents[j] - lead_exp)
+        if near >= 0:
+            total += (mine[near] - negative_weight / size) * matrix.lead[j]
         if mine[j] == 0.0:
-            scores[j] = _in_log_domain(total, lead_exp[j], floor)
+            scores[j] = _in_log_domain(total, lead_exp, floor)
         else:  # with itself an item has 1, which might not fit the scale of its column
-            scores[j] = _in_log_domain(mine[j] + total * np.exp2(lead_exp[j]), 0.0, floor)
+            scores[j] = _in_log_domain(mine[j] + total * np.exp2(lead_exp), 0.0, floor)
     _split_ties(scores, rest)

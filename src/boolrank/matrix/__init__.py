@@ -10,8 +10,7 @@ This is exact for every kernel. Both storages answer the same questions:
 - ``means``: the mean of each column without its diagonal (which is 1 for every item, so that it
   moves no score and no weight; left in, it would swallow the small values of expressive kernels);
 - ``row``: one row; ``frobenius``: the norm, for the spectral ratio;
-- ``compiled``: the loops over many profiles, ``weights``, ``rank`` and ``score``, which take
-  ``arrays`` first.
+- ``arrays``: what the compiled loops over many profiles need (:func:`compiled_arrays`).
 
 Values of very expressive kernels may be smaller than any double. Then each column is scaled by
 powers of two of its own (:class:`Scale`): the scores of an item are computed from its column alone,
@@ -22,6 +21,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from .compressed import CompressedMatrix
 from .dense import DenseMatrix
 from .scale import Scale
 
+if TYPE_CHECKING:
+    from .._compiled.matrix import Arrays
+
 __all__ = [
     "STORAGES",
     "CompressedMatrix",
@@ -39,6 +42,7 @@ __all__ = [
     "Estimate",
     "KernelMatrix",
     "Scale",
+    "compiled_arrays",
     "kernel_matrix",
 ]
 
@@ -75,6 +79,23 @@ class Estimate:
 
 
 KernelMatrix = DenseMatrix | CompressedMatrix
+
+_NONE: dict[str, Any] = {
+    "dense": np.empty((0, 0)),
+    "background": np.empty((0, 0)),
+    "share": np.empty(0),
+    "classes": np.empty(0, np.int32),
+    "indptr": np.empty(0, np.int64),
+    "columns": np.empty(0, np.int32),
+    "values": np.empty(0),
+}
+
+
+def compiled_arrays(matrix: KernelMatrix) -> Arrays:
+    """The matrix as compiled loops take it: what the other storage has is empty."""
+    from .._compiled.matrix import Arrays
+
+    return Arrays(**(_NONE | matrix.arrays), **matrix.scale._asdict(), floor=matrix.scale.floor)
 
 
 def kernel_matrix(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,6 +41,8 @@ class CompressedMatrix:
 
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps) -> CompressedMatrix:
+        from .._compiled.correction import subtract_background
+
         pairs = _Sparse.of(overlaps.sparse())
         with np.errstate(all="ignore"):
             background = pairs.background(lambda p: kernel.cosines_of(p, True))
@@ -49,9 +51,7 @@ class CompressedMatrix:
             nearest = np.maximum(background.max(axis=0)[pairs.classes], pairs.largest(values))
             if too_small(kernel, overlaps, nearest):
                 background, share, values, scale = pairs.scaled(kernel)
-        for part in pairs.blocks():
-            i, j = pairs.rows[part], pairs.columns[part]
-            values[part] -= background[pairs.classes[i], pairs.classes[j]] * share[j]
+        subtract_background(values, pairs.indptr, pairs.columns, pairs.classes, background, share)
         alone = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
         means = (alone + pairs.totals(values, symmetric=not len(scale.exponents))) / overlaps.items
         return CompressedMatrix(
@@ -59,16 +59,9 @@ class CompressedMatrix:
         )
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
-        sparse = self.classes, self.indptr, self.columns, self.values
-        return self.background, self.share, *sparse, self.means, *self.scale, self.scale.floor
-
-    @property
-    def compiled(self) -> Any:
-        """The loops that know this storage."""
-        from .._compiled import compressed
-
-        return compressed
+    def arrays(self) -> dict[str, Any]:
+        """Its arrays by the names that compiled loops know."""
+        return {field.name: getattr(self, field.name) for field in fields(self)[:-1]}
 
     def row(self, item: int) -> Floats:
         row = self.background[self.classes[item]][self.classes] * self.share

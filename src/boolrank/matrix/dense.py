@@ -59,15 +59,9 @@ class DenseMatrix:
         return DenseMatrix(values, means, scale)
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
-        return self.values, self.means, *self.scale, self.scale.floor
-
-    @property
-    def compiled(self) -> Any:
-        """The loops that know this storage."""
-        from .._compiled import dense
-
-        return dense
+    def arrays(self) -> dict[str, Any]:
+        """Its arrays by the names that compiled loops know."""
+        return {"dense": self.values, "means": self.means}
 
     def row(self, item: int) -> Floats:
         return self.scale.unscaled(self.values[item], item)

@@ -1,0 +1,75 @@
+"""Many profiles at once, in parallel: their weights, their scores, their best items.
+
+Profile k has the items ``items[start[k]:start[k + 1]]``, in order. Profiles are dealt out in parts,
+and nothing is added across them, so the results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from .matrix import fill_scores, mean_of
+from .ranking import best
+from .simplex import solve
+
+
+@njit(parallel=True, cache=True)
+def weights(matrix, start, items, reg, tolerance, most_steps, n_parts):
+    """Weights on the items of each profile; and gaps and steps of each problem."""
+    profiles = len(start) - 1
+    alpha = np.empty(start[-1])
+    gaps = np.zeros(profiles)
+    steps = np.zeros(profiles, np.int64)
+    longest = 0
+    for k in range(profiles):
+        longest = max(longest, start[k + 1] - start[k])
+    for part in prange(n_parts):
+        room = np.empty(2 * longest * longest)
+        b = np.empty(longest)
+        for k in range(part, profiles, n_parts):
+            first, last = start[k], start[k + 1]
+            if first == last:
+                continue
+            for s in range(first, last):
+                b[s - first] = mean_of(matrix, items[s])
+            gaps[k], steps[k] = solve(
+                matrix,
+                items[first:last],
+                1.0 + reg,
+                b[: last - first],
+                tolerance,
+                most_steps,
+                alpha[first:last],
+                room,
+            )
+    return alpha, gaps, steps
+
+
+@njit(parallel=True, cache=True)
+def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, n_parts):
+    """The n best allowed items of each profile: numbers (-1 where there are fewer) and scores."""
+    profiles = len(start) - 1
+    chosen = np.full((profiles, n), -1, np.int32)
+    scores = np.full((profiles, n), np.nan)
+    hidden = np.flatnonzero(~allowed)
+    for part in prange(n_parts):
+        row = np.empty(len(matrix.means))
+        for k in range(part, profiles, n_parts):
+            own = slice(start[k], start[k + 1])
+            if start[k] == start[k + 1]:
+                continue
+            fill_scores(row, matrix, negative_weight, items[own], alpha[own])
+            row[hidden] = -np.inf
+            if hide_own:
+                row[items[own]] = -np.inf
+            best(row, n, chosen[k], scores[k])
+    return chosen, scores
+
+
+@njit(parallel=True, cache=True)
+def score(out, matrix, negative_weight, start, items, alpha):
+    """Fill `out` with the scores of all items for each profile."""
+    for k in prange(len(start) - 1):
+        own = slice(start[k], start[k + 1])
+        fill_scores(out[k], matrix, negative_weight, items[own], alpha[own])
