@@ -1,4 +1,4 @@
-"""Rows of numbers out of delimited text, at the speed of memory, with the place of what is wrong."""
+"""Rows of numbers out of delimited text, in one pass, and where something is wrong with it."""
 
 import numpy as np
 from numba import njit
@@ -15,14 +15,14 @@ _MOST_DIGITS = 15  # below 2^53, so a double holds it
 
 @njit(cache=True)
 def _whole(data, start, end):
-    """Value of digits only; -1 where it is no whole number."""
+    """Value of digits only; NaN where it is no whole number."""
     if end <= start or end - start > _MOST_DIGITS:
-        return -1.0
+        return np.nan
     value = 0
     for at in range(start, end):
         digit = data[at] - 48
         if digit < 0 or digit > 9:
-            return -1.0
+            return np.nan
         value = value * 10 + digit
     return float(value)
 
@@ -58,7 +58,7 @@ def _date(data, start, end):
     year = _whole(data, start, start + 4)
     month = _whole(data, start + 5, start + 7)
     day = _whole(data, start + 8, end)
-    if year < 0 or month < 1 or month > 12 or day < 1:
+    if np.isnan(year) or not (1 <= month <= 12 and day >= 1):
         return np.nan
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     longest = 31
@@ -76,6 +76,56 @@ def _date(data, start, end):
 
 
 @njit(cache=True)
+def _value(kind, data, start, end):
+    """Value of a field by its kind; NaN where it is wrong."""
+    if kind == WHOLE:
+        return _whole(data, start, end)
+    if kind == NUMBER:
+        return _number(data, start, end)
+    if kind == DATE:
+        return _date(data, start, end)
+    if kind == TEXT and end == start:
+        return np.nan
+    return 0.0
+
+
+@njit(cache=True)
+def _field(data, at, end, separator, quoted):
+    """Where a field starts and stops, and where its separator is; it stops at -1 if broken."""
+    if quoted and at < end and data[at] == _QUOTE:
+        start = at + 1
+        at = start
+        while at < end and data[at] != _QUOTE:
+            at += 2 if data[at] == _BACKSLASH else 1
+        if at >= end or (at + 1 < end and data[at + 1] != separator[0]):
+            return start, -1, end
+        return start, at, at + 1
+    start, first, wide = at, separator[0], len(separator)
+    while at < end and not (data[at] == first and (wide == 1 or data[at + 1] == separator[1])):
+        at += 1
+    return start, at, at
+
+
+@njit(cache=True)
+def _row(data, at, end, separator, kinds, quoted, values, spans, row):
+    """Fill a row from one line: -1, or which field is wrong, or how many there should be."""
+    for field in range(len(kinds)):
+        start, stop, at = _field(data, at, end, separator, quoted)
+        if stop < 0:
+            return field
+        values[field, row] = _value(kinds[field], data, start, stop)
+        if np.isnan(values[field, row]):
+            return field
+        if kinds[field] == TEXT:
+            spans[row, 0] = start
+            spans[row, 1] = stop
+        if (at < end) != (field < len(kinds) - 1):
+            return len(kinds)
+        at += len(separator)
+    return -1
+
+
+@njit(cache=True)
 def parse_rows(data, separator, kinds, quoted, sections, section, values, spans):
     """Fill ``values`` (field, row) from whole lines; those of text fields are left to ``spans``.
 
@@ -86,72 +136,28 @@ def parse_rows(data, separator, kinds, quoted, sections, section, values, spans)
     Returns how many rows there are, how many lines, the section at the end, and which field of
     the last line is wrong: -1 for none, the number of fields for too few or too many of them.
     """
-    rows, lines, at = 0, 0, 0
-    wide, fields = len(separator), len(kinds)
-    while at < len(data):
+    rows, lines, following = 0, 0, 0
+    while following < len(data):
+        at = end = following
         lines += 1
-        end = at
         while data[end] != _NEWLINE:
             end += 1
         following = end + 1
         if end > at and data[end - 1] == _RETURN:
             end -= 1
         if end == at:
-            at = following
             continue
         if sections and data[end - 1] == _COLON:
             section = _whole(data, at, end - 1)
-            if section < 0:
+            if np.isnan(section):
                 return rows, lines, section, 0
-            at = following
             continue
-        field = 0
-        while True:
-            if field == fields:
-                return rows, lines, section, fields
-            start = at
-            if quoted and at < end and data[at] == _QUOTE:
-                start += 1
-                at += 1
-                while at < end and data[at] != _QUOTE:
-                    at += 2 if data[at] == _BACKSLASH else 1
-                if at >= end:
-                    return rows, lines, section, field
-                stop = at
-                at += 1
-                if at < end and data[at] != separator[0]:
-                    return rows, lines, section, field
-            else:
-                while at < end and not (
-                    data[at] == separator[0] and (wide == 1 or data[at + 1] == separator[1])
-                ):
-                    at += 1
-                stop = at
-            kind = kinds[field]
-            if kind == WHOLE:
-                values[field, rows] = _whole(data, start, stop)
-                if values[field, rows] < 0:
-                    return rows, lines, section, field
-            elif kind == NUMBER or kind == DATE:
-                if kind == NUMBER:
-                    values[field, rows] = _number(data, start, stop)
-                else:
-                    values[field, rows] = _date(data, start, stop)
-                if np.isnan(values[field, rows]):
-                    return rows, lines, section, field
-            elif kind == TEXT:
-                if stop == start:
-                    return rows, lines, section, field
-                spans[rows, 0] = start
-                spans[rows, 1] = stop
-            field += 1
-            if at >= end:
-                break
-            at += wide
-        if field != fields or (sections and section < 0):
-            return rows, lines, section, fields
+        wrong = _row(data, at, end, separator, kinds, quoted, values, spans, rows)
+        if wrong < 0 and sections and section < 0:
+            wrong = len(kinds)
+        if wrong >= 0:
+            return rows, lines, section, wrong
         if sections:
-            values[fields, rows] = section
+            values[len(kinds), rows] = section
         rows += 1
-        at = following
     return rows, lines, section, -1

@@ -11,9 +11,7 @@ from .parts import Part
 __all__ = ["DATASETS"]
 
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens"
-_PYROS = (
-    "https://raw.githubusercontent.com/makgyver/pyros/52a47eebabaa790fa877ce5653a7d77c2e5caecd"
-)
+_PYROS = "https://raw.githubusercontent.com/makgyver/pyros/52a47eebabaa790fa877ce5653a7d77c2e5caecd"
 _LIBREC = "https://guoguibing.github.io/librec/datasets"
 
 _RESEARCH = "research only, no redistribution, no commercial use without permission"
@@ -160,9 +158,7 @@ _ALL = (
         name="netflix",
         title="Netflix Prize",
         parts=(Part("combined_data_*.txt", "*.zip"),),
-        format=Delimited(
-            (("user", "whole"), ("rating", "whole"), ("time", "date")), sections=True
-        ),
+        format=Delimited((("user", "whole"), ("rating", "whole"), ("time", "date")), sections=True),
         time="days",
         page="https://www.kaggle.com/datasets/netflix-inc/netflix-prize-data",
         by_hand="Netflix took it off its site, and the copy on Kaggle wants a login: open "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -12,16 +11,10 @@ from ..errors import DatasetNotFoundError
 from ..interactions import Interactions
 from ..vocabulary import Vocabulary
 from .folder import data_folder
-from .formats import Events
+from .formats import Delimited, Events, JokeMatrix
 from .parts import Part
 
 __all__ = ["Dataset", "Download", "Printed", "Size"]
-
-
-class Format(Protocol):
-    """What reads events out of opened files."""
-
-    def read(self, parts: object) -> Events: ...
 
 
 @dataclass(frozen=True)
@@ -87,7 +80,7 @@ class Dataset:
     name: str
     title: str
     parts: tuple[Part, ...]
-    format: Format
+    format: Delimited | JokeMatrix
     time: str
     page: str
     licence: str
@@ -137,7 +130,9 @@ class Dataset:
         place = self.folder(folder)
         if not self.downloads:
             return f"{self.by_hand}; put it into {place}"
-        files = "; ".join(f"open {d.address} and save it as {place / d.file}" for d in self.downloads)
+        files = "; ".join(
+            f"open {d.address} and save it as {place / d.file}" for d in self.downloads
+        )
         return f"by hand: {files}"
 
     def _events(self, parts: tuple[Part, ...], folder: str | Path | None) -> Events:

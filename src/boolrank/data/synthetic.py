@@ -73,8 +73,7 @@ def synthetic(
         if not needs.any():
             break
         who = np.repeat(np.arange(users), needs)
-        drawn = np.unique(who * items + catalogue.draw(rng, tastes.of_users[who]))
-        keys = _merged(keys, drawn)
+        keys = _merged(keys, who * items + catalogue.draw(rng, tastes.of_users[who]))
     keys = _completed(keys, lengths, catalogue)
     return Interactions.from_numbers(
         Vocabulary(np.arange(users), "user"),
@@ -100,7 +99,7 @@ def _check(users: int, items: int, interactions: int, seed: int) -> None:
 
 
 def _weights(rng: np.random.Generator, size: int, tail: int) -> NDArray[np.float64]:
-    weights: NDArray[np.float64] = 1.0 / (1.0 + size / tail + rng.permutation(size))
+    weights: NDArray[np.float64] = np.reciprocal(1.0 + size / tail + rng.permutation(size))
     return weights
 
 
@@ -110,11 +109,12 @@ def _lengths(
     """How many items each user has: one, and a share of the rest by weight."""
     share = np.cumsum(_weights(rng, users, _USER_TAIL))
     ends = np.floor(share / share[-1] * (interactions - users)).astype(np.int64)
-    lengths = np.minimum(1 + np.diff(ends, prepend=0), items)
+    lengths: NDArray[np.int64] = np.minimum(1 + np.diff(ends, prepend=0), items)
     # What some have no room for goes to the others, one after the other.
     room = items - lengths
     left = interactions - lengths.sum()
-    return lengths + np.clip(left - (np.cumsum(room) - room), 0, room)
+    lengths += np.clip(left - (np.cumsum(room) - room), 0, room)
+    return lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,9 @@ class _Catalogue:
         weights = _weights(rng, len(tastes), _ITEM_TAIL)
         order = np.argsort(tastes, kind="stable")
         starts = np.searchsorted(tastes[order], np.arange(tastes.max() + 2))
-        return _Catalogue(order, weights, np.concatenate([[0.0], np.cumsum(weights[order])]), starts)
+        return _Catalogue(
+            order, weights, np.concatenate([[0.0], np.cumsum(weights[order])]), starts
+        )
 
     def draw(self, rng: np.random.Generator, tastes: NDArray[np.int64]) -> NDArray[np.int64]:
         """An item for each pair of tastes (draws, 2)."""
@@ -167,10 +169,10 @@ def _one_of_each(
 
 def _merged(keys: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
     """Both, sorted, each once."""
-    at = np.searchsorted(keys, drawn)
-    known = keys[np.minimum(at, len(keys) - 1)] == drawn
-    # Two sorted runs: a merging sort takes linear time.
-    return np.sort(np.concatenate([keys, drawn[~known]]), kind="stable")
+    # Sorted runs, which a merging sort joins in linear time; np.unique takes five times as long.
+    both: NDArray[np.int64] = np.sort(np.concatenate([keys, np.sort(drawn)]), kind="stable")
+    new: NDArray[np.bool_] = np.diff(both, prepend=-1) != 0
+    return both[new]
 
 
 def _completed(

@@ -128,7 +128,7 @@ def _cells(stream: bytes, columns: int) -> NDArray[np.float64]:
 
 
 def _unpacked(packed: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Numbers of 30 bits: the upper ones of a double, or whole; a hundredth of it if bit 0 is set."""
+    """Numbers of 30 bits: those of a double or a whole number; bit 0 divides by a hundred."""
     whole = (packed.astype(np.int32) >> 2).astype(np.float64)
     double = ((packed.astype(np.uint64) & 0xFFFFFFFC) << np.uint64(32)).view(np.float64)
     value = np.where(packed & 2, whole, double)
