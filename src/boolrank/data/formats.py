@@ -153,7 +153,7 @@ class JokeMatrix:
 
     def matrix(self, part: OpenPart) -> NDArray[np.float64]:
         """Users × (1 + jokes), from a workbook or from text with commas."""
-        if is_workbook(part.stream):
+        if is_workbook(part):
             return sheet_rows(part, 1 + self.jokes)
         pieces = Delimited(self.fields).pieces(part)
         return np.concatenate([np.stack(list(piece.values()), axis=1) for piece in pieces])
@@ -162,7 +162,7 @@ class JokeMatrix:
 def _whole_lines(part: OpenPart) -> Iterator[bytes]:
     """The file in pieces that end where a line ends; the last line may lack its end."""
     rest = b""
-    while piece := part.stream.read(_PIECE):
+    while piece := part.read(_PIECE):
         end = piece.rfind(b"\n") + 1
         if end:
             yield rest + piece[:end]

@@ -28,6 +28,17 @@ class OpenPart:
     label: str
     stream: IO[bytes]
 
+    def read(self, size: int = -1) -> bytes:
+        """Some bytes, or all; what is wrong with them, such as a broken archive, is our error."""
+        with _readable(self.label):
+            return self.stream.read(size)
+
+    def starts_with(self, mark: bytes) -> bool:
+        """Whether the file begins so. To be asked before anything is read."""
+        start = self.read(len(mark))
+        self.stream.seek(0)
+        return start == mark
+
 
 @dataclass(frozen=True)
 class Part:
@@ -86,7 +97,7 @@ def _check_inside(path: Path, name: str) -> None:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _readable(path: Path | str) -> Iterator[None]:
     """Turn what goes wrong inside a file into an error of ours."""
     try:
         yield

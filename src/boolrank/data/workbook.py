@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,16 +27,14 @@ _SHEET = 0x0010
 _CELL = np.dtype([("style", "<u2"), ("value", "<u4")])
 
 
-def is_workbook(stream: IO[bytes]) -> bool:
-    """Whether a stream that can be rewound starts as such a file does."""
-    start = stream.read(len(_MAGIC))
-    stream.seek(0)
-    return start == _MAGIC
+def is_workbook(part: OpenPart) -> bool:
+    """Whether a file starts as such a file does."""
+    return part.starts_with(_MAGIC)
 
 
 def sheet_rows(part: OpenPart, columns: int) -> NDArray[np.float64]:
     """The first sheet, rows × columns; every cell must be a number."""
-    content = part.stream.read()
+    content = part.read()
     try:
         matrix = _cells(_stream(content), columns)
     except (struct.error, IndexError, ValueError) as error:
@@ -90,7 +87,10 @@ def _stream(content: bytes) -> bytes:
             first, length = struct.unpack_from("<II", directory, at + 116)
             if length < _SHORTEST:
                 raise ValueError("its stream is too short to lie in sectors of its own")
-            return chain(first)[:length]
+            stream = chain(first)
+            if len(stream) < length:
+                raise ValueError("its stream is cut off")
+            return stream[:length]
     raise ValueError("it has no sheets")
 
 
