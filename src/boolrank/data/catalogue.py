@@ -78,7 +78,7 @@ _ALL = (
                 f"{_GROUPLENS}/ml-20m.zip", "ml-20m.zip", "md5:cd245b17a1ae2cc31bb14903e1204af3"
             ),
         ),
-        licence="research only, redistribution on the same terms, no commercial use without permission",
+        licence="research only, redistribution on the same terms, no commercial use",
         citation=_HARPER,
         size=Size(138_493, 26_744, 20_000_263),
     ),
