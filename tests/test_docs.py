@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 
 import boolrank
-from boolrank.cli._app import EXAMPLES, VERBS
+from boolrank.cli._app import BELOW, EXAMPLES, VERBS
+from boolrank.data import DATASETS
 from boolrank.kernels import KERNELS
 
 ROOT = Path(__file__).parent.parent
@@ -68,7 +69,23 @@ def test_every_command_stands_in_the_readme_and_the_documentation(verb):
 
 
 def test_every_command_has_an_example_in_its_help():
-    assert set(EXAMPLES) == {None, *VERBS}
+    below = {f"{verb} {name}" for verb, names in BELOW.items() for name in names}
+    assert set(EXAMPLES) == {None, *VERBS, *below}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_data_set_stands_in_the_documentation_as_it_is_in_the_code(name):
+    page, dataset = _text(ROOT / "docs" / "datasets.md"), DATASETS[name]
+    size, printed = dataset.size, dataset.printed
+    share = 100 * size.density
+    row = [f"[`{name}`]({dataset.page})", f"{size.users:,}", f"{size.items:,}"]
+    row += [f"{size.interactions:,}", f"{share:.2g} %" if share < 1 else f"{share:.2f} %"]
+    words = [] if printed is None else [printed.users, printed.items, printed.interactions]
+    row += [", ".join([*words, printed.density]) if printed else "", dataset.time]
+    assert f"| {' | '.join(row)} |" in page
+    for text in filter(None, (dataset.licence, dataset.citation, dataset.remark)):
+        assert text in page
+    assert not printed or printed.differs in page
 
 
 def test_every_public_function_and_kernel_stands_in_the_reference():

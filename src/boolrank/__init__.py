@@ -1,9 +1,12 @@
 """Boolean kernels, exact at any size, for recommending items from implicit feedback."""
 
 from ._version import __version__
+from .data import DATASETS, Dataset, fetch_dataset, load_dataset, synthetic
 from .errors import (
     BoolrankError,
     CountsError,
+    DatasetNotFoundError,
+    DownloadError,
     InputError,
     KernelOverflowError,
     KernelSyntaxError,
@@ -49,6 +52,7 @@ from .recommendations import Recommendations
 from .vocabulary import Vocabulary
 
 __all__ = [
+    "DATASETS",
     "DNF",
     "KERNELS",
     "AllSubset",
@@ -59,7 +63,10 @@ __all__ = [
     "Conjunctive",
     "Counts",
     "CountsError",
+    "Dataset",
+    "DatasetNotFoundError",
     "Disjunctive",
+    "DownloadError",
     "InputError",
     "Interactions",
     "Kernel",
@@ -91,7 +98,10 @@ __all__ = [
     "Vocabulary",
     "Wide",
     "__version__",
+    "fetch_dataset",
     "kernel_rank",
+    "load_dataset",
     "parse_kernel",
     "spectral_ratio",
+    "synthetic",
 ]

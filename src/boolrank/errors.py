@@ -11,6 +11,8 @@ scikit-learn habits keeps working::
     ├── UnknownIdError       (KeyError)       a user or an item that the data do not have
     ├── KernelSyntaxError    (ValueError)     text that is not a kernel expression
     ├── ModelFileError       (ValueError)     a folder that is no model, or a damaged one
+    ├── DatasetNotFoundError (FileNotFoundError)  a data set that is not on this machine
+    ├── DownloadError        (OSError)        a download that did not come, or came wrong
     ├── NotFittedError       (ValueError, AttributeError)  a model that has seen no data yet
     ├── MatrixTooLargeError  (MemoryError)    a matrix that would not fit into memory
     ├── KernelOverflowError  (OverflowError)  a raw kernel value past the largest double
@@ -20,6 +22,8 @@ scikit-learn habits keeps working::
 __all__ = [
     "BoolrankError",
     "CountsError",
+    "DatasetNotFoundError",
+    "DownloadError",
     "InputError",
     "KernelOverflowError",
     "KernelSyntaxError",
@@ -51,6 +55,14 @@ class InputError(BoolrankError, ValueError):
 
 class CountsError(BoolrankError, ValueError):
     """Counts that no pair of binary vectors can have."""
+
+
+class DatasetNotFoundError(BoolrankError, FileNotFoundError):
+    """A data set that is not on this machine."""
+
+
+class DownloadError(BoolrankError, OSError):
+    """A download that did not come, or came wrong."""
 
 
 class KernelSyntaxError(BoolrankError, ValueError):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from .._version import __version__
+from .datasets import datasets, fetch
 from .demo import demo
 from .explain import explain
 from .fit import fit
@@ -26,8 +27,12 @@ VERBS: dict[str, Callable[..., None]] = {
     "similar": similar,
     "explain": explain,
     "kernels": kernels,
+    "datasets": datasets,
     "demo": demo,
 }
+
+# Verbs below a verb, which does its own work where none of them follows.
+BELOW: dict[str, dict[str, Callable[..., None]]] = {"datasets": {"fetch": fetch}}
 
 EXAMPLES = {
     None: "boolrank kernels",
@@ -36,6 +41,8 @@ EXAMPLES = {
     "similar": "boolrank similar model tea --n 5",
     "explain": "boolrank explain model ann tea",
     "kernels": "boolrank kernels --json",
+    "datasets": "boolrank datasets --check",
+    "datasets fetch": "boolrank datasets fetch movielens-1m",
     "demo": "boolrank demo --out demo",
 }
 
@@ -82,10 +89,22 @@ def _options(
     # Nothing to do: _print_version has acted by now, and main() looks for --debug by itself.
 
 
+def _add(parent: typer.Typer, name: str, verb: Callable[..., None], path: str) -> None:
+    """Hang a verb, and those below it, into its parent."""
+    look: dict[str, Any] = {
+        "help": _unwrapped(verb.__doc__ or ""),
+        "epilog": _example(path),
+        "context_settings": HELP_OPTIONS,
+    }
+    if path not in BELOW:
+        parent.command(name, **look)(verb)
+        return
+    group = typer.Typer(invoke_without_command=True, **look)
+    group.callback()(verb)
+    for below, its_verb in BELOW[path].items():
+        _add(group, below, its_verb, f"{path} {below}")
+    parent.add_typer(group, name=name)
+
+
 for _name, _verb in VERBS.items():
-    app.command(
-        _name,
-        help=_unwrapped(_verb.__doc__ or ""),
-        epilog=_example(_name),
-        context_settings=HELP_OPTIONS,
-    )(_verb)
+    _add(app, _name, _verb, _name)

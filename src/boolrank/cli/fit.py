@@ -1,4 +1,4 @@
-"""``boolrank fit``: from files of events to a model in a folder."""
+"""``boolrank fit``: from events to a model in a folder."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ from typing import Annotated
 
 import typer
 
+from ._inputs import Inputs, read_inputs
 from ._work import Work
 
 __all__ = ["fit"]
 
 
 def fit(
-    inputs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="INPUT",
-            help="CSV, TSV, Parquet or JSON-lines files, or globs of them, with a row per event.",
-            show_default=False,
-        ),
-    ],
+    inputs: Inputs,
     *,
     out: Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)],
     kernel: Annotated[
@@ -60,7 +54,6 @@ def fit(
     Columns are found by the usual names (user, user_id, item, movieId, rating, timestamp, ...).
     Repeated events count once. The first run on a machine compiles its loops, once.
     """
-    from ..interactions import Interactions
     from ..kernels import parse_kernel
     from ..ranker import KernelRanker
     from ..store import check_target
@@ -76,8 +69,8 @@ def fit(
     model = KernelRanker(**{k: v for k, v in given.items() if v is not None}, n_threads=threads)  # type: ignore[arg-type]  # each of its own type
     check_target(out)
     with work.step("Reading"):
-        events = Interactions.from_files(
-            *inputs, user=user, item=item, rating=rating, time=time, positive=positive
+        events = read_inputs(
+            inputs, user=user, item=item, rating=rating, time=time, positive=positive
         )
     with work.step("Fitting"):
         model.fit(events)

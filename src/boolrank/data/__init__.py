@@ -1,0 +1,22 @@
+"""Data sets by name, where to get them and how they are read, and made-up ones."""
+
+from .catalogue import DATASETS
+from .dataset import Dataset, Download, Printed, Size
+from .fetch import fetch_dataset
+from .folder import data_folder
+from .load import find_dataset, is_dataset, load_dataset
+from .synthetic import synthetic
+
+__all__ = [
+    "DATASETS",
+    "Dataset",
+    "Download",
+    "Printed",
+    "Size",
+    "data_folder",
+    "fetch_dataset",
+    "find_dataset",
+    "is_dataset",
+    "load_dataset",
+    "synthetic",
+]

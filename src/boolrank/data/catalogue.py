@@ -1,0 +1,214 @@
+"""The table of named data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .dataset import Dataset, Download, Printed, Size
+from .formats import Delimited, JokeMatrix
+from .parts import Part
+
+__all__ = ["DATASETS"]
+
+_GROUPLENS = "https://files.grouplens.org/datasets/movielens"
+_PYROS = "https://raw.githubusercontent.com/makgyver/pyros/52a47eebabaa790fa877ce5653a7d77c2e5caecd"
+_LIBREC = "https://guoguibing.github.io/librec/datasets"
+
+_RESEARCH = "research only, no redistribution, no commercial use without permission"
+_HARPER = (
+    "F. M. Harper and J. A. Konstan. The MovieLens datasets: history and context. "
+    "ACM Transactions on Interactive Intelligent Systems 5(4), 2015. doi:10.1145/2827872"
+)
+_ZIEGLER = (
+    "C.-N. Ziegler, S. M. McNee, J. A. Konstan and G. Lausen. Improving recommendation lists "
+    "through topic diversification. WWW 2005. doi:10.1145/1060745.1060754"
+)
+
+_FILE_ORDER = "none; the order in the file stands in"
+_USER_ITEM_RATING = (("user", "whole"), ("item", "whole"), ("rating", "number"))
+_WITH_SECONDS = (*_USER_ITEM_RATING, ("time", "whole"))
+_SECONDS = "seconds since 1970; rows of the same second count as one moment"
+
+_ALL = (
+    Dataset(
+        name="movielens-1m",
+        title="MovieLens 1M",
+        parts=(Part("ratings.dat", "ml-1m.zip"),),
+        format=Delimited(_WITH_SECONDS, separator="::"),
+        time=_SECONDS,
+        page="https://grouplens.org/datasets/movielens/1m/",
+        downloads=(
+            Download(
+                f"{_GROUPLENS}/ml-1m.zip", "ml-1m.zip", "md5:c4d9eecfca2ab87c1945afe126590906"
+            ),
+        ),
+        licence=_RESEARCH,
+        citation=_HARPER,
+        size=Size(6_040, 3_706, 1_000_209),
+        printed=Printed(
+            *("6040", "3706", "1M", "1.34%"),
+            differs="the density of 1,000,209 ratings by 6,040 users of 3,706 films is 4.47 %",
+        ),
+    ),
+    Dataset(
+        name="movielens-100k",
+        title="MovieLens 100K",
+        parts=(Part("u.data", "ml-100k.zip"),),
+        format=Delimited(_WITH_SECONDS, separator="\t"),
+        time=_SECONDS,
+        page="https://grouplens.org/datasets/movielens/100k/",
+        downloads=(
+            Download(
+                f"{_GROUPLENS}/ml-100k.zip", "ml-100k.zip", "md5:0e33842e24a9c977be4e0107933c0723"
+            ),
+        ),
+        licence=_RESEARCH,
+        citation=_HARPER,
+        size=Size(943, 1_682, 100_000),
+    ),
+    Dataset(
+        name="movielens-20m",
+        title="MovieLens 20M",
+        parts=(Part("ratings.csv", "ml-20m.zip"),),
+        format=Delimited(_WITH_SECONDS, header=True),
+        time=_SECONDS,
+        page="https://grouplens.org/datasets/movielens/20m/",
+        downloads=(
+            Download(
+                f"{_GROUPLENS}/ml-20m.zip", "ml-20m.zip", "md5:cd245b17a1ae2cc31bb14903e1204af3"
+            ),
+        ),
+        licence="research only, redistribution on the same terms, no commercial use",
+        citation=_HARPER,
+        size=Size(138_493, 26_744, 20_000_263),
+    ),
+    Dataset(
+        name="bookcrossing",
+        title="Book-Crossing, full dump",
+        parts=(Part("BX-Book-Ratings.csv", "BX-CSV-Dump.zip"),),
+        format=Delimited(
+            (("user", "whole"), ("item", "text"), ("rating", "whole")),
+            separator=";",
+            header=True,
+            quoted=True,
+        ),
+        time=_FILE_ORDER,
+        page="https://grouplens.org/datasets/book-crossing/",
+        by_hand="its publisher's site is gone; find a copy of BX-CSV-Dump.zip",
+        licence="research only, with acknowledgement",
+        citation=_ZIEGLER,
+        size=Size(105_283, 340_556, 1_149_780),
+        remark="all rows count, the 62 % with rating 0 (touched, not rated) too; "
+        "the paper uses the reduced set",
+    ),
+    Dataset(
+        name="bookcrossing-reduced",
+        title="Book-Crossing, as reduced by the paper's authors",
+        parts=(Part("reduced_fold_train.dat"), Part("reduced_fold_test.dat")),
+        format=Delimited((("user", "whole"), ("item", "whole")), separator=" "),
+        time=_FILE_ORDER,
+        page="https://github.com/makgyver/pyros",
+        downloads=(
+            Download(
+                f"{_PYROS}/datasets/bx/bx_tr_0.dat",
+                "reduced_fold_train.dat",
+                "sha256:23eae099cd13e1824f7461ccf666e68235032a838fa01232bfcf442ebc28b1d1",
+            ),
+            Download(
+                f"{_PYROS}/datasets/bx/bx_ts_0.dat",
+                "reduced_fold_test.dat",
+                "sha256:405796612dd2ab92b1af984b06cc98f8631c1483aa2b7c21be3c4f4dd6354af5",
+            ),
+        ),
+        licence="research only, with acknowledgement",
+        citation=_ZIEGLER,
+        size=Size(2_802, 5_892, 70_593),
+        printed=Printed(
+            *("2802", "5892", "70593", "0.004%"),
+            differs="the density is 0.43 %: the paper prints the share 0.004 as a percentage",
+        ),
+        remark="one fold that the authors published, its training and its test part; "
+        "how the set was reduced is not published",
+        place="bookcrossing",
+    ),
+    Dataset(
+        name="ciaodvd",
+        title="CiaoDVD",
+        parts=(Part("movie-ratings.txt", "CiaoDVD.zip"),),
+        format=Delimited(
+            (
+                *(("user", "whole"), ("item", "whole"), ("category", "skip"), ("review", "skip")),
+                *(("rating", "number"), ("time", "date")),
+            )
+        ),
+        time="days",
+        page="https://guoguibing.github.io/librec/datasets.html",
+        downloads=(Download(f"{_LIBREC}/CiaoDVD.zip", "CiaoDVD.zip"),),
+        licence="none stated; published for research",
+        citation="G. Guo, J. Zhang, D. Thalmann and N. Yorke-Smith. ETAF: an extended trust "
+        "antecedents framework for trust prediction. ASONAM 2014",
+        size=Size(17_615, 16_121, 72_345),
+        printed=Printed(
+            *("17615", "16121", "72664", "0.025%"),
+            differs="of 72,665 rows (the paper has one fewer) 320 repeat a user and an item, "
+            "which leaves 72,345",
+        ),
+    ),
+    Dataset(
+        name="netflix",
+        title="Netflix Prize",
+        parts=(Part("combined_data_*.txt", "*.zip"),),
+        format=Delimited((("user", "whole"), ("rating", "whole"), ("time", "date")), sections=True),
+        time="days",
+        page="https://www.kaggle.com/datasets/netflix-inc/netflix-prize-data",
+        by_hand="Netflix took it off its site, and the copy on Kaggle wants a login: open "
+        "https://www.kaggle.com/datasets/netflix-inc/netflix-prize-data, download the archive or "
+        "its combined_data_1.txt to combined_data_4.txt",
+        licence=_RESEARCH,
+        citation="J. Bennett and S. Lanning. The Netflix Prize. KDD Cup and Workshop 2007",
+        size=Size(480_189, 17_770, 100_480_507),
+        printed=Printed(
+            *("93705", "3561", "3.3M", "0.99%"),
+            differs="the paper uses a reduced set, and how it was reduced is not published",
+        ),
+    ),
+    Dataset(
+        name="filmtrust",
+        title="FilmTrust",
+        parts=(Part("ratings.txt", "filmtrust.zip"),),
+        format=Delimited(_USER_ITEM_RATING, separator=" "),
+        time=_FILE_ORDER,
+        page="https://guoguibing.github.io/librec/datasets.html",
+        downloads=(Download(f"{_LIBREC}/filmtrust.zip", "filmtrust.zip"),),
+        licence="none stated; published for research",
+        citation="G. Guo, J. Zhang and N. Yorke-Smith. A novel Bayesian similarity measure for "
+        "recommender systems. IJCAI 2013",
+        size=Size(1_508, 2_071, 35_494),
+        printed=Printed(
+            *("1508", "2071", "35496", "1.13%"),
+            differs="of 35,497 rows (the paper has one fewer) 3 repeat a user and an item, "
+            "which leaves 35,494; the density is 1.14 %",
+        ),
+    ),
+    Dataset(
+        name="jester",
+        title="Jester, dataset 1, file 1",
+        parts=(Part("jester-data-1.[cx][sl][vs]", "jester-data-1.zip"),),
+        format=JokeMatrix(),
+        time="none; the order of the jokes stands in",
+        page="https://goldberg.berkeley.edu/jester-data/",
+        downloads=(
+            Download(
+                "https://goldberg.berkeley.edu/jester-data/jester-data-1.zip", "jester-data-1.zip"
+            ),
+        ),
+        licence="research, with acknowledgement",
+        citation="K. Goldberg, T. Roeder, D. Gupta and C. Perkins. Eigentaste: a constant time "
+        "collaborative filtering algorithm. Information Retrieval 4(2), 2001",
+        size=Size(24_430, 100, 1_031_893),
+        printed=Printed("24430", "100", "1M", "42.24%"),
+        remark="ratings above 0 count, and users with 1 to 89 of them stay",
+    ),
+)
+
+DATASETS: Mapping[str, Dataset] = {dataset.name: dataset for dataset in _ALL}

@@ -1,0 +1,506 @@
+"""Named data sets: read from files as they are distributed, with errors that say where."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import struct
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from boolrank import DATASETS, Interactions, cli, load_dataset, synthetic
+from boolrank.cli._app import BELOW, EXAMPLES
+from boolrank.data import Size, data_folder, formats
+from boolrank.data.formats import JokeMatrix
+from boolrank.errors import DatasetNotFoundError, InputError, ParameterError
+
+
+def put(folder: Path, name: str, file: str, content: bytes | dict[str, bytes]) -> Path:
+    """A file of a data set, or an archive with such members."""
+    place = folder / name
+    place.mkdir(exist_ok=True)
+    if isinstance(content, bytes):
+        (place / file).write_bytes(content)
+    else:
+        with zipfile.ZipFile(place / file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for member, text in content.items():
+                archive.writestr(member, text)
+    return place / file
+
+
+def triples(events: Interactions) -> list[tuple[object, object, object]]:
+    """User, item and time of each interaction."""
+    rows = np.repeat(np.arange(len(events.users)), np.diff(events.indptr))
+    return [
+        (events.users[row], events.items[item], when)
+        for row, item, when in zip(
+            rows.tolist(), events.indices.tolist(), events.time.tolist(), strict=True
+        )
+    ]
+
+
+def jokes(*rows: dict[int, float]) -> list[list[float]]:
+    """Rows of Jester: how many are rated, then the ratings, 99 for none."""
+    return [[len(row), *(row.get(k, 99) for k in range(1, 101))] for row in rows]
+
+
+def as_csv(rows: list[list[float]]) -> bytes:
+    return "".join(",".join(f"{v:g}" for v in row) + "\n" for row in rows).encode()
+
+
+def workbook(rows: list[list[float]]) -> bytes:
+    """An Excel 97 file with the rows as its first sheet, in the three ways to write numbers."""
+
+    def record(kind: int, content: bytes = b"") -> bytes:
+        return struct.pack("<HH", kind, len(content)) + content
+
+    def packed(value: float) -> int:
+        return (round(value * 100) << 2 | 3) & 0xFFFFFFFF
+
+    cells = b""
+    for at, row in enumerate(rows):
+        cells += record(0x0203, struct.pack("<HHHd", at, 0, 0, row[0]))
+        cells += record(0x027E, struct.pack("<HHHI", at, 1, 0, packed(row[1])))
+        many = b"".join(struct.pack("<HI", 0, packed(v)) for v in row[2:])
+        cells += record(0x00BD, struct.pack("<HH", at, 2) + many + struct.pack("<H", len(row) - 1))
+    bof = [record(0x0809, struct.pack("<HH", 0x0600, kind) + bytes(12)) for kind in (5, 16)]
+    stream = bof[0] + record(0x000A) + bof[1] + cells + record(0x000A)
+    stream += bof[1] + record(0x0203, struct.pack("<HHHd", 0, 0, 0, 7.0)) + record(0x000A)
+    length = max(len(stream), 4096)
+    sectors = -(-length // 512)
+    end, used, free = 0xFFFFFFFE, 0xFFFFFFFD, 0xFFFFFFFF
+    table = [used, end, *range(3, sectors + 2), end]
+    table += [free] * (128 - len(table))
+
+    def entry(name: str, kind: int, first: int, size: int) -> bytes:
+        text = name.encode("utf-16-le") + b"\0\0"
+        links = struct.pack("<BB3I", kind, 1, free, free, 1 if kind == 5 else free)
+        out = text.ljust(64, b"\0") + struct.pack("<H", len(text)) + links + bytes(36)
+        return out + struct.pack("<IQ", first, size)
+
+    directory = entry("Root Entry", 5, end, 0) + entry("Workbook", 2, 2, length)
+    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16)
+    header += struct.pack("<HHHHH6x3I4I", 62, 3, 0xFFFE, 9, 6, 0, 1, 1, 0, 4096, end, 0)
+    header += struct.pack("<2I", end, 0) + struct.pack("<109I", 0, *[free] * 108)
+    content = header[:512] + struct.pack("<128I", *table) + directory.ljust(512, b"\0")
+    return content + stream.ljust(sectors * 512, b"\0")
+
+
+RATED = jokes({1: 1.5, 3: -2, 100: 9.25}, {5: -1}, {7: 0.01}, dict.fromkeys(range(1, 91), 3.0))
+LIKED = [(1, 1, 0), (1, 100, 1), (3, 7, 2)]
+DAYS = [np.datetime64(day).item() for day in ("2000-07-12", "2004-02-29")]
+
+# data set -> its file, a small one in its form, and what is in it
+SMALL: dict[str, tuple[str, bytes | dict[str, bytes], list[tuple[object, object, object]]]] = {
+    "movielens-1m": (
+        "ml-1m.zip",
+        {"ml-1m/README": b"", "ml-1m/ratings.dat": b"1::20::5::978300760\n2::3::1::978302109\n"},
+        [(1, 20, 978300760), (2, 3, 978302109)],
+    ),
+    "movielens-100k": (
+        "ml-100k.zip",
+        {"ml-100k/u.data": b"196\t242\t3\t881250949\n22\t377\t1\t878887116\n"},
+        [(22, 377, 878887116), (196, 242, 881250949)],
+    ),
+    "movielens-20m": (
+        "ml-20m.zip",
+        {
+            "ml-20m/ratings.csv": b"userId,movieId,rating,timestamp\r\n"
+            b"1,2,3.5,1112486027\r\n1,29,0.5,9\r\n"
+        },
+        [(1, 2, 1112486027), (1, 29, 9)],
+    ),
+    "bookcrossing": (
+        "BX-CSV-Dump.zip",
+        {
+            "BX-Book-Ratings.csv": b'"User-ID";"ISBN";"Book-Rating"\r\n'
+            b'"276725";"034545104X";"0"\r\n"8";"\\"0210;10";"8"\r\n"8";"caf\xe9";"0"\r\n'
+        },
+        [(8, '"0210;10', 1), (8, "café", 2), (276725, "034545104X", 0)],
+    ),
+    "ciaodvd": (
+        "CiaoDVD.zip",
+        {
+            "movie-ratings.txt": b"1,7,1,1,5,2004-02-29\n1,7,1,1,4,2000-07-12\n"
+            b"3,2,9,9,1,2004-02-29",
+            "trusts.txt": b"1,2,1\n",
+        },
+        [(1, 7, DAYS[0]), (3, 2, DAYS[1])],
+    ),
+    "netflix": (
+        "combined_data_1.txt",
+        b"1:\n1488844,3,2000-07-12\n822109,5,2004-02-29\n17770:\n822109,1,2000-07-12\n",
+        [(822109, 1, DAYS[1]), (822109, 17770, DAYS[0]), (1488844, 1, DAYS[0])],
+    ),
+    "filmtrust": (
+        "ratings.txt",
+        b"2 9 4\n1 1 2\n1 2 3.5\n\n",
+        [(1, 1, 1), (1, 2, 2), (2, 9, 0)],
+    ),
+    "jester": ("jester-data-1.zip", {"jester-data-1.csv": as_csv(RATED)}, LIKED),
+}
+
+
+def test_every_set_has_a_small_one_here():
+    assert {*SMALL, "bookcrossing-reduced"} == set(DATASETS)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_set_is_read_from_its_file_as_it_is_distributed(tmp_path, name):
+    file, content, expected = SMALL[name]
+    put(tmp_path, name, file, content)
+    assert triples(load_dataset(name, tmp_path)) == expected
+
+
+@pytest.mark.parametrize("name", [n for n in SMALL if isinstance(SMALL[n][1], dict)])
+def test_a_set_is_read_from_its_unpacked_file_too(tmp_path, name):
+    _, members, expected = SMALL[name]
+    member = next(m for m in members if m.split("/")[-1] not in ("README", "trusts.txt"))
+    put(tmp_path, name, member.split("/")[-1], members[member])
+    assert triples(load_dataset(name, tmp_path)) == expected
+
+
+def test_the_netflix_prize_in_several_files_or_in_an_archive(tmp_path):
+    _, content, expected = SMALL["netflix"]
+    more = b"17771:\n5,5,2000-07-12\n"
+    members = {"combined_data_1.txt": content, "combined_data_2.txt": more, "README": b""}
+    put(tmp_path, "netflix", "archive.zip", members)
+    assert triples(load_dataset("netflix", tmp_path)) == [(5, 17771, DAYS[0]), *expected]
+
+
+def test_jester_in_the_workbook_of_its_publisher(tmp_path):
+    put(tmp_path, "jester", "jester-data-1.zip", {"jester-data-1.xls": workbook(RATED)})
+    part = next(opened := DATASETS["jester"].parts[0].open(tmp_path / "jester"))
+    assert np.allclose(JokeMatrix().matrix(part), RATED, rtol=0, atol=1e-12)
+    opened.close()
+    assert triples(load_dataset("jester", tmp_path)) == LIKED
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        (48, "is missing|out of bounds"),
+        (76, "is missing"),
+        (512 + 8, "is missing"),
+        (1024 + 128, "it has no sheets"),
+    ],
+    ids=["directory", "table", "chain", "name"],
+)
+def test_a_damaged_workbook_is_an_error_of_ours(tmp_path, at, words):
+    content = bytearray(workbook(RATED))
+    content[at : at + 4] = b"\x13" * 4
+    put(tmp_path, "jester", "jester-data-1.xls", bytes(content))
+    with pytest.raises(InputError, match=rf"jester-data-1\.xls is a damaged .*({words})"):
+        load_dataset("jester", tmp_path)
+
+
+def test_a_workbook_with_a_hole_says_where(tmp_path):
+    rows = [row.copy() for row in RATED]
+    put(tmp_path, "jester", "jester-data-1.xls", workbook([*rows[:2], rows[2][:50]]))
+    with pytest.raises(InputError, match="row 3: there is no number in column 51"):
+        load_dataset("jester", tmp_path)
+
+
+def test_a_workbook_that_is_cut_off_says_so(tmp_path):
+    put(tmp_path, "jester", "jester-data-1.xls", workbook(RATED)[:1800])
+    with pytest.raises(InputError, match=r"jester-data-1\.xls is a damaged workbook"):
+        load_dataset("jester", tmp_path)
+
+
+def test_the_published_fold_is_one_set_and_two_parts(tmp_path):
+    put(tmp_path, "bookcrossing", "reduced_fold_train.dat", b"0 0\r\n0 2\r\n5 1\r\n")
+    with pytest.raises(DatasetNotFoundError, match="bookcrossing-reduced is not in"):
+        load_dataset("bookcrossing-reduced", tmp_path)
+    put(tmp_path, "bookcrossing", "reduced_fold_test.dat", b"0 1\r\n5 9\r\n")
+    whole = load_dataset("bookcrossing-reduced", tmp_path)
+    assert triples(whole) == [(0, 0, 0), (0, 1, 3), (0, 2, 1), (5, 1, 2), (5, 9, 4)]
+    train, test = DATASETS["bookcrossing-reduced"].load_parts(tmp_path)
+    assert triples(train) == [(0, 0, 0), (0, 2, 1), (5, 1, 2)]
+    assert triples(test) == [(0, 1, 0), (5, 9, 1)]
+    for part in (train, test):
+        assert (part.users, part.items) == (whole.users, whole.items)
+
+
+def test_pieces_end_anywhere_and_lines_are_counted_on(tmp_path, monkeypatch):
+    rows = [f"{k % 7} {k} {k % 5}.5" for k in range(1000)]
+    put(tmp_path, "filmtrust", "ratings.txt", "\n".join(rows).encode())
+    whole = load_dataset("filmtrust", tmp_path)
+    for size in (5, 64, 1001):
+        monkeypatch.setattr(formats, "_PIECE", size)
+        assert triples(load_dataset("filmtrust", tmp_path)) == triples(whole)
+    rows[776] = "1 x 2"
+    put(tmp_path, "filmtrust", "ratings.txt", "\n".join(rows).encode())
+    with pytest.raises(InputError, match="line 777: '1 x 2' is not user item rating"):
+        load_dataset("filmtrust", tmp_path)
+
+
+WRONG = [
+    ("filmtrust", "1 2 3\n1 2\n", "line 2: '1 2' is not user item rating: it has not 3 fields"),
+    ("filmtrust", "1 2 3 4\n", "line 1: '1 2 3 4' .* it has not 3 fields"),
+    ("filmtrust", "1 2 3\n\n1 2.5 3\n", "line 3: .* its item is no whole number"),
+    ("filmtrust", "1 -2 3\n", "line 1: .* its item is no whole number"),
+    ("filmtrust", "1 2 x\n", "its rating is no number"),
+    ("filmtrust", "1 2 \n", "its rating is no number"),
+    ("filmtrust", "99999999999999999999 2 3\n", "its user is no whole number"),
+    ("filmtrust", "1 2 3\n" + "é" * 99 + "\n", "line 2: .*…"),
+    ("movielens-1m", "1::2::3::4\n1:2:3:4\n", "line 2: .* is not user::item::rating::time"),
+    ("movielens-1m", "1::2::3\n", "line 1: .* has not 4 fields"),
+    ("movielens-20m", "userId\n1,2,3.5,9\n1,2,3.5.1,9\n", "line 3: .* its rating is no number"),
+    ("ciaodvd", "1,2,1,1,5,2001-02-29\n", "its time is no date such as 2000-07-12"),
+    ("ciaodvd", "1,2,1,1,5,2001-13-01\n", "its time is no date"),
+    ("ciaodvd", "1,2,1,1,5,12/07/2000\n", "its time is no date"),
+    ("bookcrossing", '"a";"b";"c"\n"1";"x;"2"\n', "line 2: .* its item is no text"),
+    ("bookcrossing", '"a";"b";"c"\n"1";"";"2"\n', "line 2: .* its item is no text"),
+    ("bookcrossing", '"a";"b";"c"\n"1";"x"y;"2"\n', "line 2: .* its item is no text"),
+    ("netflix", "5,5,2000-07-12\n1:\n", "line 1: .* stands above the first 'item:' line"),
+    ("netflix", "one:\n5,5,2000-07-12\n", "line 1: 'one:'"),
+    ("jester", "1,2,3\n", "line 1: .* has not 101 fields"),
+]
+FILES = {
+    name: next(m.split("/")[-1] for m in content if not m.endswith("README"))
+    if isinstance(content, dict)
+    else file
+    for name, (file, content, _) in SMALL.items()
+}
+
+
+@pytest.mark.parametrize(("name", "text", "words"), WRONG)
+def test_a_malformed_row_is_an_error_with_file_and_line(tmp_path, name, text, words):
+    path = put(tmp_path, name, FILES[name], text.encode("latin-1"))
+    with pytest.raises(InputError, match=words) as caught:
+        load_dataset(name, tmp_path)
+    assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("content", [b"", b"\n\n", b" "])
+def test_an_empty_file_says_so(tmp_path, name, content):
+    path = put(tmp_path, name, FILES[name], content)
+    with pytest.raises(InputError, match=r"is empty: it has no rows|line 1: ") as caught:
+        load_dataset(name, tmp_path)
+    assert str(path) in str(caught.value)
+
+
+def test_an_archive_without_the_member_says_what_it_has(tmp_path):
+    put(tmp_path, "movielens-1m", "ml-1m.zip", {"ml-1m/movies.dat": b"1::Tea::x\n"})
+    with pytest.raises(InputError, match=r"has no ratings\.dat, but ml-1m/movies\.dat"):
+        load_dataset("movielens-1m", tmp_path)
+
+
+@pytest.mark.parametrize("cut", [10, 60, -30])
+def test_a_damaged_archive_is_an_error_of_ours(tmp_path, cut):
+    file, content, _ = SMALL["movielens-1m"]
+    path = put(tmp_path, "movielens-1m", file, content)
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(InputError, match=r"cannot be read: .* delete it and fetch it again"):
+        load_dataset("movielens-1m", tmp_path)
+
+
+def test_flipped_bytes_in_an_archive_are_found(tmp_path):
+    path = put(tmp_path, "filmtrust", "filmtrust.zip", {"ratings.txt": b"1 2 3\n" * 500})
+    content = bytearray(path.read_bytes())
+    content[50] ^= 0xFF
+    path.write_bytes(bytes(content))
+    with pytest.raises(InputError, match=r"filmtrust\.zip.* cannot be read"):
+        load_dataset("filmtrust", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "member", ["../ratings.dat", "/ratings.dat", "a/../../ratings.dat", "C:\\ratings.dat", "..\\r"]
+)
+def test_an_archive_that_climbs_out_of_its_folder_is_not_read(tmp_path, member):
+    good = {"ml-1m/ratings.dat": b"1::2::3::4\n"}
+    put(tmp_path, "movielens-1m", "ml-1m.zip", good | {member: b"1::2::3::4\n"})
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match="leads out of its folder"):
+        load_dataset("movielens-1m", tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_times_do_not_depend_on_the_order_of_rows(tmp_path):
+    rows = [f"{u}::{i}::3::{t}\n" for u, i, t in [(1, 5, 9), (1, 4, 9), (2, 5, 1), (1, 5, 3)]]
+    put(tmp_path, "movielens-1m", "ratings.dat", "".join(rows).encode())
+    forward = triples(load_dataset("movielens-1m", tmp_path))
+    put(tmp_path, "movielens-1m", "ratings.dat", "".join(reversed(rows)).encode())
+    assert triples(load_dataset("movielens-1m", tmp_path)) == forward
+    assert forward == [(1, 4, 9), (1, 5, 3), (2, 5, 1)]
+
+
+def test_a_set_that_is_not_here_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOOLRANK_DATA", str(tmp_path))
+    with pytest.raises(DatasetNotFoundError, match="movielens-1m is not in") as caught:
+        load_dataset("movielens-1m")
+    notes = "\n".join(caught.value.__notes__)
+    assert "boolrank datasets fetch movielens-1m" in notes
+    assert f"save it as {tmp_path / 'movielens-1m' / 'ml-1m.zip'}" in notes
+    assert isinstance(caught.value, FileNotFoundError)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("movielense-1m", "'movielens-1m'"), ("Netflix", "'netflix'"), ("synthetic:9", "USERSxITEMS")],
+)
+def test_an_unknown_name_gives_the_nearest(name, words):
+    with pytest.raises(ParameterError, match="there is no data set") as caught:
+        load_dataset(name)
+    assert words in caught.value.__notes__[0]
+
+
+def test_synthetic_by_name():
+    made = load_dataset("synthetic:40x30x200:5")
+    assert triples(made) == triples(synthetic(40, 30, 200, seed=5))
+    assert Size.of(load_dataset("synthetic")) == Size(2_000, 1_000, 40_000)
+
+
+def test_data_lie_where_the_environment_says_or_in_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOOLRANK_DATA", str(tmp_path / "a"))
+    assert data_folder() == tmp_path / "a"
+    assert data_folder(tmp_path / "b") == tmp_path / "b"
+    monkeypatch.delenv("BOOLRANK_DATA")
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
+    assert data_folder() == tmp_path / "c" / "boolrank" / "datasets"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert data_folder() == Path.home() / ".cache" / "boolrank" / "datasets"
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert data_folder() == Path.home() / "Library" / "Caches" / "boolrank" / "datasets"
+    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "d"))
+    assert data_folder() == tmp_path / "d" / "boolrank" / "datasets"
+
+
+REAL = [name for name in DATASETS if name != "netflix"]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_sets_have_the_counts_that_are_known(data_dir, name):
+    if not DATASETS[name].is_here(data_dir):
+        pytest.skip(f"{name} is not in BOOLRANK_DATA")
+    events = load_dataset(name, data_dir)
+    assert Size.of(events) == DATASETS[name].size
+    assert events.duplicates == {"ciaodvd": 320, "filmtrust": 3}.get(name, 0)
+    printed = DATASETS[name].printed
+    if printed is not None:
+        assert (str(len(events.users)), str(len(events.items))) == (printed.users, printed.items)
+        same = printed.interactions in (str(events.size), "1M")
+        same = same and f"{100 * Size.of(events).density:.2f}%" == printed.density
+        assert same == (not printed.differs)
+
+
+def test_the_real_fold_has_its_two_parts(data_dir):
+    if not DATASETS["bookcrossing-reduced"].is_here(data_dir):
+        pytest.skip("bookcrossing-reduced is not in BOOLRANK_DATA")
+    train, test = DATASETS["bookcrossing-reduced"].load_parts(data_dir)
+    assert (train.size, test.size) == (55_995, 14_598)
+    assert train.shape == test.shape == (2_802, 5_892)
+
+
+def test_a_real_excerpt_of_the_netflix_prize(data_dir):
+    if not DATASETS["netflix"].is_here(data_dir):
+        pytest.skip("netflix is not in BOOLRANK_DATA")
+    events = load_dataset("netflix", data_dir)
+    text = b"".join(p.read_bytes() for p in (data_dir / "netflix").glob("combined_data_*.txt"))
+    lines = text.split()
+    assert events.size + events.duplicates == sum(not line.endswith(b":") for line in lines)
+    assert len(events.items) == len({line for line in lines if line.endswith(b":")})
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run the command line on the folder of the test; gives exit code, stdout and stderr."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("BOOLRANK_DATA", str(tmp_path))
+
+    def run(*args: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as exit_info:
+            cli.main([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return int(exit_info.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+def test_the_list_has_every_set_and_fits_80_columns(run, tmp_path):
+    put(tmp_path, "filmtrust", *SMALL["filmtrust"][:2])
+    code, out, err = run("datasets")
+    assert code == 0
+    assert str(tmp_path) in err
+    assert max(map(len, out.splitlines())) <= 80
+    for name in DATASETS:
+        assert f"\n {name} " in out
+    row = next(line for line in out.splitlines() if line.startswith(" filmtrust"))
+    assert row.split() == ["filmtrust", "1,508", "2,071", "35,494", "1.14", "%", "≠", "yes"]
+    assert "of 1,000,209 ratings by 6,040 users" in " ".join(out.split())
+
+
+def test_check_counts_what_is_here_and_marks_what_differs(run, tmp_path, monkeypatch):
+    put(tmp_path, "filmtrust", *SMALL["filmtrust"][:2])
+    put(tmp_path, "ciaodvd", *SMALL["ciaodvd"][:2])
+    monkeypatch.setitem(DATASETS, "ciaodvd", replace(DATASETS["ciaodvd"], size=Size(2, 2, 2)))
+    _, out, _ = run("datasets", "--check")
+    table = out[: out.index("movielens-1m  MovieLens")].splitlines()
+    rows = {line.split()[0]: line.split() for line in table if line.strip()}
+    assert rows["ciaodvd"][1:4] == ["2", "2", "2"]
+    assert rows["ciaodvd"][-1] == "counted"
+    _, out, _ = run("datasets", "--check", "--json")
+    found = {record["name"]: record for record in json.loads(out)}
+    assert found["filmtrust"]["counted"] == {"users": 2, "items": 3, "interactions": 3}
+    assert found["filmtrust"]["as_known"] is False
+    assert found["ciaodvd"]["as_known"] is True
+    assert found["jester"]["counted"] is None
+
+
+def test_json_and_csv_have_the_same(run):
+    _, as_json, _ = run("datasets", "--json")
+    _, text, _ = run("datasets", "--csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["name"] for row in rows] == [r["name"] for r in json.loads(as_json)]
+    assert [row["licence"] for row in rows] == [r["licence"] for r in json.loads(as_json)]
+    assert all(record["citation"] and record["page"] for record in json.loads(as_json))
+
+
+def test_verbs_below_a_verb_have_help_with_an_example(run):
+    for verb, below in BELOW.items():
+        for name in below:
+            _, out, _ = run(verb, name, "-h")
+            assert out.strip().splitlines()[-1].strip() == f"Example:  {EXAMPLES[f'{verb} {name}']}"
+
+
+def test_fit_takes_the_name_of_a_set(run, tmp_path):
+    put(tmp_path, "filmtrust", *SMALL["filmtrust"][:2])
+    code, _, err = run("fit", "filmtrust", "--kernel", "linear", "--out", tmp_path / "model")
+    assert code == 0
+    assert "2 users x 3 items, 3 interactions" in err
+    code, _, err = run("fit", "synthetic:30x20x90", "--out", tmp_path / "model")
+    assert "30 users x 20 items, 90 interactions" in err
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["fit", "jester", "--out", "OUT"], "the data set jester is not in"),
+        (["fit", "jestr", "--out", "OUT"], "hint: there is a data set 'jester'"),
+        (["fit", "jester", "--positive", "> 1", "--out", "OUT"], "leave out --positive"),
+        (["datasets", "fetch", "jestr"], "hint: did you mean 'jester'?"),
+        (["datasets", "fetch", "netflix"], "cannot be downloaded by a program"),
+        (["datasets", "--json", "--csv"], "exclude each other"),
+    ],
+)
+def test_mistakes_are_said_in_a_line(run, tmp_path, args, words):
+    code, out, err = run(*(tmp_path / "model" if arg == "OUT" else arg for arg in args))
+    assert (code, out) == (2, "")
+    assert words in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_goes_before_a_set_of_the_same_name(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jester").write_text("user,item\n1,2\n")
+    code, _, err = run("fit", "jester", "--out", "model")
+    assert code == 2
+    assert "files that can be read end in" in err

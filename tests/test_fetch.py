@@ -1,0 +1,258 @@
+"""Downloads from a real server on loopback: whole, cut off, resumed, refused, wrong, stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from boolrank.data import DATASETS, Download, fetch_dataset
+from boolrank.data.fetch import fetch_file
+from boolrank.errors import DownloadError
+
+BODY = bytes(range(256)) * 8192  # 2 MB
+SHA = f"sha256:{hashlib.sha256(BODY).hexdigest()}"
+
+
+@dataclass
+class Site:
+    """A server with one file, and how it behaves."""
+
+    body: bytes = BODY
+    etag: str = '"v1"'
+    ranges: bool = True
+    cut_after: int | None = None
+    status: int | None = None
+    pause: float = 0.0
+    asked: list[dict[str, str]] = field(default_factory=list)
+    address: str = ""
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        headers = dict(request.headers)
+        self.asked.append(headers)
+        if self.status is not None:
+            request.send_error(self.status)
+            return
+        start = 0
+        if self.ranges and "Range" in headers and headers.get("If-Range", self.etag) == self.etag:
+            start = int(headers["Range"].removeprefix("bytes=").rstrip("-"))
+            if start >= len(self.body):
+                request.send_error(416)
+                return
+            request.send_response(206)
+            size = len(self.body)
+            request.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
+        else:
+            request.send_response(200)
+        request.send_header("Content-Length", str(len(self.body) - start))
+        if self.etag:
+            request.send_header("ETag", self.etag)
+        request.end_headers()
+        rest = self.body[start:]
+        for at in range(0, len(rest[: self.cut_after]), 1 << 16):
+            request.wfile.write(rest[: self.cut_after][at : at + (1 << 16)])
+            request.wfile.flush()
+            time.sleep(self.pause)
+
+
+@pytest.fixture
+def serve():
+    """Start a site, on a port of its own; all are stopped in the end."""
+    servers = []
+
+    def start(**behaviour) -> Site:
+        site = Site(**behaviour)
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                with suppress(ConnectionError):  # the client may have gone
+                    site.answer(self)
+
+            def log_message(self, *args):
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        site.address = f"http://127.0.0.1:{server.server_port}/set.zip"
+        return site
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def get(tmp_path):
+    """Download the file of a site into the folder of the test."""
+
+    def get(site: Site, checksum: str | None = SHA, **more):
+        return fetch_file(Download(site.address, "set.zip", checksum), tmp_path, **more)
+
+    return get
+
+
+def names(folder) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_download_comes_whole_with_progress_and_leaves_nothing_else(serve, get, tmp_path):
+    seen = []
+    path = get(serve(), progress=lambda *what: seen.append(what))
+    assert path.read_bytes() == BODY
+    assert names(tmp_path) == ["set.zip"]
+    assert seen[0] == ("set.zip", 0, len(BODY))
+    assert seen[-1] == ("set.zip", len(BODY), len(BODY))
+    assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
+
+
+def test_a_cut_off_download_is_an_error_and_goes_on_where_it_ended(serve, get, tmp_path):
+    site = serve(cut_after=700_000)
+    with pytest.raises(DownloadError, match=r"cut off after 700,000 of 2,097,152 bytes") as caught:
+        get(site)
+    assert "the same command again goes on" in caught.value.__notes__[0]
+    assert names(tmp_path) == ["set.zip.part", "set.zip.part.mark"]
+    assert (tmp_path / "set.zip.part").read_bytes() == BODY[:700_000]
+    site.cut_after = None
+    assert get(site).read_bytes() == BODY
+    assert names(tmp_path) == ["set.zip"]
+    assert site.asked[1]["Range"] == "bytes=700000-"
+    assert site.asked[1]["If-Range"] == '"v1"'
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"ranges": False}, {"etag": '"v2"'}],
+    ids=["the server knows no ranges", "the file is another one by now"],
+)
+def test_where_the_rest_cannot_be_had_all_of_it_comes_again(serve, get, change):
+    site = serve(body=b"old" * 100_000, cut_after=1000)
+    with pytest.raises(DownloadError):
+        get(site)
+    site.body, site.cut_after = BODY, None
+    for name, value in change.items():
+        setattr(site, name, value)
+    assert get(site).read_bytes() == BODY
+    assert len(site.asked) == 2
+
+
+@pytest.mark.parametrize("etag", ["", 'W/"v1"'], ids=["no mark", "a weak mark"])
+def test_without_a_sure_mark_of_the_version_nothing_is_resumed(serve, get, tmp_path, etag):
+    site = serve(cut_after=1000, etag=etag)
+    with pytest.raises(DownloadError):
+        get(site)
+    assert names(tmp_path) == ["set.zip.part"]
+    site.cut_after = None
+    assert get(site).read_bytes() == BODY
+    assert "Range" not in site.asked[1]
+
+
+def test_a_part_that_has_more_than_there_is_begins_again(serve, get, tmp_path):
+    (tmp_path / "set.zip.part").write_bytes(b"x" * (len(BODY) + 5))
+    (tmp_path / "set.zip.part.mark").write_text('"v1"')
+    assert get(serve()).read_bytes() == BODY
+
+
+def test_a_wrong_checksum_is_an_error_and_the_file_is_not_kept(serve, get, tmp_path):
+    with pytest.raises(DownloadError, match=r"md5 [0-9a-f]{32} instead of 0123; it was deleted"):
+        get(serve(), checksum="md5:0123")
+    assert names(tmp_path) == []
+
+
+def test_without_a_published_checksum_the_length_is_compared(serve, get):
+    assert get(serve(), checksum=None).read_bytes() == BODY
+    with pytest.raises(DownloadError, match="cut off"):
+        get(serve(cut_after=5), checksum=None)
+
+
+@pytest.mark.parametrize("status", [404, 403, 500])
+def test_a_refusal_says_its_number(serve, get, tmp_path, status):
+    with pytest.raises(DownloadError, match=rf"/set.zip answers {status} \("):
+        get(serve(status=status))
+    assert names(tmp_path) == []
+
+
+@contextmanager
+def entry(monkeypatch, address, checksum=SHA):
+    """FilmTrust's entry in the catalogue, with another address."""
+    there = replace(
+        DATASETS["filmtrust"], downloads=(Download(address, "filmtrust.zip", checksum),)
+    )
+    monkeypatch.setitem(DATASETS, "filmtrust", there)
+    yield there
+
+
+def test_without_a_network_it_says_what_to_do_by_hand(monkeypatch, tmp_path):
+    with entry(monkeypatch, "http://127.0.0.1:9/filmtrust.zip") as dataset:
+        with pytest.raises(DownloadError, match=r"cannot be reached: .*refused") as caught:
+            fetch_dataset(dataset, tmp_path)
+        (note,) = caught.value.__notes__
+        assert "open http://127.0.0.1:9/filmtrust.zip" in note
+        assert str(tmp_path / "filmtrust" / "filmtrust.zip") in note
+        assert not list((tmp_path / "filmtrust").iterdir())
+
+
+@pytest.mark.parametrize("name", ["netflix", "bookcrossing"])
+def test_sets_that_no_program_can_download_say_how_a_person_gets_them(tmp_path, name):
+    with pytest.raises(DownloadError, match="cannot be downloaded by a program") as caught:
+        fetch_dataset(DATASETS[name], tmp_path)
+    assert str(tmp_path / name) in caught.value.__notes__[0]
+
+
+def test_what_is_there_is_not_fetched_again(serve, monkeypatch, tmp_path):
+    site = serve()
+    with entry(monkeypatch, site.address) as dataset:
+        assert [path.name for path in fetch_dataset(dataset, tmp_path)] == ["filmtrust.zip"]
+        assert fetch_dataset(dataset, tmp_path) == []
+    assert len(site.asked) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_of_ours(serve, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DownloadError, match="cannot be written"):
+        fetch_file(Download(serve().address, "set.zip"), tmp_path / "file")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are another matter there")
+def test_ctrl_c_keeps_the_part_and_exits_with_130(serve, tmp_path):
+    site = serve(pause=0.05)
+    program = (
+        "import sys\n"
+        "from dataclasses import replace\n"
+        "from boolrank.data import DATASETS, Download\n"
+        "from boolrank.cli import main\n"
+        f"there = (Download({site.address!r}, 'filmtrust.zip', {SHA!r}),)\n"
+        "DATASETS['filmtrust'] = replace(DATASETS['filmtrust'], downloads=there)\n"
+        "main(sys.argv[1:])"
+    )
+    call = [sys.executable, "-c", program, "datasets", "fetch", "filmtrust"]
+    call += ["--folder", str(tmp_path)]
+    part = tmp_path / "filmtrust" / "filmtrust.zip.part"
+    child = subprocess.Popen(call, stderr=subprocess.PIPE)
+    with child:
+        until = time.monotonic() + 30
+        while not (part.exists() and part.stat().st_size) and time.monotonic() < until:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert b"Traceback" not in err
+    kept = part.read_bytes()
+    assert 0 < len(kept) < len(BODY)
+    assert BODY.startswith(kept)
+    site.pause = 0.0
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    assert "2,097,152 bytes" in done.stderr
+    assert "Please cite: G. Guo" in done.stderr
+    assert (part.parent / "filmtrust.zip").read_bytes() == BODY
+    assert site.asked[1]["Range"] == f"bytes={len(kept)}-"
