@@ -1,0 +1,1 @@
+"""Data to learn from and to be measured on."""
