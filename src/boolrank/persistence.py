@@ -140,6 +140,7 @@ def _matrix(kind: type[Any], arrays: dict[str, NDArray[Any]]) -> Any:
 
 
 def packed(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
+    """The ids of a vocabulary as arrays, and their type."""
     ids = vocabulary.ids
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
         return "int64", {"ids": ids}
@@ -154,6 +155,7 @@ def packed(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
 
 
 def unpacked(kind: str, role: str, arrays: dict[str, NDArray[Any]], name: str) -> Vocabulary:
+    """The vocabulary that was packed."""
     if kind == "int64":
         return Vocabulary(arrays[f"{name}-ids"], role)
     return Vocabulary(Text(arrays[f"{name}-text"], arrays[f"{name}-ends"], _FROM_TEXT[kind]), role)
