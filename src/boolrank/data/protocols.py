@@ -56,10 +56,12 @@ def paper_protocol(
     >>> fold, fold.users[0], fold.known.indices, fold.relevant.indices
     (Fold: 2 test interactions of 1 users, 4 for training, 2, array([0], ...), array([1, 2], ...))
     """
-    _whole("least", least, 2)
+    least = _whole("least", least, 2)
+    seed = _whole("seed", seed, 0)
     place, length = _places(data, order, seed)
     able = np.flatnonzero(np.diff(data.indptr) >= least)
-    if not 1 <= _whole("folds", folds, 1) <= len(able):
+    folds = _whole("folds", folds, 1)
+    if folds > len(able):
         raise ParameterError(
             f"folds must be from 1 to {len(able)}, the number of users with at least {least} "
             f"interactions, not {folds}; take fewer folds, or a lower least"
@@ -81,7 +83,8 @@ def leave_one_out(data: Interactions, order: str = "time", seed: int = 0, least:
     >>> leave_one_out(data)[0].relevant.indices
     array([1, 0], dtype=int32)
     """
-    _whole("least", least, 2)
+    least = _whole("least", least, 2)
+    seed = _whole("seed", seed, 0)
     place, length = _places(data, order, seed)
     given = {"order": order, "seed": seed, "least": least}
     return _split("leave_one_out", given, data, ((place == length - 1) & (length >= least))[None])
@@ -104,7 +107,8 @@ def hold_out(
     Fold: 3 test interactions of 3 users, 12 for training
     """
     _share("share", share)
-    _whole("least", least, 2)
+    least = _whole("least", least, 2)
+    seed = _whole("seed", seed, 0)
     place, length = _places(data, order, seed)
     test = (place >= length - _part(length, share)) & (length >= least)
     given = {"share": share, "order": order, "seed": seed, "least": least}
@@ -170,11 +174,13 @@ def strong_generalization(
     """
     _share("share", share)
     _share("known", known)
-    _whole("least", least, 2)
+    least = _whole("least", least, 2)
+    seed = _whole("seed", seed, 0)
     place, length = _places(data, order, seed)
     able = np.flatnonzero(np.diff(data.indptr) >= least)
     each = max(1, int(share * len(able)))
-    if _whole("folds", folds, 1) * each > len(able) or each == len(data.users):
+    folds = _whole("folds", folds, 1)
+    if folds * each > len(able) or each == len(data.users):
         raise ParameterError(
             f"{folds} folds of {each} unseen users are more than there are: {len(able)} have at "
             f"least {least} interactions, and somebody must train; take fewer folds, or a smaller "
@@ -263,7 +269,6 @@ def _places(
     Equal times are put in the order of a seeded draw: by id, the items that came first in the
     catalogue would train.
     """
-    _whole("seed", seed, 0)
     if order not in ("time", "random"):
         raise ParameterError(f"order must be 'time' or 'random', not {order!r}")
     if len(data.users) < 2:

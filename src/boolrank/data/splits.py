@@ -161,7 +161,11 @@ class Split(Sequence[Fold]):
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        return f"Split {self.name}({given}): {len(self)} folds of {self.data!r}, {self.hash[:12]}"
+        users, items = self.data.shape
+        return (
+            f"Split {self.name}({given}): {len(self)} folds of {users:,} users x {items:,} items, "
+            f"{self.data.size:,} interactions, {self.hash[:12]}"
+        )
 
     def _content(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays: dict[str, NDArray[Any]] = {

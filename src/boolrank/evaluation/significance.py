@@ -2,7 +2,7 @@
 
 All tests are paired: both models ranked for the same users, and it is the users' differences that
 are looked at. Where these leave nothing to test, the answers are the limits: no difference at all
-has p = 1, a single user proves nothing, p = 1, and the same difference for everybody has p = 0 by t.
+has p = 1, a single user proves nothing, p = 1, and one difference for everybody has p = 0 by t.
 """
 
 from __future__ import annotations

@@ -51,10 +51,12 @@ def evaluate(
 
     >>> from boolrank.data.protocols import leave_one_out
     >>> from boolrank.ranker import KernelRanker
-    >>> data = Interactions.from_pairs([1, 1, 1, 2, 2, 2, 3, 3, 3], list("abcabddca"), np.arange(9))
-    >>> found = evaluate(KernelRanker("linear"), leave_one_out(data), ["auc", "hit_rate@1"])
+    >>> touched = ["abc", "bca", "cab", "def", "efd", "fde"]  # two tastes
+    >>> users = [user for user in range(6) for _ in range(3)]
+    >>> data = Interactions.from_pairs(users, list("".join(touched)), np.arange(18))
+    >>> found = evaluate(KernelRanker("linear"), leave_one_out(data), ["auc", "mrr"])
     >>> found.means
-    {'auc': 0.5, 'hit_rate@1': 0.3333333333333333}
+    {'auc': 1.0, 'mrr': 1.0}
     """
     measures = parse_metrics(metrics)
     if not isinstance(split, Split | Fold):
