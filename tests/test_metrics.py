@@ -307,6 +307,10 @@ def _scores_with_nan() -> NDArray[np.float64]:
             "in order and distinct|from",
         ),
         (lambda: Rankings.from_scores(np.ones((1, 3)), _rows([[2, 1]])), "in order and distinct"),
+        (
+            lambda: Rankings.from_scores(np.ones((1, 3)), _rows([[1]]), _rows([[1]])),
+            "both known and relevant",
+        ),
         (lambda: Rankings.from_scores(_scores_with_nan(), _rows([[0]])), "row 0 have NaN"),
         (lambda: Rankings.from_lists([[0], [1]], _rows([[0]])), "a row for each user"),
         (lambda: Rankings.from_lists([[0, 1, 0]], _rows([[0]])), "an item twice"),

@@ -248,6 +248,8 @@ def test_a_model_or_an_altered_folder_is_no_split(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="not a split"):
         Split.load(tmp_path / "model")
     hold_out(data).save(tmp_path / "split")
+    with pytest.raises(ModelFileError, match="has a Split, not a KernelRanker"):
+        KernelRanker.load(tmp_path / "split")
     roles = tmp_path / "split" / "roles.bin"
     roles.write_bytes(roles.read_bytes()[:-1] + b"\x01")
     with pytest.raises(ModelFileError, match="not what was written"):

@@ -64,12 +64,16 @@ def _rank_user(scores, allowed, relevant, ranks):
 
 @njit(parallel=True, cache=True)
 def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n, parts):
-    """From scores of users × items: ranks, both kinds of AUC, and the n best items (-1: none)."""
+    """From scores of users × items: ranks, both kinds of AUC, and the n best items (-1: none).
+
+    The last array has 1 for users of whom an item is both known and relevant.
+    """
     users, items = scores.shape
     ranks = np.empty(len(relevant), np.int32)
     strict = np.full(users, np.nan)
     half = np.full(users, np.nan)
     top = np.full((users, n), -1, np.int32)
+    clashes = np.zeros(users, np.uint8)
     for part in prange(parts):
         allowed = np.ones(items, np.uint8)
         best_items = np.empty(max(n, 1), np.int64)
@@ -79,6 +83,9 @@ def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n, parts):
             first, last = relevant_ptr[user], relevant_ptr[user + 1]
             for item in own:
                 allowed[item] = 0
+            for item in relevant[first:last]:
+                if allowed[item] == 0:
+                    clashes[user] = 1
             count = best(scores[user], allowed, n, best_items, best_values)
             for k in range(count):
                 top[user, k] = best_items[k]
@@ -90,7 +97,7 @@ def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n, parts):
                 half[user] = (right + 0.5 * tied) / pairs
             for item in own:
                 allowed[item] = 1
-    return ranks, strict, half, top
+    return ranks, strict, half, top, clashes
 
 
 @njit(parallel=True, cache=True)

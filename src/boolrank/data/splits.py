@@ -127,19 +127,22 @@ class Split(Sequence[Fold]):
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
         for name, array in sorted(arrays.items()):
             digest.update(f"{name} {array.dtype.name} {array.shape}".encode())
-            digest.update(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).data)
+            little = array.dtype.newbyteorder("<")
+            digest.update(np.ascontiguousarray(array).astype(little, copy=False).data)
         return digest.hexdigest()
 
     def save(self, path: str | Path) -> None:
         """Write the split with its data into a folder, whole or not at all."""
         about, arrays = self._content()
-        write_folder(path, about | {"boolrank": __version__, "hash": self.hash}, arrays)
+        write_folder(
+            path, about | {"boolrank": __version__, "hash": self.hash, "model": "Split"}, arrays
+        )
 
     @staticmethod
     def load(path: str | Path) -> Split:
         """Open a saved split; every byte is checked."""
         about, arrays = read_folder(path)
-        if "split" not in about:
+        if about.get("model") != "Split":
             raise ModelFileError(
                 f"{path} has a {about.get('model')}, not a split; give the folder that Split.save "
                 "has written"

@@ -84,8 +84,13 @@ class Rankings:
                 "items to users without history, and -inf to items that a model does not know"
             )
         with threads(n_threads) as count:
-            ranks, strict, half, top = rank_scores(
+            ranks, strict, half, top, clashes = rank_scores(
                 matrix, *known, *relevant, int(n), max(1, min(users, 8 * count))
+            )
+        if clashes.any():
+            raise InputError(
+                f"user {int(np.flatnonzero(clashes)[0])} has an item that is both known and "
+                "relevant; what is known is no candidate, so leave it out of one of them"
             )
         return Rankings(relevant.indptr, ranks, top, matrix.shape[1], strict, half)
 
