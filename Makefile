@@ -26,6 +26,7 @@ lint: $(READY) ## ruff and mypy
 bench: $(READY) ## measure accuracy, time and memory
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/metrics.py
 
 docs: $(DOCS) ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -20,7 +20,7 @@ from .overlaps import Overlaps
 from .store import read_folder, write_folder
 from .vocabulary import Text, Vocabulary
 
-__all__ = ["load_ranker", "save_ranker"]
+__all__ = ["load_ranker", "packed", "save_ranker", "unpacked"]
 
 _MATRICES: dict[str, type[Any]] = {"dense": DenseMatrix, "compressed": CompressedMatrix}
 _OVERLAPS = ("dense", "indptr", "columns", "counts")
@@ -63,7 +63,7 @@ def save_ranker(ranker: Ranker, path: str | Path) -> None:
     }
     kinds = {}
     for name, vocabulary in (("users", data.users), ("items", data.items)):
-        kinds[name], parts = _packed(vocabulary)
+        kinds[name], parts = packed(vocabulary)
         arrays |= {f"{name}-{part}": array for part, array in parts.items()}
     for name in _OVERLAPS:
         if getattr(overlaps, name) is not None:
@@ -89,7 +89,7 @@ def load_ranker(cls: type[R], path: str | Path, verify: bool, n_threads: int | N
         raise ModelFileError(f"{path} has a {about.get('model')}, not a {cls.__name__}")
     try:
         users, items = (
-            _unpacked(about["ids"][name], name.removesuffix("s"), arrays, name)
+            unpacked(about["ids"][name], name.removesuffix("s"), arrays, name)
             for name in ("users", "items")
         )
         data = Interactions(users, items, arrays["indptr"], arrays["indices"])
@@ -139,7 +139,8 @@ def _matrix(kind: type[Any], arrays: dict[str, NDArray[Any]]) -> Any:
     return kind(**{name: arrays[f"matrix-{name}"] for name in names}, scale=scale)
 
 
-def _packed(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
+def packed(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
+    """The ids of a vocabulary as arrays, and their type."""
     ids = vocabulary.ids
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
         return "int64", {"ids": ids}
@@ -153,7 +154,8 @@ def _packed(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
     )
 
 
-def _unpacked(kind: str, role: str, arrays: dict[str, NDArray[Any]], name: str) -> Vocabulary:
+def unpacked(kind: str, role: str, arrays: dict[str, NDArray[Any]], name: str) -> Vocabulary:
+    """The vocabulary that was packed."""
     if kind == "int64":
         return Vocabulary(arrays[f"{name}-ids"], role)
     return Vocabulary(Text(arrays[f"{name}-text"], arrays[f"{name}-ends"], _FROM_TEXT[kind]), role)

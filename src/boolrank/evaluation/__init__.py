@@ -1,0 +1,36 @@
+"""How well a model ranks: metrics, what they are of a model on a split, and whether it matters."""
+
+from .folds import evaluate, evaluate_fold, rank_fold
+from .metrics import METRICS, Measure, Metric, measure, parse_metric
+from .rankings import Rankings
+from .result import Evaluation, FoldResult
+from .significance import (
+    Comparison,
+    Interval,
+    bootstrap_interval,
+    compare,
+    holm,
+    paired_t,
+    wilcoxon,
+)
+
+__all__ = [
+    "METRICS",
+    "Comparison",
+    "Evaluation",
+    "FoldResult",
+    "Interval",
+    "Measure",
+    "Metric",
+    "Rankings",
+    "bootstrap_interval",
+    "compare",
+    "evaluate",
+    "evaluate_fold",
+    "holm",
+    "measure",
+    "paired_t",
+    "parse_metric",
+    "rank_fold",
+    "wilcoxon",
+]

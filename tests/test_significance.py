@@ -1,0 +1,205 @@
+"""Significance: equal to hand-computed values and permutations, and quiet where nothing varies."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from boolrank import InputError, ParameterError
+from boolrank.evaluation.result import Evaluation, FoldResult
+from boolrank.evaluation.significance import (
+    bootstrap_interval,
+    compare,
+    holm,
+    paired_t,
+    wilcoxon,
+)
+
+
+def _pairs(size: int, shift: float, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    base = rng.random(size)
+    return base + rng.normal(shift, 0.1, size), base
+
+
+def _evaluation(model: str, *folds: list[float], split_hash: str = "abc") -> Evaluation:
+    results = tuple(
+        FoldResult(list(range(len(values))), {"auc": np.array(values)}, 0.0, 0.0)
+        for values in folds
+    )
+    return Evaluation(model, "some split", split_hash, results)
+
+
+def test_t_is_the_textbook_formula() -> None:
+    a, b = np.array([3.0, 4.0, 6.0, 2.0]), np.array([1.0, 3.0, 3.0, 2.5])
+    d = a - b
+    t = d.mean() / (d.std(ddof=1) / math.sqrt(len(d)))
+    assert paired_t(a, b) == pytest.approx(2 * stats.t.sf(abs(t), len(d) - 1), rel=1e-12)
+    assert paired_t(a, b) == paired_t(b, a)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.02, 0.05])
+def test_t_and_wilcoxon_are_near_what_permutation_gives(shift: float) -> None:
+    a, b = _pairs(200, shift)
+    permuted = stats.permutation_test(
+        (a, b),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=20_000,
+        rng=np.random.default_rng(0),
+    ).pvalue
+    assert paired_t(a, b) == pytest.approx(permuted, abs=0.01)
+    assert wilcoxon(a, b) == pytest.approx(permuted, abs=0.15)
+
+
+def test_wilcoxon_of_few_is_a_count_of_signs() -> None:
+    """All eight differences have one sign: 2 of the 2^8 choices of signs are so extreme."""
+    assert wilcoxon(np.arange(1.0, 9.0) ** 2, np.zeros(8)) == pytest.approx(2 / 2**8)
+
+
+def test_wilcoxon_leaves_out_equal_pairs() -> None:
+    a, b = _pairs(30, 0.05)
+    assert wilcoxon(np.append(a, [0.5] * 9), np.append(b, [0.5] * 9)) == wilcoxon(a, b)
+
+
+def test_the_interval_is_near_that_of_the_normal_distribution() -> None:
+    a, b = _pairs(500, 0.03)
+    low, high = bootstrap_interval(a, b)
+    d = a - b
+    half = 1.96 * d.std(ddof=1) / math.sqrt(len(d))
+    assert low == pytest.approx(d.mean() - half, abs=half / 10)
+    assert high == pytest.approx(d.mean() + half, abs=half / 10)
+    wide = bootstrap_interval(a, b, confidence=0.99)
+    assert wide.low < low < high < wide.high
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+    inside = 0
+    for seed in range(200):
+        a, b = _pairs(60, 0.02, seed)
+        low, high = bootstrap_interval(a, b, confidence=0.8, resamples=500, seed=seed)
+        inside += low <= 0.02 <= high
+    assert 0.7 < inside / 200 < 0.88
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    a, b = _pairs(50, 0.1)
+    assert bootstrap_interval(a, b, seed=1) == bootstrap_interval(a, b, seed=1)
+    assert bootstrap_interval(a, b, seed=1) != bootstrap_interval(a, b, seed=2)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 100])
+def test_no_difference_is_no_evidence(size: int) -> None:
+    """Warnings are errors in these tests, so this also shows that there are none."""
+    a = np.linspace(0, 1, size)
+    assert paired_t(a, a) == 1.0
+    assert wilcoxon(a, a) == 1.0
+    assert bootstrap_interval(a, a) == (0.0, 0.0)
+
+
+def test_one_user_proves_nothing() -> None:
+    assert paired_t([0.9], [0.1]) == 1.0
+    assert wilcoxon([0.9], [0.1]) == 1.0
+    assert bootstrap_interval([0.9], [0.1]) == (0.8, 0.8)
+
+
+@pytest.mark.parametrize("size", [2, 10, 100])
+def test_the_same_difference_for_everybody_is_certain(size: int) -> None:
+    b = np.linspace(0, 1, size)
+    assert paired_t(b + 0.1, b) == 0.0
+    assert wilcoxon(b + 0.1, b) == pytest.approx(2 / 2**size, abs=1e-3)
+    assert bootstrap_interval(b + 0.1, b).low == pytest.approx(0.1)
+
+
+def test_holm_as_by_hand() -> None:
+    """In order 0.005·4, 0.011·3, 0.02·2, 0.04·1, each at least the one before."""
+    assert holm([0.02, 0.005, 0.04, 0.011]) == pytest.approx([0.04, 0.02, 0.04, 0.033])
+    assert holm([0.6, 0.7]).tolist() == [1.0, 1.0]
+    assert holm([]).tolist() == []
+    assert holm([0.03]).tolist() == [0.03]
+    assert holm([math.nan, 0.02, 0.5]) == pytest.approx([math.nan, 0.04, 0.5], nan_ok=True)
+
+
+def test_holm_finds_one_false_difference_in_twenty_experiments_at_most() -> None:
+    rng = np.random.default_rng(0)
+    false = sum((holm(rng.random(10)) < 0.05).any() for _ in range(2000))
+    assert false / 2000 < 0.065
+    raw = sum((rng.random(10) < 0.05).any() for _ in range(2000))
+    assert raw / 2000 > 0.3, "without the correction it would be many more"
+
+
+def test_models_are_compared_with_the_best_over_all_folds() -> None:
+    rng = np.random.default_rng(0)
+    base = rng.random((2, 40))
+    models = {
+        "good": base + 0.2,
+        "near": base + 0.199 + rng.normal(0, 0.05, (2, 40)),
+        "bad": base + rng.normal(0, 0.05, (2, 40)),
+    }
+    evaluations = [_evaluation(name, *values.tolist()) for name, values in models.items()]
+    near, bad = compare(evaluations, "auc")
+    assert (near.model, near.baseline, near.users) == ("near", "good", 80)
+    assert bad.difference == pytest.approx((models["bad"] - models["good"]).mean())
+    assert bad.interval.low < bad.difference < bad.interval.high < 0
+    assert bad.t_holm < 1e-6
+    assert near.t_holm > 0.05
+    assert bad.wilcoxon_holm < 1e-6
+    assert (near.t_holm, bad.t_holm) == (near.t_p, 2 * bad.t_p)
+    given = compare({e.model: e for e in evaluations}, "auc", baseline="bad")
+    assert [row.model for row in given] == ["good", "near"]
+
+
+def test_users_without_a_value_of_both_are_left_out() -> None:
+    a = _evaluation("a", [0.1, math.nan, 0.5, 0.7])
+    b = _evaluation("b", [0.2, 0.9, math.nan, 0.7])
+    (row,) = compare([a, b], "auc", baseline="a", resamples=50)
+    assert row.users == 2
+    assert row.difference == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: paired_t([1.0], [1.0, 2.0]), InputError, "of the same length"),
+        (lambda: paired_t([], []), InputError, "of the same length"),
+        (lambda: wilcoxon([math.nan], [1.0]), InputError, "must be finite"),
+        (lambda: bootstrap_interval([1, 2], [2, 1], confidence=95), ParameterError, "not 95"),
+        (lambda: bootstrap_interval([1, 2], [2, 1], resamples=0), ParameterError, "1 or more"),
+        (lambda: holm([2.0]), ParameterError, "from 0 to 1"),
+        (lambda: compare([_evaluation("a", [1.0])], "auc"), ParameterError, "give two"),
+        (
+            lambda: compare([_evaluation("a", [1.0]), _evaluation("a", [1.0])], "auc"),
+            ParameterError,
+            "the same name",
+        ),
+        (
+            lambda: compare(
+                [_evaluation("a", [1.0]), _evaluation("b", [1.0], split_hash="x")], "auc"
+            ),
+            InputError,
+            "on the same one",
+        ),
+        (
+            lambda: compare([_evaluation("a", [1.0]), _evaluation("b", [1.0])], "mrr"),
+            ParameterError,
+            "was not measured; there are auc",
+        ),
+        (
+            lambda: compare([_evaluation("a", [1.0]), _evaluation("b", [1.0])], "auc", "c"),
+            ParameterError,
+            "there are a, b",
+        ),
+        (
+            lambda: compare([_evaluation("a", [1.0]), _evaluation("b", [math.nan])], "auc"),
+            InputError,
+            "no user has a value",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_told(make, error, message: str) -> None:
+    with pytest.raises(error, match=message):
+        make()

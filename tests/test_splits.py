@@ -1,0 +1,310 @@
+"""Splits: who trains and who is tested, whatever the order of the rows, and the same once saved."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boolrank import InputError, Interactions, KernelRanker, ModelFileError, ParameterError
+from boolrank.data.protocols import (
+    SPLITS,
+    hold_out,
+    leave_one_out,
+    make_split,
+    paper_protocol,
+    published_folds,
+    strong_generalization,
+    temporal_cut,
+)
+from boolrank.data.splits import Fold, Split
+
+
+def _data(seed: int = 0, users: int = 40, items: int = 25, size: int = 500) -> Interactions:
+    rng = np.random.default_rng(seed)
+    return Interactions.from_pairs(
+        [f"u{i}" for i in rng.integers(0, users, size)],
+        rng.integers(0, items, size),
+        rng.integers(0, 100, size),
+    )
+
+
+def _pairs(data: Interactions) -> dict[tuple[object, object], object]:
+    """(user, item) and its time, by id."""
+    assert data.time is not None
+    return {
+        (data.users[u], data.items[int(i)]): t
+        for u in range(len(data.users))
+        for i, t in zip(data.row(u), data.time[data.indptr[u] : data.indptr[u + 1]], strict=True)
+    }
+
+
+def _sides(fold: Fold) -> tuple[set[tuple[object, object]], ...]:
+    """Pairs of ids that train, that are known of test users, and that are to be found."""
+    train = fold.train
+    named = [
+        (train.users, train),
+        (fold.users, fold.known),
+        (fold.users, fold.relevant),
+    ]
+    return tuple(
+        {(users[u], train.items[int(i)]) for u in range(len(users)) for i in rows.row(u)}
+        for users, rows in named
+    )
+
+
+@pytest.mark.parametrize("name", SPLITS)
+@given(seed=st.integers(0, 50))
+def test_training_and_test_are_the_data_and_share_nothing(name: str, seed: int) -> None:
+    data = _data(seed)
+    everything = _pairs(data)
+    for fold in make_split(data, name):
+        train, known, relevant = _sides(fold)
+        assert not train & relevant
+        assert not known & relevant
+        assert train | known | relevant <= set(everything)
+        if fold.folded_in:
+            assert not {user for user, _ in train} & {user for user, _ in known | relevant}
+        else:
+            assert known == {(u, i) for u, i in train if u in set(fold.users)}
+        assert (fold.train.popularity() > 0).all()
+        assert (np.diff(fold.train.indptr) > 0).all()
+        assert (np.diff(fold.known.indptr) > 0).all()
+        if not fold.folded_in and not fold.cold_users:
+            assert len(train) + len(relevant) + fold.unseen_items == data.size
+
+
+def test_each_user_is_tested_once_by_the_later_half_of_at_least_five() -> None:
+    data = _data(size=260)
+    times = _pairs(data)
+    counts = dict(zip(data.users, np.diff(data.indptr).tolist(), strict=True))
+    split = paper_protocol(data, folds=4)
+    tested = [user for fold in split for user in fold.users]
+    assert sorted(tested) == sorted(user for user, count in counts.items() if count >= 5)
+    assert len(tested) < len(counts), "some user must have too few, or nothing is shown"
+    sizes = [len(fold.users) for fold in split]
+    assert max(sizes) - min(sizes) <= 1
+    for fold in split:
+        _, known, relevant = _sides(fold)
+        for user in fold.users:
+            earlier = [times[pair] for pair in known if pair[0] == user]
+            later = [times[pair] for pair in relevant if pair[0] == user]
+            assert len(earlier) == counts[user] // 2
+            assert max(earlier) <= min(later, default=np.inf)
+
+
+def test_halves_are_by_place_in_the_file_where_that_is_the_time() -> None:
+    items = ["c", "a", "e", "b", "d"]
+    data = Interactions.from_pairs(["x"] * 5 + ["y"] * 5, items + sorted(items), time=np.arange(10))
+    halves = {}
+    for fold in paper_protocol(data, folds=2):
+        halves[fold.users[0]] = "".join(fold.train.items[int(i)] for i in fold.known.indices)
+    assert halves == {"x": "ac", "y": "ab"}
+
+
+def test_random_halves_differ_by_seed_and_not_by_run() -> None:
+    data = _data()
+    one, again, other = (paper_protocol(data, order="random", seed=s).hash for s in (1, 1, 2))
+    assert one == again != other
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_the_order_of_the_rows_does_not_matter(name: str) -> None:
+    rng = np.random.default_rng(3)
+    users, items = rng.integers(0, 30, 400), rng.integers(0, 20, 400)
+    time = rng.integers(0, 5, 400)  # many ties
+    _, first = np.unique(users * 20 + items, return_index=True)
+    shuffled = rng.permutation(first)
+    a, b = (
+        make_split(Interactions.from_pairs(users[rows], items[rows], time[rows]), name)
+        for rows in (first, shuffled)
+    )
+    assert a.hash == b.hash
+
+
+def test_leave_one_out_takes_the_last_of_each_user() -> None:
+    data = _data(2)
+    times = _pairs(data)
+    (fold,) = leave_one_out(data)
+    _, known, relevant = _sides(fold)
+    for user, item in relevant:
+        assert times[user, item] == max(t for (u, _), t in times.items() if u == user)
+    assert all(len(fold.relevant.row(u)) <= 1 for u in range(len(fold.users)))
+    assert known
+
+
+@pytest.mark.parametrize(("share", "held"), [(0.1, 1), (0.2, 2), (0.25, 3), (0.99, 9)])
+def test_a_share_is_rounded_and_leaves_one(share: float, held: int) -> None:
+    data = Interactions.from_matrix(np.ones((30, 10), int))
+    (fold,) = hold_out(data, share=share)
+    assert (np.diff(fold.known.indptr) == 10 - held).all()
+    assert len(fold.relevant.indices) + fold.unseen_items == 30 * held
+
+
+def test_a_temporal_cut_knows_nothing_of_what_comes_later() -> None:
+    data = _data(5)
+    times = _pairs(data)
+    (fold,) = temporal_cut(data, share=0.3)
+    train, _, relevant = _sides(fold)
+    assert max(times[pair] for pair in train) < min(times[pair] for pair in relevant)
+    assert 0.2 < 1 - len(train) / data.size < 0.4
+
+
+def test_a_temporal_cut_takes_dates() -> None:
+    days = np.array(["2020-01-01", "2020-01-02", "2020-01-03", "2020-01-04"], "datetime64[D]")
+    data = Interactions.from_pairs([1, 2, 1, 2], list("abba"), days)
+    (fold,) = temporal_cut(data, at="2020-01-03")
+    assert fold.relevant.indices.tolist() == [1, 0]
+    with pytest.raises(ParameterError, match="is a time as the data have it"):
+        temporal_cut(data, at="some day")
+
+
+def test_unseen_users_differ_between_folds() -> None:
+    data = _data(size=800)
+    split = strong_generalization(data, share=0.25, folds=4, known=0.8)
+    tested = [user for fold in split for user in fold.users]
+    assert len(tested) == len(set(tested)) == len(data.users)
+    counts = np.diff(split[0].known.indptr) / (
+        np.diff(split[0].known.indptr) + np.diff(split[0].relevant.indptr)
+    )
+    assert 0.7 < counts.mean() < 0.9
+
+
+def test_published_folds_keep_their_sides() -> None:
+    train = Interactions.from_pairs(["b", "b", "c", "d"], ["x", "y", "y", "z"])
+    test = Interactions.from_pairs(["b", "b", "a", "c", "c"], ["z", "y", "x", "x", "new"])
+    second = Interactions.from_pairs(["a", "b"], ["x", "z"]), Interactions.from_pairs("a", "z")
+    split = published_folds((train, test), second)
+    assert _sides(split[0]) == (
+        {("b", "x"), ("b", "y"), ("c", "y"), ("d", "z")},
+        {("b", "x"), ("b", "y"), ("c", "y")},
+        {("b", "z"), ("c", "x")},  # what trains already is not asked for
+    )
+    assert (split[0].unseen_items, split[0].cold_users) == (1, 1)
+    assert _sides(split[1]) == ({("a", "x"), ("b", "z")}, {("a", "x")}, {("a", "z")})
+
+
+@pytest.mark.parametrize("ids", [int, str, lambda i: UUID(int=int(i))])
+def test_a_saved_split_is_the_same_again(ids, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    data = Interactions.from_pairs(
+        [ids(i) for i in rng.integers(0, 30, 400)], [ids(i) for i in rng.integers(0, 20, 400)]
+    )
+    split = hold_out(data)
+    split.save(tmp_path / "split")
+    loaded = Split.load(tmp_path / "split")
+    assert loaded.hash == split.hash
+    assert repr(loaded) == repr(split)
+    assert _sides(loaded[0]) == _sides(split[0])
+    assert {p.suffix for p in (tmp_path / "split").iterdir()} == {".bin", ".json"}
+
+
+def test_a_hash_is_the_same_in_another_process_and_written_down() -> None:
+    """The number itself stands here: it must not change between machines or versions."""
+    program = (
+        "import numpy as np; from boolrank import Interactions;"
+        "from boolrank.data.protocols import paper_protocol;"
+        "a = np.arange(60); d = Interactions.from_pairs(a % 6, a * 7 % 10, a);"
+        "print(paper_protocol(d, folds=3).hash)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == (
+        "9c36b0e4fcd29c1564e0290f41accd350397b8e7250e60d71681ea0a21c5d4e7"
+    )
+
+
+def test_a_hash_tells_names_parameters_and_roles_apart() -> None:
+    data = _data()
+    split = paper_protocol(data)
+    named = Interactions.from_numbers(
+        data.users,
+        type(data.items)(data.items.ids + 1, "item"),
+        np.repeat(np.arange(len(data.users)), np.diff(data.indptr)),
+        data.indices.astype(np.int64),
+    )
+    roles = split.roles.copy()
+    roles[0, 0] = 2 - roles[0, 0]
+    others = [
+        Split("other", split.parameters, data, split.roles),
+        Split(split.name, {**split.parameters, "seed": 9}, data, split.roles),
+        Split(split.name, split.parameters, named, split.roles),
+        Split(split.name, split.parameters, data, roles),
+    ]
+    assert len({split.hash, *(other.hash for other in others)}) == 5
+
+
+def test_a_model_or_an_altered_folder_is_no_split(tmp_path: Path) -> None:
+    data = _data()
+    KernelRanker("linear").fit(data).save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="not a split"):
+        Split.load(tmp_path / "model")
+    hold_out(data).save(tmp_path / "split")
+    with pytest.raises(ModelFileError, match="has a Split, not a KernelRanker"):
+        KernelRanker.load(tmp_path / "split")
+    roles = tmp_path / "split" / "roles.bin"
+    roles.write_bytes(roles.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(ModelFileError, match="not what was written"):
+        Split.load(tmp_path / "split")
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda d: paper_protocol(d, folds=41), ParameterError, "folds must be from 1 to 40, the"),
+        (lambda d: paper_protocol(d, folds=0), ParameterError, "folds must be a whole number"),
+        (lambda d: paper_protocol(d, order="last"), ParameterError, "'time' or 'random'"),
+        (lambda d: paper_protocol(d, seed=-1), ParameterError, "seed must be a whole number"),
+        (lambda d: hold_out(d, share=1.5), ParameterError, "between 0 and 1, not 1.5"),
+        (lambda d: strong_generalization(d, folds=6), ParameterError, "somebody must train"),
+        (lambda d: leave_one_out(d, least=1), ParameterError, "least must be a whole number"),
+        (lambda d: make_split(d, "papr"), ParameterError, "did you mean 'paper'?"),
+        (lambda d: make_split(d, "paper", fold=3), ParameterError, "has no parameter 'fold'"),
+        (lambda d: temporal_cut(d, at=10**9), InputError, "has nothing to test"),
+        (lambda _: published_folds(), ParameterError, "needs a pair"),
+    ],
+)
+def test_wrong_parameters_are_told(make, error, message) -> None:
+    with pytest.raises(error) as caught:
+        make(_data(size=900))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [paper_protocol, leave_one_out, temporal_cut])
+def test_without_time_there_is_no_chronological_split(make) -> None:
+    data = Interactions.from_pairs([1, 1, 2, 2], list("abab"))
+    with pytest.raises(InputError, match="order='random'"):
+        make(data)
+
+
+def test_times_that_are_missing_are_counted() -> None:
+    data = Interactions.from_pairs([1, 1, 2, 2], list("abab"), np.array([1.0, np.nan, 2, 3]))
+    with pytest.raises(InputError, match="1 interactions have no time"):
+        leave_one_out(data)
+
+
+@pytest.mark.parametrize("make", [paper_protocol, leave_one_out, hold_out, strong_generalization])
+def test_a_single_user_cannot_be_split(make) -> None:
+    data = Interactions.from_pairs([1] * 6, list("abcdef"), np.arange(6))
+    with pytest.raises(InputError, match="a split needs two or more"):
+        make(data)
+
+
+def test_items_of_one_user_each_leave_nothing_to_test() -> None:
+    data = Interactions.from_pairs([1] * 6 + [2] * 6, list("abcdefghijkl"), np.arange(12))
+    with pytest.raises(InputError, match="has nothing to test: 3 test interactions"):
+        paper_protocol(data, folds=2)
+
+
+def test_parameters_are_plain_enough_for_a_file() -> None:
+    for name in SPLITS:
+        split = make_split(_data(), name)
+        assert json.loads(json.dumps(split.parameters)) == split.parameters
