@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boolrank import Interactions, KernelRanker, NotFittedError, ParameterError, UnknownIdError
+from boolrank import (
+    InputError,
+    Interactions,
+    KernelRanker,
+    NotFittedError,
+    Overlaps,
+    ParameterError,
+    UnknownIdError,
+)
 
 
 @pytest.fixture(scope="module")
@@ -180,3 +188,24 @@ def test_movielens_has_the_papers_auc_and_more_for_the_monotone_dnf(data_dir: Pa
             below = np.searchsorted(np.sort(row[open_to]), row[positive], side="left")
             areas.append(below.mean() / open_to.sum())
         assert low <= float(np.mean(areas)) <= high, kernel
+
+
+def test_scores_of_profiles_are_those_of_users_with_the_same_items(data: Interactions) -> None:
+    model = KernelRanker("disjunctive(3)").fit(data)
+    users = list(data.users)[:20]
+    lists = [[data.items[int(i)] for i in data.row(data.users.number(u))] for u in users]
+    assert np.array_equal(model.score_profiles(lists), model.score(users))
+    some = list(data.items)[3:7]
+    assert np.array_equal(model.score_profiles(lists, some), model.score(users, some))
+    assert model.score_profiles([]).shape == (0, len(data.items))
+    assert np.isnan(model.score_profiles([[]])).all()
+
+
+def test_kernels_can_share_overlaps(data: Interactions) -> None:
+    shared = Overlaps.of(data)
+    for kernel in ("linear", "disjunctive(2)"):
+        alone, sharing = KernelRanker(kernel).fit(data), KernelRanker(kernel).fit(data, shared)
+        assert np.array_equal(alone.score(), sharing.score())
+    other = Interactions.from_pairs([1, 2], [1, 2])
+    with pytest.raises(InputError, match="Overlaps.of"):
+        KernelRanker("linear").fit(other, shared)

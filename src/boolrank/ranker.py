@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._threads import threads
-from .errors import NotFittedError, ParameterError, ParameterTypeError
+from .errors import InputError, NotFittedError, ParameterError, ParameterTypeError
 from .interactions import Interactions
 from .kernels import Kernel, parse_kernel
 from .matrix import KernelMatrix, compiled_arrays, kernel_matrix
@@ -64,8 +64,11 @@ class KernelRanker:
         self.storage = storage
         self.n_threads = n_threads
 
-    def fit(self, interactions: Interactions) -> KernelRanker:
-        """Count the overlaps of items and compute their kernel matrix."""
+    def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> KernelRanker:
+        """Count the overlaps of items and compute their kernel matrix.
+
+        Several kernels on the same interactions can share their ``overlaps``.
+        """
         for name in ("reg", "negative_weight"):
             value = getattr(self, name)
             if (
@@ -79,7 +82,14 @@ class KernelRanker:
                 f"KernelRanker fits Interactions, not {type(interactions).__name__}; make them "
                 "with Interactions.from_frame, from_matrix, from_pairs or from_files"
             )
-        overlaps = Overlaps.of(interactions, self.n_threads)
+        if overlaps is None:
+            overlaps = Overlaps.of(interactions, self.n_threads)
+        elif (overlaps.n, overlaps.items) != interactions.shape:
+            raise InputError(
+                f"these overlaps are of {overlaps.n:,} users and {overlaps.items:,} items, the "
+                f"interactions of {interactions.shape[0]:,} and {interactions.shape[1]:,}; count "
+                "them with Overlaps.of(interactions)"
+            )
         self._set(interactions, overlaps)
         return self
 
@@ -175,15 +185,14 @@ class KernelRanker:
         self._check_fitted()
         vocabulary = self._interactions.users
         rows = np.arange(len(vocabulary)) if users is None else vocabulary.numbers(users)
-        start, own = self._histories(rows)
-        out = np.empty((len(rows), len(self._interactions.items)))
-        alpha = self._weights(start, own)
-        from ._compiled.profiles import score
+        return self._scores(self._histories(rows), items)
 
-        with threads(self.n_threads):
-            score(out, self._arrays, float(self.negative_weight), start, own, alpha)
-        out[np.diff(start) == 0] = np.nan
-        return out if items is None else out[:, self._interactions.items.numbers(items)]
+    def score_profiles(
+        self, profiles: Sequence[Iterable[Hashable]], items: Sequence[Hashable] | None = None
+    ) -> Floats:
+        """The same for people with these items, whether they were there at training or not."""
+        self._check_fitted()
+        return self._scores(self._profiles(list(profiles)), items)
 
     def similar_items(self, items: Sequence[Hashable], n: int = 10) -> Recommendations:
         """The n items nearest to each item, by the kernel."""
@@ -265,7 +274,7 @@ class KernelRanker:
     def _profiles(self, lists: Sequence[Iterable[Hashable]]) -> Profiles:
         numbers = [np.unique(self._interactions.items.numbers(items)) for items in lists]
         start = np.concatenate(([0], np.cumsum([len(part) for part in numbers])))
-        return start, np.concatenate(numbers).astype(np.int32)
+        return start, np.concatenate([*numbers, np.empty(0, int)]).astype(np.int32)
 
     def _weights(self, start: NDArray[np.int64], own: NDArray[np.int32]) -> Floats:
         from ._compiled.profiles import weights
@@ -281,6 +290,17 @@ class KernelRanker:
                 _parts(len(start) - 1, count),
             )
         return np.asarray(alpha)
+
+    def _scores(self, profiles: Profiles, items: Sequence[Hashable] | None) -> Floats:
+        from ._compiled.profiles import score
+
+        start, own = profiles
+        out = np.empty((len(start) - 1, len(self._interactions.items)))
+        alpha = self._weights(start, own)
+        with threads(self.n_threads):
+            score(out, self._arrays, float(self.negative_weight), start, own, alpha)
+        out[np.diff(start) == 0] = np.nan
+        return out if items is None else out[:, self._interactions.items.numbers(items)]
 
     def _rank(
         self,
