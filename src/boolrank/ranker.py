@@ -273,7 +273,7 @@ class KernelRanker:
 
     def _profiles(self, lists: Sequence[Iterable[Hashable]]) -> Profiles:
         numbers = [np.unique(self._interactions.items.numbers(items)) for items in lists]
-        start = np.concatenate(([0], np.cumsum([len(part) for part in numbers])))
+        start = np.cumsum([0, *(len(part) for part in numbers)])
         return start, np.concatenate([*numbers, np.empty(0, int)]).astype(np.int32)
 
     def _weights(self, start: NDArray[np.int64], own: NDArray[np.int32]) -> Floats:
