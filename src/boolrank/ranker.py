@@ -158,9 +158,8 @@ class KernelRanker:
         exclude : ids of items not to recommend
         """
         self._check_fitted()
-        vocabulary = self._interactions.users
-        rows = np.arange(len(vocabulary)) if users is None else vocabulary.numbers(users)
-        ids = [vocabulary[int(r)] for r in rows]
+        rows, known = self._rows(users), self._interactions.users
+        ids = list(known) if users is None else [known[int(row)] for row in rows]
         return self._rank(ids, self._histories(rows), n, exclude_seen, candidates, exclude)
 
     def recommend_profile(
@@ -183,9 +182,7 @@ class KernelRanker:
     ) -> Floats:
         """Scores of items for users, as a (users, items) matrix; NaN for users with no history."""
         self._check_fitted()
-        vocabulary = self._interactions.users
-        rows = np.arange(len(vocabulary)) if users is None else vocabulary.numbers(users)
-        return self._scores(self._histories(rows), items)
+        return self._scores(self._histories(self._rows(users)), items)
 
     def score_profiles(
         self, profiles: Sequence[Iterable[Hashable]], items: Sequence[Hashable] | None = None
@@ -260,6 +257,10 @@ class KernelRanker:
         from .persistence import load_ranker
 
         return load_ranker(cls, path, verify, n_threads)
+
+    def _rows(self, users: Sequence[Hashable] | NDArray[Any] | None) -> NDArray[np.int64]:
+        known = self._interactions.users
+        return np.arange(len(known)) if users is None else known.numbers(users)
 
     def _histories(self, rows: NDArray[np.int64]) -> Profiles:
         """Items of users, one after the other."""
