@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import zipfile
-from pathlib import Path
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from boolrank import (
     InputError,
@@ -150,44 +146,6 @@ def test_similar_items_are_padded_like_recommendations(data: Interactions) -> No
     for n in (-1, 1.5, None, float("inf")):
         with pytest.raises(ParameterError, match="n must be"):
             model.similar_items(list(data.items)[:1], n=n)
-
-
-def _movielens(folder: Path) -> NDArray[np.int64]:
-    archive = folder / "movielens-1m" / "ml-1m.zip"
-    if not archive.is_file():
-        pytest.skip("movielens-1m/ml-1m.zip is not in BOOLRANK_DATA")
-    with zipfile.ZipFile(archive) as files:
-        rows = files.read("ml-1m/ratings.dat").decode("latin-1").splitlines()
-    events = np.array([row.split("::") for row in rows], dtype=np.int64)
-    return events[np.lexsort((events[:, 3], events[:, 0]))]
-
-
-def test_movielens_has_the_papers_auc_and_more_for_the_monotone_dnf(data_dir: Path) -> None:
-    """One fold of users, the later half of each for testing; the paper's means are over five."""
-    events = _movielens(data_dir)
-    users, first, number = np.unique(events[:, 0], return_index=True, return_counts=True)
-    tested = np.random.default_rng(0).permutation(len(users))[: len(users) // 5]
-    held = np.zeros(len(events), bool)
-    for u in tested:
-        held[first[u] + (number[u] + 1) // 2 : first[u] + number[u]] = True
-    data = Interactions.from_pairs(events[~held, 0], events[~held, 1])
-    for kernel, low, high in (
-        ("linear", 0.892, 0.900),
-        ("disjunctive(2)", 0.890, 0.899),
-        ("monotone_dnf", 0.84, 0.86),
-    ):
-        scores = KernelRanker(kernel).fit(data).score(users[tested])
-        areas = []
-        for row, u in zip(scores, tested, strict=True):
-            rest = events[first[u] : first[u] + number[u]]
-            later = [i for i in rest[held[first[u] : first[u] + number[u]], 1] if i in data.items]
-            positive = data.items.numbers(later)
-            open_to = np.ones(len(row), bool)
-            open_to[data.row(data.users.number(users[u]))] = False
-            open_to[positive] = False
-            below = np.searchsorted(np.sort(row[open_to]), row[positive], side="left")
-            areas.append(below.mean() / open_to.sum())
-        assert low <= float(np.mean(areas)) <= high, kernel
 
 
 def test_scores_of_profiles_are_those_of_users_with_the_same_items(data: Interactions) -> None:

@@ -134,9 +134,9 @@ class Vocabulary:
             out = np.empty(numbers.size, dtype=object)
             out[:] = [self[i] if i >= 0 else None for i in numbers.ravel().tolist()]
             return out.reshape(numbers.shape)
-        ids = np.empty(len(self) + 1, dtype=object)
+        ids: NDArray[Any] = np.empty(len(self) + 1, dtype=object)
         ids[:-1] = list(self)  # the last one, None, is what -1 takes
-        return ids[np.maximum(numbers, -1)]
+        return np.asarray(ids[np.maximum(numbers, -1)])
 
     def merged(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
         """A vocabulary of both, and the new numbers of the ids of each."""

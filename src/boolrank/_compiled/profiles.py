@@ -13,6 +13,10 @@ from .matrix import fill_scores, mean_of
 from .ranking import best
 from .simplex import solve
 
+# Scores that differ by less than this, relative to the terms they are made of, are equal: well
+# above what weights and sums may differ by between storages, threads and machines.
+NOISE = 2.0**-36
+
 
 @njit(parallel=True, cache=True)
 def weights(matrix, start, items, reg, tolerance, most_steps, n_parts):
@@ -53,6 +57,8 @@ def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, n_p
     chosen = np.full((profiles, n), -1, np.int32)
     scores = np.full((profiles, n), np.nan)
     hidden = np.flatnonzero(~allowed)
+    # In the log domain scores that differ do so by right.
+    noise = NOISE if len(matrix.exponents) == 0 else 0.0
     for part in prange(n_parts):
         row = np.empty(len(matrix.means))
         for k in range(part, profiles, n_parts):
@@ -63,7 +69,7 @@ def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, n_p
             row[hidden] = -np.inf
             if hide_own:
                 row[items[own]] = -np.inf
-            best(row, n, chosen[k], scores[k])
+            best(row, matrix.means, negative_weight, noise, n, chosen[k], scores[k])
     return chosen, scores
 
 

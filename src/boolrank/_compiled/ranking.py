@@ -1,4 +1,4 @@
-"""The best of many scores, ties broken by the lower number; and scores too small for a double."""
+"""The best of many scores, ties broken by the lower number; and scores too small for doubles."""
 
 from __future__ import annotations
 
@@ -33,21 +33,46 @@ def _sift_down(values, items, at, size, score, item):
 
 
 @njit(cache=True, fastmath={"nnan"})
-def best(scores, n, items, values):
+def best(scores, means, weight, noise, n, items, values):
     """Fill `items` and `values` with the n best items, best first; -inf is never among them.
 
-    A heap with the worst of the best on top; most chunks of scores cost their maximum alone.
+    Scores are differences of a sum and weight·means. Two next to each other that differ by less
+    than ``noise`` times these terms differ by rounding, and count as equal: the lower number comes
+    first. So the list does not depend on how the sums were added up.
     """
+    chunks = (len(scores) + _CHUNK - 1) // _CHUNK
+    most = np.empty(chunks)
+    for c in range(chunks):
+        top = -np.inf
+        for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
+            top = max(top, scores[item])
+        most[c] = top
+    size = _highest(scores, most, n, items, values)
+    first = 0
+    for k in range(1, size + 1):
+        unit = _rounding(scores, means, weight, noise, items[k - 1])
+        if k == size and size == n:
+            _lowest_run(scores, most, means, weight, noise, first, items, values)
+        elif k == size or values[k - 1] - values[k] > unit:
+            _by_number(items[first:k], values[first:k])
+            first = k
+
+
+@njit(inline="always")
+def _rounding(scores, means, weight, noise, item):
+    """What a score and the next may differ by, and be equal all the same."""
+    return noise * (scores[item] + 2 * weight * means[item]) if noise > 0 else 0.0
+
+
+@njit(cache=True)
+def _highest(scores, most, n, items, values):
+    """The n highest scores, in order; returns how many. A heap with the lowest of them on top."""
     size = 0
-    for first in range(0, len(scores) if n > 0 else 0, _CHUNK):
-        chunk = scores[first : first + _CHUNK]
-        most = -np.inf
-        for k in range(len(chunk)):
-            most = max(most, chunk[k])
-        if most == -np.inf or (size == n and most <= values[0]):
+    for c in range(len(most) if n > 0 else 0):
+        if most[c] == -np.inf or (size == n and most[c] <= values[0]):
             continue
-        for k in range(len(chunk)):
-            score, item = chunk[k], first + k
+        for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
+            score = scores[item]
             if size < n and score > -np.inf:
                 at = size
                 size += 1
@@ -64,6 +89,42 @@ def best(scores, n, items, values):
         value, item = values[last], items[last]
         values[last], items[last] = values[0], items[0]
         _sift_down(values, items, 0, last, value, item)
+    return size
+
+
+@njit(cache=True)
+def _lowest_run(scores, most, means, weight, noise, first, items, values):
+    """Of all items that are equal to the last ones of a full list, those of the lowest numbers."""
+    high, low, lowest = values[first], values[-1], items[-1]
+    while True:
+        bound = low - _rounding(scores, means, weight, noise, lowest)
+        found = low
+        for c in range(len(most)):
+            if most[c] >= bound:
+                for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
+                    if bound <= scores[item] < found:
+                        found, lowest = scores[item], item
+        if found == low:
+            break
+        low = found
+    at = first
+    for c in range(len(most)):
+        if most[c] >= low:
+            for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
+                if low <= scores[item] <= high and at < len(items):
+                    items[at], values[at] = item, scores[item]
+                    at += 1
+
+
+@njit(cache=True)
+def _by_number(items, values):
+    """Put a few items in the order of their numbers."""
+    for k in range(1, len(items)):
+        item, value, at = items[k], values[k], k
+        while at > 0 and items[at - 1] > item:
+            items[at], values[at] = items[at - 1], values[at - 1]
+            at -= 1
+        items[at], values[at] = item, value
 
 
 @njit(inline="always")

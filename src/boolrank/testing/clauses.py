@@ -134,8 +134,9 @@ def _order(case: Case) -> Iterator[str]:
     found = case.model.recommend(case.users, n=len(case.items), exclude_seen=False)
     place = {item: number for number, item in enumerate(case.items)}
     for user, items, scores in zip(case.users, found.lists(), found.scores.tolist(), strict=True):
+        rounding = RTOL * max(map(abs, scores[: len(items)]), default=0.0)
         for k in range(len(items) - 1):
-            if scores[k] < scores[k + 1]:
+            if scores[k] < scores[k + 1] - rounding:
                 yield f"{user!r} gets {items[k + 1]!r} after {items[k]!r}, which has a lower score"
             if scores[k] == scores[k + 1] and place[items[k]] > place[items[k + 1]]:
                 yield (

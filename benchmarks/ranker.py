@@ -1,0 +1,205 @@
+"""How fast the ranker is beside others, and how much memory it takes.
+
+Fit and the ten best unseen items of every user. Each contestant runs in a process of its own, so
+that its peak memory is its own, with two threads, in turns, and the best of the rounds counts. What
+is compiled or loaded at first use is done before the clock starts, on a small set; how long that
+takes is printed apart.
+
+``python benchmarks/ranker.py`` measures everything, ``python benchmarks/ranker.py ciaodvd qp`` some
+of it. Real sets are looked for in BOOLRANK_DATA; those that are not there are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from contestants import CONTESTANTS, KERNELS, REG, qp_by_cvxopt
+
+from boolrank import Interactions, KernelRanker, load_dataset, synthetic
+from boolrank.errors import DatasetNotFoundError
+
+THREADS = "2"
+# What takes so many seconds is run once.
+LONG = 60.0
+# Sets that are counted in each of the three ways there are.
+WARM_UP = ((60, 40, 400), (400, 60, 1_200), (900, 900, 1_800))
+ALS, EASE = "implicit ALS, 64 factors, 15 iterations", "EASE in numpy"
+DENSE = "dense CF-KOMD, numpy and cvxopt"
+
+# Set, rounds, who runs: the first one is what the others are compared with.
+RACES: dict[str, tuple[str, int, tuple[str, ...]]] = {
+    "movielens": ("movielens-1m", 5, ("disjunctive(2)", "linear", ALS, EASE)),
+    "ciaodvd": ("ciaodvd", 3, ("disjunctive(116)", "linear", DENSE)),
+    "synthetic": ("synthetic:200000x100000x3000000", 1, ("disjunctive(20)", "linear", ALS)),
+}
+# Users, items, interactions of sets that grow alike in all three.
+GROWTH = [(step * 5_000, step * 2_500, step * 75_000) for step in (1, 2, 4, 8, 16)]
+
+
+def in_own_process(name: str, contestant: str) -> dict[str, float]:
+    """Seconds and peak memory of one run, measured in a process of its own."""
+    limits = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
+    threads = dict.fromkeys(limits, THREADS)
+    if contestant == ALS:  # it warns, rightly, that BLAS threads of their own would slow it down
+        threads["OPENBLAS_NUM_THREADS"] = threads["MKL_NUM_THREADS"] = "1"
+    command = [sys.executable, __file__, "--run", name, contestant]
+    done = subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, env=os.environ | threads, text=True
+    )
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def run(name: str, contestant: str) -> dict[str, float]:
+    """Warm up, run once, and tell what it took."""
+    data, go = load(name), CONTESTANTS[contestant]
+    start = time.perf_counter()
+    for size in WARM_UP:
+        small = synthetic(*size, seed=0)
+        go(small)
+        if contestant in KERNELS:
+            for storage in ("dense", "compressed"):
+                KernelRanker(contestant, storage=storage).fit(small).recommend()
+    warm, before = time.perf_counter() - start, _peak()
+    start = time.perf_counter()
+    go(data)
+    return {"seconds": time.perf_counter() - start, "warm": warm, "before": before, "peak": _peak()}
+
+
+def load(name: str) -> Interactions:
+    """A set by its name."""
+    return load_dataset(name)
+
+
+def _peak() -> float:
+    """Most memory that this process has held so far, in MB."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+def race(title: str) -> dict[str, Any]:
+    """Run all contestants of a set in turns, and print them beside the first."""
+    name, rounds, contestants = RACES[title]
+    print(f"\n{name}: {load(name)!r}, fit and 10 best items of everybody, best of {rounds}")
+    found: dict[str, dict[str, float]] = {}
+    for _ in range(rounds):
+        for contestant in contestants:
+            if contestant in found and found[contestant]["seconds"] > LONG:
+                continue
+            now = in_own_process(name, contestant)
+            if contestant not in found or now["seconds"] < found[contestant]["seconds"]:
+                found[contestant] = now
+    base = found[contestants[0]]["seconds"]
+    print(f"{'':<42} {'seconds':>8} {'ratio':>7} {'peak MB':>8} {'first use':>9}")
+    for contestant, row in found.items():
+        print(
+            f"{contestant:<42} {row['seconds']:>8.2f} {row['seconds'] / base:>7.2f} "
+            f"{row['peak']:>8,.0f} {row['warm']:>9.2f}",
+            flush=True,
+        )
+    return {"set": name, "rounds": rounds, "contestants": found}
+
+
+def quadratic_programs() -> dict[str, Any]:
+    """Time of the weights of every tenth user of MovieLens-1M, ours against cvxopt's."""
+    data = load("movielens-1m")
+    model = KernelRanker("disjunctive(2)", reg=REG, n_threads=int(THREADS)).fit(data)
+    users = list(data.users)[::10]
+    matrix, means = model.matrix, model.matrix.means
+    problems = []
+    for user in users:
+        own = data.row(data.users.number(user))
+        rows = np.array([matrix.row(int(item))[own] for item in own])
+        problems.append((rows, means[own]))
+    model.weights(users)
+    start = time.perf_counter()
+    mine = model.weights(users)
+    taken = time.perf_counter() - start
+    start = time.perf_counter()
+    theirs = [qp_by_cvxopt(rows, b, 1e-13) for rows, b in problems]
+    by_cvxopt = time.perf_counter() - start
+
+    def objective(rows: Any, b: Any, alpha: Any) -> float:
+        return float(alpha @ rows @ alpha + REG * alpha @ alpha - 2 * b @ alpha)
+
+    worse = max(
+        objective(*problem, a) - objective(*problem, np.maximum(b, 0) / np.maximum(b, 0).sum())
+        for problem, a, b in zip(problems, mine, theirs, strict=True)
+    )
+    print(f"\nquadratic programs of {len(users)} users of MovieLens-1M, all at a gap of 1e-13:")
+    print(f"ours {taken:.3f} s, cvxopt {by_cvxopt:.2f} s, ratio {by_cvxopt / taken:.1f}")
+    print(f"our objective is at most {worse:.1e} above theirs")
+    return {"ours": taken, "cvxopt": by_cvxopt, "worse": worse}
+
+
+def growth() -> dict[str, Any]:
+    """Time and memory over five sizes, against co-occurring pairs and items²; and a plot."""
+    rows = []
+    print("\nsynthetic sets of five sizes, disjunctive(20), fit and 10 best items of everybody")
+    print(f"{'items':>8} {'pairs':>12} {'share of items²':>16} {'seconds':>8} {'MB':>8}")
+    for users, items, size in GROWTH:
+        name = f"synthetic:{users}x{items}x{size}"
+        pairs = KernelRanker("linear", storage="compressed").fit(load(name)).overlaps.pairs
+        now = in_own_process(name, "disjunctive(20)")
+        held = now["peak"] - now["before"]
+        rows.append({"items": items, "pairs": pairs, "seconds": now["seconds"], "MB": held})
+        share = pairs / items**2
+        print(
+            f"{items:>8,} {pairs:>12,} {share:>16.1%} {now['seconds']:>8.2f} {held:>8,.0f}",
+            flush=True,
+        )
+    steps = np.log([row["pairs"] for row in rows])
+    slopes = {
+        what: float(np.polyfit(steps, np.log([r[what] for r in rows]), 1)[0])
+        for what in ("seconds", "MB")
+    }
+    print(f"seconds grow as pairs^{slopes['seconds']:.2f}, memory as pairs^{slopes['MB']:.2f}")
+    _plot(rows, Path("bench-growth.png"))
+    return {"rows": rows, "slopes": slopes}
+
+
+def _plot(rows: list[dict[str, float]], path: Path) -> None:
+    from matplotlib import pyplot as plt
+
+    pairs = np.array([row["pairs"] for row in rows])
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+    for axis, what, unit in zip(axes, ("seconds", "MB"), ("seconds", "memory, MB"), strict=True):
+        measured = np.array([row[what] for row in rows])
+        axis.loglog(pairs, measured, "o-", label="measured")
+        squares = np.array([row["items"] for row in rows]) ** 2.0
+        axis.loglog(pairs, measured[0] * pairs / pairs[0], "--", label="as the pairs")
+        axis.loglog(pairs, measured[0] * squares / squares[0], ":", label="as items²")
+        axis.set(xlabel="pairs of items that share a user", ylabel=unit)
+        axis.legend()
+    figure.savefig(path, dpi=120)
+    print(f"drawn in {path}")
+
+
+def main(arguments: list[str]) -> None:
+    """Measure what is asked for, or everything; write the figures to a JSON file too."""
+    if arguments[:1] == ["--run"]:
+        print(json.dumps(run(*arguments[1:])))
+        return
+    parts = {
+        **{title: lambda title=title: race(title) for title in RACES},
+        "qp": quadratic_programs,
+        "growth": growth,
+    }
+    found = {}
+    for title in arguments or parts:
+        try:
+            found[title] = parts[title]()
+        except DatasetNotFoundError as error:
+            print(f"\n{title}: left out, {error}")
+    Path("bench-ranker.json").write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,60 @@
+"""What must hold on real data: both storages rank alike, and weights are solutions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boolrank import Interactions, KernelRanker, load_dataset
+from boolrank.errors import DatasetNotFoundError
+from boolrank.ranker import TOLERANCE
+from test_matrix import KERNELS
+from test_simplex import by_clarabel, objective
+
+
+def load(name: str, folder: Path) -> Interactions:
+    try:
+        return load_dataset(name, folder)
+    except DatasetNotFoundError:
+        pytest.skip(f"{name} is not in BOOLRANK_DATA")
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, "disjunctive(38)", "conjunctive(20)"])
+def test_on_filmtrust_both_storages_rank_alike(kernel: str, data_dir: Path) -> None:
+    data = load("filmtrust", data_dir)
+    dense, compressed = (KernelRanker(kernel, storage=s).fit(data) for s in ("dense", "compressed"))
+    assert np.array_equal(dense.recommend().items, compressed.recommend().items)
+    assert np.allclose(dense.score(), compressed.score(), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "number"),
+    [
+        ("movielens-1m", "disjunctive(2)", 400),
+        ("filmtrust", "linear", 300),
+        ("ciaodvd", "disjunctive(116)", 300),
+    ],
+)
+def test_weights_of_real_users_reach_the_minimum_of_a_generic_solver(
+    name: str, kernel: str, number: int, data_dir: Path
+) -> None:
+    data = load(name, data_dir)
+    model = KernelRanker(kernel).fit(data)
+    lengths = np.diff(data.indptr)
+    users = np.random.default_rng(0).permutation(np.flatnonzero((lengths > 1) & (lengths < 400)))
+    for user in users[:number]:
+        own = data.row(int(user))
+        A = block(model, own) + 0.1 * np.eye(len(own))
+        b = model.matrix.means[own]
+        alpha = model.weights([data.users[int(user)]])[0]
+        theirs = objective(A, b, by_clarabel(A, b))
+        assert objective(A, b, alpha) - theirs <= 1e-9 * abs(theirs)
+        gradient = A @ alpha - b
+        assert 2 * (alpha @ gradient - gradient.min()) <= 2 * TOLERANCE * 1.1
+
+
+def block(model: KernelRanker, own: NDArray[np.int32]) -> NDArray[np.float64]:
+    return np.array([model.matrix.row(int(item))[own] for item in own])
