@@ -4,6 +4,7 @@ from ._version import __version__
 from .errors import (
     BoolrankError,
     CountsError,
+    ForkedProcessError,
     InputError,
     KernelOverflowError,
     KernelSyntaxError,
@@ -60,6 +61,7 @@ __all__ = [
     "Counts",
     "CountsError",
     "Disjunctive",
+    "ForkedProcessError",
     "InputError",
     "Interactions",
     "Kernel",

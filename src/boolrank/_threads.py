@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from .errors import ParameterError
+from .errors import ForkedProcessError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,17 +15,29 @@ __all__ = ["threads"]
 
 @contextmanager
 def threads(n_threads: int | None) -> Iterator[int]:
-    """Run compiled loops with so many threads, or with all of them; gives the number in force."""
+    """Run compiled loops with so many threads, or with all of them; gives the number in force.
+
+    Python threads that come at once go in one after the other: the loops use all cores anyway, and
+    not all of numba's pools can be shared.
+    """
     import numba
+
+    from ._compiled.loops import POOL
 
     most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set at import
     if n_threads is not None and (n_threads != int(n_threads) or n_threads < 1):
         raise ParameterError(
             f"n_threads must be a whole number from 1 on or None, not {n_threads!r}"
         )
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(n_threads or most, most))
-    try:
-        yield numba.get_num_threads()
-    finally:
-        numba.set_num_threads(before)
+    if POOL.lost:
+        raise ForkedProcessError(
+            "this process was forked from one that had run parallel loops, and those do not live "
+            "through a fork; start processes with multiprocessing.get_context('spawn')"
+        )
+    with POOL.lock:
+        before = numba.get_num_threads()
+        numba.set_num_threads(min(n_threads or most, most))
+        try:
+            yield numba.get_num_threads()
+        finally:
+            numba.set_num_threads(before)

@@ -14,12 +14,14 @@ scikit-learn habits keeps working::
     ├── NotFittedError       (ValueError, AttributeError)  a model that has seen no data yet
     ├── MatrixTooLargeError  (MemoryError)    a matrix that would not fit into memory
     ├── KernelOverflowError  (OverflowError)  a raw kernel value past the largest double
+    ├── ForkedProcessError   (RuntimeError)   a process forked at a time that loses its threads
     └── MissingExtraError    (ImportError)    an optional dependency that is not installed
 """
 
 __all__ = [
     "BoolrankError",
     "CountsError",
+    "ForkedProcessError",
     "InputError",
     "KernelOverflowError",
     "KernelSyntaxError",
@@ -59,6 +61,10 @@ class KernelSyntaxError(BoolrankError, ValueError):
 
 class KernelOverflowError(BoolrankError, OverflowError):
     """A raw kernel value past the largest double."""
+
+
+class ForkedProcessError(BoolrankError, RuntimeError):
+    """A process that was forked from one whose threads it cannot use."""
 
 
 class MissingExtraError(BoolrankError, ImportError):
