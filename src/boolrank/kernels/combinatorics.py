@@ -10,17 +10,20 @@ terms, or comes from ``expm1`` of a logarithm.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import factorial, inf
 
 import numpy as np
 
 from ..errors import KernelOverflowError
-from .wide import Wide, exp, expm1, log, log1p, on_part, stack, where
+from .wide import Wide, exp, expm1, log, log1p, on_part, stack, times_two_to, where
 
 # Up to so many factors a product is taken; beyond, Stirling's series, good to 1e-34 from here on.
 _FEW = 64
-# From so many elements on, a compiled run over all sizes is faster than each on its own.
+# From so many elements on, all sizes in one run are faster than each on its own.
 _MANY = 1024
+# Longest table of binomials.
+_LONGEST = 1 << 14
 # B_2k / (2k·(2k-1)) for k = 1..10: the coefficients of Stirling's series in 1/z, 1/z^3, ...
 _STIRLING = [
     Wide.of(float(top)) / Wide.of(float(bottom))
@@ -47,6 +50,20 @@ _DEEPEST = 2.0**50
 
 def choose(k: Wide, d: int) -> Wide:
     """C(k, d): subsets of size d among k things; 0 where k < d."""
+    reach = 1 << max(int(np.max(k.exp, initial=0)), 0)
+    if k.hi.size > _MANY and reach <= min(2 * k.hi.size, _LONGEST):
+        at = times_two_to(k.hi, k.exp).astype(np.int64)
+        return _binomials(d, reach)[np.maximum(at, 0)]
+    return _choose(k, d)
+
+
+@lru_cache(maxsize=64)
+def _binomials(d: int, stop: int) -> Wide:
+    """C(k, d) for k below a bound: 0.4 MB at most, and used again by each block of pairs."""
+    return _choose(Wide.of(np.arange(stop)), d)
+
+
+def _choose(k: Wide, d: int) -> Wide:
     rest = k - float(d)
     fewest = np.minimum(rest.floats(), float(d))
     few = (fewest >= 0) & (fewest <= _FEW)

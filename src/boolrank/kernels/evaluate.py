@@ -36,7 +36,7 @@ FEW_PAIRS = 1 << 13
 # Wide temporaries of one block stay in the second-level cache.
 _BLOCK = 1 << 13
 # Longest table worth building: a few seconds and 200 MB.
-_LONGEST_TABLE = 1 << 22
+LONGEST_TABLE = 1 << 22
 
 
 def raw_values(kernel: Kernel, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
@@ -75,7 +75,7 @@ def _by_size(kernel: Kernel, pairs: Pairs, normalize: bool, checked: bool) -> ND
     if pairs.size > FEW_PAIRS and kernel.form != "any" and pairs.n.size == 1:
         from .tables import table_values
 
-        values = table_values(kernel, pairs, normalize, _LONGEST_TABLE)
+        values = table_values(kernel, pairs, normalize, LONGEST_TABLE)
         if values is not None:
             return values
     if not checked:
