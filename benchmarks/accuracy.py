@@ -205,11 +205,17 @@ def _whole(kernel: Kernel) -> bool:
     return not isinstance(kernel, Tanimoto) and all(number == int(number) for number in numbers)
 
 
+def _is_double(value: Magnitude) -> bool:
+    """Whether the nearest double is one: up to half a step short of 2^1024."""
+    top = value.mantissa >> max(value.mantissa.bit_length() - 54, 0)
+    return value.log2 < 1024 or (value.log2 == 1024 and top < 2**54 - 1)
+
+
 def _examine(kernel: Kernel, cases: np.ndarray, found: Findings, tables: bool) -> None:
     normalised = _values(kernel, cases, tables, normalize=True)
     columns = cases.T.tolist()
     exact = [magnitude(kernel, *column) for column in columns]
-    fitting = np.array([value.log2 <= 1024 for value in exact])
+    fitting = np.array([_is_double(value) for value in exact])
     raw = np.full(len(exact), np.nan)
     many = tables and int(fitting.sum()) > FEW_PAIRS  # of fewer, a caller gets no tables
     raw[fitting] = _values(kernel, cases[:, fitting], many, normalize=False)
