@@ -203,7 +203,7 @@ def test_exponents_past_32_bits_are_zeros_and_not_wrapped() -> None:
 
 def test_counts_past_single_precision_are_exact() -> None:
     wide = np.ones((1, (1 << 24) + 1), np.int8)
-    assert Linear()(wide)[0, 0] == (1 << 24) + 1
+    assert Linear()(wide, wide.copy())[0, 0] == (1 << 24) + 1
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, bool])
@@ -268,3 +268,12 @@ def test_a_wrong_table_breaks_a_law() -> None:
         check_kernel(Misread(), parses=False)
     assert list(LAWS["block = full"](Misread(), Sample.draw(np.random.default_rng(0), 24)))
     assert ROWS**2 > FEW_PAIRS > 9 * ROWS
+
+
+@pytest.mark.parametrize("text", ["linear", "dnf", "disjunctive(2)", "tanimoto", "linear + dnf"])
+def test_too_many_variables_are_refused_in_long_lists_too(text: str) -> None:
+    for pairs in (1, 9000):
+        one = np.ones(pairs, np.int64)
+        for kernel in (parse_kernel(text), parse_kernel(text).normalized()):
+            with pytest.raises(CountsError, match="2\\^53"):
+                kernel.on_counts(2**60, one, one, one)

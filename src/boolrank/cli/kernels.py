@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["describe", "kernels"]
 
 _COLUMNS = (("kernel", "cyan"), ("value", ""), ("parameters", "dim"))
-_LETTERS = """\
-Of n variables, x and z are active in the two vectors, c in both, u in either;
-on s of them the vectors agree. d: arity or max_arity, t: satisfied, w: weight.
-C(a, b): the number of subsets of b among a things."""
+_LETTERS = (
+    "Of n variables, x and z are active in the two vectors, c in both, u in either; on s of them "
+    "the vectors agree. d: arity or max_arity, t: satisfied, w: weight. C(a, b): how many subsets "
+    "of b there are among a things."
+)
 _WIDEST = 160  # nothing wraps at this width, and wider gaps only make rows hard to follow
 _GAPS = 8  # between and around columns
 
