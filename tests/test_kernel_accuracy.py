@@ -32,7 +32,7 @@ from boolrank import (
     Tanimoto,
     Threshold,
 )
-from boolrank.kernels.combinatorics import hits
+from boolrank.kernels.combinatorics import choose, hits
 from boolrank.kernels.wide import Wide
 from boolrank.testing import draw_counts, magnitude, relative_error
 from strategies import counts
@@ -386,3 +386,14 @@ def test_shares_that_are_rarely_hit_keep_their_digits(n: int, t: int, d: int) ->
     assert exact / math.comb(n, d) < Fraction(1, 2)
     value = hits(Wide.of(np.array([n])), Wide.of(np.array([t])), d)[0]
     assert abs(fraction(value) / exact - 1) < Fraction(1, 10**24)
+
+
+@pytest.mark.parametrize("d", [0, 1, 2, 9, 70, 3000])
+def test_binomials_of_many_sizes_are_exact_and_those_of_each(d: int) -> None:
+    sizes = np.random.default_rng(9).integers(0, 3001, 2000)
+    many = choose(Wide.of(sizes), d)
+    for i in range(0, 2000, 97):
+        one = choose(Wide.of(sizes[i : i + 1]), d)[0]
+        assert (many.hi[i], many.lo[i], many.exp[i]) == (one.hi, one.lo, one.exp)
+        exact = math.comb(int(sizes[i]), d)
+        assert abs(fraction(one) - exact) <= exact * Fraction(1, 10**28) if exact else one.hi == 0
