@@ -11,8 +11,8 @@ an outer arity up to 8 and an inner one up to 12.
 
 These are short lists of pairs, each with an n of its own. Rows that say "tables" take the way of
 Gram matrices and of the ranker instead: one n for more than 8,192 pairs, values looked up in tables
-by compiled loops. n is up to 10^9 there too; vectors have up to 9,000 active variables, as long
-tables are built for long lists only, or all but so many where n is small.
+by compiled loops. n is up to 10^9 there too; vectors have up to 10,000 active variables, as long
+tables are built for long lists only.
 
 Normalised values, and raw ones that a double can hold, are compared with the exact ones; raw values
 below 2^53 that are whole numbers must be exact. The exit code is 1 if a bound is broken.
@@ -142,18 +142,13 @@ SHORT_LISTS = (
     Subject("composed CNF", _form(ComposedCNF), CLAUSES, 1e-10),
     Subject("outer @ inner", _composition, CLAUSES, 1e-10),
 )
-BATCH = FEW_PAIRS + 899
-MOST_ACTIVE = 9000
-TABLE_PLANS = {
-    FIXED: ((1.0, 1, 1, BATCH),),
-    ARITIES: ((0.7, 1, 30, BATCH), (0.2, 31, 1000, BATCH), (0.1, 1001, 8000, BATCH)),
-}
+MOST_ACTIVE = 10_000
 # Tanimoto's quotient is taken as it is; thresholds and compositions are computed pair by pair.
 NO_TABLES = ("Tanimoto",)
 SUBJECTS = SHORT_LISTS + tuple(
-    replace(subject, name=f"{subject.name}, tables", plan=TABLE_PLANS[subject.plan], tables=True)
+    replace(subject, name=f"{subject.name}, tables", tables=True)
     for subject in SHORT_LISTS
-    if subject.plan in TABLE_PLANS and subject.name not in NO_TABLES
+    if subject.plan in (FIXED, ARITIES) and subject.name not in NO_TABLES
 )
 
 
@@ -165,7 +160,7 @@ def _batches(
         left = round(cases * share)
         while left > 0:
             arity = round(np.exp(rng.uniform(np.log(low), np.log(high)))) if high > low else low
-            size = batch if subject.tables else min(batch, left)
+            size = min(batch, left)
             least = arity + MOST_CLAUSES if subject.plan is CLAUSES else arity
             if subject.tables:
                 counts = _counts_of_one_n(rng, size, least)
@@ -188,15 +183,17 @@ def _counts_of_one_n(rng: np.random.Generator, size: int, arity: int) -> np.ndar
 
 
 def _values(kernel: Kernel, cases: np.ndarray, tables: bool, normalize: bool) -> np.ndarray:
-    """Values as a caller gets them; for tables, it is made sure that they come from those."""
-    n = int(cases[0, 0]) if tables else cases[0]
-    values = (kernel.normalized() if normalize else kernel).on_counts(n, *cases[1:])
-    if tables:
-        pairs = Pairs.of(n, *cases[1:])
-        looked_up = table_values(kernel, pairs, normalize, LONGEST_TABLE)
-        if looked_up is None or not np.array_equal(values, looked_up):
-            raise AssertionError(f"{kernel} at n={n} did not come from tables")
-    return values
+    """Values as a caller gets them; for tables, of a list made long, and surely from those."""
+    wanted = kernel.normalized() if normalize else kernel
+    size = cases.shape[1]
+    if not tables or size == 0:
+        return wanted.on_counts(*cases)
+    n, many = int(cases[0, 0]), cases[1:, np.resize(np.arange(size), FEW_PAIRS + 1)]
+    values = wanted.on_counts(n, *many)
+    looked_up = table_values(kernel, Pairs.of(n, *many), normalize, LONGEST_TABLE)
+    if looked_up is None or not np.array_equal(values, looked_up):
+        raise AssertionError(f"{kernel} at n={n} did not come from tables")
+    return values[:size]
 
 
 def _whole(kernel: Kernel) -> bool:
@@ -217,8 +214,7 @@ def _examine(kernel: Kernel, cases: np.ndarray, found: Findings, tables: bool) -
     exact = [magnitude(kernel, *column) for column in columns]
     fitting = np.array([_is_double(value) for value in exact])
     raw = np.full(len(exact), np.nan)
-    many = tables and int(fitting.sum()) > FEW_PAIRS  # of fewer, a caller gets no tables
-    raw[fitting] = _values(kernel, cases[:, fitting], many, normalize=False)
+    raw[fitting] = _values(kernel, cases[:, fitting], tables, normalize=False)
     own: dict[tuple[int, int], Magnitude] = {}
     for i, (n, x, z, _) in enumerate(columns):
         for size in (x, z):

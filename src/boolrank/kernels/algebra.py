@@ -119,7 +119,7 @@ class Product(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Power(Kernel):
-    """κ^p for a whole p: the product of κ with itself."""
+    """κ^p for a whole p up to 2^20: the product of κ with itself."""
 
     name: ClassVar[str] = "power"
     formula: ClassVar[str] = "κ^p"
