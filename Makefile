@@ -23,7 +23,7 @@ lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY) ## measure accuracy, time and memory
+bench: $(READY) ## measure accuracy and time
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/metrics.py

@@ -9,6 +9,11 @@ binomial takes 25 ms. Thresholds have arities up to 12, and 1 % up to 40, as the
 arity^3/6 terms; composed kernels have up to 50 clauses of up to 12 literals, and other compositions
 an outer arity up to 8 and an inner one up to 12.
 
+These are short lists of pairs, each with an n of its own. Rows that say "tables" take the way of
+Gram matrices and of the ranker instead: one n for more than 8,192 pairs, values looked up in tables
+by compiled loops. n is up to 10^9 there too; vectors have up to 10,000 active variables, as long
+tables are built for long lists only.
+
 Normalised values, and raw ones that a double can hold, are compared with the exact ones; raw values
 below 2^53 that are whole numbers must be exact. The exit code is 1 if a bound is broken.
 """
@@ -19,7 +24,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,6 +45,9 @@ from boolrank import (
     Tanimoto,
     Threshold,
 )
+from boolrank.kernels.counts import Pairs
+from boolrank.kernels.evaluate import FEW_PAIRS, LONGEST_TABLE
+from boolrank.kernels.tables import table_values
 from boolrank.testing import draw_counts, magnitude
 from boolrank.testing.magnitude import Magnitude
 
@@ -57,6 +65,7 @@ class Subject:
     # Share of the cases, lowest and highest arity, and how many cases share a kernel.
     plan: tuple[tuple[float, int, int, int], ...]
     allowed: float = 1e-12
+    tables: bool = False
 
 
 @dataclass
@@ -113,7 +122,7 @@ ARITIES = ((0.965, 1, 30, 500), (0.03, 31, 1000, 100), (0.005, 1001, 10_000, 20)
 THRESHOLDS = ((0.99, 1, 12, 500), (0.01, 13, 40, 50))
 CLAUSES = ((1.0, 1, 12, 250),)
 
-SUBJECTS = (
+SHORT_LISTS = (
     Subject("linear", lambda _, __: Linear(), FIXED),
     Subject("polynomial", lambda _, d: Polynomial(d), ARITIES),
     Subject("polynomial, weights", lambda r, d: Polynomial(d, _weight(r), _weight(r)), ARITIES),
@@ -133,6 +142,14 @@ SUBJECTS = (
     Subject("composed CNF", _form(ComposedCNF), CLAUSES, 1e-10),
     Subject("outer @ inner", _composition, CLAUSES, 1e-10),
 )
+MOST_ACTIVE = 10_000
+# Tanimoto's quotient is taken as it is; thresholds and compositions are computed pair by pair.
+NO_TABLES = ("Tanimoto",)
+SUBJECTS = SHORT_LISTS + tuple(
+    replace(subject, name=f"{subject.name}, tables", tables=True)
+    for subject in SHORT_LISTS
+    if subject.plan in (FIXED, ARITIES) and subject.name not in NO_TABLES
+)
 
 
 def _batches(
@@ -145,8 +162,38 @@ def _batches(
             arity = round(np.exp(rng.uniform(np.log(low), np.log(high)))) if high > low else low
             size = min(batch, left)
             least = arity + MOST_CLAUSES if subject.plan is CLAUSES else arity
-            yield subject.build(rng, arity), draw_counts(rng, size, arity=least), arity > 1000
+            if subject.tables:
+                counts = _counts_of_one_n(rng, size, least)
+            else:
+                counts = draw_counts(rng, size, arity=least)
+            yield subject.build(rng, arity), counts, arity > 1000
             left -= size
+
+
+def _counts_of_one_n(rng: np.random.Generator, size: int, arity: int) -> np.ndarray:
+    """Counts over one number of variables, of which tables hold all sizes."""
+    inside = draw_counts(rng, size, arity=arity, largest_n=MOST_ACTIVE)
+    small = rng.random() < 0.5
+    n = MOST_ACTIVE if small else round(MOST_ACTIVE * (10**9 / MOST_ACTIVE) ** rng.random())
+    # Variables to make up n are active in neither vector; in half of the pairs of a small n in
+    # both, so that there are nearly full vectors and such that cover all variables.
+    full = (rng.random(size) < 0.5) & small
+    more = np.where(full, n - inside[0], 0)
+    return np.stack((np.full(size, n), *(row + more for row in inside[1:])))
+
+
+def _values(kernel: Kernel, cases: np.ndarray, tables: bool, normalize: bool) -> np.ndarray:
+    """Values as a caller gets them; for tables, of a list made long, and surely from those."""
+    wanted = kernel.normalized() if normalize else kernel
+    size = cases.shape[1]
+    if not tables or size == 0:
+        return wanted.on_counts(*cases)
+    n, many = int(cases[0, 0]), cases[1:, np.resize(np.arange(size), FEW_PAIRS + 1)]
+    values = wanted.on_counts(n, *many)
+    looked_up = table_values(kernel, Pairs.of(n, *many), normalize, LONGEST_TABLE)
+    if looked_up is None or not np.array_equal(values, looked_up):
+        raise AssertionError(f"{kernel} at n={n} did not come from tables")
+    return values[:size]
 
 
 def _whole(kernel: Kernel) -> bool:
@@ -155,13 +202,19 @@ def _whole(kernel: Kernel) -> bool:
     return not isinstance(kernel, Tanimoto) and all(number == int(number) for number in numbers)
 
 
-def _examine(kernel: Kernel, cases: np.ndarray, found: Findings) -> None:
-    normalised = kernel.normalized().on_counts(*cases)
+def _is_double(value: Magnitude) -> bool:
+    """Whether the nearest double is one: up to half a step short of 2^1024."""
+    top = value.mantissa >> max(value.mantissa.bit_length() - 54, 0)
+    return value.log2 < 1024 or (value.log2 == 1024 and top < 2**54 - 1)
+
+
+def _examine(kernel: Kernel, cases: np.ndarray, found: Findings, tables: bool) -> None:
+    normalised = _values(kernel, cases, tables, normalize=True)
     columns = cases.T.tolist()
     exact = [magnitude(kernel, *column) for column in columns]
-    fitting = np.array([value.log2 <= 1024 for value in exact])
+    fitting = np.array([_is_double(value) for value in exact])
     raw = np.full(len(exact), np.nan)
-    raw[fitting] = kernel.on_counts(*cases[:, fitting])
+    raw[fitting] = _values(kernel, cases[:, fitting], tables, normalize=False)
     own: dict[tuple[int, int], Magnitude] = {}
     for i, (n, x, z, _) in enumerate(columns):
         for size in (x, z):
@@ -187,7 +240,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only kernels whose name contains this")
     arguments = parser.parse_args()
     print(
-        f"{'kernel':<20} {'cases':>7} {'arity>1000':>10} {'normalised':>10} {'raw':>9} "
+        f"{'kernel':<28} {'cases':>7} {'arity>1000':>10} {'normalised':>10} {'raw':>9} "
         f"{'inexact':>7} {'allowed':>7} {'ok':>3} {'s':>4}  worst case"
     )
     good = True
@@ -198,13 +251,13 @@ def main() -> int:
         found = Findings()
         rng = np.random.default_rng([arguments.seed, number])
         for kernel, cases, huge in _batches(subject, arguments.cases, rng):
-            _examine(kernel, cases, found)
+            _examine(kernel, cases, found, subject.tables)
             found.cases += cases.shape[1]
             found.huge += cases.shape[1] if huge else 0
         ok = max(found.normalised, found.raw) <= subject.allowed and found.inexact == 0
         good &= ok
         print(
-            f"{subject.name:<20} {found.cases:>7} {found.huge:>10} {found.normalised:>10.2g} "
+            f"{subject.name:<28} {found.cases:>7} {found.huge:>10} {found.normalised:>10.2g} "
             f"{found.raw:>9.2g} {found.inexact:>7} {subject.allowed:>7.0g} "
             f"{'yes' if ok else 'NO':>3} {time.perf_counter() - start:>4.0f}  {found.worst}",
             flush=True,

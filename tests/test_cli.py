@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -64,6 +65,12 @@ def test_the_table_fits_and_names_every_kernel_from_80_columns_on(run, monkeypat
     assert max(map(len, out.splitlines())) <= width
     for name in KERNELS:
         assert name in out
+    for record in map(describe, KERNELS.values()):
+        for word in f"{record['signature']} {record['formula']}".split():
+            assert word in out, "no word is cut in two"
+    legend = out[out.index("Of n variables") :]
+    for letter in "nxzcusdtw":
+        assert re.search(rf"\b{letter}\b", legend), f"{letter} is explained"
 
 
 def test_json_has_name_signature_formula_and_parameters_of_every_kernel(run):

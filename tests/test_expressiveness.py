@@ -21,6 +21,7 @@ from boolrank import (
     Disjunctive,
     InputError,
     Kernel,
+    KernelSyntaxError,
     Linear,
     MonotoneDNF,
     Tanimoto,
@@ -166,3 +167,19 @@ def test_the_rank_is_that_of_the_feature_vectors(X: np.ndarray) -> None:
     distinct = {tuple(row) for row in X.tolist() if any(row)}
     assert kernel_rank(MonotoneDNF(), X) == len(distinct)
     assert kernel_rank(AllSubset(), X) == len({tuple(row) for row in X.tolist()})
+
+
+def test_the_kernel_may_be_text() -> None:
+    X = np.random.default_rng(0).random((9, 20)) < 0.3
+    assert spectral_ratio("normalized(linear)", X) == spectral_ratio(Linear().normalized(), X)
+    assert kernel_rank("linear", X) == kernel_rank(Linear(), X)
+    for wrong in ("linar", 3):
+        with pytest.raises(KernelSyntaxError):
+            spectral_ratio(wrong, X)
+
+
+@pytest.mark.parametrize("m", range(2, 60))
+def test_the_ratio_never_leaves_its_bounds_by_rounding(m: int) -> None:
+    assert spectral_ratio(Linear(), np.eye(m)) == pytest.approx(1, abs=1e-14)
+    assert spectral_ratio(Linear(), np.eye(m)) <= 1
+    assert spectral_ratio(0.1 * Linear(), np.ones((m, 3))) >= 0

@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # The order in which ARCHITECTURE.md has them; those of one line know nothing of each other.
 ORDER = [
     {"_compiled", "_version", "errors", "recommendations"},
-    {"_extras", "_threads", "store"},
+    {"_extras", "_memory", "_threads", "store"},
     {"vocabulary", "files"},
     {"columns", "events"},
     {"interactions"},

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Context, Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -30,6 +32,8 @@ from boolrank import (
     Tanimoto,
     Threshold,
 )
+from boolrank.kernels.combinatorics import choose, hits
+from boolrank.kernels.wide import Wide
 from boolrank.testing import draw_counts, magnitude, relative_error
 from strategies import counts
 
@@ -289,3 +293,107 @@ def test_a_raw_value_just_inside_the_doubles_is_given_and_just_outside_refused()
     assert AllSubset().on_counts(2000, 1023, 1023, 1023) == 2.0**1023 < largest
     with pytest.raises(KernelOverflowError):
         AllSubset().on_counts(2000, 1024, 1024, 1024)
+
+
+@pytest.mark.parametrize("kernel", [Linear() ** 10**6, (Linear() * Tanimoto()) ** 10**6], ids=repr)
+@pytest.mark.parametrize("pairs", [1, 9000])
+def test_powers_of_a_million_keep_twelve_digits(kernel: Kernel, pairs: int) -> None:
+    """As doubles, cosines would have a million times their error: 5e-11 and more."""
+    x = np.full(pairs, 10**6)
+    shared = x - 1
+    values = kernel.normalized().on_counts(10**7, x, x, shared)
+    share = Fraction(int(shared[0]), int(x[0]))
+    if not isinstance(kernel.kernel, Linear):
+        share *= Fraction(int(shared[0]), int(2 * x[0] - shared[0]))
+    context = Context(prec=60, Emin=-(10**6))
+    base = context.divide(Decimal(share.numerator), Decimal(share.denominator))
+    exact = context.power(base, 10**6)
+    for value in {float(values[0]), float(values[-1])}:
+        assert abs(Decimal(value) - exact) <= exact * Decimal("1e-12")
+
+
+@pytest.mark.parametrize("outer", [DNF(), DNF(0.3), MonotoneDNF(), MonotoneDNF(2), AllSubset()])
+def test_all_subsets_of_composed_features_normalise_without_overflow(outer: Kernel) -> None:
+    """C(50,000, 4) is 2.6e17 features, more than an exponent can count; cosines do not care."""
+    kernel = (outer @ Conjunctive(4)).normalized()
+    sizes, others = np.array([0, 3, 4, 5, 6, 49_000]), np.array([4, 4, 4, 5, 7, 49_001])
+    values = kernel.on_counts(50_000, sizes, others, sizes)
+    assert ((values >= 0) & (values <= 1)).all()
+    assert (kernel.on_counts(50_000, sizes[2:], sizes[2:], sizes[2:]) == 1).all()
+    # Small enough to be written out, and the features are those of the plain kernel.
+    small = outer @ Conjunctive(2)
+    cases = draw_counts(np.random.default_rng(8), 300, arity=2, largest_n=40)
+    for column, value in zip(cases.T.tolist(), small.normalized().on_counts(*cases), strict=True):
+        assert relative_error(value, small, *column) <= 1e-10
+
+
+@pytest.mark.parametrize("outer", [DNF(), MonotoneDNF(), AllSubset()])
+def test_products_powers_and_nests_of_such_compositions_do_not_overflow_either(
+    outer: Kernel,
+) -> None:
+    composed = outer @ Conjunctive(4)
+    pairs = (50_000, [5, 9, 49_000], [5, 9, 49_000], [4, 9, 49_000])
+    for kernel in (composed * Linear(), composed**3, 2 * composed, (3 * outer) @ Conjunctive(4)):
+        values = kernel.normalized().on_counts(*pairs)
+        assert np.isfinite(values).all()
+        assert values[1:].tolist() == [1, 1]
+    with pytest.raises(KernelOverflowError, match=r"max_arity|fits nothing"):
+        (composed + Linear()).normalized().on_counts(*pairs)
+
+
+def test_light_subsets_of_bounded_size_need_no_other_bound() -> None:
+    """The cut is past the peak, and all subsets together are past every exponent."""
+    kernel = DNF(weight=1e-17, max_arity=6) @ Conjunctive(4)
+    cases = np.array([(50_000, 49_000, 49_001, 48_990), (50_000, 9, 9, 4), (50_000, 0, 9, 0)]).T
+    check(kernel.outer, np.array([(2**53 - 1, 2**52, 2**52, 2**51)]).T, 1e-12)
+    for column, value in zip(cases.T.tolist(), kernel.normalized().on_counts(*cases), strict=True):
+        sizes = [math.comb(size, 4) for size in column]
+        assert relative_error(value, kernel.outer, *sizes) <= 1e-10
+
+
+def test_the_diagonal_of_a_composition_is_that_of_its_outer_kernel() -> None:
+    """A row without a pair of variables has no conjunction, and is null to the normalised one."""
+    kernel = Linear().normalized() @ Conjunctive(2)
+    X = [[1, 0, 0], [1, 1, 1], [0, 0, 0]]
+    assert kernel.diag(X).tolist() == [1, 1, 1]
+    assert kernel(X).tolist() == np.eye(3).tolist()
+
+
+def fraction(value: Wide) -> Fraction:
+    """A wide number, exactly."""
+    digits = Fraction(float(value.hi)) + Fraction(float(value.lo))
+    return digits * Fraction(2) ** int(value.exp)
+
+
+@pytest.mark.parametrize("number", [2, 3, 10**15 + 7, 2**53 + 1, 3**60])
+def test_wide_roots_have_all_of_their_digits(number: int) -> None:
+    root = fraction(Wide.of(number).sqrt())
+    assert abs(root**2 / fraction(Wide.of(number)) - 1) < Fraction(1, 2**100)
+
+
+def test_whole_numbers_of_64_bits_are_wide_numbers_exactly() -> None:
+    numbers = [2**53 + 1, 2**62 + 12345, 2**63 - 1, -(2**62) - 1, 7]
+    wide = Wide.of(np.array(numbers))
+    assert [fraction(wide[i]) for i in range(len(numbers))] == numbers
+
+
+@pytest.mark.parametrize(
+    ("n", "t", "d"), [(10**15, 100, 100), (10**14, 70, 5000), (10**14, 1000, 66)]
+)
+def test_shares_that_are_rarely_hit_keep_their_digits(n: int, t: int, d: int) -> None:
+    """With both sets large and the universe larger, one less the share of misses would cancel."""
+    exact = Fraction(math.comb(n, d) - math.comb(n - t, d))
+    assert exact / math.comb(n, d) < Fraction(1, 2)
+    value = hits(Wide.of(np.array([n])), Wide.of(np.array([t])), d)[0]
+    assert abs(fraction(value) / exact - 1) < Fraction(1, 10**24)
+
+
+@pytest.mark.parametrize("d", [0, 1, 2, 9, 70, 3000])
+def test_binomials_of_many_sizes_are_exact_and_those_of_each(d: int) -> None:
+    sizes = np.random.default_rng(9).integers(0, 3001, 2000)
+    many = choose(Wide.of(sizes), d)
+    for i in range(0, 2000, 97):
+        one = choose(Wide.of(sizes[i : i + 1]), d)[0]
+        assert (many.hi[i], many.lo[i], many.exp[i]) == (one.hi, one.lo, one.exp)
+        exact = math.comb(int(sizes[i]), d)
+        assert abs(fraction(one) - exact) <= exact * Fraction(1, 10**28) if exact else one.hi == 0

@@ -54,7 +54,11 @@ REFUSED = [
     "disjunctive(3, 4)", "disjunctive(size=3)", "disjunctive()", "disjunctive(3, arity=3)",
     "disjunctive", "normalized()", "normalized(linear, tanimoto)", "normalized(3)",
     "1 + linear", "linear + 1", "True*linear", "1j*linear", "disjunctive('3')",
-    "disjunctive(b'3')",
+    "disjunctive(b'3')", "disjunctive(arity=2, arity=3)", "linear # tanimoto",
+    "linear # x\n + tanimoto", "normalized", "linear.normalized", "1e999*linear",
+    "1e200*1e200*linear",
+    f"{'9' * 400}*0.5*linear", f"{'9' * 4000}*linear", f"{'9' * 5000}*linear",
+    f"disjunctive({'9' * 400})", f"linear**{'9' * 30}", "disjunctive(2*3)",
 ]  # fmt: skip
 
 
@@ -67,6 +71,48 @@ def test_weights_multiply_and_move_to_the_front() -> None:
     assert 2 * (3 * A) == Scaled(6, A) == A * 6
     assert isinstance(0.5 * (A * B), Scaled)
     assert (0.5 * A) * B == 0.5 * (A * B)
+
+
+def test_kernels_can_be_added_up() -> None:
+    assert sum([A, B, C]) == A + B + C
+    assert sum([A]) == A
+
+
+def test_nodes_built_by_hand_are_as_those_of_the_operators() -> None:
+    assert Scaled(2, Scaled(3, A)) == 6 * A
+    assert Sum((A, Sum((B, C)))) == Sum([A, B, C]) == A + B + C
+    assert Product((A, Product((B, C)))) == A * B * C
+    assert Normalized(Normalized(A)) == A.normalized()
+    for kernel in (Scaled(2, Scaled(0.5, A + B)), Sum((A, Sum((B, 2 * C)))), Product((A, A @ B))):
+        assert parse_kernel(repr(kernel)) == kernel
+
+
+def test_what_is_no_kernel_is_no_part_of_one() -> None:
+    for build in (
+        Normalized,
+        lambda part: Sum((A, part)),
+        lambda part: Product((part, A)),
+        lambda part: Power(part, 2),
+        lambda part: Scaled(2, part),
+        lambda part: Composed(A, part),
+        lambda part: Composed(part, A),
+    ):
+        for part in (3, "linear", None, Linear):
+            with pytest.raises(ParameterTypeError, match="kernel"):
+                build(part)
+    for node in (Sum, Product):
+        for parts in ((), (A,)):
+            with pytest.raises(ParameterError, match="two kernels or more"):
+                node(parts)
+    with pytest.raises(ParameterError, match="weight of a product stands before it"):
+        Product((2 * A, B))
+
+
+def test_a_sum_of_hundreds_of_terms_comes_back() -> None:
+    kernel = sum(Disjunctive(d) for d in range(1, 601))
+    assert parse_kernel(repr(kernel)) == kernel
+    product = parse_kernel("*".join(["linear"] * 1400))
+    assert product == Product((A,) * 1400)
 
 
 def test_numpy_numbers_are_weights_and_powers_like_others() -> None:
@@ -167,6 +213,10 @@ def test_normal_forms_are_compositions_of_clauses() -> None:
         ("(2*linear)**2", (2 * A) ** 2),
         ("0.5*linear + 2*tanimoto", Sum((Scaled(0.5, A), Scaled(2, B)))),
         ("linear*0.5", 0.5 * A),
+        ("2*3*linear", 6 * A),
+        ("linear*2*3", 6 * A),
+        ("2*(3*linear)*tanimoto", 6 * (A * B)),
+        ("linear\n    + tanimoto\n", A + B),
         ("linear @ conjunctive(2) + tanimoto", Composed(A, Conjunctive(2)) + B),
         ("disjunctive(3) @ (linear @ linear)", C @ (A @ A)),
         ("disjunctive(3) @ linear @ linear", (C @ A) @ A),
@@ -183,7 +233,8 @@ def test_text_binds_as_python_does(text: str, kernel: Kernel) -> None:
 
 @pytest.mark.parametrize(
     ("typo", "meant"),
-    [("disjuntive(8)", "disjunctive"), ("conjuctive(2)", "conjunctive"), ("linar", "linear"),
+    [("normalised(linear)", "normalized"), ("Normalized(linear)", "normalized"),
+     ("disjuntive(8)", "disjunctive"), ("conjuctive(2)", "conjunctive"), ("linar", "linear"),
      ("Tanimoto", "tanimoto"), ("monotone_dfn", "monotone_dnf"), ("2*treshold(1, 2)", "threshold")],
 )  # fmt: skip
 def test_a_mistyped_name_gets_the_nearest_one_suggested(typo: str, meant: str) -> None:
@@ -196,7 +247,22 @@ def test_anything_else_than_a_kernel_expression_is_refused(text: str) -> None:
     with pytest.raises(REFUSALS) as caught:
         parse_kernel(text)
     assert isinstance(caught.value, (ValueError, TypeError))
-    assert len(str(caught.value)) > 20
+    assert 20 < len(str(caught.value)) < 700
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("disjunctive(arity=2, arity=3)", "given twice"),
+        ("linear # x\n + tanimoto", "no comments"),
+        ("linear.normalized()", r"write normalized\(linear\)"),
+        ("normalized(linear, tanimoto)", r"as in normalized\(linear\)"),
+        ("linear - tanimoto", r"by \+ \* \*\* @ only"),
+    ],
+)
+def test_a_refusal_says_what_to_write(text: str, said: str) -> None:
+    with pytest.raises(KernelSyntaxError, match=said):
+        parse_kernel(text)
 
 
 def test_a_wrong_call_is_told_the_parameters_and_nothing_else() -> None:

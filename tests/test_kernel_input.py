@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from decimal import Context, Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,15 +23,18 @@ from boolrank import (
     Disjunctive,
     InputError,
     Kernel,
+    KernelOverflowError,
     Linear,
     LiteralConjunctive,
     LiteralDisjunctive,
+    MatrixTooLargeError,
     MonotoneDNF,
     ParameterError,
     ParameterTypeError,
     Polynomial,
     Tanimoto,
     Threshold,
+    _memory,
 )
 from strategies import binary_matrices
 
@@ -55,6 +61,11 @@ POSITIVE: dict[str, tuple[Callable[[Any], Kernel], str]] = {
     "polynomial": (lambda s: Polynomial(2, scale=s), "scale"),
 }
 X = np.array([[1, 0, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]])
+
+
+def kind(value: float) -> str:
+    """A name for numbers that Python refuses to write out."""
+    return f"{value.bit_length()}-bits" if isinstance(value, int) else str(value)
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.5, float("nan"), float("inf"), -3.0])
@@ -89,6 +100,45 @@ def test_a_weight_out_of_range_is_refused(name: str, value: float) -> None:
         build(value)
     with pytest.raises(ParameterTypeError, match=parameter):
         build("1")
+
+
+@pytest.mark.parametrize("value", [2**53, 2**62, 10**30, 10**400, 10**5000, 1e300], ids=kind)
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_number_that_is_too_large_to_be_used_is_refused(name: str, value: float) -> None:
+    build, parameter = WHOLE[name]
+    with pytest.raises(ParameterError, match=f"{parameter} of .* from 1 to") as caught:
+        build(value)
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), 10**5000], ids=kind)
+@pytest.mark.parametrize("name", POSITIVE)
+def test_a_weight_that_no_double_holds_is_refused(name: str, value: int) -> None:
+    build, parameter = POSITIVE[name]
+    with pytest.raises(ParameterError, match=f"{parameter} of .* bits"):
+        build(value)
+
+
+@pytest.mark.parametrize("value", ["no", "False", 1, 0, None])
+def test_a_flag_is_true_or_false_and_nothing_else(value: Any) -> None:
+    for build in (lambda v: Conjunctive(2, up_to=v), lambda v: ComposedDNF(2, 2, monotone=v)):
+        with pytest.raises(ParameterTypeError, match="must be True or False"):
+            build(value)
+    assert Conjunctive(2, up_to=np.bool_(True)) == Conjunctive(2, up_to=True)
+
+
+def test_the_highest_degree_is_still_right() -> None:
+    kernel = Polynomial(1 << 20)
+    assert kernel.on_counts(9, 1, 1, 1) == 1
+    with pytest.raises(KernelOverflowError, match=r"\.normalized\(\)"):
+        kernel.on_counts(9, 2, 2, 2)
+    value = kernel.normalized().on_counts(2 * 10**6, 10**6, 10**6, 10**6 - 100)
+    exact = Context(prec=40).power(Decimal("0.9999"), 1 << 20)
+    assert abs(Decimal(float(value)) / exact - 1) < Decimal("1e-12")
+    tower = (kernel ** (1 << 20)) ** (1 << 20)
+    with pytest.raises(KernelOverflowError, match="smaller power"):
+        tower.on_counts(9, 9, 9, 9)
+    assert tower.on_counts(9, 4, 4, [0, 1]).tolist() == [0, 1]
 
 
 def test_an_offset_may_be_zero_but_not_negative() -> None:
@@ -130,9 +180,51 @@ def test_an_arity_above_the_number_of_variables_is_refused(build: Callable[[int]
 
 def test_more_clauses_than_there_are_is_refused() -> None:
     assert ComposedDNF(6, 2)(X).shape == (3, 3)
-    for kernel in (ComposedDNF(7, 2), ComposedCNF(7, 2), Disjunctive(7) @ Conjunctive(2)):
-        with pytest.raises(ParameterError, match=r"is 7, but there are only 6\b"):
-            kernel(X)
+    for kernel, said in (
+        (ComposedDNF(7, 2), r"clauses of composed_dnf\(7, 2\) is 7, .* only 6 conjunctions; use"),
+        (ComposedCNF(7, 2), r"clauses of composed_cnf\(7, 2\) is 7, .* only 6 disjunctions; use"),
+        (Disjunctive(7) @ Conjunctive(2), r"arity of disjunctive\(7\) is 7, .* only 6 features"),
+    ):
+        for use in (kernel, kernel.diag, kernel.normalized()):
+            with pytest.raises(ParameterError, match=said):
+                use(X)
+
+
+def test_one_variable_is_not_called_variables() -> None:
+    with pytest.raises(ParameterError, match="there is only 1 variable; use arity 1 or less"):
+        Disjunctive(2).on_counts(1, 1, 1, 1)
+    with pytest.raises(ParameterError, match=r"there are only 0 variables$"):
+        Disjunctive(2).on_counts(0, 0, 0, 0)
+
+
+def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_computed() -> None:
+    """Sixty million rows of one variable: 43 million GB, and no machine has them."""
+    many = np.ones((60_000_000, 1), dtype=bool)
+    for kernel, said in ((Linear(), "43,200,000.0 GB"), (Threshold(1, 1), "288,000,000.0 GB")):
+        with pytest.raises(MatrixTooLargeError, match=said) as caught:
+            kernel.normalized()(many)
+        assert "blocks" in str(caught.value)
+        assert "spectral_ratio" in str(caught.value)
+    assert isinstance(caught.value, MemoryError)
+    assert Linear()(many[:2], many).shape == (2, 60_000_000)
+
+
+def test_free_memory_heeds_the_machine_and_the_container(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(_memory, "_MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(_memory, "_GROUP", tmp_path)
+    pages = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 1
+    assert _memory.free_memory() > pages, "neither file is there"
+    (tmp_path / "meminfo").write_text("MemTotal: 900 kB\nMemAvailable:    500 kB\n")
+    assert _memory.free_memory() == 512_000
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("1000\n")
+    assert _memory.free_memory() == 512_000
+    (tmp_path / "memory.max").write_text("3000\n")
+    assert _memory.free_memory() == 2000
+    (tmp_path / "memory.current").write_text("5000\n")
+    assert _memory.free_memory() == 0
 
 
 @pytest.mark.parametrize("value", [2, -1, 0.5, 255])

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import sparse
 
-from boolrank import CountsError, Disjunctive, Linear, expressiveness, parse_kernel, spectral_ratio
+from boolrank import (
+    CountsError,
+    Disjunctive,
+    Linear,
+    ParameterTypeError,
+    Tanimoto,
+    expressiveness,
+    parse_kernel,
+    spectral_ratio,
+)
+from boolrank.kernels.evaluate import FEW_PAIRS
+from boolrank.testing import LAWS, LawError, check_kernel
+from boolrank.testing.laws import ROWS, Sample
 
 KERNELS = (
     "linear",
@@ -125,12 +141,10 @@ def test_many_distinct_counts_are_each_computed() -> None:
     kernel = parse_kernel("tanimoto*linear + linear").normalized()
     agreement = parse_kernel("linear @ conjunctive(1)").normalized()
     assert np.allclose(agreement.on_counts(n, x, z, c), c / np.sqrt(x * z), rtol=1e-13)
-    some = slice(0, 5000)
-    assert np.allclose(
-        kernel.on_counts(n, x, z, c)[some],
-        kernel.on_counts(n, x[some], z[some], c[some]),
-        rtol=1e-13,
-    )
+    many, few = kernel.on_counts(n, x, z, c), few_at_a_time(kernel, n, x, z, c)
+    assert np.allclose(many, few, rtol=1e-13)
+    raw = parse_kernel("linear @ conjunctive(1)")
+    assert np.array_equal(raw.on_counts(n, x, z, c), c), "in every block of them"
 
 
 def test_values_far_below_one_keep_their_digits_in_tables() -> None:
@@ -167,3 +181,99 @@ def test_a_count_that_cannot_be_is_refused_before_anything_is_computed(
 
 def test_a_heavy_weight_does_not_lose_the_last_subset() -> None:
     assert parse_kernel("monotone_dnf(weight=1e16, max_arity=2)").on_counts(9, 1, 1, 1) == 1e16
+
+
+def test_a_product_of_disjunctions_is_no_table_of_the_union() -> None:
+    rng = np.random.default_rng(5)
+    x, z = sizes(rng, 300, 9000), sizes(rng, 300, 9000)
+    c = common(rng, 300, x, z)
+    for text in ("disjunctive(2)*disjunctive(2)", "disjunctive(2)**2"):
+        kernel, factor = parse_kernel(text), parse_kernel("disjunctive(2)")
+        assert np.allclose(
+            kernel.on_counts(300, x, z, c), factor.on_counts(300, x, z, c) ** 2, rtol=1e-13
+        )
+
+
+def test_exponents_past_32_bits_are_zeros_and_not_wrapped() -> None:
+    kernel = ((Linear() ** (1 << 20)) ** (1 << 20)).normalized()
+    x, c = np.full(9000, 1024), np.ones(9000, np.int64)
+    assert (kernel.on_counts(5000, x, x, c) == 0).all()
+    assert (kernel.on_counts(5000, x, x, x) == 1).all()
+
+
+def test_counts_past_single_precision_are_exact() -> None:
+    wide = np.ones((1, (1 << 24) + 1), np.int8)
+    assert Linear()(wide, wide.copy())[0, 0] == (1 << 24) + 1
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, bool])
+def test_a_sparse_product_of_bytes_does_not_wrap(dtype: type) -> None:
+    rows = sparse.csr_array(
+        (np.ones(600, dtype), (np.arange(600) % 2, np.arange(600) // 2)), shape=(2, 100_000)
+    )
+    other = np.zeros((1, 100_000), dtype)
+    other[0, :300] = 1
+    assert Linear()(rows).tolist() == [[300, 300], [300, 300]]
+    assert Linear()(rows, other).tolist() == [[300], [300]]
+
+
+@dataclass(frozen=True, repr=False)
+class Squared(Linear):
+    def value(self, k: Any) -> Any:
+        return k.common * k.common
+
+
+@dataclass(frozen=True, repr=False)
+class Overlap(Tanimoto):
+    def value(self, k: Any) -> Any:
+        return k.common * 2.0 / (k.x + k.z)
+
+
+@dataclass(frozen=True, repr=False)
+class Hit(Disjunctive):
+    def value(self, k: Any) -> Any:
+        return k.common * float(self.arity)
+
+
+def test_a_class_with_a_formula_of_its_own_inherits_nothing_of_another() -> None:
+    x, c = np.full(9000, 7), np.arange(9000) % 8
+    for pairs in (slice(0, 9000), slice(0, 50)):
+        counts = 20, x[pairs], x[pairs], c[pairs]
+        assert np.array_equal(Squared().on_counts(*counts), c[pairs] ** 2)
+        assert np.allclose(Squared().normalized().on_counts(*counts), c[pairs] ** 2 / 49)
+        assert np.allclose(Overlap().on_counts(*counts), c[pairs] / 7)
+        assert np.array_equal(Hit(3).on_counts(*counts), 3 * c[pairs])
+    assert Hit(3).diag([[1, 1, 0, 1]]).tolist() == [9]
+    with pytest.raises(ParameterTypeError, match="features are not 0 or 1"):
+        (Linear() @ Squared()).on_counts(5, 2, 2, 1)
+
+
+@dataclass(frozen=True, repr=False)
+class Misread(Linear):
+    """It says that it is a table of common variables, and is not."""
+
+    @property
+    def form(self) -> Any:
+        return "common"
+
+    def value(self, k: Any) -> Any:
+        return k.common / k.union
+
+    def own_value(self, k: Any) -> Any:
+        return k.common / k.union
+
+
+def test_a_wrong_table_breaks_a_law() -> None:
+    with pytest.raises(LawError):
+        check_kernel(Misread(), parses=False)
+    assert list(LAWS["block = full"](Misread(), Sample.draw(np.random.default_rng(0), 24)))
+    assert ROWS**2 > FEW_PAIRS > 9 * ROWS
+
+
+@pytest.mark.parametrize("text", ["linear", "dnf", "disjunctive(2)", "tanimoto", "linear + dnf"])
+def test_too_many_variables_are_refused_in_long_lists_too(text: str) -> None:
+    for pairs in (1, 9000):
+        one = np.ones(pairs, np.int64)
+        for kernel in (parse_kernel(text), parse_kernel(text).normalized()):
+            with pytest.raises(CountsError, match="2\\^53"):
+                kernel.on_counts(2**60, one, one, one)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .kernels import Kernel
+from .kernels import Kernel, parse_kernel
 from .kernels.binary import Binary, as_binary, overlap_counts
 from .kernels.counts import Counts, Pairs
 from .kernels.wide import Wide, times_two_to
@@ -73,8 +73,9 @@ class PairSpectrum:
         both, c = np.divmod(keys, span)
         return PairSpectrum(n, m, sizes, vectors, sizes[both // p], sizes[both % p], c, numbers)
 
-    def ratio(self, kernel: Kernel, normalized: bool = True) -> float:
+    def ratio(self, kernel: Kernel | str, normalized: bool = True) -> float:
         """The spectral ratio of a kernel on these vectors; with ``normalized``, in [0, 1]."""
+        kernel = parse_kernel(kernel)
         own = Wide.of(self.sizes)
         with np.errstate(all="ignore"):
             diagonal = kernel.own_value(Counts(Wide.of(self.n), own, own, own))
@@ -94,15 +95,16 @@ class PairSpectrum:
         value = trace / sqrt(squares)
         if not normalized:
             return value
-        return 1.0 if self.m == 1 else (value - 1) / (sqrt(self.m) - 1)
+        # Rounding may lead past the bounds by the last digit.
+        return 1.0 if self.m == 1 else min(max((value - 1) / (sqrt(self.m) - 1), 0.0), 1.0)
 
 
-def spectral_ratio(kernel: Kernel, X: Any, normalized: bool = True) -> float:
+def spectral_ratio(kernel: Kernel | str, X: Any, normalized: bool = True) -> float:
     """How expressive a kernel is on the rows of a binary matrix.
 
     Parameters
     ----------
-    kernel : the kernel, most often its ``.normalized()`` form
+    kernel : the kernel or its text, most often its ``.normalized()`` form
     X : (m, n) matrix of 0 and 1, dense or sparse, or a :class:`PairSpectrum` of one
     normalized : True for (C - 1)/(√m - 1), from 0 for vectors all alike to 1 for orthogonal ones;
         False for the plain ratio C = trace / Frobenius norm
@@ -119,12 +121,12 @@ def spectral_ratio(kernel: Kernel, X: Any, normalized: bool = True) -> float:
     return spectrum.ratio(kernel, normalized)
 
 
-def kernel_rank(kernel: Kernel, X: Any, tolerance: float | None = None) -> int:
+def kernel_rank(kernel: Kernel | str, X: Any, tolerance: float | None = None) -> int:
     """Numerical rank of the Gram matrix: how many of the rows a linear separator can shatter.
 
     Parameters
     ----------
-    kernel : the kernel, most often its ``.normalized()`` form
+    kernel : the kernel or its text, most often its ``.normalized()`` form
     X : (m, n) matrix of 0 and 1 with at most 4096 rows
     tolerance : eigenvalues up to this one count as 0; the default is numpy's for the matrix
 
@@ -139,7 +141,7 @@ def kernel_rank(kernel: Kernel, X: Any, tolerance: float | None = None) -> int:
             f"the rank needs all eigenvalues of a matrix of {rows.shape[0]} rows; take a sample of "
             f"at most {_MOST_FOR_RANK} rows, or use spectral_ratio, which needs no matrix"
         )
-    return int(np.linalg.matrix_rank(kernel(X), tol=tolerance, hermitian=True))
+    return int(np.linalg.matrix_rank(parse_kernel(kernel)(X), tol=tolerance, hermitian=True))
 
 
 def _later_pairs(

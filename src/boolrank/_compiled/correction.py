@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from numba import njit, prange
+from numba import prange
+
+from .loops import parallel
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def subtract_background(values, indptr, columns, classes, background, share):
     """Take from each value what the classes of its row and column have in the background."""
     for i in prange(len(classes)):

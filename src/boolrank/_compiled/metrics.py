@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from .loops import parallel
 from .ranking import _before, best
 
 # The rank of an item that is not in a list: past every cut.
@@ -59,7 +60,7 @@ def _rank_user(scores, allowed, relevant, ranks):
     return right, tied, others * size
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n, parts):
     """From scores of users × items: ranks, both kinds of AUC, and the n best items (-1: none).
 
@@ -97,7 +98,7 @@ def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n, parts):
     return ranks, strict, half, top, clashes
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def rank_lists(lists, relevant_ptr, relevant):
     """From ranked items (negative: none): ranks of the relevant ones, in order; who has repeats."""
     users, n = lists.shape
@@ -128,7 +129,7 @@ def rank_lists(lists, relevant_ptr, relevant):
     return ranks, repeats
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def cut_metrics(ptr, ranks, k, discount, ideal):
     """Metrics of the first k of each ranking, a row each, NaN for users with nothing relevant.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from .loops import parallel
+
 _SQUARE = 64
 # The lowest set bit of a word times this has its number, permuted, in the six highest bits.
 _SEQUENCE = 0x03F79D71B4CB0A89
@@ -19,7 +21,7 @@ def _lowest_bit(word):
     return _NUMBER[(low * np.uint64(_SEQUENCE)) >> np.uint64(58)]
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def count_rows(
     columns,
     counts,
@@ -69,7 +71,7 @@ def count_rows(
     return used
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def pack_rows(columns, counts, reserved, used):
     """The used places of rows one after the other."""
     begin = np.zeros(len(used) + 1, np.int64)
@@ -85,7 +87,7 @@ def pack_rows(columns, counts, reserved, used):
     return out_columns, out_counts
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def count_matrix(out, item_ptr, item_users, places, user_ptr, user_items, n_parts):
     """Fill a matrix with the numbers of shared users: each pair is counted once, and mirrored.
 

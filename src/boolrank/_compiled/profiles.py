@@ -7,8 +7,9 @@ and nothing is added across them, so the results do not depend on the number of 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from .loops import parallel
 from .matrix import fill_scores, mean_of
 from .ranking import best
 from .simplex import solve
@@ -18,7 +19,7 @@ from .simplex import solve
 NOISE = 2.0**-36
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def weights(matrix, start, items, reg, tolerance, most_steps, n_parts):
     """Weights on the items of each profile; and gaps and steps of each problem."""
     profiles = len(start) - 1
@@ -50,7 +51,7 @@ def weights(matrix, start, items, reg, tolerance, most_steps, n_parts):
     return alpha, gaps, steps
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, n_parts):
     """The n best allowed items of each profile: numbers (-1 where there are fewer) and scores."""
     profiles = len(start) - 1
@@ -73,7 +74,7 @@ def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, n_p
     return chosen, scores
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def score(out, matrix, negative_weight, start, items, alpha):
     """Fill `out` with the scores of all items for each profile."""
     for k in prange(len(start) - 1):

@@ -13,6 +13,8 @@ import math
 import numpy as np
 from numba import njit, prange
 
+from .loops import parallel
+
 _STRETCH = 4096
 
 
@@ -28,7 +30,7 @@ def _scaled(value, exponent):
     return math.ldexp(value, np.int32(max(min(exponent, np.int64(5000)), np.int64(-5000))))
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def union_grid(out, x, z, c, n, hi, lo, root):
     """(f(x) + f(z) - f(u))·root(x)·root(z), with f = hi + lo.
 
@@ -55,7 +57,7 @@ def union_grid(out, x, z, c, n, hi, lo, root):
     return impossible == 0
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def union_list(out, x, z, c, n, hi, lo, root):
     """The same for a list of pairs."""
     impossible = 0
@@ -78,7 +80,7 @@ def union_list(out, x, z, c, n, hi, lo, root):
     return impossible == 0
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def one_count_grid(out, x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain):
     """f(c) or f(s), times root(x)·root(z); tables of doubles and, unless plain, of exponents."""
     rows, columns = out.shape
@@ -104,7 +106,7 @@ def one_count_grid(out, x, z, c, n, agreeing, start, value, value_exp, root, roo
     return impossible == 0
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def one_count_list(out, x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain):
     """The same for a list of pairs."""
     impossible = 0

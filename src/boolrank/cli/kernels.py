@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["describe", "kernels"]
 
+_COLUMNS = (("kernel", "cyan"), ("value", ""), ("parameters", "dim"))
+_LETTERS = (
+    "Of n variables, x and z are active in the two vectors, c in both, u in either; on s of them "
+    "the vectors agree. d: arity or max_arity, t: satisfied, w: weight. C(a, b): how many subsets "
+    "of b there are among a things."
+)
 _WIDEST = 160  # nothing wraps at this width, and wider gaps only make rows hard to follow
+_GAPS = 8  # between and around columns
 
 
 def kernels(*, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
@@ -60,14 +67,28 @@ def describe(kernel: type[Kernel]) -> dict[str, Any]:
 def _table(records: list[dict[str, Any]]) -> Table:
     from rich.text import Text
 
+    rows = [
+        (
+            record["signature"],
+            record["formula"],
+            "\n".join(f"{p['name']}: {p['range']}" for p in record["parameters"]),
+        )
+        for record in records
+    ]
     table = new_table()
-    # Shares of the width that leave room for the longest word of each column from 100 on.
-    table.width = min(console().width, _WIDEST)
-    table.add_column("kernel", style="cyan", overflow="fold", ratio=32)
-    table.add_column("value", overflow="fold", ratio=36)
-    table.add_column("parameters", style="dim", overflow="fold", ratio=31)
-    for record in records:
-        parameters = "\n".join(f"{p['name']}: {p['range']}" for p in record["parameters"])
-        # Text, not str: brackets in a formula are not markup.
-        table.add_row(Text(record["signature"]), Text(record["formula"]), Text(parameters))
+    table.caption, table.caption_justify, table.caption_style = _LETTERS, "left", "dim"
+    widths = _widths(list(zip(*rows, strict=True)), min(console().width, _WIDEST) - _GAPS)
+    for (title, style), width in zip(_COLUMNS, widths, strict=True):
+        table.add_column(title, style=style, overflow="fold", width=width)
+    for row in rows:
+        table.add_row(*map(Text, row))  # text, not str: brackets in a formula are not markup
     return table
+
+
+def _widths(columns: list[tuple[str, ...]], width: int) -> list[int]:
+    """Room for the longest word of each column, and of the rest a share for its longest line."""
+    words = [max(len(word) for cell in cells for word in cell.split()) for cells in columns]
+    lines = [max(len(line) for cell in cells for line in cell.split("\n")) for cells in columns]
+    wanted = sum(lines) - sum(words)
+    share = min(max(width - sum(words), 0) / wanted, 1)
+    return [word + int(share * (line - word)) for word, line in zip(words, lines, strict=True)]

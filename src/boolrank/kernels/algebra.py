@@ -14,12 +14,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Form, Kernel, real, whole
+from ..errors import ParameterError, ParameterTypeError
+from .base import MOST_POWER, Form, Kernel, real, whole
 from .counts import Counts, Pairs
-from .evaluate import cosine
+from .evaluate import raw_values
 from .wide import Wide, where
 
 Floats = NDArray[np.float64]
+
+# Up to this power, cosines of tables (1e-13) stay within 1e-12; higher ones are raised as wide
+# numbers.
+_LOW_POWER = 8
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,9 +35,8 @@ class Sum(Kernel):
     formula: ClassVar[str] = "κ₁ + κ₂ + ..."
     parts: tuple[Kernel, ...]
 
-    @staticmethod
-    def of(*kernels: Kernel) -> Sum:
-        return Sum(tuple(p for k in kernels for p in (k.parts if isinstance(k, Sum) else (k,))))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _flat(self))
 
     @property
     def form(self) -> Form:
@@ -79,12 +83,18 @@ class Product(Kernel):
     formula: ClassVar[str] = "κ₁·κ₂·..."
     parts: tuple[Kernel, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _flat(self))
+        if any(isinstance(part, Scaled) for part in self.parts):
+            raise ParameterError(
+                "the weight of a product stands before it, not at one of its parts; "
+                "k1 * k2 puts it there"
+            )
+
     @staticmethod
     def of(*kernels: Kernel) -> Kernel:
         weights = [k.weight for k in kernels if isinstance(k, Scaled)]
-        plain = [k.kernel if isinstance(k, Scaled) else k for k in kernels]
-        parts = (p for k in plain for p in (k.parts if isinstance(k, Product) else (k,)))
-        product = Product(tuple(parts))
+        product = Product(tuple(k.kernel if isinstance(k, Scaled) else k for k in kernels))
         return Scaled(reduce(mul, weights), product) if weights else product
 
     @property
@@ -97,6 +107,9 @@ class Product(Kernel):
     def own_value(self, k: Counts) -> Wide:
         return reduce(mul, (part.own_value(k) for part in self.parts))
 
+    def cosine(self, k: Counts) -> Wide:
+        return reduce(mul, (part.cosine(k) for part in self.parts))
+
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> Floats:
         return reduce(mul, (part.cosines_of(pairs, checked) for part in self.parts))
 
@@ -106,7 +119,7 @@ class Product(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Power(Kernel):
-    """κ^p for a whole p: the product of κ with itself."""
+    """κ^p for a whole p up to 2^20: the product of κ with itself."""
 
     name: ClassVar[str] = "power"
     formula: ClassVar[str] = "κ^p"
@@ -114,7 +127,8 @@ class Power(Kernel):
     exponent: int
 
     def __post_init__(self) -> None:
-        whole(self, "exponent", self.exponent)
+        _check_kernel(self, "kernel")
+        whole(self, "exponent", self.exponent, MOST_POWER)
 
     @property
     def form(self) -> Form:
@@ -126,7 +140,15 @@ class Power(Kernel):
     def own_value(self, k: Counts) -> Wide:
         return self.kernel.own_value(k) ** self.exponent
 
+    def cosine(self, k: Counts) -> Wide:
+        return self.kernel.cosine(k) ** self.exponent
+
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> Floats:
+        """A power multiplies relative errors, so that high ones start from wide numbers."""
+        if self.form != "any":
+            return super().cosines_of(pairs, checked)
+        if self.exponent > _LOW_POWER:
+            return raw_values(Normalized(self), pairs, checked)
         return self.kernel.cosines_of(pairs, checked) ** self.exponent
 
     def __repr__(self) -> str:
@@ -143,14 +165,11 @@ class Scaled(Kernel):
     kernel: Kernel
 
     def __post_init__(self) -> None:
+        _check_kernel(self, "kernel")
         real(self, "weight", self.weight)
-
-    @staticmethod
-    def of(weight: Any, kernel: Kernel) -> Kernel:
-        scaled = Scaled(weight, kernel)
-        if isinstance(kernel, Scaled):
-            return Scaled(scaled.weight * kernel.weight, kernel.kernel)
-        return scaled
+        if isinstance(self.kernel, Scaled):
+            real(self, "weight", self.weight * self.kernel.weight)
+            object.__setattr__(self, "kernel", self.kernel.kernel)
 
     @property
     def form(self) -> Form:
@@ -161,6 +180,9 @@ class Scaled(Kernel):
 
     def own_value(self, k: Counts) -> Wide:
         return self.kernel.own_value(k) * float(self.weight)
+
+    def cosine(self, k: Counts) -> Wide:
+        return self.kernel.cosine(k)
 
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> Floats:
         return self.kernel.cosines_of(pairs, checked)
@@ -177,8 +199,20 @@ class Normalized(Kernel):
     formula: ClassVar[str] = "κ(x,z) / sqrt(κ(x,x) κ(z,z))"
     kernel: Kernel
 
+    def __post_init__(self) -> None:
+        _check_kernel(self, "kernel")
+        if isinstance(self.kernel, Normalized):
+            object.__setattr__(self, "kernel", self.kernel.kernel)
+
+    @property
+    def bytes_per_pair(self) -> int:
+        return self.kernel.bytes_per_pair
+
     def value(self, k: Counts) -> Wide:
-        return cosine(self.kernel, k)
+        return self.kernel.cosine(k)
+
+    def cosine(self, k: Counts) -> Wide:
+        return self.kernel.cosine(k)
 
     def own_value(self, k: Counts) -> Wide:
         return Wide.of(np.ones(k.x.shape))
@@ -203,11 +237,30 @@ class Composed(Kernel):
     outer: Kernel
     inner: Kernel
 
+    def __post_init__(self) -> None:
+        _check_kernel(self, "outer")
+        _check_kernel(self, "inner")
+
     def value(self, k: Counts) -> Wide:
+        return self.outer.value(self._lifted(k))
+
+    def own_value(self, k: Counts) -> Wide:
+        return self.outer.own_value(self._lifted(k))
+
+    def cosine(self, k: Counts) -> Wide:
+        return self.outer.cosine(self._lifted(k))
+
+    def cosines_of(self, pairs: Pairs, checked: bool = False) -> Floats:
+        """With a formula for cosines, where an outer kernel has one: its values fit no exponent."""
+        if type(self.outer).cosine is Kernel.cosine:
+            return super().cosines_of(pairs, checked)
+        return raw_values(Normalized(self), pairs, checked)
+
+    def _lifted(self, k: Counts) -> Counts:
         inner = self.inner
         sizes = inner.features(k.n), inner.own_value(k.of_x()), inner.own_value(k.of_z())
         both, neither = inner.value(k), inner.features_in_neither(k)
-        return self.outer.value(Counts.of_features(*sizes, both, neither))
+        return Counts.of_features(*sizes, both, neither)
 
     def features(self, n: Wide) -> Wide:
         return self.outer.features(self.inner.features(n).rounded())
@@ -215,6 +268,33 @@ class Composed(Kernel):
     def __repr__(self) -> str:
         inside = _bracketed(self.inner, Sum, Product, Scaled, Composed)
         return f"{_bracketed(self.outer, Sum, Product, Scaled)} @ {inside}"
+
+
+def _check_kernel(node: Kernel, name: str) -> None:
+    kernel = getattr(node, name)
+    if not isinstance(kernel, Kernel):
+        raise ParameterTypeError(
+            f"{name} of {node.name} must be a kernel, not {kernel!r} of type "
+            f"{type(kernel).__name__}"
+        )
+
+
+def _flat(node: Sum | Product) -> tuple[Kernel, ...]:
+    """The parts of a node, with those of parts of its own kind in their place."""
+    for part in node.parts:
+        if not isinstance(part, Kernel):
+            raise ParameterTypeError(
+                f"the parts of a {node.name} are kernels, not {part!r} of type "
+                f"{type(part).__name__}"
+            )
+    parts = tuple(
+        inner
+        for part in node.parts
+        for inner in (part.parts if isinstance(part, type(node)) else (part,))
+    )
+    if len(parts) < 2:
+        raise ParameterError(f"a {node.name} has two kernels or more, not {len(parts)}")
+    return parts
 
 
 def _bracketed(kernel: Kernel, *loose: type[Kernel]) -> str:

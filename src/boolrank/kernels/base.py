@@ -4,21 +4,40 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, fields
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import KernelOverflowError, ParameterError, ParameterTypeError
+from .._memory import free_memory, size
+from ..errors import (
+    KernelOverflowError,
+    MatrixTooLargeError,
+    ParameterError,
+    ParameterTypeError,
+)
 from .binary import as_binary, overlap_counts
 from .counts import Counts, Pairs
-from .evaluate import cosines, raw_values
+from .evaluate import cosines, inverse_root, raw_values
 from .wide import Wide
 
 if TYPE_CHECKING:
     from .algebra import Composed, Normalized
 
 Form = Literal["common", "agreeing", "union", "any"]
+
+# Matrices up to so many bytes are not worth asking how much memory there is.
+_SMALL = 1 << 26
+# Counts are below this number, so a larger arity could not be used.
+_MOST = 1 << 53
+# Highest degrees and powers: exponents of values stay far below what a wide number holds.
+MOST_POWER = 1 << 20
+# What follows from a formula: a class with a formula of its own inherits none of it.
+_DERIVED = (
+    *("form", "own_value", "cosine", "features", "features_in_neither"),
+    *("values_of", "cosines_of", "bytes_per_pair"),
+)
 
 
 class Kernel(ABC):
@@ -47,6 +66,13 @@ class Kernel(ABC):
     # numpy scalars on the left of `*` must come to our operators.
     __array_ufunc__ = None
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "value" in vars(cls):
+            for name in _DERIVED:
+                if name not in vars(cls):
+                    setattr(cls, name, vars(Kernel)[name])
+
     @property
     def form(self) -> Form:
         """Which counts the formula needs, where that makes it a table: see :mod:`.evaluate`."""
@@ -59,6 +85,16 @@ class Kernel(ABC):
     def own_value(self, k: Counts) -> Wide:
         """The value of a vector with itself, ``k`` being such a pair."""
         return self.value(k)
+
+    def cosine(self, k: Counts) -> Wide:
+        """κ(x, z)/√(κ(x, x)·κ(z, z)), and 0 where a vector is null."""
+        roots = [inverse_root(self.own_value(own)) for own in (k.of_x(), k.of_z())]
+        return self.value(k) * roots[0] * roots[1]
+
+    @property
+    def bytes_per_pair(self) -> int:
+        """What a Gram matrix takes for each value while it is computed: measured, and rounded."""
+        return 80 if self.form == "any" else 12
 
     def features(self, n: Wide) -> Wide:  # noqa: ARG002 - for kernels that have such features
         """How many features there are over n variables, where each of them is 0 or 1."""
@@ -102,9 +138,12 @@ class Kernel(ABC):
         Returns
         -------
         (m, k) array of float64
+
+        Where that would not fit into memory, an error says so before anything is allocated.
         """
         rows = as_binary(X, "X")
         others = rows if Z is None or Z is X else as_binary(Z, "Z", width=rows.shape[1])
+        self._affordable(rows.shape[0], others.shape[0])
         counts = overlap_counts(rows, others)
         x, z = rows.sums, others.sums
         pairs = Pairs(np.asarray(rows.shape[1]), x[:, None], z[None, :], counts)
@@ -133,6 +172,15 @@ class Kernel(ABC):
         """Normalised values: overridden where they follow from those of the parts."""
         return cosines(self, pairs, checked)
 
+    def _affordable(self, m: int, k: int) -> None:
+        needed = m * k * self.bytes_per_pair
+        if needed > _SMALL and needed > (free := free_memory()):
+            raise MatrixTooLargeError(
+                f"a Gram matrix of {m:,} x {k:,} values needs about {size(needed)} to compute, and "
+                f"{size(free)} are free; take rows in blocks, such as kernel(X[:1000], X), or a "
+                "sample of them; spectral_ratio needs no matrix"
+            )
+
     def _own_values(self, n: int, x: NDArray[np.int64]) -> NDArray[np.float64]:
         distinct, inverse = np.unique(x, return_inverse=True)
         own = Wide.of(distinct)
@@ -140,8 +188,9 @@ class Kernel(ABC):
 
     def _finite(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         if not np.isfinite(values).all():
+            simple = f"{self}" if str(self).startswith(self.name) else f"({self})"
             raise KernelOverflowError(
-                f"a value of {self} is past the largest double; use {self}.normalized(), "
+                f"a value of {self} is past the largest double; use {simple}.normalized(), "
                 "whose values lie between 0 and 1"
             )
         return values
@@ -149,14 +198,21 @@ class Kernel(ABC):
     def __add__(self, other: Any) -> Kernel:
         from .algebra import Sum
 
-        return Sum.of(self, other) if isinstance(other, Kernel) else NotImplemented
+        return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
+
+    def __radd__(self, other: Any) -> Kernel:
+        """``sum`` starts from 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __mul__(self, other: Any) -> Kernel:
         from .algebra import Product, Scaled
 
         if isinstance(other, Kernel):
             return Product.of(self, other)
-        return Scaled.of(other, self) if np.isscalar(other) else NotImplemented
+        if not np.isscalar(other):
+            return NotImplemented
+        weight: Any = other
+        return Scaled(weight, self)
 
     def __rmul__(self, other: Any) -> Kernel:
         return self.__mul__(other)
@@ -182,41 +238,66 @@ class Kernel(ABC):
         return f"{self.name}({', '.join(shown)})" if shown else self.name
 
 
-def whole(kernel: Kernel, name: str, value: Any, least: int = 1) -> None:
-    """Check a parameter that must be a whole number; store it as a Python int."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
-        raise ParameterTypeError(
-            f"{name} of {kernel.name} must be a whole number, not {value!r} of type "
-            f"{type(value).__name__}"
-        )
-    if not np.isfinite(value) or int(value) != value or value < least:
+def whole(kernel: Kernel, name: str, value: Any, most: int = _MOST - 1) -> None:
+    """Check a parameter that must be a whole number from 1 on; store it as a Python int."""
+    number = _number(kernel, name, value, "a whole number")
+    if not (1 <= number <= most and number == int(number)):
+        upper = f"to {most:,}" if number > most else "on"
         raise ParameterError(
-            f"{name} of {kernel.name} must be a whole number from {least} on, not {value!r}"
+            f"{name} of {kernel.name} must be a whole number from 1 {upper}, not {_shown(value)}"
         )
-    object.__setattr__(kernel, name, int(value))
+    object.__setattr__(kernel, name, int(number))
 
 
 def real(kernel: Kernel, name: str, value: Any, zero_allowed: bool = False) -> None:
     """Check a parameter that must be a positive number; whole ones are stored as int."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
-        raise ParameterTypeError(
-            f"{name} of {kernel.name} must be a number, not {value!r} of type "
-            f"{type(value).__name__}"
-        )
-    number = float(value)
-    if not np.isfinite(number) or number < 0 or (number == 0 and not zero_allowed):
+    given = _number(kernel, name, value, "a number")
+    try:
+        number = float(given)
+    except OverflowError:
+        number = inf
+    if not isfinite(number) or number < 0 or (number == 0 and not zero_allowed):
         bound = "0 or more" if zero_allowed else "more than 0"
         raise ParameterError(
-            f"{name} of {kernel.name} must be a finite number, {bound}, not {value!r}"
+            f"{name} of {kernel.name} must be a number that a double can hold, {bound}, "
+            f"not {_shown(value)}"
         )
-    object.__setattr__(kernel, name, int(number) if number == int(number) < 2**53 else number)
+    object.__setattr__(kernel, name, int(number) if number == int(number) < _MOST else number)
 
 
-def fits(kernel: Kernel, name: str, size: int, n: Wide) -> None:
-    """Check that subsets of a size exist among n variables."""
+def flag(kernel: Kernel, name: str, value: Any) -> None:
+    """Check a parameter that must be True or False; store it as a Python bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterTypeError(
+            f"{name} of {kernel.name} must be True or False, not {value!r} of type "
+            f"{type(value).__name__}"
+        )
+    object.__setattr__(kernel, name, bool(value))
+
+
+def fits(kernel: Kernel, name: str, size: int, n: Wide, things: str = "variable") -> None:
+    """Check that subsets of a size exist among n things."""
     least = n.floats().min()
     if least < size:
-        raise ParameterError(
-            f"{name} of {kernel} is {size}, but there are only {int(least)} variables; "
-            f"use {name} {int(least)} or less"
+        there = f"is only 1 {things}" if least == 1 else f"are only {int(least)} {things}s"
+        advice = f"; use {name} {int(least)} or less" if least >= 1 else ""
+        raise ParameterError(f"{name} of {kernel} is {size}, but there {there}{advice}")
+
+
+def _number(kernel: Kernel, name: str, value: Any, wanted: str) -> int | float:
+    """A Python number: numpy's compare and convert by rules of their own."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        raise ParameterTypeError(
+            f"{name} of {kernel.name} must be {wanted}, not {value!r} of type "
+            f"{type(value).__name__}"
         )
+    number = value.item() if isinstance(value, np.number) else value
+    if isinstance(number, complex):
+        raise ParameterTypeError(f"{name} of {kernel.name} must be {wanted}, not {value!r}")
+    return number
+
+
+def _shown(value: Any) -> str:
+    """The value as text; Python refuses to write out whole numbers of thousands of digits."""
+    long = isinstance(value, int) and abs(value) >= 1 << 100
+    return f"one of {value.bit_length()} bits" if long else repr(value)

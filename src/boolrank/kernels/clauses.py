@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .base import Form, Kernel, fits, whole
+from .base import Form, Kernel, fits, flag, whole
 from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
 from .wide import Wide, at_least_zero
@@ -40,14 +40,14 @@ class Conjunctive(Kernel):
 
     def __post_init__(self) -> None:
         whole(self, "arity", self.arity)
-        object.__setattr__(self, "up_to", bool(self.up_to))
+        flag(self, "up_to", self.up_to)
 
     @property
     def form(self) -> Form:
         return "common"
 
     def value(self, k: Counts) -> Wide:
-        fits(self, "arity", self.arity, k.n)
+        fits(self, "arity", self.arity, k.n, k.things)
         return self._subsets(k.common)
 
     def features(self, n: Wide) -> Wide:
@@ -85,7 +85,7 @@ class Disjunctive(Kernel):
         return "union" if self.arity > 1 else "common"
 
     def value(self, k: Counts) -> Wide:
-        fits(self, "arity", self.arity, k.n)
+        fits(self, "arity", self.arity, k.n, k.things)
         if self.arity == 1:
             return k.common
         if k.lifted:
@@ -96,7 +96,7 @@ class Disjunctive(Kernel):
         return met[0] + met[1] - met[2]
 
     def own_value(self, k: Counts) -> Wide:
-        fits(self, "arity", self.arity, k.n)
+        fits(self, "arity", self.arity, k.n, k.things)
         return hits(k.n, k.x, self.arity)
 
     def features(self, n: Wide) -> Wide:
@@ -144,7 +144,7 @@ class LiteralConjunctive(Kernel):
         return "agreeing"
 
     def value(self, k: Counts) -> Wide:
-        fits(self, "arity", self.arity, k.n)
+        fits(self, "arity", self.arity, k.n, k.things)
         return choose(k.agreeing, self.arity)
 
     def features(self, n: Wide) -> Wide:
@@ -174,7 +174,7 @@ class LiteralDisjunctive(Kernel):
         return "agreeing"
 
     def value(self, k: Counts) -> Wide:
-        fits(self, "arity", self.arity, k.n)
+        fits(self, "arity", self.arity, k.n, k.things)
         always = choose(k.n, self.arity) * (Wide.of(2.0) ** self.arity - 2.0)
         return always + choose(k.agreeing, self.arity)
 

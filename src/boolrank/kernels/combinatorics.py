@@ -10,17 +10,20 @@ terms, or comes from ``expm1`` of a logarithm.
 
 from __future__ import annotations
 
-from math import factorial
+from functools import lru_cache
+from math import factorial, inf
 
 import numpy as np
 
 from ..errors import KernelOverflowError
-from .wide import Wide, exp, expm1, log, log1p, on_part, stack, where
+from .wide import Wide, exp, expm1, log, log1p, on_part, stack, times_two_to, where
 
 # Up to so many factors a product is taken; beyond, Stirling's series, good to 1e-34 from here on.
 _FEW = 64
-# From so many elements on, a compiled run over all sizes is faster than each on its own.
+# From so many elements on, all sizes in one run are faster than each on its own.
 _MANY = 1024
+# Longest table of binomials.
+_LONGEST = 1 << 14
 # B_2k / (2k·(2k-1)) for k = 1..10: the coefficients of Stirling's series in 1/z, 1/z^3, ...
 _STIRLING = [
     Wide.of(float(top)) / Wide.of(float(bottom))
@@ -40,10 +43,27 @@ _STIRLING = [
 _FACTORIALS = stack([Wide.of(factorial(i)) for i in range(_FEW + 1)])
 _TWO_PI = Wide.of(6.283185307179586) + Wide.of(2.4492935982947064e-16)
 _TINY = 1e-34
+# Whole numbers from here on are not all doubles.
+_EXACT = 2.0**53
+_DEEPEST = 2.0**50
 
 
 def choose(k: Wide, d: int) -> Wide:
     """C(k, d): subsets of size d among k things; 0 where k < d."""
+    reach = 1 << max(int(np.max(k.exp, initial=0)), 0)
+    if k.hi.size > _MANY and reach <= min(2 * k.hi.size, _LONGEST):
+        at = times_two_to(k.hi, k.exp).astype(np.int64)
+        return _binomials(d, reach)[np.maximum(at, 0)]
+    return _choose(k, d)
+
+
+@lru_cache(maxsize=64)
+def _binomials(d: int, stop: int) -> Wide:
+    """C(k, d) for k below a bound: 0.4 MB at most, and used again by each block of pairs."""
+    return _choose(Wide.of(np.arange(stop)), d)
+
+
+def _choose(k: Wide, d: int) -> Wide:
     rest = k - float(d)
     fewest = np.minimum(rest.floats(), float(d))
     few = (fewest >= 0) & (fewest <= _FEW)
@@ -149,18 +169,21 @@ def weighted_subsets(k: Wide, weight: float, largest: int | None = None) -> Wide
 
 
 def _all_but_terms_up(k: Wide, weight: float, largest: int) -> Wide:
-    beyond = np.asarray(k.floats() > largest)
+    size = k.floats()
+    huge, beyond = np.asarray(size >= _EXACT), np.asarray((size > largest) & (size < _EXACT))
     upper = on_part(lambda a: _terms_up(a, weight, largest + 1), beyond, k)
-    return _power_minus_one(k, weight) - upper
+    whole = on_part(lambda a: _power_minus_one(a, weight), ~huge, k)
+    return where(huge, on_part(lambda a: _terms_up(a, weight, 1, largest), huge, k), whole - upper)
 
 
 def _power_minus_one(k: Wide, weight: float) -> Wide:
     """(1+weight)^k - 1 by repeated doubling of the difference itself, which only adds."""
     size = k.floats()
-    if np.any(size >= 2.0**53):
+    if np.any(size >= _EXACT):
         raise KernelOverflowError(
-            "a sum over all subsets of 2^53 or more features has an exponent that fits nothing; "
-            "bound the size of the subsets (max_arity=...)"
+            "a value over all subsets of 2^53 or more features has an exponent that fits nothing; "
+            "bound the size of the subsets with max_arity, or normalise the kernel by itself, "
+            "outside of sums"
         )
     bits = size.astype(np.int64)
     value, step = Wide.of(np.zeros(k.shape)), Wide.of(float(weight))
@@ -169,6 +192,26 @@ def _power_minus_one(k: Wide, weight: float) -> Wide:
         bits = bits >> 1
         step = step * (step + 2.0)
     return value
+
+
+def power_cosine(s: Wide, x: Wide, z: Wide, fewer: Wide, weight: float) -> Wide:
+    """((1+w)^s - 1)/√(((1+w)^x - 1)·((1+w)^z - 1)), also where no exponent is large enough for one.
+
+    ``fewer`` is (x+z)/2 - s, which must not be lost in the last digits of x and z.
+    """
+    some = s.positive() & x.positive() & z.positive()
+    shares = [-expm1(-_fall(where(some, a, 1.0), weight)) for a in (s, x, z)]
+    return where(some, power_decay(fewer, weight) * shares[0] / (shares[1] * shares[2]).sqrt(), 0.0)
+
+
+def power_decay(size: Wide, weight: float) -> Wide:
+    """(1+weight)^-size for sizes of any magnitude; none is below 2^-2^51."""
+    return exp(-_fall(size, weight))
+
+
+def _fall(size: Wide, weight: float) -> Wide:
+    fall = size * log1p(Wide.of(weight))
+    return where(fall.floats() > _DEEPEST, _DEEPEST, fall)
 
 
 def _terms_down(k: Wide, weight: float, start: int) -> Wide:
@@ -182,10 +225,10 @@ def _terms_down(k: Wide, weight: float, start: int) -> Wide:
     return total
 
 
-def _terms_up(k: Wide, weight: float, start: int) -> Wide:
+def _terms_up(k: Wide, weight: float, start: int, stop: float = inf) -> Wide:
     term = choose(k, start) * Wide.of(float(weight)) ** start
     total = term
-    for j in range(start, int(k.floats().max())):
+    for j in range(start, int(min(k.floats().max(), stop))):
         left = k - float(j)
         term = where(left.positive(), term * left * weight / float(j + 1), 0.0)
         total = total + term

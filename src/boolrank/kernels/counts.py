@@ -59,6 +59,11 @@ class Counts:
     def agreeing(self) -> Wide:
         return self.neither + self.common
 
+    @property
+    def things(self) -> str:
+        """What is counted."""
+        return "feature" if self.lifted else "variable"
+
     def complement(self) -> Counts:
         """The vectors with all variables negated."""
         n = self.n

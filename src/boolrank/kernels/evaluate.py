@@ -25,18 +25,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .counts import Counts, Pairs
+from .counts import Pairs
 from .wide import Wide, where
 
 if TYPE_CHECKING:
     from .base import Kernel
 
 # Below this many pairs, loading compiled code costs more than it saves.
-_FEW_PAIRS = 1 << 13
+FEW_PAIRS = 1 << 13
 # Wide temporaries of one block stay in the second-level cache.
 _BLOCK = 1 << 13
 # Longest table worth building: a few seconds and 200 MB.
-_LONGEST_TABLE = 1 << 22
+LONGEST_TABLE = 1 << 22
 
 
 def raw_values(kernel: Kernel, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
@@ -47,12 +47,6 @@ def raw_values(kernel: Kernel, pairs: Pairs, checked: bool = False) -> NDArray[n
 def cosines(kernel: Kernel, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
     """κ(x, z)/√(κ(x, x)κ(z, z)) as doubles; 0 where a vector is null."""
     return _by_size(kernel, pairs, normalize=True, checked=checked)
-
-
-def cosine(kernel: Kernel, k: Counts) -> Wide:
-    """κ(x, z)/√(κ(x, x)κ(z, z)) as wide numbers; 0 where a vector is null."""
-    roots = [inverse_root(kernel.own_value(own)) for own in (k.of_x(), k.of_z())]
-    return kernel.value(k) * roots[0] * roots[1]
 
 
 def inverse_root(own: Wide) -> Wide:
@@ -70,7 +64,7 @@ def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[NDArray[np.float64], N
     hi, exp = np.empty(len(distinct.c)), np.empty(len(distinct.c), np.int64)
     for start in range(0, len(hi), _BLOCK):
         part = slice(start, start + _BLOCK)
-        value = cosine(kernel, distinct.block(start, start + _BLOCK))
+        value = kernel.cosine(distinct.block(start, start + _BLOCK))
         hi[part], exp[part] = value.hi, value.exp
     return hi[inverse].reshape(pairs.shape), exp[inverse].reshape(pairs.shape)
 
@@ -78,15 +72,15 @@ def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[NDArray[np.float64], N
 def _by_size(kernel: Kernel, pairs: Pairs, normalize: bool, checked: bool) -> NDArray[np.float64]:
     if pairs.size == 0:
         return np.zeros(pairs.shape)
-    if pairs.size > _FEW_PAIRS and kernel.form != "any" and pairs.n.size == 1:
+    if pairs.size > FEW_PAIRS and kernel.form != "any" and pairs.n.size == 1:
         from .tables import table_values
 
-        values = table_values(kernel, pairs, normalize, _LONGEST_TABLE)
+        values = table_values(kernel, pairs, normalize, LONGEST_TABLE)
         if values is not None:
             return values
     if not checked:
         pairs.check()
-    if pairs.size <= _FEW_PAIRS:
+    if pairs.size <= FEW_PAIRS:
         return _in_blocks(kernel, pairs.flat(), normalize).reshape(pairs.shape)
     distinct, inverse = pairs.distinct()
     return _in_blocks(kernel, distinct, normalize)[inverse].reshape(pairs.shape)

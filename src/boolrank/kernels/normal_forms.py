@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from ..errors import ParameterTypeError
 from .algebra import Composed
-from .base import Form, Kernel, fits, real, whole
+from .base import Form, Kernel, fits, flag, real, whole
 from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
-from .combinatorics import weighted_subsets
+from .combinatorics import power_cosine, weighted_subsets
 from .counts import Counts
 from .wide import Wide
 
@@ -43,8 +43,13 @@ class DNF(Kernel):
 
     def value(self, k: Counts) -> Wide:
         if self.max_arity is not None:
-            fits(self, "max_arity", self.max_arity, k.n)
+            fits(self, "max_arity", self.max_arity, k.n, k.things)
         return weighted_subsets(k.agreeing, float(self.weight), self.max_arity)
+
+    def cosine(self, k: Counts) -> Wide:
+        if self.max_arity is not None or not k.lifted:
+            return super().cosine(k)
+        return power_cosine(k.agreeing, k.n, k.n, k.only_x + k.only_z, float(self.weight))
 
     def features(self, n: Wide) -> Wide:
         _unweighted(self)
@@ -73,8 +78,14 @@ class MonotoneDNF(Kernel):
 
     def value(self, k: Counts) -> Wide:
         if self.max_arity is not None:
-            fits(self, "max_arity", self.max_arity, k.n)
+            fits(self, "max_arity", self.max_arity, k.n, k.things)
         return weighted_subsets(k.common, float(self.weight), self.max_arity)
+
+    def cosine(self, k: Counts) -> Wide:
+        if self.max_arity is not None or not k.lifted:
+            return super().cosine(k)
+        half = (k.only_x + k.only_z) * 0.5
+        return power_cosine(k.common, k.x, k.z, half, float(self.weight))
 
     def features(self, n: Wide) -> Wide:
         _unweighted(self)
@@ -108,7 +119,12 @@ class ComposedDNF(Kernel):
         return Disjunctive(self.clauses) @ inner(self.literals)
 
     def value(self, k: Counts) -> Wide:
+        _check_room(self, k, "conjunction")
         return self.composition.value(k)
+
+    def own_value(self, k: Counts) -> Wide:
+        _check_room(self, k, "conjunction")
+        return self.composition.own_value(k)
 
     def features(self, n: Wide) -> Wide:
         return self.composition.features(n)
@@ -141,7 +157,12 @@ class ComposedCNF(Kernel):
         return Conjunctive(self.clauses) @ inner(self.literals)
 
     def value(self, k: Counts) -> Wide:
+        _check_room(self, k, "disjunction")
         return self.composition.value(k)
+
+    def own_value(self, k: Counts) -> Wide:
+        _check_room(self, k, "disjunction")
+        return self.composition.own_value(k)
 
     def features(self, n: Wide) -> Wide:
         return self.composition.features(n)
@@ -156,7 +177,12 @@ def _check(kernel: DNF | MonotoneDNF) -> None:
 def _check_clauses(kernel: ComposedDNF | ComposedCNF) -> None:
     whole(kernel, "clauses", kernel.clauses)
     whole(kernel, "literals", kernel.literals)
-    object.__setattr__(kernel, "monotone", bool(kernel.monotone))
+    flag(kernel, "monotone", kernel.monotone)
+
+
+def _check_room(kernel: ComposedDNF | ComposedCNF, k: Counts, things: str) -> None:
+    fits(kernel, "literals", kernel.literals, k.n, k.things)
+    fits(kernel, "clauses", kernel.clauses, kernel.composition.inner.features(k.n), things)
 
 
 def _unweighted(kernel: DNF | MonotoneDNF) -> None:

@@ -38,15 +38,18 @@ KERNELS: Mapping[str, type[Kernel]] = {
     )
 }
 
-_LONGEST = 10_000
+_NORMALIZED = "normalized"
+# Characters of a text that are read, and that an error shows.
+_LONGEST, _SHOWN = 50_000, 200
 
 
-def parse_kernel(text: str, kernels: Mapping[str, type[Kernel]] = KERNELS) -> Kernel:
+def parse_kernel(text: str | Kernel, kernels: Mapping[str, type[Kernel]] = KERNELS) -> Kernel:
     """The kernel that an expression names.
 
     Parameters
     ----------
-    text : such as ``"disjunctive(8)"`` or ``"0.5*linear + normalized(conjunctive(2))"``
+    text : such as ``"disjunctive(8)"`` or ``"0.5*linear + normalized(conjunctive(2))"``; a kernel
+        is given back as it is
     kernels : the kernels that may be named, by their names
 
     >>> parse_kernel("0.5*linear + disjunctive(8)")
@@ -62,15 +65,22 @@ def parse_kernel(text: str, kernels: Mapping[str, type[Kernel]] = KERNELS) -> Ke
         raise KernelSyntaxError(f"a kernel expression is text, not {type(text).__name__}")
     if len(text) > _LONGEST:
         raise KernelSyntaxError(f"a kernel expression has at most {_LONGEST} characters")
+    if "#" in text:
+        raise KernelSyntaxError("a kernel expression has no comments; leave out '#' and the rest")
+    line = " ".join(text.split())  # where a line ends, Python's grammar would
     try:
-        return _Reader(text, kernels).kernel(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        return _Reader(line, kernels).kernel(ast.parse(line, mode="eval").body)
+    except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError) as error:
         if isinstance(error, BoolrankError):
             raise
         raise KernelSyntaxError(
-            f"{text!r} is not a kernel expression; one looks like 'disjunctive(8)' or "
+            f"{_short(text)!r} is not a kernel expression; one looks like 'disjunctive(8)' or "
             "'0.5*linear + tanimoto'"
         ) from None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 class _Reader:
@@ -80,42 +90,57 @@ class _Reader:
         self.text, self.kernels = text, kernels
 
     def kernel(self, node: ast.expr) -> Kernel:
-        value = self.term(node)
+        return self.as_kernel(node, self.term(node))
+
+    def as_kernel(self, node: ast.expr, value: Any) -> Kernel:
         if not isinstance(value, Kernel):
             raise self.error(node, "a kernel was expected here")
         return value
 
-    def term(self, node: ast.expr) -> Any:  # noqa: PLR0911 - one return for each rule of the grammar
-        """A kernel, or a number that may weigh one or be a power of one."""
-        match node:
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self.kernel(left) + self.kernel(right)
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                a, b = self.term(left), self.term(right)
-                if isinstance(a, Kernel) or isinstance(b, Kernel):
-                    return a * b
-                raise self.error(node, "a weight belongs to a kernel, as in 0.5*linear")
-            case ast.BinOp(left=left, op=ast.Pow(), right=right):
-                return self.kernel(left) ** self.number(right)
-            case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-                return self.kernel(left) @ self.kernel(right)
-            case ast.Name(id=name):
-                return self.named(node, name, [], {})
-            case ast.Call(func=ast.Name(id="normalized"), args=[inner], keywords=[]):
-                return Normalized(self.kernel(inner))
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
-                options = {str(k.arg): self.argument(k.value) for k in keywords}
-                return self.named(node, name, [self.argument(a) for a in args], options)
-            case _:
-                return self.number(node)
+    def term(self, node: ast.expr) -> Any:
+        """A kernel, or a number that may weigh one or be a power of one.
 
-    def number(self, node: ast.expr) -> int | float:
+        A sum of hundreds of terms is a tree as deep as it is long, so its left side is gone down
+        in a loop.
+        """
+        chain: list[ast.BinOp] = []
+        while isinstance(node, ast.BinOp):
+            chain.append(node)
+            node = node.left
+        value = self.leaf(node)
+        for step in reversed(chain):
+            value = self.combined(step, value)
+        return value
+
+    def combined(self, node: ast.BinOp, left: Any) -> Any:
+        match node.op:
+            case ast.Add():
+                return self.as_kernel(node.left, left) + self.kernel(node.right)
+            case ast.Mult():
+                return left * self.term(node.right)
+            case ast.Pow():
+                return self.as_kernel(node.left, left) ** self.number(node.right)
+            case ast.MatMult():
+                return self.as_kernel(node.left, left) @ self.kernel(node.right)
+        raise self.error(node, "kernels are combined by + * ** @ only")
+
+    def leaf(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Name(id=name):
+                return self.named(node, name, [], [])
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
+                return self.named(node, name, args, keywords)
+            case ast.Call(func=ast.Attribute(attr="normalized")):
+                raise self.error(node, "in text, write normalized(linear) for linear.normalized()")
+        return self.number(node, "a kernel or a number")
+
+    def number(self, node: ast.expr, wanted: str = "a number") -> int | float:
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 return -value
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
                 return value
-        raise self.error(node, "a number was expected here")
+        raise self.error(node, f"{wanted} was expected here")
 
     def argument(self, node: ast.expr) -> Any:
         match node:
@@ -123,19 +148,32 @@ class _Reader:
                 return value
         return self.number(node)
 
-    def named(self, node: ast.expr, name: str, args: list[Any], options: dict[str, Any]) -> Kernel:
+    def named(
+        self, node: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword]
+    ) -> Kernel:
+        if name == _NORMALIZED:
+            if len(args) != 1 or keywords:
+                raise self.error(node, "normalized takes a kernel, as in normalized(linear)")
+            return Normalized(self.kernel(args[0]))
         if name not in self.kernels:
-            close = get_close_matches(name.lower(), self.kernels, n=1, cutoff=0.0)
+            known = (*self.kernels, _NORMALIZED)
+            close = get_close_matches(name.lower(), known, n=1, cutoff=0.0)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise KernelSyntaxError(f"there is no kernel {name!r} in {self.text!r}{hint}")
+            raise KernelSyntaxError(f"there is no kernel {name!r} in {_short(self.text)!r}{hint}")
+        known = tuple(f.name for f in fields(self.kernels[name]))  # type: ignore[arg-type]
+        options = {str(k.arg): self.argument(k.value) for k in keywords}
+        if len(options) < len(keywords):
+            raise self.error(node, "a parameter is given twice")
+        values = [self.argument(a) for a in args]
         try:
-            return self.kernels[name](*args, **options)
+            return self.kernels[name](*values, **options)
         except TypeError as error:
             if isinstance(error, BoolrankError):
                 raise
-            known = ", ".join(f.name for f in fields(self.kernels[name]))  # type: ignore[arg-type]
-            raise self.error(node, f"{name} takes ({known})") from None
+            raise self.error(node, f"{name} takes ({', '.join(known)})") from None
 
     def error(self, node: ast.expr, why: str) -> KernelSyntaxError:
-        part = ast.get_source_segment(self.text.strip(), node) or self.text
-        return KernelSyntaxError(f"cannot read {part!r} in the kernel {self.text!r}: {why}")
+        part = ast.get_source_segment(self.text, node) or self.text
+        return KernelSyntaxError(
+            f"cannot read {_short(part)!r} in the kernel {_short(self.text)!r}: {why}"
+        )

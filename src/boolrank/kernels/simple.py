@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Form, Kernel, real, whole
+from .base import MOST_POWER, Form, Kernel, real, whole
+from .combinatorics import power_decay
 from .counts import Counts, Pairs
 from .wide import Wide, two_to
 
@@ -46,12 +47,12 @@ class Polynomial(Kernel):
 
     name: ClassVar[str] = "polynomial"
     formula: ClassVar[str] = "(scale·c + offset)^degree"
-    degree: int = field(metadata={"range": "whole, 1 or more"})
+    degree: int = field(metadata={"range": f"whole, 1 to {MOST_POWER:,}"})
     scale: float = field(default=1, metadata={"range": "more than 0"})
     offset: float = field(default=0, metadata={"range": "0 or more"})
 
     def __post_init__(self) -> None:
-        whole(self, "degree", self.degree)
+        whole(self, "degree", self.degree, MOST_POWER)
         real(self, "scale", self.scale)
         real(self, "offset", self.offset, zero_allowed=True)
 
@@ -80,6 +81,9 @@ class AllSubset(Kernel):
 
     def value(self, k: Counts) -> Wide:
         return two_to(k.common)
+
+    def cosine(self, k: Counts) -> Wide:
+        return power_decay((k.only_x + k.only_z) * 0.5, 1.0) if k.lifted else super().cosine(k)
 
     def features(self, n: Wide) -> Wide:
         return two_to(n)
@@ -110,3 +114,7 @@ class Tanimoto(Kernel):
         return share
 
     cosines_of = values_of
+
+    @property
+    def bytes_per_pair(self) -> int:
+        return 28

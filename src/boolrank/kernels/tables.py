@@ -35,7 +35,7 @@ def table_values(
     n = int(_whole(pairs.n).ravel()[0])
     grid, x, z, c = _arranged(pairs)
     most = int(max(x.max(), z.max()))
-    if most > n or min(x.min(), z.min()) < 0:
+    if most > n or n >= 1 << 53 or min(x.min(), z.min()) < 0:
         return None  # impossible counts: the plain way says where
     reach = most if kernel.form == "common" else min(2 * most, n)
     if reach >= min(longest, max(_SHORT, 4 * pairs.size)):

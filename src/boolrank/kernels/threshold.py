@@ -42,7 +42,7 @@ class Threshold(Kernel):
             )
 
     def value(self, k: Counts) -> Wide:
-        fits(self, "arity", self.arity, k.n)
+        fits(self, "arity", self.arity, k.n, k.things)
         return _subsets_meeting_both(k, self.satisfied, self.arity)
 
     def features(self, n: Wide) -> Wide:

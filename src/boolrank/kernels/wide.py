@@ -26,6 +26,8 @@ Pair = tuple[Floats, Floats]
 
 # Exponent of zero: so low that it never wins an alignment; sums of two still fit.
 _ZERO = -(1 << 60)
+# Exponents of powers stop here, so that products of a hundred of them still fit.
+_HIGHEST = 2.0**56
 # Beyond this distance the smaller summand is below the last bit of the larger one.
 _FAR = -1000
 
@@ -142,7 +144,12 @@ class Wide:
         return Wide.of(other) / self
 
     def __pow__(self, power: int) -> Wide:
-        result, square = None, self
+        reached = self.exp.astype(np.float64) * power
+        if np.any(reached > _HIGHEST):
+            raise KernelOverflowError(
+                f"the power {power} of a value has an exponent past 2^56; use a smaller power"
+            )
+        result, square = None, where(reached < -_HIGHEST, 0.0, self)
         while True:
             if power & 1:
                 result = square if result is None else result * square

@@ -19,12 +19,12 @@ so nothing that matters is lost, and only comparing scores has to look at the ex
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._memory import free_memory, size
 from ..errors import MatrixTooLargeError, ParameterError
 from ..kernels import Kernel
 from ..overlaps import Overlaps
@@ -72,8 +72,8 @@ class Estimate:
 
     def __str__(self) -> str:
         return (
-            f"dense: {_size(self.dense_bytes)}, {self.dense_steps:,.0f} steps an item; "
-            f"compressed: {_size(self.compressed_bytes)}, {self.compressed_steps:,.0f} steps an "
+            f"dense: {size(self.dense_bytes)}, {self.dense_steps:,.0f} steps an item; "
+            f"compressed: {size(self.compressed_bytes)}, {self.compressed_steps:,.0f} steps an "
             f"item; faster: {self.chosen}"
         )
 
@@ -112,7 +112,7 @@ def kernel_matrix(
     estimate = Estimate.of(overlaps)
     needed = {"dense": estimate.dense_bytes, "compressed": estimate.compressed_bytes}
     smaller = min(needed, key=needed.__getitem__)
-    available = _free_memory() if limit is None else limit
+    available = free_memory() if limit is None else limit
     chosen = estimate.chosen if storage == "auto" else storage
     if storage == "auto" and needed[chosen] > available:
         chosen = smaller
@@ -120,18 +120,7 @@ def kernel_matrix(
         other = f"use storage={smaller!r}, or " if smaller != chosen else ""
         raise MatrixTooLargeError(
             f"a {chosen} kernel matrix of {overlaps.items:,} items would take "
-            f"{_size(needed[chosen])}, and there are {_size(available)}; {other}leave out the "
+            f"{size(needed[chosen])}, and there are {size(available)}; {other}leave out the "
             "rarest items or the most active users"
         )
     return (DenseMatrix if chosen == "dense" else CompressedMatrix).of(kernel, overlaps)
-
-
-def _free_memory() -> int:
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 62  # not told on this system: let the allocation itself decide
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"

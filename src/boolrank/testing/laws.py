@@ -10,6 +10,7 @@ import copy
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from math import isqrt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy import sparse
 
 from boolrank.errors import BoolrankError
 from boolrank.kernels import Kernel, parse_kernel
+from boolrank.kernels.evaluate import FEW_PAIRS
 
 __all__ = ["LAWS", "LawError", "check_kernel"]
 
@@ -26,6 +28,9 @@ Values: TypeAlias = NDArray[np.float64]
 # The least exact kernels (threshold and composed ones) are good to 1e-10, so two ways to one value
 # may differ by as much. A broken law shows at 1e-3 and more.
 RTOL = 1e-10
+# So many rows that their pairs go the way of many (tables, distinct counts), and those of some of
+# the rows the way of few.
+ROWS = isqrt(FEW_PAIRS) + 6
 
 
 class LawError(AssertionError):
@@ -40,7 +45,7 @@ class Sample:
     rng: np.random.Generator
 
     @classmethod
-    def draw(cls, rng: np.random.Generator, n: int, rows: int = 96) -> Sample:
+    def draw(cls, rng: np.random.Generator, n: int, rows: int = ROWS) -> Sample:
         """Random rows, half of them sparse: the more rows, the more distinct pairs of counts."""
         density = np.where(np.arange(rows) % 2, rng.random(rows), rng.random(rows) ** 4)
         X = (rng.random((rows, n)) < density[:, None]).astype(np.uint8)

@@ -1,0 +1,50 @@
+"""How much memory is free, asked before something large is allocated."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["free_memory", "size"]
+
+_MEMINFO = Path("/proc/meminfo")
+_GROUP = Path("/sys/fs/cgroup")
+
+
+def free_memory() -> int:
+    """Bytes that can be had without swapping, also within the limit of a container.
+
+    Where a system does not tell, more than any machine has: the allocation itself decides then.
+    """
+    return min(_of_machine(), _of_group())
+
+
+def size(count: float) -> str:
+    """Bytes for people.
+
+    >>> size(43_200_000_000), size(8_000)
+    ('43.2 GB', '0.0 MB')
+    """
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
+
+
+def _of_machine() -> int:
+    try:
+        # Free pages alone would leave out what the cache of files gives back.
+        for line in _MEMINFO.read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return 1024 * int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
+
+
+def _of_group() -> int:
+    try:
+        most, used = ((_GROUP / f"memory.{name}").read_text() for name in ("max", "current"))
+        return max(int(most) - int(used), 0)
+    except (OSError, ValueError):  # no such limit, or none in force ("max")
+        return 1 << 62
