@@ -9,6 +9,7 @@ from boolrank import (
     InputError,
     Interactions,
     KernelRanker,
+    MatrixTooLargeError,
     NotFittedError,
     Overlaps,
     ParameterError,
@@ -167,3 +168,12 @@ def test_kernels_can_share_overlaps(data: Interactions) -> None:
     other = Interactions.from_pairs([1, 2], [1, 2])
     with pytest.raises(InputError, match="count them with"):
         KernelRanker("linear").fit(other, shared)
+
+
+def test_a_profile_too_long_for_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = np.arange(5000)
+    data = Interactions.from_pairs(np.zeros(5000, int), items)
+    model = KernelRanker("linear", storage="compressed", n_threads=1).fit(data)
+    monkeypatch.setattr("boolrank.ranker.free_memory", lambda: 10**8)
+    with pytest.raises(MatrixTooLargeError, match=r"5,000 items would take 400\.0 MB"):
+        model.recommend()

@@ -17,8 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._memory import free_memory, size
 from ._threads import threads
-from .errors import InputError, NotFittedError, ParameterError, ParameterTypeError
+from .errors import (
+    InputError,
+    MatrixTooLargeError,
+    NotFittedError,
+    ParameterError,
+    ParameterTypeError,
+)
 from .interactions import Interactions
 from .kernels import Kernel, parse_kernel
 from .matrix import KernelMatrix, compiled_arrays, kernel_matrix
@@ -29,6 +36,8 @@ from .recommendations import Recommendations
 # about 1e-12, so that both storages give the same scores; a gap of 1e-9 would save a quarter.
 TOLERANCE = 1e-13
 _MOST_STEPS = 10**6
+# Profiles up to this length need less memory than is worth asking for.
+_LONG = 4096
 
 Floats = NDArray[np.float64]
 Profiles = tuple[NDArray[np.int64], NDArray[np.int32]]
@@ -280,7 +289,9 @@ class KernelRanker:
     def _weights(self, start: NDArray[np.int64], own: NDArray[np.int32]) -> Floats:
         from ._compiled.profiles import weights
 
+        longest = int(np.diff(start).max(initial=0))
         with threads(self.n_threads) as count:
+            _check_room(longest, count)
             alpha, *_ = weights(
                 self._arrays,
                 start,
@@ -358,6 +369,17 @@ def _whole(n: Any) -> int:
     if not isinstance(n, int | float | np.number) or not np.isfinite(n) or n != int(n) or n < 0:
         raise ParameterError(f"n must be a whole number from 0 on, not {n!r}")
     return int(n)
+
+
+def _check_room(longest: int, count: int) -> None:
+    """Raise where the problem of a very long profile would not fit into memory."""
+    needed = 16 * longest**2 * count
+    if longest > _LONG and needed > free_memory():
+        raise MatrixTooLargeError(
+            f"the weights of a profile of {longest:,} items would take {size(needed)} on {count} "
+            f"threads, and there are {size(free_memory())}; use fewer threads, or leave out or "
+            "shorten the longest profiles: who has touched that much is seldom a person"
+        )
 
 
 def _parts(profiles: int, count: int) -> int:

@@ -14,9 +14,9 @@ from .matrix import fill_scores, mean_of
 from .ranking import best
 from .simplex import solve
 
-# Scores that differ by less than this, relative to the terms they are made of, are equal: well
-# above what weights and sums may differ by between storages, threads and machines.
-NOISE = 2.0**-36
+# Scores that differ by less than this, relative to the terms they are made of, are equal: ten
+# times what weights and sums may differ by between storages, threads and machines.
+NOISE = 2.0**-40
 
 
 @parallel
