@@ -35,25 +35,24 @@ def solve(matrix, items, diagonal, b, tolerance, most_steps, alpha, room):
     """
     size = len(items)
     A, inner = room[: size * size].reshape((size, size)), room[size * size :]
-    ready, support = np.zeros(size, np.bool_), np.empty(size + 1, np.int64)
+    ready = np.zeros(size, np.bool_)
     best = 0
     for k in range(size):
         alpha[k] = 0.0
         if b[k] > b[best]:
             best = k
-    g = _row(A, ready, matrix, items, diagonal, best) - b
     alpha[best] = 1.0
-    support[0], used = best, 1
+    g = _row(A, ready, matrix, items, diagonal, best) - b
     target, steps, faces = _COARSE * diagonal, 0, 0
     while True:
         target = max(target, tolerance) if faces < _MOST_FACES else tolerance
-        gap, used, taken = _pairwise(
-            matrix, items, diagonal, target, most_steps - steps, alpha, A, g, support, ready, used
+        gap, taken = _pairwise(
+            matrix, items, diagonal, target, most_steps - steps, alpha, A, g, ready
         )
         steps += taken
         if gap <= tolerance or steps >= most_steps:
             return gap, steps
-        used = _on_face(A, b, tolerance / 4, alpha, g, support, used, inner)
+        _on_face(A, b, tolerance / 4, alpha, g, inner)
         faces += 1
         target = 0.1 * min(target, gap)
 
@@ -68,62 +67,72 @@ def _row(A, ready, matrix, items, diagonal, i):
 
 
 @njit(cache=True, error_model="numpy", fastmath=_REORDERED)
-def _pairwise(matrix, items, diagonal, target, most_steps, alpha, A, g, support, ready, used):
-    """Pairwise steps until the gap is at the target; the gap, the size of the support, steps."""
+def _pairwise(matrix, items, diagonal, target, most_steps, alpha, A, g, ready):
+    """Steps between the least g of all and the largest of those with weight, to a target gap.
+
+    Returns the gap and the number of steps.
+    """
     size = len(g)
-    low, chunk = np.inf, 0
-    for k in range(size):
-        if g[k] < low:
-            low, chunk = g[k], k
-    gap = np.inf
+    # Added to g, this takes those without weight out of the search for the largest.
+    without = np.where(alpha > 0, 0.0, -np.inf)
+    row = other = g  # nothing moves before the first look
+    move = 0.0
     for step in range(most_steps):
-        i = chunk
+        inner = 0.0
+        for k in range(size):
+            g[k] += move * (row[k] - other[k])
+            inner += alpha[k] * g[k]
+        low, high, i, j = np.inf, -np.inf, 0, 0
+        for first in range(0, size, _CHUNK):
+            chunk = slice(first, min(first + _CHUNK, size))
+            least, most = _extremes(g[chunk], without[chunk])
+            if least < low:
+                low, i = least, first
+            if most > high:
+                high, j = most, first
+        gap = 2 * (inner - low)
+        if gap <= target or high <= low:
+            return gap, step
         while g[i] != low:
             i += 1
-        row = _row(A, ready, matrix, items, diagonal, i)
-        gap = 0.0
-        at, most = -1, 0.0
-        for s in range(used):
-            k = support[s]
-            slope = g[k] - low
-            gap += 2 * alpha[k] * slope
-            width = diagonal - row[k]
-            # Compared by products: divisions would be half of the time.
-            if slope * slope > most * width:
-                at, most = s, slope * slope / width
-        if gap <= target or at < 0:
-            return gap, used, step
-        j = support[at]
-        move = (g[j] - low) / (2 * (diagonal - row[j]))
-        if alpha[i] == 0.0:
-            support[used] = i
-            used += 1
+        while g[j] != high or alpha[j] == 0:
+            j += 1
+        row, other = _row(A, ready, matrix, items, diagonal, i), A[j]
+        move = (high - low) / (2 * (diagonal - row[j]))
         if move >= alpha[j]:
             move = alpha[j]
-            alpha[j] = 0.0
-            used -= 1
-            support[at] = support[used]
+            alpha[j], without[j] = 0.0, -np.inf
         else:
             alpha[j] -= move
         alpha[i] += move
-        other = A[j]
-        low = np.inf
-        for first in range(0, size, _CHUNK):
-            least = np.inf
-            for k in range(first, min(first + _CHUNK, size)):
-                g[k] += move * (row[k] - other[k])
-                least = min(least, g[k])
-            if least < low:
-                low, chunk = least, first
-    return gap, used, most_steps
+        without[i] = 0.0
+    return gap, most_steps
+
+
+@njit(inline="always")
+def _extremes(g, without):
+    """The least g and the largest g + without: four searches at once, as each waits for itself."""
+    a = b = c = d = np.inf
+    p = q = r = s = -np.inf
+    whole = len(g) - len(g) % 4
+    for k in range(0, whole, 4):
+        a, b = min(a, g[k]), min(b, g[k + 1])
+        c, d = min(c, g[k + 2]), min(d, g[k + 3])
+        p, q = max(p, g[k] + without[k]), max(q, g[k + 1] + without[k + 1])
+        r, s = max(r, g[k + 2] + without[k + 2]), max(s, g[k + 3] + without[k + 3])
+    for k in range(whole, len(g)):
+        a, p = min(a, g[k]), max(p, g[k] + without[k])
+    return min(min(a, b), min(c, d)), max(max(p, q), max(r, s))
 
 
 @njit(cache=True, error_model="numpy", fastmath=_REORDERED)
-def _on_face(A, b, tolerance, alpha, g, support, used, room):
-    """Conjugate gradients over the weights of the support, those that reach 0 dropped on the way.
+def _on_face(A, b, tolerance, alpha, g, room):
+    """Conjugate gradients over the weights above 0, those that reach it dropped on the way.
 
-    Renews alpha, g and the support; returns its size.
+    Renews alpha and g.
     """
+    support = np.flatnonzero(alpha)
+    used = len(support)
     inner = room[: used * used].reshape((used, used))
     x, rest, ahead, product = np.empty(used), np.empty(used), np.zeros(used), np.empty(used)
     for s in range(used):
@@ -165,17 +174,8 @@ def _on_face(A, b, tolerance, alpha, g, support, used, room):
             rest[s] -= step * product[s]
         if dropped >= 0:
             x[dropped] = before = 0.0
-    kept, total = 0, 0.0
-    for s in range(used):
-        i = support[s]
-        alpha[i] = 0.0
-        if x[s] > 0:
-            support[kept], x[kept] = i, x[s]
-            total += x[s]
-            kept += 1
-    for s in range(kept):
-        x[s] /= total
-        alpha[support[s]] = x[s]
+    x = np.maximum(x, 0.0)
+    x /= x.sum()
+    alpha[support] = x
     g[:] = -b
-    add_rows(g, A, support[:kept], x[:kept])
-    return kept
+    add_rows(g, A, support, x)
