@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 DOCS   := $(VENV)/.ready-docs
+BENCH  := $(VENV)/.ready-bench
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench docs clean
@@ -23,16 +24,17 @@ lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY) ## measure accuracy and time
+bench: $(BENCH) ## measure accuracy, time and memory, beside other libraries; about half an hour
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/ranker.py
 
 docs: $(DOCS) ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove whatever the targets above made, the virtual environment too
-	rm -rf $(VENV) demo site dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) demo site dist bench .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml
@@ -45,6 +47,10 @@ $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
+	@touch $@
+
+$(BENCH): $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	@touch $@
 
 $(DOCS): $(READY)

@@ -26,6 +26,7 @@ from contestants import CONTESTANTS, KERNELS, REG, qp_by_cvxopt
 from boolrank import Interactions, KernelRanker, load_dataset, synthetic
 from boolrank.errors import DatasetNotFoundError
 
+OUT = Path("bench")
 THREADS = "2"
 # What takes so many seconds is run once.
 LONG = 60.0
@@ -161,7 +162,7 @@ def growth() -> dict[str, Any]:
         for what in ("seconds", "MB")
     }
     print(f"seconds grow as pairs^{slopes['seconds']:.2f}, memory as pairs^{slopes['MB']:.2f}")
-    _plot(rows, Path("bench-growth.png"))
+    _plot(rows, OUT / "growth.png")
     return {"rows": rows, "slopes": slopes}
 
 
@@ -193,12 +194,13 @@ def main(arguments: list[str]) -> None:
         "growth": growth,
     }
     found = {}
+    OUT.mkdir(exist_ok=True)
     for title in arguments or parts:
         try:
             found[title] = parts[title]()
         except DatasetNotFoundError as error:
             print(f"\n{title}: left out, {error}")
-    Path("bench-ranker.json").write_text(json.dumps(found, indent=2) + "\n")
+    (OUT / "ranker.json").write_text(json.dumps(found, indent=2) + "\n")
 
 
 if __name__ == "__main__":
