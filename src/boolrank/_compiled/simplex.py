@@ -122,7 +122,7 @@ def _extremes(g, without):
         r, s = max(r, g[k + 2] + without[k + 2]), max(s, g[k + 3] + without[k + 3])
     for k in range(whole, len(g)):
         a, p = min(a, g[k]), max(p, g[k] + without[k])
-    return min(min(a, b), min(c, d)), max(max(p, q), max(r, s))
+    return min(a, b, c, d), max(p, q, r, s)
 
 
 @njit(cache=True, error_model="numpy", fastmath=_REORDERED)
