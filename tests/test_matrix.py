@@ -117,3 +117,42 @@ def test_a_matrix_over_the_limit_is_refused_before_it_is_made() -> None:
     assert isinstance(caught.value, MemoryError)
     with pytest.raises(ValueError, match="storage is one of"):
         kernel_matrix(parse_kernel("linear"), overlaps, storage="sparse")
+
+
+BOTH = pytest.mark.parametrize("storage", ["dense", "compressed"])
+
+
+@BOTH
+def test_reasons_and_similar_items_hold_where_doubles_end(storage: str) -> None:
+    X = np.random.default_rng(0).random((6000, 30)) < 0.45
+    data = Interactions.from_matrix(X)
+    model = KernelRanker("monotone_dnf", storage=storage).fit(data)
+    for user in range(5):
+        new = int(np.flatnonzero(~X[user])[0])
+        parts = model.explain(user, new)
+        assert sum(part for _, part in parts) == pytest.approx(model.score([user], [new])[0, 0])
+    counts = X.T.astype(int) @ X
+    # (2^c - 1)/√((2^x - 1)(2^z - 1)): with such counts, the order of 2c - x - z.
+    order = 2 * counts - np.diag(counts)[:, None] - np.diag(counts)
+    for item in range(30):
+        others = [j for j in np.argsort(-order[item], kind="stable") if j != item]
+        assert model.similar_items([item], n=29).lists()[0] == others
+
+
+@BOTH
+def test_items_that_share_nobody_do_not_hide_that_doubles_end(storage: str) -> None:
+    rng = np.random.default_rng(1)
+    alone = [(3000 * i + k, i) for i in range(70) for k in range(2900)]
+    X = rng.random((5200, 12)) < 0.5
+    pairs = [*alone, *((10**6 + u, 1000 + i) for u, i in np.argwhere(X).tolist())]
+    users, items = zip(*pairs, strict=True)
+    model = KernelRanker("monotone_dnf", storage=storage).fit(Interactions.from_pairs(users, items))
+    user = 10**6 + int(np.flatnonzero(X.sum(axis=1) == 6)[0])
+    assert model.matrix.scale
+    assert min(model.recommend([user], n=2).lists()[0]) >= 1000
+
+
+def test_items_of_which_no_two_can_be_disjoint() -> None:
+    data = Interactions.from_matrix(np.random.default_rng(0).random((4000, 30)) < 0.6)
+    a, b = (KernelRanker("monotone_dnf", storage=s).fit(data) for s in ("dense", "compressed"))
+    assert np.array_equal(a.recommend().items, b.recommend().items)

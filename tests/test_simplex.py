@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boolrank import Interactions, KernelRanker
+from boolrank import ConvergenceWarning, Interactions, KernelRanker
 from boolrank._compiled.simplex import solve
 from boolrank.matrix import DenseMatrix, Scale, compiled_arrays
 
@@ -41,7 +42,7 @@ def solved(
     plain = compiled_arrays(DenseMatrix(A, b, Scale()))
     alpha, room = np.empty(size), np.empty(2 * size * size)
     items = np.arange(size, dtype=np.int32)
-    gap, _ = solve(plain, items, float(A[0, 0]), b, tolerance, 10**6, alpha, room)
+    gap = solve(plain, items, float(A[0, 0]), b, tolerance, alpha, room)
     return alpha, gap
 
 
@@ -102,3 +103,29 @@ def test_equal_items_without_regularisation_share_what_one_of_them_would_have() 
     assert alpha.sum() == pytest.approx(1)
     assert gap <= 1e-13
     assert objective(A, b, alpha) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("reg", [0.0, 1e-8, 1e-4])
+@pytest.mark.parametrize("kernel", ["linear", "tanimoto", "conjunctive(2)"])
+def test_nearly_singular_problems_end_with_the_gap_that_is_asked_for(
+    kernel: str, reg: float
+) -> None:
+    X = np.random.default_rng(0).random((40, 600)) < 0.5
+    data = Interactions.from_matrix(X)
+    model = KernelRanker(kernel, reg=reg).fit(data)
+    K = np.array([model.matrix.row(i) for i in range(600)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for user in range(3):
+            own = data.row(user)
+            A, b = K[np.ix_(own, own)] + reg * np.eye(len(own)), model.matrix.means[own]
+            alpha = model.weights([user])[0]
+            gradient = A @ alpha - b
+            assert 2 * (alpha @ gradient - gradient.min()) <= 1e-12
+
+
+def test_weights_that_stop_short_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Interactions.from_matrix(np.random.default_rng(0).random((40, 60)) < 0.5)
+    monkeypatch.setattr("boolrank.ranker.TOLERANCE", 1e-2)
+    with pytest.warns(ConvergenceWarning, match="a larger reg"):
+        KernelRanker("linear", reg=0).fit(data).recommend()

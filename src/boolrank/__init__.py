@@ -15,6 +15,7 @@ from .data.protocols import (
 from .data.splits import Fold, Rows, Split
 from .errors import (
     BoolrankError,
+    ConvergenceWarning,
     CountsError,
     DatasetNotFoundError,
     DownloadError,
@@ -95,6 +96,7 @@ __all__ = [
     "ComposedCNF",
     "ComposedDNF",
     "Conjunctive",
+    "ConvergenceWarning",
     "Counts",
     "CountsError",
     "Dataset",

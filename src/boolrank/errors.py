@@ -17,10 +17,15 @@ scikit-learn habits keeps working::
     ├── MatrixTooLargeError  (MemoryError)    a matrix that would not fit into memory
     ├── KernelOverflowError  (OverflowError)  a raw kernel value past the largest double
     └── MissingExtraError    (ImportError)    an optional dependency that is not installed
+
+and a warning::
+
+    ConvergenceWarning       (RuntimeWarning) weights that are less exact than they should be
 """
 
 __all__ = [
     "BoolrankError",
+    "ConvergenceWarning",
     "CountsError",
     "DatasetNotFoundError",
     "DownloadError",
@@ -94,3 +99,7 @@ class UnknownIdError(BoolrankError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class ConvergenceWarning(RuntimeWarning):
+    """Weights are less exact than they should be."""

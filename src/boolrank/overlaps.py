@@ -131,6 +131,13 @@ class Overlaps:
         out[item] = self.sizes[item]
         return out
 
+    def alone(self) -> NDArray[np.bool_]:
+        """Which items share no user with any other."""
+        if self.dense is not None:
+            shared: NDArray[Any] = np.count_nonzero(self.dense, axis=1) - (self.sizes > 0)
+            return np.asarray(shared == 0)
+        return np.asarray(np.diff(self.rows()[0]) == 0)
+
     @property
     def items(self) -> int:
         return len(self.sizes)

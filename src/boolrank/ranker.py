@@ -10,6 +10,7 @@ there is nothing to train for each user, and people who were not there at traini
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from ._memory import free_memory, size
 from ._threads import threads
 from .errors import (
+    ConvergenceWarning,
     InputError,
     MatrixTooLargeError,
     NotFittedError,
@@ -35,7 +37,8 @@ from .recommendations import Recommendations
 # Duality gap, relative to 1 + reg, at which a user's problem is solved. Weights are then right to
 # about 1e-12, so that both storages give the same scores; a gap of 1e-9 would save a quarter.
 TOLERANCE = 1e-13
-_MOST_STEPS = 10**6
+# Nearly singular problems may stop short of that. A gap above this is worth a warning.
+_LOOSE = 1e-9
 # Profiles up to this length need less memory than is worth asking for.
 _LONG = 4096
 
@@ -201,14 +204,17 @@ class KernelRanker:
         return self._scores(self._profiles(list(profiles)), items)
 
     def similar_items(self, items: Sequence[Hashable], n: int = 10) -> Recommendations:
-        """The n items nearest to each item, by the kernel."""
+        """The n items nearest to each item, by the kernel.
+
+        Where no double holds the values, logarithms stand for them, as in scores.
+        """
         self._check_fitted()
         n = _whole(n)
         vocabulary = self._interactions.items
         rows = vocabulary.numbers(items)
         chosen, values = np.full((len(rows), n), -1), np.full((len(rows), n), np.nan)
         for k, item in enumerate(rows):
-            near = self._matrix.row(int(item))
+            near = self._matrix.nearness(int(item))
             near[item] = -np.inf
             order = np.argsort(-near, kind="stable")[: min(n, len(near) - 1)]
             chosen[k, : len(order)], values[k, : len(order)] = order, near[order]
@@ -218,15 +224,18 @@ class KernelRanker:
     def explain(self, user: Hashable, item: Hashable) -> list[tuple[Any, float]]:
         """The user's items and how much each adds to the score of an item, the largest first.
 
-        With Σα = 1 the score is Σ α_i·(K_ij - negative_weight·q_j): the parts add up to it.
+        With Σα = 1 the score is Σ α_i·(K_ij - negative_weight·q_j): the parts add up to it. Where
+        no double holds them, the score is a logarithm, and the parts are shares of it.
         """
         self._check_fitted()
         items = self._interactions.items
         target = items.number(item)
-        start, own = self._histories(np.array([self._interactions.users.number(user)]))
-        alpha = self._weights(start, own)
-        values = self._matrix.row(target)[own] - self.negative_weight * self._matrix.means[target]
-        parts = alpha * values
+        history = self._histories(np.array([self._interactions.users.number(user)]))
+        own = history[1]
+        values, mean = self._matrix.terms(target, own)
+        parts = self._weights(*history) * (values - self.negative_weight * mean)
+        if self._matrix.scale and parts.any():
+            parts *= self._scores(history, None)[0, target] / parts.sum()
         order = np.argsort(-parts, kind="stable")
         return [(items[int(own[k])], float(parts[k])) for k in order]
 
@@ -292,14 +301,20 @@ class KernelRanker:
         longest = int(np.diff(start).max(initial=0))
         with threads(self.n_threads) as count:
             _check_room(longest, count)
-            alpha, *_ = weights(
+            alpha, gaps = weights(
                 self._arrays,
                 start,
                 own,
                 float(self.reg),
                 TOLERANCE * (1 + self.reg),
-                _MOST_STEPS,
                 _parts(len(start) - 1, count),
+            )
+        if gaps.max(initial=0.0) > _LOOSE * (1 + self.reg):
+            warnings.warn(
+                f"the weights of {int((gaps > _LOOSE * (1 + self.reg)).sum())} profiles are right "
+                f"to a duality gap of {gaps.max():.1e} only; a larger reg makes them well-defined",
+                ConvergenceWarning,
+                stacklevel=4,
             )
         return np.asarray(alpha)
 

@@ -20,12 +20,11 @@ NOISE = 2.0**-40
 
 
 @parallel
-def weights(matrix, start, items, reg, tolerance, most_steps, n_parts):
-    """Weights on the items of each profile; and gaps and steps of each problem."""
+def weights(matrix, start, items, reg, tolerance, n_parts):
+    """Weights on the items of each profile, and the gap of each problem."""
     profiles = len(start) - 1
     alpha = np.empty(start[-1])
     gaps = np.zeros(profiles)
-    steps = np.zeros(profiles, np.int64)
     longest = 0
     for k in range(profiles):
         longest = max(longest, start[k + 1] - start[k])
@@ -38,17 +37,16 @@ def weights(matrix, start, items, reg, tolerance, most_steps, n_parts):
                 continue
             for s in range(first, last):
                 b[s - first] = mean_of(matrix, items[s])
-            gaps[k], steps[k] = solve(
+            gaps[k] = solve(
                 matrix,
                 items[first:last],
                 1.0 + reg,
                 b[: last - first],
                 tolerance,
-                most_steps,
                 alpha[first:last],
                 room,
             )
-    return alpha, gaps, steps
+    return alpha, gaps
 
 
 @parallel

@@ -9,6 +9,8 @@ from numba import njit
 
 # Scores that are looked at together.
 _CHUNK = 64
+# Steps down a run of equal scores before all of them are put in order.
+_FEW = 16
 
 
 @njit(inline="always")
@@ -48,20 +50,24 @@ def best(scores, means, weight, noise, n, items, values):
             top = max(top, scores[item])
         most[c] = top
     size = _highest(scores, most, n, items, values)
+    if noise == 0:
+        return
     first = 0
     for k in range(1, size + 1):
-        unit = _rounding(scores, means, weight, noise, items[k - 1])
         if k == size and size == n:
-            _lowest_run(scores, most, means, weight, noise, first, items, values)
-        elif k == size or values[k - 1] - values[k] > unit:
+            low = _end_of_run(scores, most, means, weight, noise, values[-1])
+            _lowest_numbers(scores, most, low, first, items, values)
+        elif k == size or not _equal(scores, means, weight, noise, items[k - 1], items[k]):
             _by_number(items[first:k], values[first:k])
             first = k
 
 
 @njit(inline="always")
-def _rounding(scores, means, weight, noise, item):
-    """What a score and the next may differ by, and be equal all the same."""
-    return noise * (scores[item] + 2 * weight * means[item]) if noise > 0 else 0.0
+def _equal(scores, means, weight, noise, item, following):
+    """Whether the score of the item that follows another one differs from it by rounding alone."""
+    here = scores[item] + 2 * weight * means[item]
+    there = scores[following] + 2 * weight * means[following]
+    return scores[item] - scores[following] <= noise * max(here, there)
 
 
 @njit(cache=True)
@@ -93,21 +99,35 @@ def _highest(scores, most, n, items, values):
 
 
 @njit(cache=True)
-def _lowest_run(scores, most, means, weight, noise, first, items, values):
-    """Of all items that are equal to the last ones of a full list, those of the lowest numbers."""
-    high, low, lowest = values[first], values[-1], items[-1]
-    while True:
-        bound = low - _rounding(scores, means, weight, noise, lowest)
-        found = low
+def _end_of_run(scores, most, means, weight, noise, low):
+    """The lowest score that is equal to ``low``, or to one that is, and so on."""
+    for _ in range(_FEW):
+        last, following = -1, -1
         for c in range(len(most)):
-            if most[c] >= bound:
-                for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
-                    if bound <= scores[item] < found:
-                        found, lowest = scores[item], item
-        if found == low:
-            break
-        low = found
-    at = first
+            if following >= 0 and most[c] <= scores[following]:
+                continue
+            for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
+                if scores[item] == low:
+                    last = item
+                elif scores[item] < low and (following < 0 or scores[item] > scores[following]):
+                    following = item
+        if following < 0 or not _equal(scores, means, weight, noise, last, following):
+            return low
+        low = scores[following]
+    # A long ladder: in order, its steps are next to each other.
+    order = np.argsort(-scores, kind="mergesort")
+    for k in range(1, len(order)):
+        if scores[order[k - 1]] <= low:
+            if not _equal(scores, means, weight, noise, order[k - 1], order[k]):
+                return low
+            low = scores[order[k]]
+    return low
+
+
+@njit(cache=True)
+def _lowest_numbers(scores, most, low, first, items, values):
+    """From a place on, those of the scores from the one that stands there down to a low one."""
+    high, at = values[first], first
     for c in range(len(most)):
         if most[c] >= low:
             for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):

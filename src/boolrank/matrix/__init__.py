@@ -9,7 +9,8 @@ This is exact for every kernel. Both storages answer the same questions:
 
 - ``means``: the mean of each column without its diagonal (which is 1 for every item, so that it
   moves no score and no weight; left in, it would swallow the small values of expressive kernels);
-- ``row``: one row; ``frobenius``: the norm, for the spectral ratio;
+- ``row``: one row; ``nearness``: the same in an order that doubles can hold; ``terms``: what a
+  profile's score of an item is made of; ``frobenius``: the norm, for the spectral ratio;
 - ``arrays``: what the compiled loops over many profiles need (:func:`compiled_arrays`).
 
 Values of very expressive kernels may be smaller than any double. Then each column is scaled by

@@ -14,7 +14,7 @@ from ..kernels.counts import Pairs
 from ..kernels.evaluate import scaled_cosines
 from ..kernels.wide import times_two_to
 from ..overlaps import Overlaps
-from .scale import NOTHING, Scale, too_small
+from .scale import NOTHING, Scale, Terms, too_small
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class CompressedMatrix:
                 background, share, values, scale = pairs.scaled(kernel)
         subtract_background(values, pairs.indptr, pairs.columns, pairs.classes, background, share)
         alone = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
-        means = (alone + pairs.totals(values, symmetric=not len(scale.exponents))) / overlaps.items
+        means = (alone + pairs.totals(values, symmetric=not scale)) / overlaps.items
         return CompressedMatrix(
             background, share, pairs.classes, pairs.indptr, pairs.columns, values, means, scale
         )
@@ -64,13 +64,25 @@ class CompressedMatrix:
         return {field.name: getattr(self, field.name) for field in fields(self)[:-1]}
 
     def row(self, item: int) -> Floats:
-        row = self.background[self.classes[item]][self.classes] * self.share
+        return self.scale.unscaled(self._held(item), item)
+
+    def nearness(self, item: int) -> Floats:
+        return self.scale.nearness(self._held(item), item)
+
+    def terms(self, target: int, rows: NDArray[np.int32]) -> Terms:
+        if not self.scale or target in rows:
+            return self.row(target)[rows], float(self.means[target])
+        held = np.array([self._held(int(row))[target] for row in rows])
+        return self.scale.terms(held, self.means[target], target, rows)
+
+    def _held(self, item: int) -> Floats:
+        row: Floats = self.background[self.classes[item]][self.classes] * self.share
         part = slice(self.indptr[item], self.indptr[item + 1])
         row[self.columns[part]] += self.values[part]
-        return self.scale.unscaled(row, item)
+        return row
 
     def frobenius(self) -> float:
-        if len(self.scale.exponents):
+        if self.scale:
             return float(np.sqrt(sum((self.row(i) ** 2).sum() for i in range(len(self.classes)))))
         numbers = np.bincount(self.classes, minlength=len(self.background))
         rows = np.repeat(self.classes, np.diff(self.indptr))
@@ -131,6 +143,8 @@ class _Sparse:
         x, z = np.meshgrid(self.class_sizes, self.class_sizes, indexing="ij")
         possible = x + z <= self.n
         out = np.zeros(x.shape)
+        if not possible.any():
+            return out
         a, b = x[possible], z[possible]
         out[possible] = value(Pairs(np.asarray(self.n), a, b, np.zeros_like(a)))
         return out
@@ -168,7 +182,8 @@ class _Sparse:
         found.clear()
         background = self.background(mantissas)
         under = np.full(background.shape, NOTHING)
-        under[np.add.outer(self.class_sizes, self.class_sizes) <= self.n] = found[0]
+        if found:  # no two items can be disjoint otherwise
+            under[np.add.outer(self.class_sizes, self.class_sizes) <= self.n] = found[0]
         class_top = under.max(axis=0)
         # Values are symmetric, so row j has what column j has, one after the other.
         first = np.maximum(self._reduced(np.maximum, powers, NOTHING), class_top[self.classes])

@@ -13,7 +13,7 @@ from ..kernels.counts import Pairs
 from ..kernels.evaluate import scaled_cosines
 from ..kernels.wide import times_two_to
 from ..overlaps import Overlaps
-from .scale import NOTHING, Scale, too_small
+from .scale import NOTHING, Scale, Terms, too_small
 
 Floats = NDArray[np.float64]
 
@@ -65,6 +65,14 @@ class DenseMatrix:
 
     def row(self, item: int) -> Floats:
         return self.scale.unscaled(self.values[item], item)
+
+    def nearness(self, item: int) -> Floats:
+        return self.scale.nearness(self.values[item], item)
+
+    def terms(self, target: int, rows: NDArray[np.int32]) -> Terms:
+        if not self.scale or target in rows:
+            return self.row(target)[rows], float(self.means[target])
+        return self.scale.terms(self.values[rows, target], self.means[target], target, rows)
 
     def frobenius(self) -> float:
         return float(np.sqrt(sum((self.row(i) ** 2).sum() for i in range(len(self.means)))))

@@ -14,6 +14,7 @@ from ..kernels.wide import times_two_to
 from ..overlaps import Overlaps
 
 Floats = NDArray[np.float64]
+Terms = tuple[Floats, float]
 
 # A column whose largest value is below this has values that doubles may not hold.
 _SMALL = 2.0**-500
@@ -33,15 +34,37 @@ class Scale(NamedTuple):
     lead: Floats = np.empty(0)
     lead_exp: Floats = np.empty(0)
 
-    def unscaled(self, row: Floats, item: int) -> Floats:
-        """A row of the matrix as doubles, as far as they hold it."""
-        row = row.copy()
-        if len(self.exponents):
+    def __bool__(self) -> bool:
+        return len(self.exponents) > 0
+
+    def unscaled(self, held: Floats, item: int) -> Floats:
+        """A row of the matrix as doubles, as far as they hold it, from how it is held."""
+        row = held.copy()
+        if self:
             row = times_two_to(row, self.exponents.astype(np.int64))
             near = np.flatnonzero(self.nearest == item)
             row[near] = times_two_to(self.lead[near], self.lead_exp[near].astype(np.int64))
         row[item] = 1.0
         return row
+
+    def nearness(self, held: Floats, item: int) -> Floats:
+        """A row in the order of its values: as doubles, or in the log domain where it is scaled."""
+        if not self:
+            return self.unscaled(held, item)
+        near = self.nearest == item
+        value = np.where(near, self.lead, held)
+        power = np.where(near, self.lead_exp, self.exponents)
+        some = value > 0
+        logs = np.log2(value, where=some, out=np.zeros(len(value)))
+        row = np.where(some, np.maximum(self.floor + logs + power, 0.0), 0.0)
+        row[item] = self.floor
+        return row
+
+    def terms(self, held: Floats, mean: float, target: int, rows: NDArray[np.int32]) -> Terms:
+        """Some values of a column and its mean, all times the same power of two."""
+        unit = float(np.exp2(self.exponents[target] - self.lead_exp[target]))
+        values = np.where(rows == self.nearest[target], self.lead[target], held * unit)
+        return values, mean * unit + self.lead[target] / len(self.exponents)
 
     @property
     def floor(self) -> float:
@@ -54,12 +77,14 @@ def too_small(kernel: Kernel, overlaps: Overlaps, nearest: Floats) -> bool:
     """Whether the largest value of some column is lost, or nearly, because doubles end.
 
     A value may also be 0 by right: of null items, or of items that share no user. Asked are the
-    largest of the suspects, as sizes are what makes values small.
+    largest of the suspects, as sizes are what makes values small, with and without shared users.
     """
     suspects = np.flatnonzero(nearest < _SMALL)
     if not len(suspects) or overlaps.items == 1:
         return False
-    suspects = suspects[np.argsort(-overlaps.sizes[suspects], kind="stable")][:64]
+    suspects = suspects[np.argsort(-overlaps.sizes[suspects], kind="stable")]
+    alone = overlaps.alone()[suspects]
+    suspects = np.concatenate((suspects[~alone][:64], suspects[alone][:64]))
     sizes = Wide.of(overlaps.sizes[suspects])
     own = kernel.own_value(Counts(Wide.of(overlaps.n), sizes, sizes, sizes)).positive()
     for item in suspects[own]:
