@@ -3,6 +3,7 @@
 from .arities import family, parse_arities
 from .experiment import Experiment, RankerSpec
 from .run import Run, run_experiment
+from .spectrum import SpectralCurve, spectral_curves
 from .summary import Summary, summarize
 from .toml import read_experiment, to_toml
 
@@ -10,11 +11,13 @@ __all__ = [
     "Experiment",
     "RankerSpec",
     "Run",
+    "SpectralCurve",
     "Summary",
     "family",
     "parse_arities",
     "read_experiment",
     "run_experiment",
+    "spectral_curves",
     "summarize",
     "to_toml",
 ]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..data.dataset import Size
 from ..data.load import find_dataset
 from ..data.splits import Split
 from ..data.synthetic import synthetic
@@ -27,6 +28,7 @@ from .arities import family
 from .experiment import Experiment, specs
 from .paper import COLUMNS, PAPER, PaperSet, Reading
 from .run import machine, run_experiment
+from .spectrum import spectral_curves
 
 __all__ = ["Curve", "Missing", "Reproduction", "Row", "SetResult", "Timing", "reproduce"]
 
@@ -111,6 +113,7 @@ class SetResult:
     ----------
     paper : the paper's row
     users, items, interactions : how large it is
+    expected : how large it is known to be, as text, where that is different
     folds, test_users, unseen : how many; the test interactions with unseen items were left out
     split, split_hash : how it was split
     ratio : normalised spectral ratio of the mDNF kernel
@@ -120,6 +123,7 @@ class SetResult:
     users: int
     items: int
     interactions: int
+    expected: str
     folds: int
     test_users: int
     unseen: int
@@ -185,19 +189,19 @@ def reproduce(
     chosen = list(PAPER) if datasets is None else [_known(name) for name in datasets]
     if not chosen:
         raise ParameterError(f"there are no data sets to measure; there are {', '.join(PAPER)}")
-    sets, missing = [], []
-    warm = False
+    sets: list[SetResult] = []
+    missing: list[Missing] = []
     for name in dict.fromkeys(chosen):
         dataset = find_dataset(name)
-        if not dataset.is_here(folder):
+        if PAPER[name].hidden or not dataset.is_here(folder):
             if datasets is not None:
                 raise dataset.missing(folder)
-            missing.append(Missing(PAPER[name], str(dataset.by_hand or "not on this machine")))
+            why = PAPER[name].hidden or "It is not on this machine."
+            missing.append(Missing(PAPER[name], why))
             continue
-        if not warm:
+        if not sets:
             progress("loading compiled loops (the first run on a machine compiles for a while)")
             _warm_up(n_threads)
-            warm = True
         plan = _Plan(Path(out), PAPER[name], seed, folder, n_threads, progress)
         arities = {"disjunctive": tuple(disjunctive), "conjunctive": tuple(conjunctive)}
         sets.append(plan.measure(arities, sweep))
@@ -237,6 +241,7 @@ class _Plan:
             users,
             items,
             split.data.size,
+            _expected(self.paper.dataset, split.data),
             len(split),
             sum(len(fold.users) for fold in first.folds),
             sum(fold.unseen_items for fold in first.folds),
@@ -299,10 +304,10 @@ class _Plan:
     def _curve(
         self, name: str, arities: tuple[int, ...], split: Split, pairs: PairSpectrum, sweep: bool
     ) -> Curve:
-        kernels = family(name, arities)
-        ratios = tuple(pairs.ratio(parse_kernel(kernel).normalized()) for kernel in kernels)
+        ratios = spectral_curves(pairs, [name], arities)[0].ratios
         if not sweep:
             return Curve(name, arities, (), (), ratios)
+        kernels = family(name, arities)
         found = self._run(self._experiment(kernels), split, f"{name} sweep")
         means = tuple(found[kernel].means["auc"] for kernel in kernels)
         deviations = tuple(found[kernel].deviations["auc"] for kernel in kernels)
@@ -325,7 +330,20 @@ def _known(name: str) -> str:
             f"the paper has no results on {name!r}; it has some on {', '.join(PAPER)}, and "
             "`boolrank evaluate` measures any data"
         )
+    if PAPER[name].hidden:
+        raise ParameterError(
+            f"the paper's results on {name} cannot be measured again: {PAPER[name].hidden} "
+            f"`boolrank evaluate {name}` measures what there is"
+        )
     return name
+
+
+def _expected(name: str, data: Interactions) -> str:
+    """What the catalogue says of the size, if that is not what was read: an excerpt, for one."""
+    size = find_dataset(name).size
+    if size == Size.of(data):
+        return ""
+    return f"{size.users:,} users, {size.items:,} items, {size.interactions:,} ratings"
 
 
 def _warm_up(n_threads: int | None) -> None:
