@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,4 +98,5 @@ def write_text(path: Path, text: str | bytes) -> None:
             f"{path} cannot be written: {error.strerror}; choose another folder, or make room"
         ) from None
     finally:
-        fresh.unlink(missing_ok=True)
+        with suppress(OSError):  # most often it is not there any more
+            fresh.unlink()

@@ -114,7 +114,10 @@ def run_experiment(
     """
     start = time.time()
     split = experiment.load_split(data_folder) if split is None else split
+    place = None if folder is None else Path(folder) / "runs" / run_id(experiment, split)
     cells = None if folder is None else Cells(Path(folder) / "cells")
+    if place is not None:  # first, so that a folder that cannot be written to is no surprise later
+        write_text(place / "experiment.toml", to_toml(experiment))
     total = len(split) * len(experiment.models)
     results: dict[RankerSpec, list[FoldResult]] = {model: [] for model in experiment.models}
     done = computed = 0
@@ -140,15 +143,12 @@ def run_experiment(
         str(model): Evaluation(model_text(model.ranker()), repr(split), split.hash, tuple(found))
         for model, found in results.items()
     }
-    run = Run(experiment, split, evaluations, computed, None)
-    if folder is None:
-        return run
-    place = Path(folder) / "runs" / run.id
-    manifest = _manifest(run, start, n_threads)
-    write_text(place / "experiment.toml", to_toml(experiment))
-    write_text(place / "results.json", json.dumps(run.to_dict(), indent=1) + "\n")
-    write_text(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
-    return Run(experiment, split, evaluations, computed, place)
+    run = Run(experiment, split, evaluations, computed, place)
+    if place is not None:
+        manifest = _manifest(run, start, n_threads)
+        write_text(place / "results.json", json.dumps(run.to_dict(), indent=1) + "\n")
+        write_text(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+    return run
 
 
 def run_id(experiment: Experiment, split: Split) -> str:

@@ -54,8 +54,8 @@ def curves_figure(
 ) -> Figure:
     """One line a series over a logarithmic axis, each named at its end.
 
-    ``series`` maps a label to its x and y values; ``dots`` a label to a single point, drawn hollow.
-    Without a ``y_range`` the values say what is shown.
+    ``series`` maps a label to its x and y values; ``dots`` a label to a single point, drawn as a
+    ring, and then a legend has the names. Without a ``y_range`` the values say what is shown.
     """
     with needs("report", "The report"):
         import matplotlib as mpl
@@ -67,34 +67,41 @@ def curves_figure(
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(rect=(0.02, 0.02, 0.96, 0.96)))
         axes = figure.add_subplot()
-        named: list[tuple[str, str, float, float]] = []
         for colour, (label, (xs, ys)) in zip(SERIES, series.items(), strict=False):
             axes.plot(
-                xs, ys, color=colour, linewidth=2, marker="o", markersize=4, clip_on=False, zorder=3
+                xs,
+                ys,
+                color=colour,
+                linewidth=2,
+                marker="o",
+                markersize=4,
+                clip_on=False,
+                zorder=3,
+                label=label,
             )
-            named.append((label, colour, xs[-1], ys[-1]))
+            if dots is None:
+                axes.annotate(
+                    label,
+                    (xs[-1], ys[-1]),
+                    xytext=(-2, 9),
+                    textcoords="offset points",
+                    color=colour,
+                    ha="right",
+                    weight="bold",
+                )
         for colour, (label, (x, y)) in zip(SERIES[2:], (dots or {}).items(), strict=False):
             axes.plot(
                 [x],
                 [y],
                 color=colour,
+                linestyle="none",
                 marker="o",
                 markersize=9,
                 fillstyle="none",
                 markeredgewidth=2,
                 clip_on=False,
                 zorder=4,
-            )
-            named.append((label, colour, x, y))
-        for label, colour, x, y in named:
-            axes.annotate(
-                label,
-                (x, y),
-                xytext=(-2, 9),
-                textcoords="offset points",
-                color=colour,
-                ha="right",
-                weight="bold",
+                label=label,
             )
         largest = max(max(xs) for xs, _ in series.values())
         axes.set_xscale("log", base=2)
@@ -109,7 +116,17 @@ def curves_figure(
             axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
         axes.set_xlabel(x_label)
         # Above the axis, not along it: there it keeps its place when a phone makes the text larger.
-        axes.set_title(y_label, loc="left", fontsize=10, pad=10)
+        axes.set_title(y_label, loc="left", fontsize=10, pad=10 if dots is None else 26)
+        if dots is not None:
+            axes.legend(
+                loc="lower left",
+                bbox_to_anchor=(-0.03, 1.0),
+                ncols=3,
+                frameon=False,
+                handlelength=1.2,
+                columnspacing=1.2,
+                labelcolor="linecolor",
+            )
         axes.grid(axis="y", linewidth=0.8)
         axes.tick_params(length=0)
     return figure
@@ -147,7 +164,14 @@ def bars_figure(
         axes.set_xlabel(x_label)
         axes.grid(axis="x", linewidth=0.8)
         axes.tick_params(length=0)
-        figure.legend(loc="outside upper left", ncols=4, frameon=False, handlelength=1)
+        axes.legend(
+            loc="lower left",
+            bbox_to_anchor=(-0.03, 1.0),
+            ncols=3,
+            frameon=False,
+            handlelength=1,
+            columnspacing=1.2,
+        )
     return figure
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .._extras import needs
 from .._version import __version__
 from ..experiments.cells import write_text
-from ..experiments.paper import COLUMNS
+from ..experiments.paper import COLUMNS, PAPER
 from .figures import bars_figure, curves_figure, to_png, to_svg, to_svg_file
 from .page import render_page
 from .tables import FORMS, Table
@@ -70,6 +70,7 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
         version=__version__,
         command=command,
         found=found,
+        of=len(PAPER),
         columns=COLUMNS,
         figures=figures,
         differences=_differences(found),
@@ -237,13 +238,13 @@ def _spectrum(each: SetResult) -> _Drawn:
 def _time(found: Reproduction) -> _Drawn:
     bars = {
         f"{each.paper.title}\n{each.items:,} items": {
-            "counting overlaps": each.timing.overlaps,
+            "overlaps": each.timing.overlaps,
             "kernel values": each.timing.matrix,
-            "weights and rankings of a fold": each.timing.rank,
+            "ranking a fold": each.timing.rank,
         }
         for each in found.sets
     }
-    figure = bars_figure(bars, x_label="seconds", size=(7.2, 1.2 + 0.55 * len(bars)))
+    figure = bars_figure(bars, x_label="seconds", size=(_PANEL[0], 0.9 + 0.45 * len(bars)))
     return _Drawn("time", "Time", "Seconds against data set", figure)
 
 
