@@ -259,4 +259,10 @@ def _differences(found: Reproduction) -> list[dict[str, Any]]:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.4f}".replace("-", "−")
+    """With a sign, unless it is 0 to four digits.
+
+    >>> _signed(-0.01), _signed(-0.00001)
+    ('−0.0100', '0.0000')
+    """
+    text = f"{value:+.4f}".replace("-", "−")
+    return "0.0000" if text[1:] == "0.0000" else text
