@@ -38,7 +38,7 @@ kernel = "linear"
 
 [[models]]
 kernel = "disjunctive"
-arities = "2:15"
+arities = "2:9"
 """
 
 
@@ -195,7 +195,7 @@ def test_toml_gives_back_the_experiment(tmp_path):
 def test_toml_expands_arities_and_looks_for_files_beside_it(tmp_path):
     path = tmp_path / "experiment.toml"
     path.write_text(SWEEP)
-    assert len(read_experiment(path).models) == 15
+    assert len(read_experiment(path).models) == 9
     path.write_text('data = ["sub/ratings.csv"]\n[[models]]\nkernel = "linear"\n')
     assert read_experiment(path).data == (str(tmp_path / "sub" / "ratings.csv"),)
 

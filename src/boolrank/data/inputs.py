@@ -49,7 +49,9 @@ def load_inputs(
     try:
         return Interactions.from_files(*inputs, **columns)
     except InputError as error:
-        near = get_close_matches(name, DATASETS, n=1, cutoff=0.75)
+        # What looks like a file is most often meant to be one.
+        cutoff = 0.75 if Path(name).suffix or Path(name).name != name else 0.5
+        near = get_close_matches(name, DATASETS, n=1, cutoff=cutoff)
         if near and len(inputs) == 1 and not Path(name).exists():
             error.add_note(f"there is a data set {near[0]!r}, if you meant that")
         raise

@@ -163,9 +163,9 @@ _ALL = (
             (0.8946, 0.0004), (0.8923, 0.0004), (0.8961, 0.0003), (0.8922, 0.0004), (0.8065, 0.0027)
         ),
         known={
-            "monotone_dnf": "Numerics, probably: the values of this kernel are tiny beside its diagonal, and "
-            "where the diagonal is part of an item's mean, rounding eats what ranks the items. "
-            "Here it is left out: it is the same for all items.",
+            "monotone_dnf": "Numerics, probably: the values of this kernel are tiny beside its "
+            "diagonal, and where the diagonal is part of an item's mean, rounding eats what ranks "
+            "the items. Here it is left out: it is the same for all items.",
         },
     ),
     PaperSet(
