@@ -106,13 +106,13 @@ def test_curves_meet_the_table_and_the_spectral_ratio_is_that_of_the_items(found
 
 
 def test_a_second_run_takes_what_is_there(folder, found, tmp_path, monkeypatch):
-    first = reproduce(tmp_path, ["filmtrust"], folder=folder, sweep=False)
+    first = reproduce(tmp_path, ["filmtrust"], folder=folder, sweep=False, **ARITIES)
 
     def refuse(*_args, **_kwargs):
         raise AssertionError("nothing should be fitted again")
 
     monkeypatch.setattr("boolrank.experiments.run.evaluate_fold", refuse)
-    again = reproduce(tmp_path, ["filmtrust"], folder=folder, sweep=False)
+    again = reproduce(tmp_path, ["filmtrust"], folder=folder, sweep=False, **ARITIES)
     assert again.sets[0].rows == first.sets[0].rows == found.sets[1].rows
     assert again.sets[0].curves[0].means == ()
 
@@ -211,7 +211,7 @@ def test_sets_that_cannot_be_measured_are_errors(folder, tmp_path):
 def test_filmtrust_comes_out_as_in_the_paper(tmp_path):
     if not DATASETS["filmtrust"].is_here():
         pytest.skip("filmtrust is not in BOOLRANK_DATA")
-    each = reproduce(tmp_path, ["filmtrust"], sweep=False).sets[0]
+    each = reproduce(tmp_path, ["filmtrust"], sweep=False, **ARITIES).sets[0]
     assert each.expected == ""
     assert each.best.column == "disjunctive"
     for row in each.rows:
@@ -223,7 +223,7 @@ def test_filmtrust_comes_out_as_in_the_paper(tmp_path):
 def test_bookcrossings_published_fold_comes_out_as_in_the_paper(tmp_path):
     if not DATASETS["bookcrossing-reduced"].is_here():
         pytest.skip("bookcrossing-reduced is not in BOOLRANK_DATA")
-    each = reproduce(tmp_path, ["bookcrossing-reduced"], sweep=False).sets[0]
+    each = reproduce(tmp_path, ["bookcrossing-reduced"], sweep=False, **ARITIES).sets[0]
     assert each.best.column == "disjunctive"
     assert each.folds == 1
     for row in each.rows:
@@ -252,7 +252,7 @@ def test_the_command_writes_the_page_and_prints_the_table(run, folder, tmp_path,
     assert "Netflix was left out" in messages
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "boolrank reproduce --arities 1,3" in page
-    args = ["--datasets", "filmtrust", "--no-sweep", "--json"]
+    args = ["--datasets", "filmtrust", "--no-sweep", "--arities", "1,3", "--json"]
     code, printed, _ = run("reproduce", "--out", out, *args)
     assert code == 0
     record = json.loads(printed)[0]
