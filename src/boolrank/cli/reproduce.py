@@ -14,7 +14,7 @@ from ._work import Work
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..experiments.reproduce import Reproduction
+    from ..experiments.found import Reproduction
 
 __all__ = ["reproduce"]
 

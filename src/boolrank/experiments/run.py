@@ -13,12 +13,9 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +26,10 @@ from ..evaluation.result import Evaluation, FoldResult
 from ..overlaps import Overlaps
 from .cells import Cells, canonical, cell_key, digest, write_text
 from .experiment import Experiment, RankerSpec
+from .machine import machine
 from .toml import to_toml
 
-__all__ = ["Progress", "Run", "machine", "run_experiment"]
+__all__ = ["Progress", "Run", "run_experiment"]
 
 # Told how many results there are of how many, and what was done last.
 Progress = Callable[[int, int, str], None]
@@ -157,20 +155,6 @@ def run_id(experiment: Experiment, split: Split) -> str:
     return digest(canonical(content))[:16]
 
 
-def machine() -> dict[str, Any]:
-    """Versions of what computes, and the machine it runs on."""
-    return {
-        "versions": {"python": platform.python_version()}
-        | {name: _version(name) for name in ("boolrank", "numpy", "scipy", "numba", "narwhals")},
-        "machine": {
-            "system": f"{platform.system()} {platform.release()}",
-            "architecture": platform.machine(),
-            "processor": _processor(),
-            "cores": os.cpu_count(),
-        },
-    }
-
-
 def _manifest(run: Run, start: float, n_threads: int | None) -> dict[str, Any]:
     return {
         "run": run.id,
@@ -192,27 +176,6 @@ def _manifest(run: Run, start: float, n_threads: int | None) -> dict[str, Any]:
 
 def _clock(moment: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
-
-
-def _version(package: str) -> str:
-    try:
-        return __version__ if package == "boolrank" else version(package)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def _processor() -> str:
-    """The processor's name; Linux has it in a file only."""
-    if sys.platform == "linux":
-        try:
-            lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        except OSError:
-            lines = []
-        for line in lines:
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return value.strip()
-    return platform.processor()
 
 
 def _nulls(values: dict[str, float]) -> dict[str, float | None]:

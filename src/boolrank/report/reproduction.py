@@ -17,7 +17,7 @@ from .tables import FORMS, Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.reproduce import Reproduction, SetResult
+    from ..experiments.found import Reproduction, SetResult
 
 __all__ = ["PAGE", "check_report", "tables", "write_reproduction"]
 
