@@ -12,11 +12,14 @@ import typer
 from .._version import __version__
 from .datasets import datasets, fetch
 from .demo import demo
+from .evaluate import evaluate
 from .explain import explain
 from .fit import fit
 from .kernels import kernels
 from .recommend import recommend
+from .reproduce import reproduce
 from .similar import similar
+from .spectrum import spectrum
 
 __all__ = ["app"]
 
@@ -26,6 +29,9 @@ VERBS: dict[str, Callable[..., None]] = {
     "recommend": recommend,
     "similar": similar,
     "explain": explain,
+    "evaluate": evaluate,
+    "spectrum": spectrum,
+    "reproduce": reproduce,
     "kernels": kernels,
     "datasets": datasets,
     "demo": demo,
@@ -40,6 +46,9 @@ EXAMPLES = {
     "recommend": "boolrank recommend model --users ann,bob --n 5",
     "similar": "boolrank similar model tea --n 5",
     "explain": "boolrank explain model ann tea",
+    "evaluate": "boolrank evaluate ratings.csv --kernel linear --kernel 'disjunctive(8)'",
+    "spectrum": "boolrank spectrum ratings.csv --kernel disjunctive --arities 1:150",
+    "reproduce": "boolrank reproduce --datasets filmtrust,movielens-1m --out reproduction",
     "kernels": "boolrank kernels --json",
     "datasets": "boolrank datasets --check",
     "datasets fetch": "boolrank datasets fetch movielens-1m",

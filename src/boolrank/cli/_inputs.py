@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from ..errors import InputError
 
 if TYPE_CHECKING:
     from ..interactions import Interactions
@@ -29,22 +25,6 @@ Inputs = Annotated[
 
 def read_inputs(inputs: Sequence[str], **options: str | None) -> Interactions:
     """Interactions from files, or of a data set where the one input is its name and no file's."""
-    from ..data import DATASETS, is_dataset, load_dataset
-    from ..interactions import Interactions
+    from ..data.inputs import load_inputs
 
-    name = inputs[0]
-    if len(inputs) == 1 and is_dataset(name) and not Path(name).exists():
-        given = [f"--{option}" for option, value in options.items() if value is not None]
-        if given:
-            raise InputError(
-                f"{name} is a data set with columns of its own: leave out {' and '.join(given)}, "
-                "or give its file"
-            )
-        return load_dataset(name)
-    try:
-        return Interactions.from_files(*inputs, **options)
-    except InputError as error:
-        near = get_close_matches(name, DATASETS, n=1, cutoff=0.75)
-        if near and len(inputs) == 1 and not Path(name).exists():
-            error.add_note(f"there is a data set {near[0]!r}, if you meant that")
-        raise
+    return load_inputs(inputs, None, **options)

@@ -63,6 +63,44 @@ class Work:
             if bar is not None:
                 bar.stop()
 
+    @contextmanager
+    def counter(self, text: str) -> Iterator[Callable[[int, int, str], None]]:
+        """Something to tell how much is done of how much, and what; a bar once it takes long."""
+        bars: list[Progress] = []
+
+        def told(done: int, total: int, what: str) -> None:
+            if not bars and time.perf_counter() - self.started > _LONGEST_QUIET:
+                bars.append(self._new_bar(text, total))
+            for bar in bars:
+                bar.update(bar.task_ids[0], completed=done, description=f"{text}: {what}")
+
+        try:
+            yield told
+        finally:
+            for bar in bars:
+                bar.stop()
+
+    @contextmanager
+    def teller(self) -> Iterator[Callable[[str], None]]:
+        """Something to tell what is done now, as ``"part: more"``.
+
+        A terminal shows the last of it; elsewhere each part is a line, for the log of a long run.
+        """
+        if self.messages.is_terminal:
+            with self.messages.status("…") as status:
+                yield lambda text: status.update(f"{text} …")
+            return
+        parts: list[str] = []
+
+        def told(text: str) -> None:
+            part = text.partition(":")[0]
+            if part not in parts[-1:]:
+                parts.append(part)
+                seconds = time.perf_counter() - self.started
+                self.messages.print(f"{seconds:7.1f} s  {part}", markup=False, soft_wrap=True)
+
+        yield told
+
     def _new_bar(self, text: str, total: int) -> Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 

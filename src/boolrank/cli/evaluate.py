@@ -1,0 +1,207 @@
+"""``boolrank evaluate``: how well models rank on data that were held back."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import InputError
+from ._output import AsCsv, AsJson, new_table, print_records
+from ._work import Work
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..experiments import Experiment, Run, Summary
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INPUT",
+            help="Files with a row per event, the name of a data set, or an experiment (.toml).",
+            show_default=False,
+        ),
+    ],
+    *,
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option(help="Kernel expression; again for each further model.", show_default=False),
+    ] = None,
+    reg: Annotated[
+        float | None,
+        typer.Option(help="How evenly a user's items share the weight; default 0.1."),
+    ] = None,
+    negative_weight: Annotated[
+        float | None,
+        typer.Option(help="How much an item's nearness to all counts against it; default 1.0."),
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            help="How data are split: paper, leave_one_out, hold_out, temporal, strong, "
+            "published; default paper."
+        ),
+    ] = None,
+    folds: Annotated[int | None, typer.Option(help="How many, where the protocol has any.")] = None,
+    order: Annotated[
+        str | None, typer.Option(help="What of a user trains: by time, or random.")
+    ] = None,
+    least: Annotated[
+        int | None, typer.Option(help="How many events a test user has at least.")
+    ] = None,
+    share: Annotated[
+        float | None, typer.Option(help="Which part tests, where the protocol has one.")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="Metrics as name,name@k,...; default auc,map@10,ndcg@10.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all that is random; default 0.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for results; what is there already is not computed again."),
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="Column of users.")] = None,
+    item: Annotated[str | None, typer.Option(help="Column of items.")] = None,
+    rating: Annotated[str | None, typer.Option(help="Column of ratings.")] = None,
+    time: Annotated[str | None, typer.Option(help="Column of times.")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="Which ratings count, such as '>= 4'; all rows otherwise.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; all if not given.")] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Split data, fit each model on the training part, and measure how it ranks the rest.
+
+    A row has the means over the folds with their standard deviations, and how the model stands
+    beside the best by the first metric: the difference, its 95 % interval (paired bootstrap over
+    users), and p (paired t, Holm's correction).
+    """
+    from ..experiments import read_experiment, run_experiment, summarize
+
+    work = Work()
+    split = {"folds": folds, "order": order, "least": least, "share": share}
+    columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
+    models = {"reg": reg, "negative_weight": negative_weight}
+    if len(inputs) == 1 and inputs[0].lower().endswith(".toml"):
+        others = {"kernel": kernel, "protocol": protocol, "metrics": metrics, "seed": seed}
+        given = _given(split | columns | models | others)
+        if given:
+            raise InputError(
+                f"{inputs[0]} says all of it: leave out --{next(iter(given)).replace('_', '-')}, "
+                "or change the file"
+            )
+        experiment = read_experiment(inputs[0])
+    else:
+        experiment = _experiment(
+            inputs, kernel, _given(models), protocol, _given(split), metrics, seed, _given(columns)
+        )
+    with work.step("Reading and splitting"):
+        parts = _with_order_hint(experiment)
+    with work.counter("Measuring") as told:
+        run = run_experiment(experiment, out, split=parts, n_threads=threads, progress=told)
+    with work.step("Comparing"):
+        found = summarize(run)
+    records = [_record(each, run) for each in found]
+    print_records(records, lambda: _table(found, run), as_json=as_json, as_csv=as_csv)
+    where = "" if run.folder is None else f"; {run.folder / 'results.json'}"
+    total = len(run.split) * len(run.evaluations)
+    work.done(f"{run.computed} of {total} results were new{where}")
+
+
+def _experiment(
+    inputs: list[str],
+    kernels: list[str] | None,
+    model: dict[str, Any],
+    protocol: str | None,
+    split: dict[str, Any],
+    metrics: str | None,
+    seed: int | None,
+    columns: dict[str, Any],
+) -> Experiment:
+    from ..experiments import Experiment, RankerSpec
+
+    if not kernels:
+        raise InputError(
+            "there is no model to evaluate; give one or more, such as --kernel linear --kernel "
+            "'disjunctive(8)'"
+        )
+    others: dict[str, Any] = _given({"protocol": protocol, "seed": seed})
+    if metrics is not None:
+        others["metrics"] = tuple(metrics.split(","))
+    models = tuple(RankerSpec(each, **model) for each in kernels)
+    return Experiment(tuple(inputs), models, split=split, columns=columns, **others)
+
+
+def _with_order_hint(experiment: Experiment) -> Any:
+    try:
+        return experiment.load_split()
+    except InputError as error:
+        if "have no time" in str(error):
+            error.add_note("here: name a column with --time, or give --order random")
+        raise
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _record(found: Summary, run: Run) -> dict[str, Any]:
+    versus = found.versus_best
+    return {
+        "model": found.model,
+        "means": _nulls(found.means),
+        "deviations": _nulls(found.deviations),
+        "folds": len(run.split),
+        "split_hash": run.split.hash,
+        "best": None if versus is None else versus.baseline,
+        "difference": None if versus is None else versus.difference,
+        "interval": None if versus is None else list(versus.interval),
+        "p": None if versus is None else versus.t_holm,
+        "p_wilcoxon": None if versus is None else versus.wilcoxon_holm,
+    }
+
+
+def _nulls(values: dict[str, float]) -> dict[str, float | None]:
+    return {name: None if math.isnan(value) else value for name, value in values.items()}
+
+
+def _table(found: list[Summary], run: Run) -> Table:
+    from rich.text import Text
+
+    metrics = list(found[0].means)
+    versus = next((each.versus_best for each in found if each.versus_best is not None), None)
+    users = sum(len(fold.users) for fold in next(iter(run.evaluations.values())).folds)
+    table = new_table(title=f"{users:,} test users in {len(run.split)} folds")
+    table.add_column("model", style="cyan", overflow="fold")
+    for metric in metrics:
+        table.add_column(metric, justify="right", no_wrap=True)
+    if versus is not None:
+        table.add_column(f"{versus.metric} beside the best", justify="right", no_wrap=True)
+        table.add_column("95 % interval", justify="right", no_wrap=True)
+        table.add_column("p", justify="right", no_wrap=True)
+    for each in found:
+        cells = [_figure(each.means[name], each.deviations[name]) for name in metrics]
+        row = each.versus_best
+        if versus is not None and row is None:
+            cells += ["best", "", ""]
+        elif row is not None:
+            low, high = row.interval
+            cells += [f"{row.difference:+.4f}", f"{low:+.4f} {high:+.4f}", f"{row.t_holm:.2g}"]
+        table.add_row(Text(each.model), *cells)
+    table.caption = repr(run.split)
+    table.caption_justify = "left"
+    return table
+
+
+def _figure(mean: float, deviation: float) -> str:
+    if math.isnan(mean):
+        return "none"
+    return f"{mean:.4f}" + ("" if math.isnan(deviation) else f" ± {deviation:.4f}")

@@ -1,0 +1,126 @@
+"""``boolrank reproduce``: the paper's experiments, run again, beside its figures."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ._output import AsCsv, AsJson, new_table, print_records
+from ._work import Work
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..experiments.found import Reproduction
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    *,
+    datasets: Annotated[
+        str | None,
+        typer.Option(help="Names as name,name,...; all of the paper's that are here if not given."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder for the page, tables, figures and results.")
+    ] = Path("reproduction"),
+    sweep: Annotated[
+        bool, typer.Option(help="Measure AUC against the arity too, which takes longest.")
+    ] = True,
+    arities: Annotated[
+        str | None,
+        typer.Option(
+            help="Arities of both sweeps, such as 1:150; some up to 150 (disjunctive) and 16 "
+            "(conjunctive) if not given.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; all if not given.")] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Run the paper's experiments, and write a page with our figures beside the paper's.
+
+    Into the folder go report.html, which needs nothing else, tables/ (CSV, Markdown, LaTeX) and
+    figures/ (SVG, PNG). Results are kept there as they come: stopped and started again, the run
+    goes on where it was. Data sets come first: see `boolrank datasets`.
+    """
+    from ..experiments import parse_arities
+    from ..experiments.reproduce import CONJUNCTIVE, DISJUNCTIVE
+    from ..experiments.reproduce import reproduce as run
+    from ..report.reproduction import check_report, write_reproduction
+
+    work = Work()
+    check_report()
+    both = None if arities is None else parse_arities(arities)
+    with work.teller() as told:
+        found = run(
+            out,
+            None if datasets is None else [name.strip() for name in datasets.split(",")],
+            sweep=sweep,
+            disjunctive=both or DISJUNCTIVE,
+            conjunctive=both or CONJUNCTIVE,
+            seed=seed,
+            n_threads=threads,
+            progress=told,
+        )
+    command = "boolrank reproduce" + _options(datasets, sweep, arities, seed)
+    with work.step("Writing the page"):
+        page = write_reproduction(found, out, command)
+    records = _records(found)
+    print_records(records, lambda: _table(records), as_json=as_json, as_csv=as_csv)
+    for each in found.missing:
+        work.messages.print(f"{each.paper.title} was left out: {each.why}", soft_wrap=True)
+    work.done(f"{page}")
+
+
+def _options(datasets: str | None, sweep: bool, arities: str | None, seed: int) -> str:
+    parts = ["" if datasets is None else f" --datasets {datasets}", "" if sweep else " --no-sweep"]
+    parts += ["" if arities is None else f" --arities {arities}", f" --seed {seed}" if seed else ""]
+    return "".join(parts)
+
+
+def _records(found: Reproduction) -> list[dict[str, Any]]:
+    from ..report.reproduction import tables
+
+    results = tables(found)[0]
+    return [
+        {
+            name.replace(" ", "_").replace("'s", ""): None if _missing(value) else value
+            for name, value in zip(results.columns, row, strict=True)
+        }
+        for row in results.rows
+    ]
+
+
+def _missing(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _table(records: list[dict[str, Any]]) -> Table:
+    table = new_table(title="AUC beside the paper's")
+    for name in ("data set", "kernel"):
+        table.add_column(name, style="cyan" if name == "kernel" else None)
+    for name in ("ours", "paper", "difference", "mAP@10", "nDCG@10"):
+        table.add_column(name, justify="right", no_wrap=True)
+    last = None
+    for row in records:
+        deviation = "" if row["deviation"] is None else f" ± {row['deviation']:.4f}"
+        far = "  *" if row["beyond_two_deviations"] == "yes" else "   "
+        table.add_row(
+            row["data_set"] if row["data_set"] != last else "",
+            row["kernel"],
+            f"{row['AUC']:.4f}{deviation}",
+            f"{row['paper_AUC']:.4f} ± {row['paper_deviation']:.4f}",
+            f"{row['difference']:+.4f}{far}",
+            f"{row['mAP@10']:.4f}",
+            f"{row['nDCG@10']:.4f}",
+        )
+        last = row["data_set"]
+    table.caption = "* more than two of the paper's deviations: the page says what is known of why"
+    table.caption_justify = "left"
+    return table

@@ -1,0 +1,155 @@
+"""Experiment: which models are measured by which metrics on which split of which data, as a value.
+
+Two experiments that are equal give the same results, on any machine and with any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from ..data.inputs import load_inputs, load_published
+from ..data.protocols import SPLITS, make_split
+from ..data.splits import Split
+from ..errors import ParameterError, ParameterTypeError
+from ..evaluation.folds import DEFAULT_METRICS
+from ..evaluation.metrics import parse_metrics
+from ..kernels import parse_kernel
+from ..ranker import KernelRanker
+
+__all__ = ["COLUMNS", "PUBLISHED", "Experiment", "RankerSpec"]
+
+# The protocol that needs no parameters: somebody else has split already.
+PUBLISHED = "published"
+# What files of one's own can be told: `Interactions.from_files` has the same names.
+COLUMNS = ("user", "item", "rating", "time", "positive")
+_DEFAULTS = KernelRanker().get_params()
+
+
+@dataclass(frozen=True)
+class RankerSpec:
+    """A `KernelRanker` that is still to be made: its kernel as text, and its other parameters.
+
+    >>> RankerSpec("conjunctive( 2 )")
+    RankerSpec(kernel='conjunctive(2)', reg=0.1, negative_weight=1.0)
+    """
+
+    kernel: str
+    reg: float = _DEFAULTS["reg"]
+    negative_weight: float = _DEFAULTS["negative_weight"]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernel", repr(parse_kernel(self.kernel)))
+        for name in ("reg", "negative_weight"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ParameterTypeError(f"{name} of a model is a number, not {value!r}")
+            if not 0 <= value < float("inf"):
+                raise ParameterError(f"{name} of a model must be 0 or more, not {value!r}")
+            object.__setattr__(self, name, float(value))  # 1 and 1.0 are the same model
+
+    def ranker(self, n_threads: int | None = None) -> KernelRanker:
+        """The ranker, not fitted yet."""
+        return KernelRanker(**asdict(self), n_threads=n_threads)
+
+    def __str__(self) -> str:
+        """The kernel, and whatever else is not as usual."""
+        others = {name: getattr(self, name) for name in ("reg", "negative_weight")}
+        unusual = [f"{k}={v:g}" for k, v in others.items() if v != _DEFAULTS[k]]
+        return ", ".join([self.kernel, *unusual])
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What to measure.
+
+    Attributes
+    ----------
+    data : the name of a data set, or files; with the protocol ``"published"``, files in pairs
+    models : what to fit
+    protocol : one of `SPLITS`, or ``"published"``
+    split : parameters of the protocol but the seed, where they are not to be its defaults
+    metrics : such as ``"auc"`` and ``"ndcg@10"``
+    seed : of everything random
+    columns : which columns files have, see `Interactions.from_files`
+
+    >>> Experiment(("filmtrust",), (RankerSpec("linear"),), split={"folds": 3}).metrics
+    ('auc', 'map@10', 'ndcg@10')
+    """
+
+    data: tuple[str, ...]
+    models: tuple[RankerSpec, ...]
+    protocol: str = "paper"
+    split: Mapping[str, Any] = field(default_factory=dict)
+    metrics: tuple[str, ...] = DEFAULT_METRICS
+    seed: int = 0
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.data:
+            raise ParameterError("an experiment needs data: a file, or the name of a data set")
+        if not self.models:
+            raise ParameterError("an experiment needs a model: give a kernel, such as 'linear'")
+        seed: Any = self.seed  # a file may say anything
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise ParameterError(f"seed must be a whole number from 0 on, not {seed!r}")
+        unknown = [name for name in self.columns if name not in COLUMNS]
+        if unknown:
+            raise ParameterError(
+                f"there is no column option {unknown[0]!r}; there are {', '.join(COLUMNS)}"
+            )
+        metrics = tuple(str(each) for each in parse_metrics(self.metrics))
+        object.__setattr__(self, "metrics", metrics)
+        object.__setattr__(self, "models", tuple(dict.fromkeys(self.models)))
+
+    def load_split(self, folder: str | Path | None = None) -> Split:
+        """Read the data and split them; ``folder`` is where data sets lie, see `load_dataset`."""
+        if self.protocol == PUBLISHED:
+            if self.split:
+                raise ParameterError(
+                    f"a published split has no parameter {next(iter(self.split))!r}: leave it out"
+                )
+            return load_published(self.data, folder, **self.columns)
+        given = dict(self.split)
+        if self.protocol in SPLITS and "seed" in signature(SPLITS[self.protocol]).parameters:
+            given["seed"] = self.seed
+        return make_split(load_inputs(self.data, folder, **self.columns), self.protocol, **given)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON and TOML have it; `from_dict` gives it back.
+
+        >>> found = Experiment(("filmtrust",), (RankerSpec("linear"),))
+        >>> Experiment.from_dict(found.to_dict()) == found
+        True
+        """
+        return {
+            "data": list(self.data),
+            "seed": self.seed,
+            "metrics": list(self.metrics),
+            "split": {"protocol": self.protocol} | dict(self.split),
+            "columns": dict(self.columns),
+            "models": [asdict(model) for model in self.models],
+        }
+
+    @staticmethod
+    def from_dict(content: Mapping[str, Any]) -> Experiment:
+        """What `to_dict` has given."""
+        split = dict(content.get("split", {}))
+        protocol = split.pop("protocol", "paper")
+        return Experiment(
+            data=tuple(content["data"]),
+            models=tuple(RankerSpec(**model) for model in content["models"]),
+            protocol=protocol,
+            split=split,
+            metrics=tuple(content.get("metrics", DEFAULT_METRICS)),
+            seed=content.get("seed", 0),
+            columns=dict(content.get("columns", {})),
+        )
+
+
+def specs(kernels: Iterable[str], **parameters: float) -> tuple[RankerSpec, ...]:
+    """One model for each kernel, all with the same other parameters."""
+    return tuple(RankerSpec(kernel, **parameters) for kernel in kernels)

@@ -1,0 +1,197 @@
+"""evaluate and spectrum on the command line: what they print, write and refuse."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from boolrank import (
+    Disjunctive,
+    KernelRanker,
+    cli,
+    evaluate,
+    load_dataset,
+    make_split,
+    spectral_ratio,
+    synthetic,
+)
+
+DATA = "synthetic:120x60x1500:3"
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(*args: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as exit_info:
+            cli.main([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return int(exit_info.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def ratings(tmp_path):
+    """A file with users, items and days, in random order."""
+    data = synthetic(60, 30, 500, 1)
+    rows = np.repeat(np.arange(60), np.diff(data.indptr))
+    days = np.arange(len(rows)) % 28 + 1
+    lines = [
+        f"u{u},i{i},2024-01-{d:02d}"
+        for u, i, d in zip(rows, data.indices.tolist(), days, strict=True)
+    ]
+    path = tmp_path / "ratings.csv"
+    path.write_text("\n".join(["user,item,date", *lines]) + "\n")
+    return path
+
+
+def test_evaluate_prints_what_the_library_finds(run):
+    args = ["--kernel", "linear", "--kernel", "disjunctive(3)", "--folds", 3, "--seed", 2]
+    code, printed, _ = run("evaluate", DATA, *args, "--json")
+    assert code == 0
+    records = json.loads(printed)
+    split = make_split(load_dataset(DATA), "paper", folds=3, seed=2)
+    for record, kernel in zip(records, ["linear", "disjunctive(3)"], strict=True):
+        expected = evaluate(KernelRanker(kernel), split)
+        assert record["model"] == kernel
+        assert record["means"] == expected.means
+        assert record["deviations"] == expected.deviations
+        assert record["split_hash"] == split.hash
+    best = max(records, key=lambda record: record["means"]["auc"])
+    assert best["best"] is None
+    (other,) = (record for record in records if record is not best)
+    assert other["best"] == best["model"]
+    low, high = other["interval"]
+    assert low <= other["difference"] <= high
+
+
+def test_evaluate_prints_a_table_with_deviations_and_the_best(run):
+    code, printed, messages = run("evaluate", DATA, "--kernel", "linear", "--kernel", "tanimoto")
+    assert code == 0
+    assert "±" in printed
+    assert "best" in printed
+    assert "in 5 folds" in printed
+    assert "10 of 10 results were new" in messages
+
+
+def test_evaluate_keeps_results_and_takes_them_up_again(run, tmp_path):
+    args = ["evaluate", DATA, "--kernel", "linear", "--metrics", "auc,recall@5", "--out", tmp_path]
+    _, first, messages = run(*args, "--csv")
+    assert "5 of 5 results were new" in messages
+    _, second, messages = run(*args, "--csv")
+    assert "0 of 5 results were new" in messages
+    assert first == second
+    row = next(csv.DictReader(io.StringIO(first)))
+    assert set(json.loads(row["means"])) == {"auc", "recall@5"}
+
+
+def test_evaluate_takes_files_experiments_and_other_protocols(run, ratings, tmp_path):
+    code, printed, _ = run("evaluate", ratings, "--kernel", "linear", "--least", 4, "--json")
+    assert code == 0
+    assert json.loads(printed)[0]["folds"] == 5
+    code, printed, _ = run(
+        *("evaluate", ratings, "--kernel", "linear", "--protocol", "leave_one_out", "--json")
+    )
+    assert json.loads(printed)[0]["folds"] == 1
+    file = tmp_path / "experiment.toml"
+    file.write_text('data = "ratings.csv"\n[split]\nfolds = 2\n[[models]]\nkernel = "linear"\n')
+    code, printed, _ = run("evaluate", file, "--json")
+    assert code == 0
+    assert json.loads(printed)[0]["folds"] == 2
+
+
+def test_undefined_values_are_null_in_json(run):
+    code, printed, _ = run(
+        *("evaluate", DATA, "--kernel", "linear", "--protocol", "hold_out", "--json")
+    )
+    assert code == 0
+    assert "NaN" not in printed
+    assert json.loads(printed)[0]["deviations"]["auc"] is None
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--kernel", "linear", "--folds", "500"], "take fewer folds"),
+        (["--kernel", "linear", "--metrics", "auk"], "did you mean 'auc'"),
+        (["--kernel", "linaer"], "linear"),
+        (["--kernel", "linear", "--protocol", "papr"], "did you mean 'paper'"),
+        (["--kernel", "linear", "--protocol", "temporal", "--folds", "3"], "no parameter 'folds'"),
+        (["--kernel", "linear", "--reg", "-1"], "reg of a model must be 0 or more"),
+        (["--kernel", "linear", "--user", "who"], "leave out --user"),
+        ([], "give one or more, such as --kernel linear"),
+    ],
+)
+def test_evaluate_says_what_is_wrong(run, args, words):
+    code, printed, messages = run("evaluate", DATA, *args)
+    assert (code, printed) == (2, "")
+    assert words in messages
+
+
+def test_evaluate_says_what_is_wrong_with_its_input(run, tmp_path):
+    def words(name: str, text: str | None) -> str:
+        path = tmp_path / name
+        if text is not None:
+            path.write_text(text)
+        model = [] if name.endswith(".toml") else ["--kernel", "linear"]
+        code, printed, messages = run("evaluate", path, *model)
+        assert (code, printed) == (2, "")
+        return messages
+
+    assert "empty" in words("empty.csv", "")
+    assert "needs two or more" in words("one.csv", "user,item,time\n1,a,1\n1,b,2\n")
+    assert "--order random" in words("timeless.csv", "user,item\n1,a\n1,b\n2,a\n2,c\n")
+    assert "is not TOML" in words("bad.toml", "data = [")
+    code, _, messages = run("evaluate", "movielens-1n", "--kernel", "linear")
+    assert code == 2
+    assert "movielens-1m" in messages
+    good = tmp_path / "good.toml"
+    good.write_text(f'data = "{DATA}"\n[[models]]\nkernel = "linear"\n')
+    code, _, messages = run("evaluate", good, "--kernel", "linear")
+    assert code == 2
+    assert "leave out --kernel" in messages
+
+
+def test_spectrum_prints_the_ratio_of_each_arity(run):
+    code, printed, _ = run("spectrum", DATA, "--arities", "1:3", "--json")
+    assert code == 0
+    records = json.loads(printed)
+    matrix = load_dataset(DATA).T.matrix()
+    for record in records:
+        kernel = Disjunctive(record["arity"]).normalized()
+        assert record["ratio"] == pytest.approx(spectral_ratio(kernel, matrix), rel=1e-12)
+    assert [record["arity"] for record in records] == [1, 2, 3]
+
+
+def test_spectrum_takes_several_families_and_draws(run, tmp_path):
+    for name, start in (("figure.svg", b"<?xml"), ("figure.png", b"\x89PNG")):
+        path = tmp_path / "sub" / name
+        code, printed, messages = run(
+            *("spectrum", DATA, "--kernel", "disjunctive", "--kernel", "threshold(2, {})"),
+            *("--arities", "2,4", "--out", path),
+        )
+        assert code == 0
+        assert "threshold(2, {})" in printed
+        assert name in messages
+        assert path.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--arities", "0"], "arities"),
+        (["--kernel", "disjunctif"], "disjunctive"),
+        (["--out", "figure.pdf"], "must end in .svg or .png"),
+        (["--kernel", "linear"], "linear"),
+    ],
+)
+def test_spectrum_says_what_is_wrong(run, args, words):
+    code, printed, messages = run("spectrum", DATA, *args)
+    assert (code, printed) == (2, "")
+    assert words in messages

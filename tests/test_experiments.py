@@ -1,0 +1,293 @@
+"""Experiments: values that TOML keeps, runs that survive a kill, and clear words for bad files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from boolrank import Experiment, KernelRanker, RankerSpec, evaluate, read_experiment, run_experiment
+from boolrank.errors import InputError, KernelSyntaxError, ParameterError
+from boolrank.evaluation.significance import compare
+from boolrank.experiments import family, parse_arities, summarize, to_toml
+from boolrank.experiments.cells import Cells, cell_key
+
+DATA = "synthetic:120x60x1500:3"
+SMALL = Experiment(
+    (DATA,), (RankerSpec("linear"), RankerSpec("disjunctive(3)")), split={"folds": 3}
+)
+
+SWEEP = f"""
+data = "{DATA}"
+metrics = ["auc", "ndcg@5"]
+seed = 4
+
+[split]
+protocol = "paper"
+folds = 4
+
+[[models]]
+kernel = "linear"
+
+[[models]]
+kernel = "disjunctive"
+arities = "2:9"
+"""
+
+
+def _cells(folder):
+    return sorted(path for path in folder.rglob("cells/*/*.json") if not path.name.startswith("."))
+
+
+def test_a_run_finds_what_evaluate_finds():
+    run = run_experiment(SMALL)
+    alone = evaluate(KernelRanker("disjunctive(3)"), run.split, SMALL.metrics)
+    found = run.evaluations["disjunctive(3)"]
+    assert found.means == alone.means
+    assert found.deviations == alone.deviations
+    assert found.split_hash == run.split.hash
+
+
+def test_a_second_run_computes_nothing_and_finds_the_same(tmp_path):
+    first = run_experiment(SMALL, tmp_path)
+    before = (first.folder / "results.json").read_bytes()
+    second = run_experiment(SMALL, tmp_path, n_threads=1)
+    assert (first.computed, second.computed) == (6, 0)
+    assert first.folder == second.folder
+    assert (second.folder / "results.json").read_bytes() == before
+    np.testing.assert_array_equal(
+        first.evaluations["linear"].per_user("auc"), second.evaluations["linear"].per_user("auc")
+    )
+
+
+def test_experiments_in_one_folder_share_results_and_keep_their_own_files(tmp_path):
+    first = run_experiment(SMALL, tmp_path)
+    more = replace(SMALL, models=(*SMALL.models, RankerSpec("tanimoto")))
+    second = run_experiment(more, tmp_path)
+    assert second.computed == 3
+    assert first.folder != second.folder
+    assert len(_cells(tmp_path)) == 9
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1},
+        {"metrics": ("auc",)},
+        {"split": {"folds": 4}},
+        {"data": ("synthetic:120x60x1500:4",)},
+        {"models": (RankerSpec("linear", reg=0.2), RankerSpec("disjunctive(3)", reg=0.2))},
+    ],
+)
+def test_whatever_matters_is_part_of_the_address(tmp_path, change):
+    run_experiment(SMALL, tmp_path)
+    other = run_experiment(replace(SMALL, **change), tmp_path)
+    assert other.computed == len(other.split) * len(other.experiment.models)
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "number", "not json", "of another"])
+def test_a_damaged_result_is_computed_again(tmp_path, damage):
+    first = run_experiment(SMALL, tmp_path)
+    right = (first.folder / "results.json").read_bytes()
+    path, other = _cells(tmp_path)[:2]
+    text = path.read_text()
+    broken = {
+        "cut": text[: len(text) // 2],
+        "empty": "",
+        "number": text.replace("0.", "1.", 1),
+        "not json": "\x00" * 100,
+        "of another": other.read_text(),
+    }[damage]
+    path.write_text(broken)
+    again = run_experiment(SMALL, tmp_path)
+    assert again.computed == 1
+    assert path.read_text().startswith('{"content":')
+    assert (again.folder / "results.json").read_bytes() == right
+
+
+def test_a_run_killed_in_the_middle_goes_on_and_ends_as_an_undisturbed_one(tmp_path):
+    file = tmp_path / "sweep.toml"
+    file.write_text(SWEEP)
+    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
+    main = f"from boolrank.cli import main\nmain({['evaluate', str(file), '--out', str(stopped)]})"
+    call = [sys.executable, "-c", main]
+    process = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while len(_cells(stopped)) < 5 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    done = len(_cells(stopped))
+    experiment = read_experiment(file)
+    total = 4 * len(experiment.models)
+    assert 5 <= done < total
+    assert not list(stopped.rglob("results.json"))
+    _cells(stopped)[0].write_text('{"content": {"key"')  # what a worse file system might leave
+
+    resumed = run_experiment(experiment, stopped)
+    undisturbed = run_experiment(experiment, whole)
+    assert resumed.computed == total - done + 1
+    assert undisturbed.computed == total
+    assert resumed.id == undisturbed.id
+    a, b = (run.folder / "results.json" for run in (resumed, undisturbed))
+    assert a.read_bytes() == b.read_bytes()
+    assert len(_cells(stopped)) == total
+
+
+def test_the_manifest_says_what_ran_where(tmp_path):
+    run = run_experiment(SMALL, tmp_path, n_threads=2)
+    manifest = json.loads((run.folder / "manifest.json").read_text())
+    assert manifest["split_hash"] == run.split.hash
+    assert manifest["seed"] == 0
+    assert manifest["threads"] == 2
+    assert manifest["versions"]["numpy"] == np.__version__
+    assert manifest["machine"]["cores"] == os.cpu_count()
+    assert (manifest["computed_now"], manifest["computed_before"]) == (6, 0)
+    assert read_experiment(run.folder / "experiment.toml") == SMALL
+
+
+def test_results_have_no_times(tmp_path):
+    run = run_experiment(SMALL, tmp_path)
+    text = (run.folder / "results.json").read_text()
+    assert "seconds" not in text
+    means = json.loads(text)["results"][0]["means"]
+    assert means == run.evaluations["linear"].means
+
+
+def test_a_key_names_the_version_of_the_library(monkeypatch):
+    split = SMALL.load_split()
+    before = cell_key(split, 0, RankerSpec("linear"), ("auc",))
+    monkeypatch.setattr("boolrank.experiments.cells.__version__", "99.0")
+    assert cell_key(split, 0, RankerSpec("linear"), ("auc",)) != before
+
+
+def test_results_that_cannot_be_written_are_an_error(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(InputError, match=r"cannot be written.*another folder"):
+        run_experiment(SMALL, blocked)
+    assert Cells(blocked).read("{}", []) is None
+
+
+def test_toml_gives_back_the_experiment(tmp_path):
+    full = Experiment(
+        (str(tmp_path / 'a "b"\\c.csv'),),
+        (RankerSpec("0.5*linear + disjunctive(2)", 1, 0.5), RankerSpec("monotone_dnf(weight=0.1)")),
+        "hold_out",
+        {"share": 0.3, "order": "random", "least": 4},
+        ("precision@5", "coverage@3"),
+        7,
+        {"user": "who", "positive": ">= 4"},
+    )
+    path = tmp_path / "experiment.toml"
+    for experiment in (full, SMALL):
+        path.write_text(to_toml(experiment), encoding="utf-8")
+        assert read_experiment(path) == experiment
+
+
+def test_toml_expands_arities_and_looks_for_files_beside_it(tmp_path):
+    path = tmp_path / "experiment.toml"
+    path.write_text(SWEEP)
+    assert len(read_experiment(path).models) == 9
+    path.write_text('data = ["sub/ratings.csv"]\n[[models]]\nkernel = "linear"\n')
+    assert read_experiment(path).data == (str(tmp_path / "sub" / "ratings.csv"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("data = [", "is not TOML"),
+        ('data = "a.csv"', "models is missing"),
+        ('[[models]]\nkernel = "linear"', "data is missing"),
+        ('data = 3\n[[models]]\nkernel = "linear"', "data is written as"),
+        ('data = [3]\n[[models]]\nkernel = "linear"', "data: each is text"),
+        ('data = "a"\nmetric = ["auc"]\n[[models]]\nkernel = "linear"', "did you mean 'metrics'"),
+        ('data = "a"\nmetrics = ["auk"]\n[[models]]\nkernel = "linear"', "did you mean 'auc'"),
+        ('data = "a"\nseed = true\n[[models]]\nkernel = "linear"', "seed is written as 0"),
+        ('data = "a"\nseed = -1\n[[models]]\nkernel = "linear"', "seed must be"),
+        ('data = "a"\n[[models]]\nreg = 0.1', "models, number 1: kernel is missing"),
+        ('data = "a"\n[[models]]\nkernel = "linaer"', "models, number 1: .*linear"),
+        ('data = "a"\n[[models]]\nkernel = "linear"\nreg = "x"', "number 1: reg is written as 0.1"),
+        ('data = "a"\n[[models]]\nkernel = "linear"\nreg = -1.0', "number 1: reg of a model must"),
+        ('data = "a"\n[[models]]\nkernel = "linear"\nlambda = 1', "no key 'lambda'"),
+        ('data = "a"\n[[models]]\nkernel = "disjunctive"\narities = "5:1"', "must go up"),
+        ('data = "a"\nmodels = [3]', r"write it as \[\[models\]\]"),
+        ('data = "a"\n[columns]\nwho = "x"\n[[models]]\nkernel = "linear"', "no column option"),
+    ],
+)
+def test_a_malformed_file_is_an_error_that_names_file_key_and_remedy(tmp_path, text, words):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words) as caught:
+        read_experiment(path)
+    assert "bad.toml" in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(InputError, match=r"none\.toml cannot be read"):
+        read_experiment(tmp_path / "none.toml")
+
+
+def test_experiments_that_make_no_sense_are_errors():
+    with pytest.raises(ParameterError, match="needs a model"):
+        Experiment((DATA,), ())
+    with pytest.raises(KernelSyntaxError):
+        RankerSpec("linaer")
+    with pytest.raises(ParameterError, match="folds must be from 1"):
+        run_experiment(replace(SMALL, split={"folds": 10_000}))
+    with pytest.raises(ParameterError, match="no parameter 'fold'"):
+        run_experiment(replace(SMALL, split={"fold": 5}))
+    with pytest.raises(ParameterError, match="did you mean 'paper'"):
+        run_experiment(replace(SMALL, protocol="papers"))
+    with pytest.raises(ParameterError, match="no published fold"):
+        run_experiment(replace(SMALL, protocol="published", split={}))
+    with pytest.raises(ParameterError, match="has no parameter 'folds'"):
+        run_experiment(replace(SMALL, protocol="published"))
+
+
+def test_files_in_pairs_are_a_published_split(tmp_path):
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("user,item\n1,a\n1,b\n2,b\n2,c\n3,a\n3,c\n")
+    test.write_text("user,item\n1,c\n2,a\n3,b\n")
+    models = (RankerSpec("linear"),)
+    run = run_experiment(Experiment((str(train), str(test)), models, "published"))
+    assert len(run.split) == 1
+    assert len(run.evaluations["linear"].folds[0].users) == 3
+    with pytest.raises(ParameterError, match="two for each fold"):
+        run_experiment(Experiment((str(train),), models, "published"))
+
+
+def test_the_seed_moves_the_folds_and_nothing_else_is_random():
+    seeds = [replace(SMALL, seed=seed).load_split().hash for seed in (0, 0, 1)]
+    assert seeds[0] == seeds[1] != seeds[2]
+
+
+def test_a_summary_compares_with_the_best():
+    run = run_experiment(SMALL)
+    rows = summarize(run, resamples=200)
+    best = max(rows, key=lambda row: row.means["auc"])
+    assert best.versus_best is None
+    (other,) = (row for row in rows if row is not best)
+    expected = compare(run.evaluations, "auc", best.model, resamples=200)
+    assert other.versus_best == expected[0]
+    alone = run_experiment(replace(SMALL, models=SMALL.models[:1]))
+    assert [row.versus_best for row in summarize(alone)] == [None]
+
+
+@pytest.mark.parametrize("text", ["", "a", "3:1", "0:4", "1:5:0", "1:2:3:4", "-1", "1:999999999"])
+def test_arities_that_are_none_are_an_error(text):
+    with pytest.raises(ParameterError, match="arities"):
+        parse_arities(text)
+
+
+def test_arities_are_ranges_with_both_ends():
+    assert parse_arities("1:150") == tuple(range(1, 151))
+    assert parse_arities("5, 1:3, 2") == (1, 2, 3, 5)
+    assert family("disjunctive({}) @ conjunctive(2)", [4]) == ("disjunctive(4) @ conjunctive(2)",)

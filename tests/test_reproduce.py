@@ -1,0 +1,276 @@
+"""The paper's experiments: its figures as data, the page and its tables, and what goes wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from boolrank import DATASETS, PairSpectrum, cli, parse_kernel, synthetic
+from boolrank.errors import DatasetNotFoundError, ParameterError
+from boolrank.experiments.paper import COLUMNS, PAPER
+from boolrank.experiments.reproduce import reproduce
+from boolrank.report.reproduction import tables, write_reproduction
+
+ARITIES = {"disjunctive": (1, 2, 5), "conjunctive": (1, 2)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder of data sets with two small made-up ones, under the names of real ones."""
+    place = tmp_path_factory.mktemp("data")
+    data = synthetic(150, 80, 2_000, 5)
+    rows = np.repeat(np.arange(150), np.diff(data.indptr))
+    lines = [f"{u} {i} 3.5\n" for u, i in zip(rows, data.indices, strict=True)]
+    np.random.default_rng(0).shuffle(lines)
+    (place / "filmtrust").mkdir()
+    (place / "filmtrust" / "ratings.txt").write_text("".join(lines))
+    (place / "bookcrossing").mkdir()
+    pairs = [line.rsplit(" ", 1)[0] + "\n" for line in lines]
+    (place / "bookcrossing" / "reduced_fold_train.dat").write_text("".join(pairs[:1500]))
+    (place / "bookcrossing" / "reduced_fold_test.dat").write_text("".join(pairs[1500:]))
+    return place
+
+
+@pytest.fixture(scope="module")
+def found(folder, tmp_path_factory):
+    return reproduce(tmp_path_factory.mktemp("out"), folder=folder, **ARITIES)
+
+
+@pytest.fixture(scope="module")
+def out(found, tmp_path_factory):
+    place = tmp_path_factory.mktemp("page")
+    write_reproduction(found, place, "boolrank reproduce")
+    return place
+
+
+def test_every_data_set_of_the_paper_has_a_row_with_every_kernel():
+    assert {name for name, each in DATASETS.items() if each.printed} == set(PAPER)
+    for row in PAPER.values():
+        assert list(row.figures) == list(COLUMNS)
+        assert all(0.5 < each.auc < 1 and 0 < each.deviation < 0.1 for each in row.figures.values())
+        for column in COLUMNS:
+            assert parse_kernel(row.kernel(column)).name == column
+
+
+def test_the_paper_finds_the_disjunctive_kernel_best_but_on_movielens():
+    """As its text says, which guards against figures in the wrong column."""
+    best = {name: max(row.figures, key=lambda c: row.figures[c].auc) for name, row in PAPER.items()}
+    assert {name for name, column in best.items() if column != "disjunctive"} == {"movielens-1m"}
+    assert best["movielens-1m"] == "linear"
+
+
+def test_what_is_here_is_measured_and_the_rest_is_named(found):
+    assert [each.paper.dataset for each in found.sets] == ["bookcrossing-reduced", "filmtrust"]
+    left_out = {each.paper.dataset: each.why for each in found.missing}
+    assert set(left_out) == {"ciaodvd", "jester", "movielens-1m", "netflix"}
+    assert "not published" in left_out["netflix"]
+
+
+def test_rows_have_ours_the_papers_and_the_difference(found):
+    published, filmtrust = found.sets
+    assert [row.kernel for row in filmtrust.rows] == [
+        "disjunctive(38)",
+        "conjunctive(2)",
+        "linear",
+        "tanimoto",
+        "monotone_dnf",
+    ]
+    for row in filmtrust.rows:
+        assert row.difference == row.means["auc"] - PAPER["filmtrust"].figures[row.column].auc
+        assert row.far == (abs(row.difference) > 2 * row.paper_deviation)
+        assert set(row.means) == {"auc", "map@10", "ndcg@10"}
+    assert filmtrust.folds == 5
+    assert published.folds == 1
+    assert np.isnan(published.rows[0].deviations["auc"])
+    assert filmtrust.expected == "1,508 users, 2,071 items, 35,494 ratings"  # this is an excerpt
+
+
+def test_curves_meet_the_table_and_the_spectral_ratio_is_that_of_the_items(found):
+    filmtrust = found.sets[1]
+    disjunctive, conjunctive = filmtrust.curves
+    linear = next(row for row in filmtrust.rows if row.column == "linear")
+    assert disjunctive.means[0] == conjunctive.means[0] == pytest.approx(linear.means["auc"])
+    assert disjunctive.ratios[0] == pytest.approx(conjunctive.ratios[0])
+    data = synthetic(150, 80, 2_000, 5)
+    rows = PairSpectrum.of(data.T.matrix())
+    expected = rows.ratio(parse_kernel("disjunctive(5)").normalized())
+    assert disjunctive.ratios[2] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_second_run_takes_what_is_there(folder, found, tmp_path, monkeypatch):
+    first = reproduce(tmp_path, ["filmtrust"], folder=folder, sweep=False, **ARITIES)
+
+    def refuse(*_args, **_kwargs):
+        raise AssertionError("nothing should be fitted again")
+
+    monkeypatch.setattr("boolrank.experiments.run.evaluate_fold", refuse)
+    again = reproduce(tmp_path, ["filmtrust"], folder=folder, sweep=False, **ARITIES)
+    assert again.sets[0].rows == first.sets[0].rows == found.sets[1].rows
+    assert again.sets[0].curves[0].means == ()
+
+
+class _Resources(HTMLParser):
+    """Whatever a page would fetch."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.ids, self.open = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag in {"script", "link", "img", "iframe", "object", "embed"}:
+            self.found.append(tag)
+        for name, value in attrs:
+            if name in {"src", "href", "xlink:href"} and not (value or "").startswith("#"):
+                self.found.append(value)
+            if name == "id":
+                self.ids.append(value)
+
+
+def test_the_page_needs_nothing_else(out):
+    page = (out / "report.html").read_text(encoding="utf-8")
+    parser = _Resources()
+    parser.feed(page)
+    assert parser.found == []
+    assert "@import" not in page
+    assert not re.search(r"url\((?!#)", page)
+    assert not re.search(r"https?://", page)
+    assert len(parser.ids) == len(set(parser.ids))
+    used = set(re.findall(r'(?:href="|url\()#([^")]+)', page))
+    assert used
+    assert used <= set(parser.ids)
+
+
+def test_the_page_says_what_differs_and_what_is_missing(out, found):
+    page = (out / "report.html").read_text(encoding="utf-8")
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
+    assert "Netflix was not measured" in text
+    assert "This is not the whole set, which has 1,508 users" in text
+    far = [row for each in found.sets for row in each.rows if row.far]
+    assert far  # a made-up set is far from the paper's
+    assert page.count('class="far"') == len(far) + 1  # and the legend
+    for row in far:
+        assert row.reason.split(".")[0].replace("'", "&#39;") in page
+    assert "one fold" in text
+    for each in found.sets:
+        assert each.split_hash[:12] in page
+
+
+def test_tables_are_written_in_three_forms_with_the_same_numbers(out, found):
+    for table in tables(found):
+        rows = list(csv.reader(io.StringIO((out / "tables" / f"{table.name}.csv").read_text())))
+        assert rows[0] == list(table.columns)
+        assert len(rows) - 1 == len(table.rows)
+        latex = (out / "tables" / f"{table.name}.tex").read_text()
+        assert latex.count(r"\\") == len(table.rows) + 1
+        markdown = (out / "tables" / f"{table.name}.md").read_text()
+        assert markdown.count("\n|") == len(table.rows) + 2
+    text = (out / "tables" / "results.csv").read_text()
+    first = next(csv.DictReader(io.StringIO(text)))
+    assert float(first["AUC"]) == found.sets[0].rows[0].means["auc"]
+    assert first["deviation"] == ""  # of one fold
+
+
+def test_figures_are_written_as_svg_and_png(out):
+    names = {path.name for path in (out / "figures").iterdir()}
+    stems = {"time"} | {
+        f"{kind}-{name}"
+        for kind in ("auc", "spectrum")
+        for name in ("filmtrust", "bookcrossing-reduced")
+    }
+    assert names == {stem + ending for stem in stems for ending in (".svg", ".png")}
+    assert (out / "figures" / "time.png").read_bytes().startswith(b"\x89PNG")
+    svg = (out / "figures" / "auc-filmtrust.svg").read_text()
+    assert 'xmlns="http://www.w3.org/2000/svg"' in svg
+    assert "var(--" not in svg  # a file of its own has no page to take colours from
+
+
+def test_sets_that_cannot_be_measured_are_errors(folder, tmp_path):
+    with pytest.raises(ParameterError, match="no data set 'filmtrsut'") as caught:
+        reproduce(tmp_path, ["filmtrsut"], folder=folder)
+    assert "did you mean 'filmtrust'?" in caught.value.__notes__[0]
+    with pytest.raises(ParameterError, match="the paper has no results on 'movielens-20m'"):
+        reproduce(tmp_path, ["movielens-20m"], folder=folder)
+    with pytest.raises(ParameterError, match="cannot be measured again"):
+        reproduce(tmp_path, ["netflix"], folder=folder)
+    with pytest.raises(DatasetNotFoundError, match="jester is not in"):
+        reproduce(tmp_path, ["jester"], folder=folder)
+    with pytest.raises(DatasetNotFoundError):
+        reproduce(tmp_path, folder=tmp_path / "nothing")
+    assert not list(tmp_path.rglob("*.json"))
+
+
+@pytest.mark.skipif("BOOLRANK_DATA" not in os.environ, reason="BOOLRANK_DATA is not set")
+def test_filmtrust_comes_out_as_in_the_paper(tmp_path):
+    if not DATASETS["filmtrust"].is_here():
+        pytest.skip("filmtrust is not in BOOLRANK_DATA")
+    each = reproduce(tmp_path, ["filmtrust"], sweep=False, **ARITIES).sets[0]
+    assert each.expected == ""
+    assert each.best.column == "disjunctive"
+    for row in each.rows:
+        assert abs(row.difference) < 0.01
+        assert not row.far
+
+
+@pytest.mark.skipif("BOOLRANK_DATA" not in os.environ, reason="BOOLRANK_DATA is not set")
+def test_bookcrossings_published_fold_comes_out_as_in_the_paper(tmp_path):
+    if not DATASETS["bookcrossing-reduced"].is_here():
+        pytest.skip("bookcrossing-reduced is not in BOOLRANK_DATA")
+    each = reproduce(tmp_path, ["bookcrossing-reduced"], sweep=False, **ARITIES).sets[0]
+    assert each.best.column == "disjunctive"
+    assert each.folds == 1
+    for row in each.rows:
+        assert abs(row.difference) < 0.01
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
+
+    def run(*args: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as exit_info:
+            cli.main([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return int(exit_info.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+def test_the_command_writes_the_page_and_prints_the_table(run, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("BOOLRANK_DATA", str(folder))
+    out = tmp_path / "out"
+    code, printed, messages = run("reproduce", "--out", out, "--arities", "1,3")
+    assert code == 0
+    assert "disjunctive(38)" in printed
+    assert "Netflix was left out" in messages
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "boolrank reproduce --arities 1,3" in page
+    args = ["--datasets", "filmtrust", "--no-sweep", "--arities", "1,3", "--json"]
+    code, printed, _ = run("reproduce", "--out", out, *args)
+    assert code == 0
+    record = json.loads(printed)[0]
+    assert record["data_set"] == "FilmTrust"
+    assert record["paper_AUC"] == PAPER["filmtrust"].figures["disjunctive"].auc
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--datasets", "filmtrsut"], "did you mean 'filmtrust'"),
+        (["--datasets", "jester"], "is not in"),
+        (["--arities", "x"], "arities are written as"),
+    ],
+)
+def test_the_command_says_what_is_wrong(run, folder, tmp_path, monkeypatch, args, words):
+    monkeypatch.setenv("BOOLRANK_DATA", str(folder))
+    code, printed, messages = run("reproduce", "--out", tmp_path / "out", *args)
+    assert (code, printed) == (2, "")
+    assert words in messages
+    assert not Path(tmp_path / "out").exists()
