@@ -18,6 +18,8 @@ Terms = tuple[Floats, float]
 
 # A column whose largest value is below this has values that doubles may not hold.
 _SMALL = 2.0**-500
+# Of so many suspects each the exact values are asked for.
+_ASKED = 16
 # Stands for the exponent of 0: below every exponent that counts can give.
 NOTHING = -(1 << 50)
 
@@ -84,7 +86,7 @@ def too_small(kernel: Kernel, overlaps: Overlaps, nearest: Floats) -> bool:
         return False
     suspects = suspects[np.argsort(-overlaps.sizes[suspects], kind="stable")]
     alone = overlaps.alone()[suspects]
-    suspects = np.concatenate((suspects[~alone][:64], suspects[alone][:64]))
+    suspects = np.concatenate((suspects[~alone][:_ASKED], suspects[alone][:_ASKED]))
     sizes = Wide.of(overlaps.sizes[suspects])
     own = kernel.own_value(Counts(Wide.of(overlaps.n), sizes, sizes, sizes)).positive()
     for item in suspects[own]:
