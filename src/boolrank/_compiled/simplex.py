@@ -135,26 +135,21 @@ def _on_face(A, b, tolerance, alpha, g, room):
         for t in range(used):
             inner[s, t] = row[support[t]]
         x[s], rest[s] = alpha[support[s]], -g[support[s]]
-    everywhere = np.arange(used)
-    before = 0.0
+    everywhere, free, before = np.arange(used), np.ones(used), 0.0
     for _ in range(2 * used + 10):
-        mean, free = 0.0, 0
+        mean, norm = 0.0, 0.0
         for s in range(used):
-            if x[s] > 0:
-                mean += rest[s]
-                free += 1
-        mean /= free
-        norm, worst = 0.0, 0.0
+            mean += rest[s] * free[s]
+        mean /= free.sum()
         for s in range(used):
-            residual = rest[s] - mean if x[s] > 0 else 0.0
+            residual = (rest[s] - mean) * free[s]
             norm += residual * residual
-            worst = max(worst, abs(residual))
-        if worst <= tolerance:
+        if norm <= tolerance * tolerance:
             break
         turn = norm / before if before > 0 else 0.0
         before = norm
         for s in range(used):
-            ahead[s] = (rest[s] - mean) + turn * ahead[s] if x[s] > 0 else 0.0
+            ahead[s] = (rest[s] - mean) * free[s] + turn * ahead[s]
         product[:] = 0.0
         add_rows(product, inner, everywhere, ahead)
         curvature = 0.0
@@ -168,7 +163,7 @@ def _on_face(A, b, tolerance, alpha, g, room):
             x[s] += step * ahead[s]
             rest[s] -= step * product[s]
         if dropped >= 0:
-            x[dropped] = before = 0.0
+            x[dropped] = free[dropped] = before = 0.0
     x = np.maximum(x, 0.0)
     x /= x.sum()
     alpha[support] = x
