@@ -43,7 +43,8 @@ class Ranker(Protocol):
     @property
     def matrix(self) -> KernelMatrix: ...
 
-    def get_params(self) -> dict[str, Any]: ...
+    @property
+    def fitted(self) -> Any: ...
 
     def restore(
         self, interactions: Interactions, overlaps: Overlaps, matrix: KernelMatrix
@@ -72,7 +73,7 @@ def save_ranker(ranker: Ranker, path: str | Path) -> None:
     about = {
         "model": type(ranker).__name__,
         "boolrank": __version__,
-        "parameters": _plain(ranker.get_params()),
+        "parameters": _plain(ranker.fitted._asdict()),
         "ids": kinds,
         "storage": matrix.storage,
         "users": len(data.users),
@@ -107,24 +108,17 @@ def load_ranker(cls: type[R], path: str | Path, verify: bool, n_threads: int | N
 
 
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON has them; the threads are the machine's that loads, not the model's."""
-    numbers = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in parameters.items()
-        if name not in ("kernel", "n_threads")
-    }
-    kernel = parameters["kernel"]
-    text = str(kernel)
-    if not isinstance(kernel, str):
-        try:
-            known = parse_kernel(text) == kernel
-        except BoolrankError:
-            known = False
-        if not known:
-            raise ModelFileError(
-                f"a model with the kernel {text} cannot be saved: parse_kernel does not know it"
-            )
-    return {"kernel": text, **numbers}
+    """Parameters as JSON has them: the kernel as text."""
+    text = str(parameters["kernel"])
+    try:
+        known = parse_kernel(text) == parameters["kernel"]
+    except BoolrankError:
+        known = False
+    if not known:
+        raise ModelFileError(
+            f"a model with the kernel {text} cannot be saved: parse_kernel does not know it"
+        )
+    return parameters | {"kernel": text}
 
 
 def _matrix_arrays(matrix: KernelMatrix) -> dict[str, NDArray[Any]]:

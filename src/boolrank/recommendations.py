@@ -16,7 +16,8 @@ class Recommendations:
     Attributes
     ----------
     users : (u,) ids, or None for profiles without one
-    items : (u, n) ids, None where there are fewer than n
+    items : (u, n) ids, None where there are fewer than n; where n is more than there are items
+        at all, that many columns
     scores : (u, n) scores, NaN where there are fewer than n
     popular : (u,) True where a history was empty, so that the popular items stand in its place
     """

@@ -164,6 +164,10 @@ class Vocabulary:
         return {key: number for number, key in enumerate(self.ids)}
 
     def _find(self, key: Hashable) -> int | None:
+        if not isinstance(key, Hashable):
+            raise ParameterTypeError(
+                f"ids of {self.kind}s must be hashable, such as numbers or text, not {key!r}"
+            )
         if isinstance(self.ids, np.ndarray) and not self._whole:
             return self._index.get(key)
         if not len(self) or isinstance(key, bool) or type(self[0]) is not _plain_type(key):
