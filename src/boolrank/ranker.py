@@ -123,9 +123,7 @@ class KernelRanker:
                     f"{value!r}"
                 )
         if self.storage not in STORAGES:
-            raise ParameterError(
-                f"storage is one of {', '.join(STORAGES)}, not {self.storage!r}"
-            )
+            raise ParameterError(f"storage is one of {', '.join(STORAGES)}, not {self.storage!r}")
         kernel = self.kernel if isinstance(self.kernel, Kernel) else parse_kernel(self.kernel)
         return Fitted(kernel, float(self.reg), float(self.negative_weight), self.storage)
 
