@@ -191,7 +191,7 @@ def test_a_write_that_fails_leaves_the_old_model_and_nothing_else(
         raise error
 
     monkeypatch.setattr(store_module, failing, fail)
-    with pytest.raises((ModelFileError, KeyboardInterrupt), match="disk full|^$"):
+    with pytest.raises((ModelFileError, KeyboardInterrupt), match=r"disk full|^$"):
         ranker.save(path)
     monkeypatch.undo()
     assert calls
@@ -303,8 +303,8 @@ def _put(at, value):
         ("overlaps-dense", lambda a: a[:-1]),
         ("users-ends", _put(-1, 10**6)),
         ("items-ends", _put(0, -4)),
-        ("scale-nearest", lambda a: np.full(8, 8, np.int32)),
-        ("scale-exponents", lambda a: np.zeros(8)),
+        ("scale-nearest", lambda _: np.full(8, 8, np.int32)),
+        ("scale-exponents", lambda _: np.zeros(8)),
     ],
 )
 def test_arrays_that_do_not_fit_together_are_refused(ranker, tmp_path, name, change):
