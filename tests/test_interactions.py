@@ -190,7 +190,11 @@ def test_nan_is_no_id():
         ({"user": [1], "item": [2]}, {"item": "user"}, "same column"),
         ({"user": [1], "item": [2]}, {"positive": "> 3"}, "none among"),
         ({"user": [1], "item": [2], "rating": ["x"]}, {"positive": "> 3"}, "no numbers"),
-        ({"user": [1], "item": [2], "rating": [1]}, {"positive": "> 3"}, "no rating is > 3: .* 1 to 1"),
+        (
+            {"user": [1], "item": [2], "rating": [1]},
+            {"positive": "> 3"},
+            "no rating is > 3: .* 1 to 1",
+        ),
         ({"user": [], "item": []}, {}, "no interactions"),
     ],
 )

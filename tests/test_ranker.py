@@ -242,3 +242,25 @@ def test_a_profile_too_long_for_memory_is_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("boolrank.ranker.free_memory", lambda: 10**8)
     with pytest.raises(MatrixTooLargeError, match=r"5,000 items would take 400\.0 MB"):
         model.recommend()
+
+
+def test_recommendations_as_columns_and_frame_have_a_row_per_item(data: Interactions) -> None:
+    model = KernelRanker("linear").fit(data)
+    users = list(data.users)[:3]
+    some = list(data.items)[:4]
+    found = model.recommend(users, n=3, candidates=some)
+    columns = found.to_dict()
+    assert columns["item"] == [item for row in found.lists() for item in row]
+    assert columns["user"] == [
+        user for user, row in zip(users, found.lists(), strict=True) for _ in row
+    ]
+    assert columns["rank"] == [k + 1 for row in found.lists() for k in range(len(row))]
+    assert found.to_frame().to_dict(as_series=False) == columns
+    assert repr(found) == "Recommendations: up to 3 items for 3 users"
+    profiles = model.recommend_profiles([[], some], n=2)
+    assert repr(profiles).endswith("2 items for 2 profiles, 1 of them by popularity alone")
+    assert profiles.to_dict()["user"] == [0, 0, 1, 1]
+    nothing = model.recommend([], n=2).to_frame()
+    assert nothing.shape == (0, 5)
+    with pytest.raises(UnknownIdError, match="there is no item 'zzz'"):
+        model.recommend(users, exclude=[some[0], "zzz"])

@@ -105,7 +105,7 @@ class Interactions:
         if cells.ndim != 2:
             raise InputError(f"a matrix of users and items has 2 dimensions, not {cells.ndim}")
         cells.sum_duplicates()
-        nan = np.flatnonzero(cells.data != cells.data)  # noqa: PLR0124 - NaN alone is not itself
+        nan = np.flatnonzero(cells.data != cells.data)  # NaN alone is not itself
         if len(nan):
             row, column = int(cells.row[nan[0]]), int(cells.col[nan[0]])
             raise InputError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import InputError
+from ._output import console
 
 if TYPE_CHECKING:
     from ..interactions import Interactions
@@ -42,9 +43,22 @@ def read_inputs(inputs: Sequence[str], **options: str | None) -> Interactions:
             )
         return load_dataset(name)
     try:
-        return Interactions.from_files(*inputs, **options)
+        events = Interactions.from_files(*inputs, **options)
     except InputError as error:
         near = get_close_matches(name, DATASETS, n=1, cutoff=0.75)
         if near and len(inputs) == 1 and not Path(name).exists():
             error.add_note(f"there is a data set {near[0]!r}, if you meant that")
         raise
+    _note_ratings(inputs, **options)
+    return events
+
+
+def _note_ratings(inputs: Sequence[str], *, positive: str | None, **columns: str | None) -> None:
+    """Say that ratings count whatever their value, where nothing else was asked for."""
+    from ..columns import find_columns
+    from ..files import expand, scan_file
+
+    rating = find_columns(list(scan_file(expand(inputs)[0]).schema), **columns)["rating"]
+    if positive is None and rating is not None:
+        text = f"note: every row counts, whatever its {rating!r}; --positive '>= 4' takes some"
+        console(stderr=True).print(text, markup=False, soft_wrap=True)

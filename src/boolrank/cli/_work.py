@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -41,8 +42,15 @@ class Work:
         if not self.messages.is_terminal:
             yield
             return
-        with self.messages.status(f"{text} …"):
+        status = self.messages.status(f"{text} …")
+        later = Timer(_LONGEST_QUIET, status.start)
+        later.start()
+        try:
             yield
+        finally:
+            later.cancel()
+            later.join()
+            status.stop()
 
     def batches(self, values: Sequence[Any], text: str) -> Iterator[Sequence[Any]]:
         """Parts of ``values``, larger ones while they are quick, with a bar once it takes long."""
