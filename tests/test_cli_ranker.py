@@ -229,6 +229,7 @@ def test_reasons_add_up_to_the_score(run, model):
         (["recommend", "MODEL", "--n", "0"], ["Invalid value for '--n'"]),
         (["recommend", "MODEL", "--json", "--csv"], ["exclude each other"]),
         (["recommend", "MODEL", "--out", "x.csv", "--csv"], ["prints neither --json nor --csv"]),
+        (["recommend", "MODEL", "--out", "BELOW.csv"], ["drinks.csv is a file, not a folder"]),
         (["recommend", "MODEL", "--users", ""], ["there are no ids in ''"]),
         (["recommend", "MODEL", "--users", "ann, jr"], ["no user 'jr'", "one a line: @file"]),
         (["fit", "DRINKS", "--out", "."], ["is the folder you are in"]),
@@ -249,7 +250,7 @@ def test_mistakes_are_said_in_a_line(run, model, drinks, tmp_path, args, said):
     (tmp_path / "folder.csv").mkdir()
     before = sorted(path.name for path in tmp_path.iterdir())
     places = {"MODEL": model, "DRINKS": drinks, "TMP.csv": tmp_path / "folder.csv"}
-    places["BELOW"] = drinks / "model"
+    places |= {"BELOW": drinks / "model", "BELOW.csv": drinks / "recs.csv"}
     code, out, err = run(*(places.get(arg, arg) for arg in args))
     assert (code, out) == (2, "")
     for words in said:

@@ -241,8 +241,10 @@ def _factorized(array: NDArray[Any], kind: str) -> tuple[NDArray[Any], NDArray[n
     if array.dtype.kind == "i":
         return _factorized_numbers(array)
     values = array.tolist()
+    seen: dict[Hashable, int] = {}
     try:
-        keys = _distinct_in_order(values)
+        first = np.fromiter((seen.setdefault(v, len(seen)) for v in values), np.int64, len(values))
+        keys = _in_order(seen, values)
     except TypeError as error:
         raise ParameterTypeError(
             f"ids must be hashable, such as numbers or text: {error}"
@@ -253,18 +255,19 @@ def _factorized(array: NDArray[Any], kind: str) -> tuple[NDArray[Any], NDArray[n
     ids = np.empty(len(keys), dtype=object)
     ids[:] = keys
     number = {key: k for k, key in enumerate(keys)}
-    return ids, np.fromiter(map(number.__getitem__, values), np.int64, len(values))
+    rank = np.fromiter((number[key] for key in seen), np.int64, len(seen))
+    return ids, rank[first]
 
 
-def _distinct_in_order(values: list[Any]) -> list[Any]:
+def _in_order(distinct: Iterable[Any], values: list[Any]) -> list[Any]:
     """The distinct values: in their own order if they are of one type that surely has one.
 
     Otherwise by type and text; of those that are equal across types, such as 1 and 1.0, the first.
     """
-    types = {type(value) for value in values}
+    types = set(map(type, values))
     if len(types) == 1 and types <= _ORDERED:
         try:
-            return sorted(set(values))
+            return sorted(distinct)
         except TypeError:
             pass  # datetimes with a time zone and without
     return list(dict.fromkeys(sorted(values, key=_by_text)))

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any
@@ -113,6 +113,9 @@ def check_output(path: Path) -> None:
         raise InputError(f"the output {path} must end in one of {', '.join(WRITERS)}")
     if path.is_dir():
         raise InputError(f"the output {path} is a folder; name a file")
+    above = next(parent for parent in path.absolute().parents if parent.exists())
+    if not above.is_dir():
+        raise InputError(f"the output {path} cannot be written: {above} is a file, not a folder")
 
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
@@ -126,4 +129,5 @@ def write_frame(frame: pl.DataFrame, path: Path) -> None:
     except OSError as error:
         raise InputError(f"the output {path} cannot be written: {error}") from None
     finally:
-        fresh.unlink(missing_ok=True)  # after Ctrl-C too
+        with suppress(OSError):
+            fresh.unlink()  # after Ctrl-C too
