@@ -153,6 +153,8 @@ def _with_header(folder, change):
         (lambda c: c["files"].pop("indptr"), "write the model again"),
         (lambda c: c["about"].update(storage="paper"), "write the model again"),
         (lambda c: c["about"]["parameters"].update(mood=3), "write the model again"),
+        (lambda c: c["about"]["parameters"].update(reg=-5), "impossible parameters .reg of"),
+        (lambda c: c["about"]["parameters"].update(kernel="x"), "impossible parameters"),
         (lambda c: c["about"]["ids"].update(users="pickle"), "write the model again"),
     ],
 )

@@ -149,7 +149,12 @@ def load_ranker(cls: type[R], path: str | Path, verify: bool, n_threads: int | N
             f"{path} lacks {error}: another boolrank wrote it ({about.get('boolrank')}); write the "
             "model again"
         ) from None
-    ranker.restore(data, overlaps, matrix)
+    try:
+        ranker.restore(data, overlaps, matrix)
+    except BoolrankError as error:
+        raise ModelFileError(
+            f"{path} has impossible parameters ({error}); write the model again"
+        ) from None
     return ranker
 
 

@@ -38,7 +38,7 @@ TOLERANCE = 1e-13
 _MOST_STEPS = 10**6
 # Profiles up to this length need less memory than is worth asking for.
 _LONG = 4096
-# The weights are even to 1e-12 by then, and the solver's steps are still exact.
+# By then a profile's items weigh the same to about 1e-12: more changes nothing.
 _MOST_REG = 1e12
 
 _REAL = (int, float, np.integer, np.floating)
