@@ -17,9 +17,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The order in which ARCHITECTURE.md has them; those of one line know nothing of each other.
 ORDER = [
-    {"_compiled", "_version", "errors", "recommendations"},
+    {"_compiled", "_version", "errors"},
     {"_extras", "_memory", "_threads", "store"},
-    {"vocabulary", "files"},
+    {"vocabulary", "files", "recommendations"},
     {"columns", "events"},
     {"interactions"},
     {"overlaps"},
@@ -37,6 +37,7 @@ ORDER = [
     {"report"},
     {"demo"},
     {"cli"},
+    {"__main__"},
 ]
 RANK = {part: rank for rank, parts in enumerate(ORDER) for part in parts}
 

@@ -14,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from boolrank import InputError, Interactions, ParameterError, UnknownIdError
+from boolrank import (
+    InputError,
+    Interactions,
+    KernelRanker,
+    ParameterError,
+    ParameterTypeError,
+    UnknownIdError,
+)
 from boolrank.columns import find_columns, parse_threshold
 
 EVENTS = {"user": [3, 1, 3, 1], "item": ["b", "a", "b", "c"], "rating": [5.0, 3.0, 1.0, 4.0]}
@@ -183,7 +190,11 @@ def test_nan_is_no_id():
         ({"user": [1], "item": [2]}, {"item": "user"}, "same column"),
         ({"user": [1], "item": [2]}, {"positive": "> 3"}, "none among"),
         ({"user": [1], "item": [2], "rating": ["x"]}, {"positive": "> 3"}, "no numbers"),
-        ({"user": [1], "item": [2], "rating": [1]}, {"positive": "> 3"}, "no interactions"),
+        (
+            {"user": [1], "item": [2], "rating": [1]},
+            {"positive": "> 3"},
+            "no rating is > 3: .* 1 to 1",
+        ),
         ({"user": [], "item": []}, {}, "no interactions"),
     ],
 )
@@ -240,3 +251,65 @@ def test_pairs_come_in_pairs():
         Interactions.from_pairs([1, 2], [1])
     with pytest.raises(InputError, match="no interactions"):
         Interactions.from_pairs([], [])
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_pairs_without_an_id_are_refused(missing):
+    with pytest.raises(InputError, match="some users are"):
+        Interactions.from_pairs(["a", missing], [1, 2])
+    with pytest.raises(InputError, match="some items are"):
+        Interactions.from_pairs([1, 2], ["a", missing])
+
+
+def test_a_matrix_with_nan_or_of_another_shape_is_refused():
+    for form in (np.asarray, sparse.csr_array):
+        with pytest.raises(InputError, match="2 NaN, the first in row 0, column 1"):
+            Interactions.from_matrix(form([[1.0, np.nan], [np.nan, 0.0]]))
+    with pytest.raises(InputError, match="2 dimensions, not 1"):
+        Interactions.from_matrix([1, 0, 1])
+    with pytest.raises(InputError, match="is no matrix"):
+        Interactions.from_matrix("events")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [2, 1],
+        (2.5, 1.5),
+        pd.Series([2, 1]),
+        [date(2024, 1, 2), date(2023, 1, 1)],
+        [datetime(2024, 1, 2, tzinfo=UTC), datetime(2023, 1, 1, tzinfo=UTC)],
+        pd.Series(["2024-01-02", "2023-01-01"]).pipe(pd.to_datetime, utc=True),
+    ],
+    ids=str,
+)
+def test_times_of_pairs_can_be_any_sequence(times):
+    (first,) = Interactions.from_pairs(["a", "a"], ["x", "x"], time=times).time
+    expected = np.datetime64("2023-01-01") if isinstance(first, np.datetime64) else list(times)[1]
+    assert first == expected
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ([1], "shape .1,. for 2 events"),
+        ([1, 2, 3], "for 2 events"),
+        ([[1, 2]], "for 2 events"),
+        (["x", "y"], "numbers, dates or datetimes"),
+        ([None, 1], "numbers, dates or datetimes"),
+        (5, "for 2 events"),
+    ],
+)
+def test_times_that_are_none_are_refused(times, message):
+    with pytest.raises(InputError, match=message):
+        Interactions.from_pairs(["a", "b"], ["x", "x"], time=times)
+
+
+def test_an_update_is_of_interactions_with_ids_of_the_same_type():
+    data = Interactions.from_pairs([1, 2], ["a", "b"])
+    with pytest.raises(ParameterTypeError, match="not DataFrame"):
+        KernelRanker("linear").fit(data).update(pd.DataFrame(EVENTS))
+    with pytest.raises(ParameterTypeError, match="not list"):
+        data.updated(removed=[1])
+    with pytest.raises(InputError, match="users here are of type int, such as 1; '3' of type str"):
+        data.updated(Interactions.from_pairs(["3"], ["a"]))

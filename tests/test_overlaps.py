@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from boolrank import Interactions, Overlaps
+from boolrank import Interactions, MatrixTooLargeError, Overlaps
+from boolrank import overlaps as overlaps_module
 from boolrank.overlaps import counted_by_products, counted_densely, counted_sparsely
 
 WAYS = (
@@ -80,3 +81,47 @@ def test_threads_do_not_change_the_counts() -> None:
 def test_the_way_to_count_is_chosen_by_density() -> None:
     assert Overlaps.of(draw(0, 300, 40, 0.5)[0]).dense is not None
     assert Overlaps.of(draw(0, 300, 400, 0.005)[0]).dense is None
+
+
+def test_more_pairs_than_memory_holds_are_refused_before_they_are_counted(monkeypatch) -> None:
+    users = ["bot"] * 3000 + ["ann"] * 2
+    data = Interactions.from_pairs(users, [*range(3000), 1, 5000])
+    called = []
+    monkeypatch.setattr("boolrank._compiled.overlaps.count_rows", lambda *_: called.append(1))
+    monkeypatch.setattr(overlaps_module, "free_memory", lambda: 10**8)
+    # Each of 3,000 items with 2,999 others, and one with one.
+    said = (
+        r"at least 8,997,001 pairs .* 144\.0 MB or more, and there are 100\.0 MB; .* 'bot' with 3,"
+    )
+    with pytest.raises(MatrixTooLargeError, match=said):
+        Overlaps.of(data)
+    assert not called
+
+
+def test_pairs_that_turn_out_too_many_are_refused_on_the_way(monkeypatch) -> None:
+    data, X = draw(3, 200, 150, 0.05)
+    least = overlaps_module._least_pairs(X.sum(axis=1), *_by_item(X))
+    shared = X.T @ X > 0
+    np.fill_diagonal(shared, False)
+    assert (least <= shared.sum(axis=1)).all()
+    bytes_needed = 16 * int(shared.sum())
+    monkeypatch.setattr(overlaps_module, "_BLOCK", 100)
+    monkeypatch.setattr(overlaps_module, "free_memory", lambda: bytes_needed)
+    assert counted_sparsely(data, 1).pairs == shared.sum()
+    assert 16 * least.sum() < bytes_needed // 2, "not known beforehand"
+    monkeypatch.setattr(overlaps_module, "free_memory", lambda: bytes_needed // 2)
+    with pytest.raises(MatrixTooLargeError, match="leave out users"):
+        counted_sparsely(data, 1)
+
+
+def _by_item(X: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    items, users = np.nonzero(X.T)
+    return np.searchsorted(items, np.arange(X.shape[1] + 1)), users
+
+
+def test_counts_for_which_a_dense_matrix_has_no_room_are_counted_sparsely(monkeypatch) -> None:
+    data, X = draw(0, 300, 40, 0.5)
+    monkeypatch.setattr(overlaps_module, "_DENSE_BYTES", 1 << 60)
+    found = Overlaps.of(data)
+    assert found.dense is None
+    assert np.array_equal(found.filled(), X.T @ X)

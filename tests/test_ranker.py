@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from boolrank import (
     NotFittedError,
     Overlaps,
     ParameterError,
+    ParameterTypeError,
     UnknownIdError,
 )
 
@@ -102,7 +105,7 @@ def test_a_profile_that_equals_a_history_gets_the_same_items(data: Interactions)
     model = KernelRanker("disjunctive(4)").fit(data)
     users = list(data.users)[:20]
     lists = [[data.items[int(i)] for i in data.row(data.users.number(u))] for u in users]
-    batch = model.recommend_profile(lists, n=6)
+    batch = model.recommend_profiles(lists, n=6)
     assert np.array_equal(batch.items, model.recommend(users, n=6).items)
     assert model.recommend_profile(lists[3], n=6).lists() == [batch.lists()[3]]
 
@@ -124,9 +127,19 @@ def test_mistakes_are_told(data: Interactions) -> None:
         KernelRanker(reg="x").fit(data)
     with pytest.raises(TypeError, match="from_matrix"):
         KernelRanker().fit(np.eye(3))
-    for n in (-1, 2.5, None, float("inf")):
+    for n in (-1, 2.5, None, "2", float("inf"), float("nan")):
         with pytest.raises(ParameterError, match="n must be"):
             KernelRanker("linear").fit(data).recommend(n=n)
+    for reg in (1e13, float("nan"), 10**400, 1j):
+        with pytest.raises(ParameterError, match="reg of KernelRanker must be 0 or more, at most"):
+            KernelRanker("linear", reg=reg).fit(data)
+    for threads in ("x", 1.5, 0):
+        with pytest.raises(ParameterError, match="n_threads must be a whole number"):
+            KernelRanker("linear", n_threads=threads).fit(data)
+    with pytest.raises(ParameterError, match="there are only 2 users; use arity 2 or less"):
+        KernelRanker("disjunctive(8)").fit(Interactions.from_pairs([1, 2], [1, 2]))
+    with pytest.raises(ParameterError, match="storage is one of"):
+        KernelRanker(storage="x").fit(data)
     with pytest.raises(UnknownIdError, match="did you mean 'u"):
         KernelRanker("linear").fit(data).recommend(["u01x"])
 
@@ -140,8 +153,8 @@ def test_a_catalogue_of_one_item_is_no_special_case() -> None:
 
 def test_similar_items_are_padded_like_recommendations(data: Interactions) -> None:
     model = KernelRanker("linear").fit(data)
-    found = model.similar_items(list(data.items)[:2], n=500)
-    assert found.items.shape == (2, 500)
+    found = model.similar_items(list(data.items)[:2], n=10**12)
+    assert found.items.shape == (2, len(data.items))
     assert len(found.lists()[0]) == len(data.items) - 1
     assert model.similar_items([], n=4).items.shape == (0, 4)
     for n in (-1, 1.5, None, float("inf")):
@@ -168,6 +181,58 @@ def test_kernels_can_share_overlaps(data: Interactions) -> None:
     other = Interactions.from_pairs([1, 2], [1, 2])
     with pytest.raises(InputError, match="count them with"):
         KernelRanker("linear").fit(other, shared)
+    swapped = Interactions.from_pairs([1, 2, 2], ["b", "a", "b"])
+    with pytest.raises(InputError, match="of other interactions"):
+        KernelRanker("linear").fit(
+            swapped, Overlaps.of(Interactions.from_pairs([1, 2, 2], ["a", "a", "b"]))
+        )
+
+
+def test_parameters_count_from_the_next_fit_on(data: Interactions, tmp_path: Path) -> None:
+    model = KernelRanker("disjunctive(4)", reg=0.5, negative_weight=0.7).fit(data)
+    scores, best = model.score(), model.recommend(n=5)
+    model.set_params(kernel="linear", reg=100.0, storage="paper")
+    model.negative_weight = -5.0
+    assert np.array_equal(model.score(), scores)
+    assert np.array_equal(model.recommend(n=5).scores, best.scores)
+    model.save(tmp_path / "model")
+    loaded = KernelRanker.load(tmp_path / "model")
+    assert (loaded.kernel, loaded.reg, loaded.negative_weight) == ("disjunctive(4)", 0.5, 0.7)
+    assert np.array_equal(loaded.score(), scores)
+    more = Interactions.from_pairs(["u001"], ["i001"])
+    fresh = KernelRanker("disjunctive(4)", reg=0.5, negative_weight=0.7)
+    assert np.array_equal(model.update(more).score(), fresh.fit(model.interactions).score())
+    assert model.fitted.reg == 0.5
+    with pytest.raises(ParameterError, match="negative_weight"):
+        model.fit(data)
+    model.set_params(negative_weight=0.0, storage="auto").fit(data)
+    assert not np.allclose(model.score(), scores)
+
+
+def test_n_is_never_more_than_there_are_items(data: Interactions) -> None:
+    model = KernelRanker("linear").fit(data)
+    for found in (model.recommend(["u001"], n=10**12), model.recommend_profile([], n=10**400)):
+        assert found.items.shape == found.scores.shape == (1, len(data.items))
+
+
+def test_a_profile_is_one_list_and_profiles_are_several() -> None:
+    pairs = Interactions.from_pairs([1, 1, 2, 2, 3], [(1, 2), (3, 4), (1, 2), (5, 6), (3, 4)])
+    model = KernelRanker("linear").fit(pairs)
+    alone = model.recommend_profile([(3, 4)], n=2).lists()
+    assert alone == model.recommend([3], n=2).lists()
+    for several in ([[(3, 4)], []], ({(3, 4)}, frozenset()), iter([iter([(3, 4)]), []])):
+        assert model.recommend_profiles(several, n=2).lists()[:1] == alone
+    words = KernelRanker("linear").fit(Interactions.from_pairs([1, 2], ["x", "y"]))
+    with pytest.raises(ParameterTypeError, match="a list of ids"):
+        words.recommend_profile("x")
+    with pytest.raises(ParameterTypeError, match="a list of ids"):
+        words.recommend_profiles(["x", "y"])
+    for batch in ([["x"], ["y"]], [["x"]]):
+        with pytest.raises(ParameterTypeError, match="hashable"):
+            words.recommend_profile(batch)
+    numbers = KernelRanker("linear").fit(Interactions.from_pairs([1, 2], [7, 8]))
+    with pytest.raises(ParameterTypeError, match="hashable"):
+        numbers.recommend_profile([[7], [8]])
 
 
 def test_a_profile_too_long_for_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,3 +242,25 @@ def test_a_profile_too_long_for_memory_is_told(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("boolrank.ranker.free_memory", lambda: 10**8)
     with pytest.raises(MatrixTooLargeError, match=r"5,000 items would take 400\.0 MB"):
         model.recommend()
+
+
+def test_recommendations_as_columns_and_frame_have_a_row_per_item(data: Interactions) -> None:
+    model = KernelRanker("linear").fit(data)
+    users = list(data.users)[:3]
+    some = list(data.items)[:4]
+    found = model.recommend(users, n=3, candidates=some)
+    columns = found.to_dict()
+    assert columns["item"] == [item for row in found.lists() for item in row]
+    assert columns["user"] == [
+        user for user, row in zip(users, found.lists(), strict=True) for _ in row
+    ]
+    assert columns["rank"] == [k + 1 for row in found.lists() for k in range(len(row))]
+    assert found.to_frame().to_dict(as_series=False) == columns
+    assert repr(found) == "Recommendations: up to 3 items for 3 users"
+    profiles = model.recommend_profiles([[], some], n=2)
+    assert repr(profiles).endswith("2 items for 2 profiles, 1 of them by popularity alone")
+    assert profiles.to_dict()["user"] == [0, 0, 1, 1]
+    nothing = model.recommend([], n=2).to_frame()
+    assert nothing.shape == (0, 5)
+    with pytest.raises(UnknownIdError, match="there is no item 'zzz'"):
+        model.recommend(users, exclude=[some[0], "zzz"])

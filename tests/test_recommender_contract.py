@@ -198,8 +198,8 @@ class NegativeN(Broken):
 
 
 class OtherProfiles(Broken):
-    def recommend_profile(self, items, n=10, **options):
-        return super().recommend_profile(items, n, exclude_seen=False, **options)
+    def recommend_profiles(self, profiles, n=10, exclude_seen=True, *options):  # noqa: ARG002
+        return super().recommend_profiles(profiles, n, False, *options)
 
 
 class LostInSaving(Broken):

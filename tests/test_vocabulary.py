@@ -5,11 +5,12 @@ from __future__ import annotations
 from uuid import UUID
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boolrank import ParameterTypeError, UnknownIdError, Vocabulary
+from boolrank import InputError, ParameterTypeError, UnknownIdError, Vocabulary
 from boolrank.vocabulary import Text
 
 IDS = st.one_of(
@@ -19,7 +20,10 @@ IDS = st.one_of(
     st.lists(st.text(), min_size=1),
     st.lists(st.uuids(), min_size=1),
     st.lists(st.tuples(st.integers(), st.text()), min_size=1),
-    st.lists(st.integers() | st.text() | st.none() | st.frozensets(st.integers()), min_size=1),
+    st.lists(st.frozensets(st.integers(0, 40)), min_size=1),
+    st.lists(st.floats(allow_nan=False), min_size=1),
+    st.lists(st.datetimes(), min_size=1),
+    st.lists(st.integers() | st.text() | st.binary() | st.frozensets(st.text()), min_size=1),
 )
 
 
@@ -140,6 +144,38 @@ def test_a_single_id_in_place_of_a_list_is_refused():
 def test_ids_that_do_not_hash_are_refused():
     with pytest.raises(ParameterTypeError, match="hashable"):
         Vocabulary.of([[1], [2]])
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pd.NaT, pd.NA], ids=str)
+def test_what_stands_for_nothing_is_no_id(missing):
+    for ids in ([1.5, missing], ["a", missing], [missing], np.array([1, missing], object)):
+        with pytest.raises(InputError, match=r"some users are .*, which is no id"):
+            Vocabulary.of(ids, "user")
+
+
+def test_of_equal_ids_of_several_types_always_the_same_is_kept():
+    for ids in ([1, "a", 1.0, True], [1.0, 1, True, "a"], ["a", True, 1.0, 1]):
+        kept, numbers = Vocabulary.of(ids)
+        assert [(type(key), key) for key in kept] == [(bool, True), (str, "a")]
+        assert numbers.tolist() == [int(key == "a") for key in ids]
+
+
+def test_sets_are_ordered_whatever_order_they_were_made_in():
+    one, other = frozenset([8, 0]), frozenset([0, 8])
+    assert str(one) != str(other), "or this shows nothing"
+    rest = [frozenset([0, 1]), frozenset([8, 1]), frozenset()]
+    assert list(Vocabulary.of([one, *rest])[0]) == list(Vocabulary.of([*rest, other])[0])
+
+
+def test_an_array_of_ids_has_one_dimension():
+    with pytest.raises(ParameterTypeError, match="2 dimensions"):
+        Vocabulary.of(np.eye(2))
+
+
+@pytest.mark.parametrize(("ids", "more"), [([1, 2], ["3"]), (["a"], [1]), ([UUID(int=1)], ["x"])])
+def test_ids_of_another_type_are_not_merged_in(ids, more):
+    with pytest.raises(InputError, match="give ids of the same type"):
+        Vocabulary.of(ids, "user")[0].merged(Vocabulary.of(more)[0])
 
 
 def test_text_is_read_as_the_type_of_the_ids():

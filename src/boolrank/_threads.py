@@ -25,7 +25,7 @@ def threads(n_threads: int | None) -> Iterator[int]:
     from ._compiled.loops import POOL
 
     most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # set at import
-    if n_threads is not None and (n_threads != int(n_threads) or n_threads < 1):
+    if n_threads is not None and (not hasattr(n_threads, "__index__") or n_threads < 1):
         raise ParameterError(
             f"n_threads must be a whole number from 1 on or None, not {n_threads!r}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, date
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from .errors import InputError, ParameterError
 from .vocabulary import Vocabulary
 
-__all__ = ["USUAL_NAMES", "encoded", "find_columns", "parse_threshold", "times"]
+__all__ = ["USUAL_NAMES", "checked_times", "encoded", "find_columns", "parse_threshold", "times"]
 
 # Names that columns usually have, in lower case; the first that a table has is taken.
 USUAL_NAMES = {
@@ -90,6 +91,29 @@ def times(series: Any) -> NDArray[Any] | None:
     elif series.dtype.time_zone is not None:
         series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     return np.asarray(series.to_numpy())
+
+
+def checked_times(values: Any, count: int) -> NDArray[Any]:
+    """Times of so many events, from any sequence of numbers, dates or datetimes (then in UTC).
+
+    >>> checked_times([3, 1], 2).tolist()
+    [3, 1]
+    """
+    array = np.asarray(values)
+    if array.dtype.kind == "O" and all(isinstance(value, date) for value in array.ravel()):
+        array = np.array([_naive(value) for value in array.tolist()], "datetime64[us]")
+    if array.dtype.kind not in "iufM":
+        raise InputError(f"times are numbers, dates or datetimes, not {array.dtype} values")
+    if array.shape != (count,):
+        raise InputError(
+            f"there are times of the shape {array.shape} for {count:,} events; each has one"
+        )
+    return array
+
+
+def _naive(when: Any) -> Any:
+    zoned = getattr(when, "tzinfo", None) is not None
+    return when.astimezone(UTC).replace(tzinfo=None) if zoned else when
 
 
 def encoded(series: Any, kind: str) -> tuple[Vocabulary, NDArray[np.int64]]:

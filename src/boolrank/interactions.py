@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import encoded, find_columns, parse_threshold, times
-from .errors import InputError
+from .columns import checked_times, encoded, find_columns, parse_threshold, times
+from .errors import InputError, ParameterTypeError
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ class Interactions:
     def from_pairs(
         users: Iterable[Hashable] | NDArray[Any],
         items: Iterable[Hashable] | NDArray[Any],
-        time: NDArray[Any] | None = None,
+        time: Sequence[Any] | NDArray[Any] | None = None,
     ) -> Interactions:
-        """Interactions from two sequences of ids of the same length.
+        """Interactions from two sequences of ids of the same length, and one of times or none.
 
         >>> Interactions.from_pairs(["ann", "bob", "ann"], ["tea", "tea", "tea"])
         Interactions: 2 users x 1 items, 2 interactions, 1 duplicates left out
@@ -57,7 +57,8 @@ class Interactions:
                 f"there are {len(user_numbers)} users for {len(item_numbers)} items; "
                 "each event has one of each"
             )
-        return Interactions.from_numbers(user_names, item_names, user_numbers, item_numbers, time)
+        when = None if time is None else checked_times(time, len(user_numbers))
+        return Interactions.from_numbers(user_names, item_names, user_numbers, item_numbers, when)
 
     @staticmethod
     def from_numbers(
@@ -97,8 +98,20 @@ class Interactions:
         """Interactions where a users × items matrix, dense or sparse, is not 0."""
         from scipy.sparse import coo_array
 
-        cells = coo_array(matrix)
+        try:
+            cells = coo_array(matrix)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{type(matrix).__name__} is no matrix: {error}") from None
+        if cells.ndim != 2:
+            raise InputError(f"a matrix of users and items has 2 dimensions, not {cells.ndim}")
         cells.sum_duplicates()
+        nan = np.flatnonzero(cells.data != cells.data)  # NaN alone is not itself
+        if len(nan):
+            row, column = int(cells.row[nan[0]]), int(cells.col[nan[0]])
+            raise InputError(
+                f"the matrix has {len(nan):,} NaN, the first in row {row}, column {column}; put 0 "
+                "where there is no interaction"
+            )
         names = []
         for kind, given, size in (("user", users, cells.shape[0]), ("item", items, cells.shape[1])):
             if given is not None and len(given) != size:
@@ -136,7 +149,14 @@ class Interactions:
         columns = find_columns(list(table.columns), user=user, item=item, time=time, rating=rating)
         if positive is not None:
             above, bound = parse_threshold(positive)
-            table = table.filter(above(nw.col(_rating(table, columns["rating"])), bound))
+            name = _rating(table, columns["rating"])
+            every = table
+            table = table.filter(above(nw.col(name), bound))
+            if len(every) and not len(table):
+                low, high = every[name].min(), every[name].max()
+                raise InputError(
+                    f"no rating is {positive.strip()}: those in {name!r} are {low} to {high}"
+                )
         missing = [c for c in (columns["user"], columns["item"]) if table[c].null_count()]
         if missing:
             raise InputError(
@@ -206,6 +226,12 @@ class Interactions:
         What is added and known already, or in both, is no error; what is removed must be known.
         Times are not kept.
         """
+        for given in (added, removed):
+            if given is not None and not isinstance(given, Interactions):
+                raise ParameterTypeError(
+                    f"what is added and removed are Interactions, not {type(given).__name__}; make "
+                    "them with Interactions.from_frame, from_matrix, from_pairs or from_files"
+                )
         users, items = self.users, self.items
         maps = [np.arange(len(users)), np.arange(len(items))]
         rows, columns = [np.repeat(maps[0], np.diff(self.indptr))], [self.indices.astype(np.int64)]

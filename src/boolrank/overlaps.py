@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._memory import free_memory, size
 from ._threads import threads
-from .errors import ParameterError
+from .errors import MatrixTooLargeError, ParameterError
 from .interactions import Interactions
 
 # Places for (column, count) pairs that one block of rows may reserve: 256 MB.
@@ -24,6 +25,10 @@ _BLAS_STEPS = 50.0
 _SINGLE = 1 << 24
 # Largest dense matrix of counts to consider: 2 GB.
 _DENSE_UP_TO = 22_000
+# Bytes of a pair of items while it is counted: column and count, in blocks and then in one piece.
+_PAIR_BYTES = 16
+# Bytes of a pair in a dense matrix while that is filled: the products, half of them, the whole.
+_DENSE_BYTES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +56,8 @@ class Overlaps:
         n, items = interactions.shape
         lengths = np.diff(interactions.indptr).astype(float)
         steps = float(lengths @ lengths)  # as many pairs of items share a user, or fewer
-        if items > _DENSE_UP_TO or n > _SINGLE or steps < items * items / 4:
+        sparsely = items > _DENSE_UP_TO or n > _SINGLE or steps < items * items / 4
+        if sparsely or _DENSE_BYTES * items * items > free_memory():
             return counted_sparsely(interactions, n_threads)
         if float(n) * items * items < _BLAS_STEPS * steps:
             return counted_by_products(interactions)
@@ -195,6 +201,8 @@ def counted_sparsely(interactions: Interactions, n_threads: int | None) -> Overl
     # At most so many different items can share a user with an item.
     reach = np.minimum(np.add.reduceat(np.append(lengths[item_users], 0), item_ptr[:-1]), items)
     reach[np.diff(item_ptr) == 0] = 0
+    least = _least_pairs(lengths, item_ptr, item_users)
+    available = free_memory()
     bound = np.concatenate(([0], np.cumsum(reach)))
     room = max(min(_BLOCK, int(bound[-1])), int(reach.max(initial=0)))
     columns, counts = np.empty(room, np.int32), np.empty(room, np.int32)
@@ -203,6 +211,9 @@ def counted_sparsely(interactions: Interactions, n_threads: int | None) -> Overl
     start = 0
     with threads(n_threads) as count:
         while start < items:
+            sure = int(indptr[1 : start + 1].sum() + least[start:].sum())
+            if _PAIR_BYTES * sure > available:
+                raise _too_many_pairs(interactions, sure, available)
             stop = int(np.searchsorted(bound, bound[start] + _BLOCK, side="right")) - 1
             stop = min(max(stop, start + 1), items)
             reserved = bound[start : stop + 1] - bound[start]
@@ -215,3 +226,25 @@ def counted_sparsely(interactions: Interactions, n_threads: int | None) -> Overl
     np.cumsum(indptr, out=indptr)
     columns, counts = (np.concatenate([part[side] for part in found]) for side in (0, 1))
     return Overlaps(n, np.diff(item_ptr), None, indptr, columns, counts)
+
+
+def _least_pairs(
+    lengths: NDArray[np.int64], item_ptr: NDArray[np.int64], item_users: NDArray[Any]
+) -> NDArray[np.int64]:
+    """How many other items each item shares a user with, at least: those of its busiest user."""
+    least = np.zeros(len(item_ptr) - 1, np.int64)
+    some = np.diff(item_ptr) > 0
+    if some.any():
+        least[some] = np.maximum.reduceat(lengths[item_users], item_ptr[:-1][some]) - 1
+    return least
+
+
+def _too_many_pairs(interactions: Interactions, pairs: int, available: int) -> MatrixTooLargeError:
+    lengths = np.diff(interactions.indptr)
+    busiest = int(lengths.argmax())
+    return MatrixTooLargeError(
+        f"at least {pairs:,} pairs of items share a user: counting them would take "
+        f"{size(_PAIR_BYTES * pairs)} or more, and there are {size(available)}; leave out users "
+        f"with very long histories, such as {interactions.users[busiest]!r} with "
+        f"{int(lengths[busiest]):,} items, or the rarest items"
+    )

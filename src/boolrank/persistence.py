@@ -25,6 +25,50 @@ __all__ = ["load_ranker", "packed", "save_ranker", "unpacked"]
 _MATRICES: dict[str, type[Any]] = {"dense": DenseMatrix, "compressed": CompressedMatrix}
 _OVERLAPS = ("dense", "indptr", "columns", "counts")
 
+# What arrays look like: type, and the length of each side (u users, m items, k classes of items,
+# x whatever it is).
+_FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "users-ids": ("int64", ("u",)),
+    "users-text": ("uint8", ("x",)),
+    "users-ends": ("int64", ("u",)),
+    "items-ids": ("int64", ("m",)),
+    "items-text": ("uint8", ("x",)),
+    "items-ends": ("int64", ("m",)),
+    "indptr": ("int64", ("u+1",)),
+    "indices": ("int32", ("x",)),
+    "sizes": ("int64", ("m",)),
+    "overlaps-dense": ("float32", ("m", "m")),
+    "overlaps-indptr": ("int64", ("m+1",)),
+    "overlaps-columns": ("int32", ("x",)),
+    "overlaps-counts": ("int32", ("x",)),
+    "matrix-background": ("float64", ("k", "k")),
+    "matrix-share": ("float64", ("m",)),
+    "matrix-classes": ("int32", ("m",)),
+    "matrix-indptr": ("int64", ("m+1",)),
+    "matrix-columns": ("int32", ("x",)),
+    "matrix-means": ("float64", ("m",)),
+    "scale-exponents": ("float64", ("s",)),
+    "scale-nearest": ("int32", ("s",)),
+    "scale-lead": ("float64", ("s",)),
+    "scale-lead_exp": ("float64", ("s",)),
+}
+# Numbers that compiled loops take for places: the least, and the side that they are below.
+_PLACES = {
+    "indices": (0, "m"),
+    "overlaps-columns": (0, "m"),
+    "matrix-columns": (0, "m"),
+    "matrix-classes": (0, "k"),
+    "scale-nearest": (-1, "m"),
+}
+# Starts of rows, or ends of texts, and the arrays that they divide.
+_DIVISIONS = {
+    "users-ends": ("users-text",),
+    "items-ends": ("items-text",),
+    "indptr": ("indices",),
+    "overlaps-indptr": ("overlaps-columns", "overlaps-counts"),
+    "matrix-indptr": ("matrix-columns", "matrix-values"),
+}
+
 # Types of ids that are kept as text, and how they come back. Whole numbers of 64 bits are an array.
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {"str": str, "UUID": UUID, "int": int}
 
@@ -43,7 +87,8 @@ class Ranker(Protocol):
     @property
     def matrix(self) -> KernelMatrix: ...
 
-    def get_params(self) -> dict[str, Any]: ...
+    @property
+    def fitted(self) -> Any: ...
 
     def restore(
         self, interactions: Interactions, overlaps: Overlaps, matrix: KernelMatrix
@@ -72,7 +117,7 @@ def save_ranker(ranker: Ranker, path: str | Path) -> None:
     about = {
         "model": type(ranker).__name__,
         "boolrank": __version__,
-        "parameters": _plain(ranker.get_params()),
+        "parameters": _plain(ranker.fitted._asdict()),
         "ids": kinds,
         "storage": matrix.storage,
         "users": len(data.users),
@@ -95,6 +140,8 @@ def load_ranker(cls: type[R], path: str | Path, verify: bool, n_threads: int | N
         data = Interactions(users, items, arrays["indptr"], arrays["indices"])
         counts: dict[str, Any] = {name: arrays.get(f"overlaps-{name}") for name in _OVERLAPS}
         overlaps = Overlaps(len(users), arrays["sizes"], **counts)
+        if verify:
+            _check_sound(path, arrays, len(users), len(items))
         matrix = _matrix(_MATRICES[about["storage"]], arrays)
         ranker = cls(**about["parameters"], n_threads=n_threads)
     except (KeyError, TypeError) as error:
@@ -102,29 +149,76 @@ def load_ranker(cls: type[R], path: str | Path, verify: bool, n_threads: int | N
             f"{path} lacks {error}: another boolrank wrote it ({about.get('boolrank')}); write the "
             "model again"
         ) from None
-    ranker.restore(data, overlaps, matrix)
+    try:
+        ranker.restore(data, overlaps, matrix)
+    except BoolrankError as error:
+        raise ModelFileError(
+            f"{path} has impossible parameters ({error}); write the model again"
+        ) from None
     return ranker
 
 
+def _check_sound(path: str | Path, arrays: dict[str, NDArray[Any]], users: int, items: int) -> None:
+    """Refuse arrays that do not fit together: compiled loops would read beyond their ends."""
+    classes, scaled = (len(arrays.get(n, ())) for n in ("matrix-background", "scale-exponents"))
+    sides = {"u": users, "u+1": users + 1, "m": items, "m+1": items + 1, "k": classes}
+    sides["s"] = items if scaled else 0
+    broken = [
+        *(name for name in _FORMS if name in arrays and not _has_form(arrays[name], name, sides)),
+        *(
+            name
+            for name, (least, side) in _PLACES.items()
+            if name in arrays and not _all_within(arrays[name], least, sides[side])
+        ),
+        *(name for name in _DIVISIONS if name in arrays and not _divides(name, arrays)),
+    ]
+    if "matrix-classes" not in arrays and arrays["matrix-values"].shape != (items, items):
+        broken.append("matrix-values")
+    if broken:
+        raise ModelFileError(
+            f"{path} has arrays that do not fit together ({', '.join(dict.fromkeys(broken))}): it "
+            "was not written by boolrank, or altered; write the model again"
+        )
+
+
+def _has_form(array: NDArray[Any], name: str, sides: dict[str, int]) -> bool:
+    kind, shape = _FORMS[name]
+    return (
+        array.dtype.name == kind
+        and array.ndim == len(shape)
+        and all(side == "x" or n == sides[side] for n, side in zip(array.shape, shape, strict=True))
+    )
+
+
+def _all_within(array: NDArray[Any], least: int, limit: int) -> bool:
+    return not array.size or (int(array.min()) >= least and int(array.max()) < limit)
+
+
+def _divides(name: str, arrays: dict[str, NDArray[Any]]) -> bool:
+    at = arrays[name]
+    if name.endswith("ends"):
+        at = np.concatenate(([0], at))
+    return (
+        at.ndim == 1
+        and len(at) > 0
+        and int(at[0]) == 0
+        and bool((np.diff(at) >= 0).all())
+        and all(arrays[part].shape == (int(at[-1]),) for part in _DIVISIONS[name])
+    )
+
+
 def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON has them; the threads are the machine's that loads, not the model's."""
-    numbers = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in parameters.items()
-        if name not in ("kernel", "n_threads")
-    }
-    kernel = parameters["kernel"]
-    text = str(kernel)
-    if not isinstance(kernel, str):
-        try:
-            known = parse_kernel(text) == kernel
-        except BoolrankError:
-            known = False
-        if not known:
-            raise ModelFileError(
-                f"a model with the kernel {text} cannot be saved: parse_kernel does not know it"
-            )
-    return {"kernel": text, **numbers}
+    """Parameters as JSON has them: the kernel as text."""
+    text = str(parameters["kernel"])
+    try:
+        known = parse_kernel(text) == parameters["kernel"]
+    except BoolrankError:
+        known = False
+    if not known:
+        raise ModelFileError(
+            f"a model with the kernel {text} cannot be saved: parse_kernel does not know it"
+        )
+    return parameters | {"kernel": text}
 
 
 def _matrix_arrays(matrix: KernelMatrix) -> dict[str, NDArray[Any]]:

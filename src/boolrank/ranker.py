@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from .errors import (
 )
 from .interactions import Interactions
 from .kernels import Kernel, parse_kernel
-from .matrix import KernelMatrix, compiled_arrays, kernel_matrix
+from .matrix import STORAGES, KernelMatrix, compiled_arrays, kernel_matrix
 from .overlaps import Overlaps
 from .recommendations import Recommendations
 
@@ -41,9 +41,22 @@ TOLERANCE = 1e-13
 _LOOSE = 1e-9
 # Profiles up to this length need less memory than is worth asking for.
 _LONG = 4096
+# By then a profile's items weigh the same to about 1e-12: more changes nothing.
+_MOST_REG = 1e12
+
+_REAL = (int, float, np.integer, np.floating)
 
 Floats = NDArray[np.float64]
 Profiles = tuple[NDArray[np.int64], NDArray[np.int32]]
+
+
+class Fitted(NamedTuple):
+    """The parameters that a model was fitted with: what it answers by until the next fit."""
+
+    kernel: Kernel
+    reg: float
+    negative_weight: float
+    storage: str
 
 
 class KernelRanker:
@@ -81,14 +94,7 @@ class KernelRanker:
 
         Several kernels on the same interactions can share their ``overlaps``.
         """
-        for name in ("reg", "negative_weight"):
-            value = getattr(self, name)
-            if (
-                not isinstance(value, int | float | np.number)
-                or not np.isfinite(value)
-                or value < 0
-            ):
-                raise ParameterError(f"{name} of KernelRanker must be 0 or more, not {value!r}")
+        fitted = self._checked()
         if not isinstance(interactions, Interactions):
             raise ParameterTypeError(
                 f"KernelRanker fits Interactions, not {type(interactions).__name__}; make them "
@@ -102,18 +108,49 @@ class KernelRanker:
                 f"interactions of {interactions.shape[0]:,} and {interactions.shape[1]:,}; count "
                 "them with Overlaps.of(interactions)"
             )
-        self._set(interactions, overlaps)
+        elif not np.array_equal(overlaps.sizes, interactions.popularity()):
+            raise InputError(
+                "these overlaps are of other interactions: the numbers of users of the items "
+                "differ; count them with Overlaps.of(interactions)"
+            )
+        self._set(fitted, interactions, overlaps)
         return self
 
-    def _set(self, interactions: Interactions, overlaps: Overlaps) -> None:
+    def _checked(self) -> Fitted:
+        """The parameters as they stand, if they make sense."""
+        for name in ("reg", "negative_weight"):
+            value = getattr(self, name)
+            if not isinstance(value, _REAL) or not 0 <= value <= _MOST_REG:
+                raise ParameterError(
+                    f"{name} of KernelRanker must be 0 or more, at most {_MOST_REG:g}, not "
+                    f"{value!r}"
+                )
+        if self.storage not in STORAGES:
+            raise ParameterError(f"storage is one of {', '.join(STORAGES)}, not {self.storage!r}")
+        kernel = self.kernel if isinstance(self.kernel, Kernel) else parse_kernel(self.kernel)
+        return Fitted(kernel, float(self.reg), float(self.negative_weight), self.storage)
+
+    def _set(self, fitted: Fitted, interactions: Interactions, overlaps: Overlaps) -> None:
         with threads(self.n_threads):
-            matrix = kernel_matrix(self._kernel(), overlaps, self.storage)
-        self.restore(interactions, overlaps, matrix)
+            try:
+                matrix = kernel_matrix(fitted.kernel, overlaps, fitted.storage)
+            except ParameterError as error:  # an arity too high: an item's variables are its users
+                raise ParameterError(str(error).replace("variable", "user")) from None
+        self._take(fitted, interactions, overlaps, matrix)
 
     def restore(self, interactions: Interactions, overlaps: Overlaps, matrix: KernelMatrix) -> None:
         """Take over what an equal ranker has learned: the three arrays' worth that a model is."""
+        self._take(self._checked(), interactions, overlaps, matrix)
+
+    def _take(
+        self,
+        fitted: Fitted,
+        interactions: Interactions,
+        overlaps: Overlaps,
+        matrix: KernelMatrix,
+    ) -> None:
+        self._fitted, self._arrays = fitted, compiled_arrays(matrix)
         self._interactions, self._overlaps, self._matrix = interactions, overlaps, matrix
-        self._arrays = compiled_arrays(matrix)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
         """The constructor's parameters, by name."""
@@ -121,12 +158,21 @@ class KernelRanker:
         return {name: getattr(self, name) for name in names}
 
     def set_params(self, **params: Any) -> KernelRanker:
-        """Set some of the constructor's parameters; they count from the next fit on."""
+        """Set some of the constructor's parameters; they count from the next fit on.
+
+        The number of threads, which changes no result, counts at once.
+        """
         for name, value in params.items():
             if name not in self.get_params():
                 raise ParameterError(f"KernelRanker has no parameter {name!r}")
             setattr(self, name, value)
         return self
+
+    @property
+    def fitted(self) -> Fitted:
+        """The parameters that the model was fitted with, whatever has been set since."""
+        self._check_fitted()
+        return self._fitted
 
     @property
     def matrix(self) -> KernelMatrix:
@@ -164,7 +210,7 @@ class KernelRanker:
         Parameters
         ----------
         users : ids; everybody where not given
-        n : how many items, at most
+        n : how many items, at most; never more than there are
         exclude_seen : leave out what the user has touched
         candidates : ids of the only items to recommend
         exclude : ids of items not to recommend
@@ -176,18 +222,30 @@ class KernelRanker:
 
     def recommend_profile(
         self,
-        items: Sequence[Any],
+        items: Iterable[Hashable],
         n: int = 10,
         exclude_seen: bool = True,
         candidates: Iterable[Hashable] | None = None,
         exclude: Iterable[Hashable] | None = None,
     ) -> Recommendations:
-        """The n best items for somebody with these items; or for each of several such lists."""
+        """The n best items for somebody with these items, known or not.
+
+        The other parameters are those of ``recommend``.
+        """
+        return self.recommend_profiles([items], n, exclude_seen, candidates, exclude)
+
+    def recommend_profiles(
+        self,
+        profiles: Iterable[Iterable[Hashable]],
+        n: int = 10,
+        exclude_seen: bool = True,
+        candidates: Iterable[Hashable] | None = None,
+        exclude: Iterable[Hashable] | None = None,
+    ) -> Recommendations:
+        """The n best items for each of several people, each a list of items."""
         self._check_fitted()
-        lists = list(items)
-        batch = bool(lists) and isinstance(lists[0], list | tuple | set | np.ndarray)
-        profiles = self._profiles(lists if batch else [lists])
-        return self._rank(None, profiles, n, exclude_seen, candidates, exclude)
+        lists = self._profiles(list(profiles))
+        return self._rank(None, lists, n, exclude_seen, candidates, exclude)
 
     def score(
         self, users: Sequence[Hashable] | None = None, items: Sequence[Hashable] | None = None
@@ -209,7 +267,7 @@ class KernelRanker:
         Where no double holds the values, logarithms stand for them, as in scores.
         """
         self._check_fitted()
-        n = _whole(n)
+        n = _whole(n, len(self._interactions.items))
         vocabulary = self._interactions.items
         rows = vocabulary.numbers(items)
         chosen, values = np.full((len(rows), n), -1), np.full((len(rows), n), np.nan)
@@ -233,7 +291,7 @@ class KernelRanker:
         history = self._histories(np.array([self._interactions.users.number(user)]))
         own = history[1]
         values, mean = self._matrix.terms(target, own)
-        parts = self._weights(*history) * (values - self.negative_weight * mean)
+        parts = self._weights(*history) * (values - self._fitted.negative_weight * mean)
         if self._matrix.scale and parts.any():
             parts *= self._scores(history, None)[0, target] / parts.sum()
         order = np.argsort(-parts, kind="stable")
@@ -254,7 +312,7 @@ class KernelRanker:
         """
         self._check_fitted()
         after = self._interactions.updated(added, removed)
-        self._set(after, self._overlaps.updated(self._interactions, after))
+        self._set(self._fitted, after, self._overlaps.updated(self._interactions, after))
         return self
 
     def save(self, path: str | Path) -> None:
@@ -270,7 +328,9 @@ class KernelRanker:
     ) -> KernelRanker:
         """Open a saved model; its arrays are memory-mapped, so processes share them.
 
-        ``verify=False`` skips the checksums of the arrays, and then opening takes milliseconds.
+        ``verify=False`` trusts the folder: it skips the checksums and the checks that the arrays
+        fit together, and then opening takes milliseconds. A folder that was altered can then give
+        wrong answers or end the process; use it for one that you have just checked.
         """
         from .persistence import load_ranker
 
@@ -305,13 +365,14 @@ class KernelRanker:
                 self._arrays,
                 start,
                 own,
-                float(self.reg),
-                TOLERANCE * (1 + self.reg),
+                self._fitted.reg,
+                TOLERANCE * (1 + self._fitted.reg),
                 _parts(len(start) - 1, count),
             )
-        if gaps.max(initial=0.0) > _LOOSE * (1 + self.reg):
+        loose = int((gaps > _LOOSE * (1 + self._fitted.reg)).sum())
+        if loose:
             warnings.warn(
-                f"the weights of {int((gaps > _LOOSE * (1 + self.reg)).sum())} profiles are right "
+                f"the weights of {loose} profiles are right "
                 f"to a duality gap of {gaps.max():.1e} only; a larger reg makes them well-defined",
                 ConvergenceWarning,
                 stacklevel=4,
@@ -325,7 +386,7 @@ class KernelRanker:
         out = np.empty((len(start) - 1, len(self._interactions.items)))
         alpha = self._weights(start, own)
         with threads(self.n_threads):
-            score(out, self._arrays, float(self.negative_weight), start, own, alpha)
+            score(out, self._arrays, self._fitted.negative_weight, start, own, alpha)
         out[np.diff(start) == 0] = np.nan
         return out if items is None else out[:, self._interactions.items.numbers(items)]
 
@@ -338,8 +399,8 @@ class KernelRanker:
         candidates: Iterable[Hashable] | None,
         exclude: Iterable[Hashable] | None,
     ) -> Recommendations:
-        n = _whole(n)
         items = self._interactions.items
+        n = _whole(n, len(items))
         allowed = np.ones(len(items), bool)
         if candidates is not None:
             allowed[:] = False
@@ -353,13 +414,13 @@ class KernelRanker:
         with threads(self.n_threads) as count:
             chosen, scores = rank(
                 self._arrays,
-                float(self.negative_weight),
+                self._fitted.negative_weight,
                 start,
                 own,
                 alpha,
                 allowed,
                 exclude_seen,
-                int(n),
+                n,
                 _parts(len(start) - 1, count),
             )
         empty = np.diff(start) == 0
@@ -370,9 +431,6 @@ class KernelRanker:
             scores[np.ix_(empty, np.arange(len(order)))] = sizes[order]
         return Recommendations(users, items.names(chosen), scores, empty)
 
-    def _kernel(self) -> Kernel:
-        return self.kernel if isinstance(self.kernel, Kernel) else parse_kernel(self.kernel)
-
     def _check_fitted(self) -> None:
         if not hasattr(self, "_matrix"):
             raise NotFittedError(
@@ -380,10 +438,11 @@ class KernelRanker:
             )
 
 
-def _whole(n: Any) -> int:
-    if not isinstance(n, int | float | np.number) or not np.isfinite(n) or n != int(n) or n < 0:
+def _whole(n: Any, most: int) -> int:
+    """A number of items, which is never more than there are."""
+    if not isinstance(n, _REAL) or not 0 <= n < np.inf or n != int(n):
         raise ParameterError(f"n must be a whole number from 0 on, not {n!r}")
-    return int(n)
+    return min(int(n), most)
 
 
 def _check_room(longest: int, count: int) -> None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ._extras import needs
 
-@dataclass(frozen=True, eq=False)
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Recommendations:
     """Ranked items of several users, best first.
 
     Attributes
     ----------
-    users : (u,) ids, or None for profiles without one
-    items : (u, n) ids, None where there are fewer than n
+    users : (u,) ids, of items where the nearest to them are asked for; None for profiles
+    items : (u, n) ids, None where there are fewer than n; where n is more than there are items
+        at all, that many columns
     scores : (u, n) scores, NaN where there are fewer than n
     popular : (u,) True where a history was empty, so that the popular items stand in its place
     """
@@ -29,9 +35,45 @@ class Recommendations:
     def __len__(self) -> int:
         return len(self.items)
 
+    def __repr__(self) -> str:
+        whose = "profiles" if self.users is None else "users"
+        text = f"Recommendations: up to {self.items.shape[1]:,} items for {len(self):,} {whose}"
+        popular = int(self.popular.sum())
+        return text + (f", {popular:,} of them by popularity alone" if popular else "")
+
     def lists(self) -> list[list[Any]]:
         """The items of each user as a list of its own length."""
         return [
             [item for item, score in zip(row, scores, strict=True) if not np.isnan(score)]
             for row, scores in zip(self.items.tolist(), self.scores.tolist(), strict=True)
         ]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns with a row per item: user (for profiles, its number), rank, item, score, popular.
+
+        >>> import numpy as np
+        >>> items = np.array([["tea", None]], dtype=object)
+        >>> found = Recommendations(["ann"], items, np.array([[0.5, np.nan]]), np.array([False]))
+        >>> found
+        Recommendations: up to 2 items for 1 users
+        >>> found.to_dict()
+        {'user': ['ann'], 'rank': [1], 'item': ['tea'], 'score': [0.5], 'popular': [False]}
+        """
+        there = ~np.isnan(self.scores)
+        rows, places = np.nonzero(there)
+        users = range(len(self)) if self.users is None else self.users
+        return {
+            "user": [users[row] for row in rows.tolist()],
+            "rank": (places + 1).tolist(),
+            "item": self.items[there].tolist(),
+            "score": self.scores[there].tolist(),
+            "popular": self.popular[rows].tolist(),
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """The same as a polars frame."""
+        with needs("cli", "A frame of recommendations"):
+            import polars as pl
+
+        types = {"rank": pl.Int64, "score": pl.Float64, "popular": pl.Boolean}  # if there are none
+        return pl.DataFrame(self.to_dict(), schema_overrides=types)

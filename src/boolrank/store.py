@@ -34,8 +34,14 @@ def write_folder(
     path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
     """Write arrays and what is to be known about them; an older folder is replaced at the end."""
-    path = Path(path)
-    check_target(path)
+    path = check_target(path)
+    try:
+        _write_whole(path, about, arrays)
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be written: {error}") from None
+
+
+def _write_whole(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     # Not tempfile's: those are for their owner alone, and a model may be served by somebody else.
     fresh = path.parent / f".{path.name}-{uuid4().hex}"
@@ -50,10 +56,28 @@ def write_folder(
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def check_target(path: str | Path) -> None:
-    """Refuse to write where something else is: what is no model is nothing to be replaced."""
-    path = Path(path)
+def check_target(path: str | Path) -> Path:
+    """Where to write, links followed; refuse where something else is, or nothing can be.
+
+    What is no model is nothing to be replaced.
+    """
+    path = Path(os.path.realpath(path))
+    try:
+        _check_free(path)
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be written: {error}") from None
+    return path
+
+
+def _check_free(path: Path) -> None:
+    if path == Path.cwd():
+        raise ModelFileError(f"{path} is the folder you are in; name one for the model alone")
     if not path.exists():
+        above = next(parent for parent in path.parents if parent.exists())
+        if not above.is_dir():
+            raise ModelFileError(f"{path} cannot be written: {above} is a file, not a folder")
+        if not os.access(above, os.W_OK):
+            raise ModelFileError(f"{path} cannot be written: you may not write in {above}")
         return
     names = {file.name for file in path.iterdir()} if path.is_dir() else {path.name}
     ours = HEADER in names and all(name == HEADER or name.endswith(".bin") for name in names)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
@@ -12,13 +14,17 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ParameterTypeError, UnknownIdError
+from .errors import InputError, ParameterTypeError, UnknownIdError
 
 __all__ = ["Text", "Vocabulary"]
 
 # Among so many ids, those next to where it would stand, a near one to a wrong id is looked for:
 # the comparison takes about 10 µs each.
 _NEAR = 20_000
+
+# Types whose order is total, so that sorting does not depend on what came first.
+_ORDERED = {int, float, str, bytes, bool, UUID, date, datetime, time, timedelta, Decimal}
+_NOT_THERE = object()
 
 
 class Text(Sequence[Any]):
@@ -56,7 +62,7 @@ class Vocabulary:
     """Distinct ids in order, each with its row number. Immutable.
 
     The order is that of the ids themselves, so it does not depend on the order of the events; ids
-    of several types, or of one that does not compare, are ordered by type and text.
+    of several types, or of one that is not known to have an order, are ordered by type and text.
 
     >>> names, numbers = Vocabulary.of(["b", "a", "b"])
     >>> list(names), numbers.tolist(), names.number("b")
@@ -70,7 +76,7 @@ class Vocabulary:
     @staticmethod
     def of(values: Any, kind: str = "id") -> tuple[Vocabulary, NDArray[np.int64]]:
         """The vocabulary of a sequence of ids, and the row number of each of them."""
-        ids, numbers = _factorized(_as_ids(values))
+        ids, numbers = _factorized(_as_ids(values), kind)
         return Vocabulary(ids, kind), numbers
 
     def __len__(self) -> int:
@@ -140,6 +146,12 @@ class Vocabulary:
 
     def merged(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
         """A vocabulary of both, and the new numbers of the ids of each."""
+        odd = next((key for key in other if type(key) not in self._types), _NOT_THERE)
+        if len(self) and odd is not _NOT_THERE:
+            raise InputError(
+                f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}; "
+                f"{odd!r} of type {type(odd).__name__} cannot be one: give ids of the same type"
+            )
         both, numbers = Vocabulary.of([*self, *other], self.kind)
         return both, numbers[: len(self)], numbers[len(self) :]
 
@@ -159,11 +171,20 @@ class Vocabulary:
     def _whole(self) -> bool:
         return isinstance(self.ids, np.ndarray) and self.ids.dtype.kind == "i"
 
+    @property
+    def _types(self) -> set[type]:
+        one = self._whole or isinstance(self.ids, Text)
+        return {type(self[0])} if one and len(self) else {type(key) for key in self}
+
     @cached_property
     def _index(self) -> dict[Hashable, int]:
         return {key: number for number, key in enumerate(self.ids)}
 
     def _find(self, key: Hashable) -> int | None:
+        if not isinstance(key, Hashable):
+            raise ParameterTypeError(
+                f"ids of {self.kind}s must be hashable, such as numbers or text, not {key!r}"
+            )
         if isinstance(self.ids, np.ndarray) and not self._whole:
             return self._index.get(key)
         if not len(self) or isinstance(key, bool) or type(self[0]) is not _plain_type(key):
@@ -192,6 +213,8 @@ class Vocabulary:
 def _as_ids(values: Any) -> NDArray[Any]:
     """A one-dimensional array of 64-bit whole numbers, or of objects as they are."""
     array = values if isinstance(values, np.ndarray) else _array(values)
+    if array.ndim != 1:
+        raise ParameterTypeError(f"ids are a list, not an array of {array.ndim} dimensions")
     if array.dtype.kind == "u" and array.size and int(array.max()) >= 1 << 63:
         return array.astype(object)
     if array.dtype.kind in "iu":
@@ -214,33 +237,59 @@ def _array(values: Iterable[Any]) -> NDArray[Any]:
     return array
 
 
-def _factorized(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _factorized(array: NDArray[Any], kind: str) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if array.dtype.kind == "i":
         return _factorized_numbers(array)
+    values = array.tolist()
     seen: dict[Hashable, int] = {}
     try:
-        first = np.fromiter((seen.setdefault(v, len(seen)) for v in array.tolist()), np.int64)
+        first = np.fromiter((seen.setdefault(v, len(seen)) for v in values), np.int64, len(values))
+        keys = _in_order(seen, values)
     except TypeError as error:
         raise ParameterTypeError(
             f"ids must be hashable, such as numbers or text: {error}"
         ) from None
-    keys = list(seen)
-    order = _in_order(keys)
-    rank = np.empty(len(keys), np.int64)
-    rank[order] = np.arange(len(keys))
+    missing = next((key for key in keys if _is_missing(key)), _NOT_THERE)
+    if missing is not _NOT_THERE:
+        raise InputError(f"some {kind}s are {missing!r}, which is no id; leave them out first")
     ids = np.empty(len(keys), dtype=object)
-    ids[:] = [keys[i] for i in order]
+    ids[:] = keys
+    number = {key: k for k, key in enumerate(keys)}
+    rank = np.fromiter((number[key] for key in seen), np.int64, len(seen))
     return ids, rank[first]
 
 
-def _in_order(keys: Sequence[Any]) -> list[int]:
-    """Where the keys stand in order: their own if they are of one type that has one."""
-    if len({type(key) for key in keys}) <= 1:
+def _in_order(distinct: Iterable[Any], values: list[Any]) -> list[Any]:
+    """The distinct values: in their own order if they are of one type that surely has one.
+
+    Otherwise by type and text; of those that are equal across types, such as 1 and 1.0, the first.
+    """
+    types = set(map(type, values))
+    if len(types) == 1 and types <= _ORDERED:
         try:
-            return sorted(range(len(keys)), key=lambda i: keys[i])
+            return sorted(distinct)
         except TypeError:
-            pass
-    return sorted(range(len(keys)), key=lambda i: (type(keys[i]).__name__, str(keys[i])))
+            pass  # datetimes with a time zone and without
+    return list(dict.fromkeys(sorted(values, key=_by_text)))
+
+
+def _by_text(key: Any) -> tuple[str, str]:
+    return type(key).__name__, _text(key)
+
+
+def _text(key: Any) -> str:
+    """Text of an id that is the same for equal ones: a set's own is in any order."""
+    if isinstance(key, tuple | frozenset):
+        parts = [_text(part) for part in key]
+        return repr(parts if isinstance(key, tuple) else sorted(parts))
+    return repr(key)
+
+
+def _is_missing(key: Any) -> bool:
+    try:
+        return key is None or bool(key != key)  # noqa: PLR0124 - NaN, and NaT, are not themselves
+    except (TypeError, ValueError):
+        return True  # pandas' NA, which is neither
 
 
 def _factorized_numbers(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -1,7 +1,7 @@
 """The command line, ``boolrank``: one verb a file, each of which parses, calls the library, prints.
 
 Data goes to stdout; messages, progress and hints go to stderr. An error that the library raises on
-purpose is one line and exit code 2; ``--debug`` shows its traceback.
+purpose is one line and exit code 2; ``--debug`` shows its traceback. Ctrl-C is one word and 130.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from .._extras import needs
-from ..errors import BoolrankError, MissingExtraError
+from ..errors import BoolrankError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["main"]
+
+_INTERRUPTED = 130  # what shells, and typer, make of Ctrl-C
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -36,12 +38,15 @@ def main(argv: Sequence[str] | None = None) -> None:
             raise
         sys.stderr.write(_message(error))
         raise SystemExit(2) from None
+    except (SystemExit, KeyboardInterrupt) as end:
+        if isinstance(end, SystemExit) and end.code != _INTERRUPTED:
+            raise
+        sys.stderr.write("interrupted\n")
+        raise SystemExit(_INTERRUPTED) from None
 
 
 def _message(error: BoolrankError) -> str:
     """``error:`` with what is wrong, then ``hint:`` lines with what to do about it."""
     lines = [f"error: {error}"]
     lines += [f"hint: {note}" for note in getattr(error, "__notes__", ())]
-    if not isinstance(error, MissingExtraError):
-        lines.append("hint: `boolrank --debug ...` shows where it happened")
     return "\n".join(lines) + "\n"

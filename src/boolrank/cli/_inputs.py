@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ._output import console
+
 if TYPE_CHECKING:
     from ..interactions import Interactions
 
@@ -25,6 +27,20 @@ Inputs = Annotated[
 
 def read_inputs(inputs: Sequence[str], **options: str | None) -> Interactions:
     """Interactions from files, or of a data set where the one input is its name and no file's."""
-    from ..data.inputs import load_inputs
+    from ..data.inputs import is_name, load_inputs
 
-    return load_inputs(inputs, None, **options)
+    events = load_inputs(inputs, None, **options)
+    if not is_name(inputs):
+        _note_ratings(inputs, **options)
+    return events
+
+
+def _note_ratings(inputs: Sequence[str], *, positive: str | None, **columns: str | None) -> None:
+    """Say that ratings count whatever their value, where nothing else was asked for."""
+    from ..columns import find_columns
+    from ..files import expand, scan_file
+
+    rating = find_columns(list(scan_file(expand(inputs)[0]).schema), **columns)["rating"]
+    if positive is None and rating is not None:
+        text = f"note: every row counts, whatever its {rating!r}; --positive '>= 4' takes some"
+        console(stderr=True).print(text, markup=False, soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from ..errors import InputError, UnknownIdError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..ranker import KernelRanker
     from ..vocabulary import Vocabulary
 
-__all__ = ["Model", "Number", "known_ids", "listed", "open_model", "plain"]
+__all__ = ["Model", "Number", "known_ids", "listed_ids", "open_model", "plain"]
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that `boolrank fit` wrote.")]
 Number = Annotated[int, typer.Option("--n", min=1, help="How many items, at most.")]
@@ -30,18 +30,31 @@ def open_model(path: Path, threads: int | None = None) -> KernelRanker:
 
 def listed(text: str) -> list[str]:
     """Ids of ``id,id,...``, or the lines of a file after ``@``."""
-    if not text.startswith("@"):
-        return [part.strip() for part in text.split(",") if part.strip()]
-    try:
-        lines = Path(text[1:]).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the ids in {text[1:]!r} cannot be read: {error}") from None
-    return [line.strip() for line in lines if line.strip()]
+    parts = text.split(",")
+    if text.startswith("@"):
+        try:
+            parts = Path(text[1:]).read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"the ids in {text[1:]!r} cannot be read: {error}") from None
+    ids = [part.strip() for part in parts if part.strip()]
+    if not ids:
+        raise InputError(f"there are no ids in {text!r}; leave the option out for everybody")
+    return ids
 
 
 def known_ids(vocabulary: Vocabulary, texts: Iterable[str]) -> list[Any]:
     """The ids that the texts stand for; an error for one that the model does not have."""
     return [vocabulary[vocabulary.number(vocabulary.parsed(text))] for text in texts]
+
+
+def listed_ids(vocabulary: Vocabulary, text: str) -> list[Any]:
+    """The ids of ``id,id,...`` or ``@file``."""
+    try:
+        return known_ids(vocabulary, listed(text))
+    except UnknownIdError as error:
+        if "," in text and not text.startswith("@"):
+            error.add_note("ids with a comma can stand in a file, one a line: @file")
+        raise
 
 
 def plain(key: Any) -> Any:

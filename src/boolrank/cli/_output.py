@@ -58,16 +58,20 @@ def print_records(
     records: Sequence[dict[str, Any]],
     table: Callable[[], Table],
     *,
+    columns: Sequence[str] = (),
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Print ``records`` as JSON or CSV, or else what ``table`` makes of them."""
+    """Print ``records`` as JSON or CSV, or else what ``table`` makes of them.
+
+    ``columns`` is the header of CSV where there are no records.
+    """
     if as_json and as_csv:
         raise typer.BadParameter("--json and --csv exclude each other: give one of them")
     if as_json:
         typer.echo(json.dumps(list(records), indent=2, ensure_ascii=False))
     elif as_csv:
-        names = list(records[0]) if records else []
+        names = list(records[0]) if records else columns
         writer = csv.DictWriter(sys.stdout, fieldnames=names, lineterminator="\n")
         writer.writeheader()
         for record in records:

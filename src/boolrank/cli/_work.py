@@ -9,8 +9,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -41,8 +42,15 @@ class Work:
         if not self.messages.is_terminal:
             yield
             return
-        with self.messages.status(f"{text} …"):
+        status = self.messages.status(f"{text} …")
+        later = Timer(_LONGEST_QUIET, status.start)
+        later.start()
+        try:
             yield
+        finally:
+            later.cancel()
+            later.join()
+            status.stop()
 
     def batches(self, values: Sequence[Any], text: str) -> Iterator[Sequence[Any]]:
         """Parts of ``values``, larger ones while they are quick, with a bar once it takes long."""
@@ -143,6 +151,9 @@ def check_output(path: Path) -> None:
         raise InputError(f"the output {path} must end in one of {', '.join(WRITERS)}")
     if path.is_dir():
         raise InputError(f"the output {path} is a folder; name a file")
+    above = next(parent for parent in path.absolute().parents if parent.exists())
+    if not above.is_dir():
+        raise InputError(f"the output {path} cannot be written: {above} is a file, not a folder")
 
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
@@ -156,4 +167,5 @@ def write_frame(frame: pl.DataFrame, path: Path) -> None:
     except OSError as error:
         raise InputError(f"the output {path} cannot be written: {error}") from None
     finally:
-        fresh.unlink(missing_ok=True)  # after Ctrl-C too
+        with suppress(OSError):
+            fresh.unlink()  # after Ctrl-C too

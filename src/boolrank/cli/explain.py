@@ -35,7 +35,13 @@ def explain(
         text = f"{user} has no history: what is recommended there is popular, and has no reasons"
         console(stderr=True).print(text, markup=False)
     title = f"Why {item} for {user}"
-    print_records(records, lambda: _table(title, records), as_json=as_json, as_csv=as_csv)
+    print_records(
+        records,
+        lambda: _table(title, records),
+        columns=("item", "adds"),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
 
 
 def _table(title: str, records: list[dict[str, Any]]) -> Table:

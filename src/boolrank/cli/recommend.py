@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._models import Model, Number, known_ids, listed, open_model, plain
+from ._models import Model, Number, listed_ids, open_model, plain
 from ._output import AsCsv, AsJson, console, new_table, print_records
 from ._work import Work, check_output, write_frame
 
@@ -50,14 +49,17 @@ def recommend(
     """
     work = Work()
     if out is not None:
+        if as_json or as_csv:
+            raise typer.BadParameter("--out writes a file, and prints neither --json nor --csv")
         check_output(out)
     with work.step("Opening"):
         ranker = open_model(model, threads)
     everybody = ranker.interactions.users
-    wanted = list(everybody) if users is None else known_ids(everybody, listed(users))
+    wanted = list(everybody) if users is None else listed_ids(everybody, users)
     shown, note = wanted, ""
     if out is None and not (as_json or as_csv):
-        shown, note = _for_people(wanted, n, everybody=users is None)
+        rows = min(n, len(ranker.interactions.items))
+        shown, note = _for_people(wanted, rows, everybody=users is None)
     columns = _columns(work, ranker, shown, n, not include_seen)
     if out is not None:
         import polars as pl
@@ -67,7 +69,9 @@ def recommend(
         work.done(f"{out}: {len(columns['item']):,} rows for {len(shown):,} users")
         return
     records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    print_records(records, lambda: _table(records), as_json=as_json, as_csv=as_csv)
+    print_records(
+        records, lambda: _table(records), columns=list(columns), as_json=as_json, as_csv=as_csv
+    )
     if console().is_terminal:
         work.done(f"{len(shown):,} users{note}")
 
@@ -92,19 +96,13 @@ def _columns(
         name: [] for name in ("user", "rank", "item", "score", "popular")
     }
     for batch in work.batches(users, "Recommending"):
-        found = model.recommend(batch, n=n, exclude_seen=exclude_seen)
-        _append(columns, batch, found)
+        _append(columns, model.recommend(batch, n=n, exclude_seen=exclude_seen))
     return columns
 
 
-def _append(columns: dict[str, list[Any]], users: Sequence[Any], found: Recommendations) -> None:
-    scores, popular = found.scores.tolist(), found.popular.tolist()
-    for row, items in enumerate(found.lists()):
-        columns["user"] += [plain(users[row])] * len(items)
-        columns["rank"] += range(1, len(items) + 1)
-        columns["item"] += map(plain, items)
-        columns["score"] += islice(scores[row], len(items))
-        columns["popular"] += [popular[row]] * len(items)
+def _append(columns: dict[str, list[Any]], found: Recommendations) -> None:
+    for name, values in found.to_dict().items():
+        columns[name] += map(plain, values) if name in ("user", "item") else values
 
 
 def _table(records: list[dict[str, Any]]) -> Table:

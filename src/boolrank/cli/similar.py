@@ -32,7 +32,13 @@ def similar(
         for item, others, values in zip(ids, found.lists(), found.scores.tolist(), strict=True)
         for rank, (other, value) in enumerate(zip(others, values, strict=False), 1)
     ]
-    print_records(records, lambda: _table(records), as_json=as_json, as_csv=as_csv)
+    print_records(
+        records,
+        lambda: _table(records),
+        columns=("item", "rank", "similar", "similarity"),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
 
 
 def _table(records: list[dict[str, Any]]) -> Table:

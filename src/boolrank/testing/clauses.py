@@ -69,8 +69,9 @@ def _shapes(case: Case) -> Iterator[str]:
         found = case.model.recommend(case.users[:7], n=n)
         for name in ("items", "scores"):
             shape = np.shape(getattr(found, name))
-            if shape != (7, n):
-                yield f"with n={n} for 7 users, {name} has the shape {shape}, not (7, {n})"
+            width = min(n, len(case.items))
+            if shape != (7, width):
+                yield f"with n={n} for 7 users, {name} has the shape {shape}, not (7, {width})"
                 return
         if np.shape(found.popular) != (7,):
             yield f"popular has the shape {np.shape(found.popular)}, not (7,)"
@@ -82,6 +83,10 @@ def _shapes(case: Case) -> Iterator[str]:
         empty = np.array([[item is None for item in row] for row in found.items.tolist()], bool)
         if not np.array_equal(empty.reshape(padded.shape), padded):
             yield f"with n={n}, places without an item (None) are not those without a score (NaN)"
+    busiest = max(range(len(case.users)), key=lambda row: len(case.seen(row)))
+    shape = np.shape(case.model.recommend([case.users[busiest]], n=4).items)
+    if shape != (1, 4):
+        yield f"with n=4 for one who has seen all, items has the shape {shape}, not (1, 4)"
     if len(case.model.recommend(None, n=3)) != len(case.users):
         yield "without users, there is not a row for everybody"
     if len(case.model.recommend([], n=3)) != 0:
@@ -253,11 +258,13 @@ def _unknown(case: Case) -> Iterator[str]:
 
 
 def _profiles(case: Case) -> Iterator[str]:
-    if not hasattr(case.model, "recommend_profile"):
+    if not hasattr(case.model, "recommend_profiles"):
         return
     known = case.model.recommend(case.users, n=5)
     lists = [sorted(case.seen(row), key=str) for row in range(len(case.users))]
-    yield from _same(known, case.model.recommend_profile(lists, n=5), "by profile")
+    yield from _same(known, case.model.recommend_profiles(lists, n=5), "by profile")
+    if not hasattr(case.model, "recommend_profile"):
+        return
     alone = case.model.recommend_profile(lists[1], n=5)
     yield from _same(case.model.recommend([case.users[1]], n=5), alone, "by one profile")
 
