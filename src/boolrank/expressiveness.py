@@ -20,6 +20,7 @@ from .errors import InputError
 from .kernels import Kernel, parse_kernel
 from .kernels.binary import Binary, as_binary, overlap_counts
 from .kernels.counts import Counts, Pairs
+from .kernels.evaluate import FEW_PAIRS
 from .kernels.wide import Wide, times_two_to
 
 # Elements of a block of overlap counts: with all that is made of them, 64 MB.
@@ -62,7 +63,7 @@ class PairSpectrum:
             block = Binary(rows.matrix[start:stop], rows.sums[start:stop])
             i, j, c = _later_pairs(overlap_counts(block, rows), start)
             low, high = np.minimum(classes[i], classes[j]), np.maximum(classes[i], classes[j])
-            tally.add(*np.unique((low * p + high) * span + c, return_counts=True))
+            tally.add(*_counted((low * p + high) * span + c))
         keys, numbers = tally.total()
         zero_keys, zero_numbers = _disjoint_pairs(vectors, keys // span, numbers, p)
         keys = np.concatenate((keys, zero_keys * span))
@@ -148,6 +149,16 @@ def _later_pairs(
     later = j > i + start
     i, j = i[later], j[later]
     return i + start, j, block[i, j].astype(np.int64)
+
+
+def _counted(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each key once, and how often it occurs."""
+    if len(keys) <= FEW_PAIRS:
+        return np.unique(keys, return_counts=True)
+    from ._compiled.distinct import distinct_keys
+
+    first, inverse = distinct_keys(keys)
+    return keys[first], np.bincount(inverse)
 
 
 class _Tally:

@@ -60,9 +60,7 @@ class Sum(Kernel):
         total: Floats = np.zeros(pairs.shape)
         for part in self.parts:
             shares = [self._share(part, n, side) for side in (pairs.x, pairs.z)]
-            term = part.cosines_of(pairs, True)
-            term *= shares[0] * shares[1]
-            total += term
+            total += _weighted(part.cosines_of(pairs, True), shares[0] * shares[1])
         return total
 
     @property
@@ -325,6 +323,12 @@ def _flat(node: Sum | Product) -> tuple[Kernel, ...]:
     if len(parts) < 2:
         raise ParameterError(f"a {node.name} has two kernels or more, not {len(parts)}")
     return parts
+
+
+def _weighted(values: Floats, weights: Floats) -> Floats:
+    """The products in place of the values; as a function, it leaves no name that keeps them."""
+    values *= weights
+    return values
 
 
 def _together(parts: tuple[Kernel, ...]) -> int:

@@ -73,7 +73,13 @@ def parse_kernel(text: str | Kernel, kernels: Mapping[str, type[Kernel]] = KERNE
     line = " ".join(text.split())  # where a line ends, Python's grammar would
     try:
         return _Reader(line, kernels).kernel(ast.parse(line, mode="eval").body)
-    except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError) as error:
+    except (MemoryError, RecursionError):
+        raise KernelSyntaxError(
+            f"{_short(text)!r} has too many terms or brackets to be read as text, of which a "
+            "thousand terms or ninety levels of brackets are no trouble; build such a kernel in "
+            "Python, with sum([...])"
+        ) from None
+    except (SyntaxError, ValueError, OverflowError) as error:
         if isinstance(error, BoolrankError):
             raise
         raise KernelSyntaxError(

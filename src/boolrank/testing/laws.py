@@ -339,7 +339,7 @@ def check_kernel(
     >>> check_kernel(Disjunctive(3))
     """
     _is_a_value(kernel)
-    if not isinstance(n, int) or n < 1:
+    if isinstance(n, bool) or n != int(n) or n < 1:
         raise ParameterError(f"n must be a whole number of variables from 1 on, not {n!r}")
     sample = Sample.draw(np.random.default_rng(0 if rng is None else rng), n)
     for name, law in LAWS.items():
@@ -361,8 +361,7 @@ def _is_a_value(kernel: object) -> None:
         )
     if not isinstance(kernel, Kernel):
         raise ParameterTypeError(f"{shown} of type {type(kernel).__name__} is not a kernel")
-    parameters: Any = getattr(type(kernel), "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen:
+    if not getattr(getattr(kernel, "__dataclass_params__", None), "frozen", False):
         raise ParameterTypeError(
             f"{type(kernel).__name__} is not a frozen dataclass, so it is no value; write "
             "@dataclass(frozen=True, repr=False) above its class"
