@@ -3,7 +3,8 @@
 numba's pools of threads are made for neither: its own ("workqueue") ends the process where two
 threads enter it together, and GNU OpenMP ends a child that was forked after the pool had started.
 So one thread at a time enters the pool, such a child runs the same loops on one thread, and a fork
-waits until no other thread is in the pool.
+waits until no other thread is in the pool. A child is safe if it was forked while no other thread
+computes: numpy's own matrix product is not ours to hold, and may leave a child waiting too.
 """
 
 from __future__ import annotations
