@@ -24,6 +24,7 @@ from boolrank import (
     KernelSyntaxError,
     Linear,
     MonotoneDNF,
+    ParameterTypeError,
     Tanimoto,
     kernel_rank,
     spectral_ratio,
@@ -173,9 +174,10 @@ def test_the_kernel_may_be_text() -> None:
     X = np.random.default_rng(0).random((9, 20)) < 0.3
     assert spectral_ratio("normalized(linear)", X) == spectral_ratio(Linear().normalized(), X)
     assert kernel_rank("linear", X) == kernel_rank(Linear(), X)
-    for wrong in ("linar", 3):
-        with pytest.raises(KernelSyntaxError):
-            spectral_ratio(wrong, X)
+    with pytest.raises(KernelSyntaxError):
+        spectral_ratio("linar", X)
+    with pytest.raises(ParameterTypeError):
+        spectral_ratio(3, X)
 
 
 @pytest.mark.parametrize("m", range(2, 60))

@@ -288,8 +288,54 @@ def test_shuffled_words_of_the_language_give_a_kernel_or_our_own_error(words: li
 
 @pytest.mark.parametrize("bad", [None, 3, b"linear", ["linear"]])
 def test_only_text_is_parsed(bad: object) -> None:
-    with pytest.raises(KernelSyntaxError):
+    with pytest.raises(ParameterTypeError, match="a kernel, or text such as"):
         parse_kernel(bad)
+
+
+def test_a_name_with_none_like_it_gets_the_list_and_no_guess() -> None:
+    with pytest.raises(KernelSyntaxError, match="there are linear, polynomial") as caught:
+        parse_kernel("xyzzy")
+    assert "mean" not in str(caught.value)
+
+
+def test_a_text_too_long_to_be_read_is_told_so() -> None:
+    kernel = sum(Linear() for _ in range(1000))
+    assert parse_kernel(repr(kernel)) == kernel
+    with pytest.raises(KernelSyntaxError, match=r"too many terms .* sum\(\[...\]\)"):
+        parse_kernel(" + ".join(["linear"] * 5000))
+
+
+@pytest.mark.parametrize("node", [Sum, Product])
+@pytest.mark.parametrize("parts", [A, None, 3, "ab"])
+def test_parts_come_as_one_tuple(node: type, parts: object) -> None:
+    with pytest.raises(ParameterTypeError, match="takes its kernels as one tuple"):
+        node(parts)
+
+
+@pytest.mark.parametrize(
+    "number", [np.timedelta64(3), np.timedelta64(3, "s"), np.clongdouble(3), np.complex64(3)]
+)
+def test_numpy_scalars_that_are_no_real_numbers_are_refused(number: object) -> None:
+    for build in (Disjunctive, DNF, lambda weight: weight * A, lambda weight: A * weight):
+        with pytest.raises(ParameterTypeError, match="number"):
+            build(number)
+
+
+def test_an_array_without_dimensions_is_a_number() -> None:
+    assert np.array(0.5) * A == A * np.array(0.5) == 0.5 * A
+    assert np.longdouble(0.5) * A == 0.5 * A
+    with pytest.raises(TypeError):
+        np.array([0.5]) * A
+
+
+def test_a_normalised_power_needs_no_room_for_its_values() -> None:
+    kernel = AllSubset() ** (1 << 20)
+    for pairs in (1, 9000):
+        x = np.full(pairs, 10**11)
+        assert (kernel.normalized().on_counts(2 * 10**11, x, x, x) == 1).all()
+        assert ((2 * kernel).normalized().on_counts(2 * 10**11, x, x, x - 1) == 0).all()
+    root = (AllSubset() ** (1 << 20)).normalized().on_counts(10**12, 10**11, 10**11 - 1, 10**11 - 1)
+    assert root == 0
 
 
 @pytest.mark.parametrize("depth", [10, 90])

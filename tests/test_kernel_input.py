@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from scipy import sparse
@@ -223,6 +224,8 @@ def test_free_memory_heeds_the_machine_and_the_container(
     assert _memory.free_memory() == 512_000
     (tmp_path / "memory.max").write_text("3000\n")
     assert _memory.free_memory() == 2000
+    (tmp_path / "memory.stat").write_text("active_file 900\ninactive_file 700\n")
+    assert _memory.free_memory() == 2700, "files that are only cached are given back"
     (tmp_path / "memory.current").write_text("5000\n")
     assert _memory.free_memory() == 0
 
@@ -285,6 +288,42 @@ def test_what_is_no_array_of_numbers_is_refused(bad: Any) -> None:
         Linear()(bad)
 
 
+@pytest.mark.parametrize("kind", ["Int64", "boolean", "category", "mixed", "float"])
+def test_frames_of_any_numbers_are_taken(kind: str) -> None:
+    frame = pd.DataFrame(X)
+    if kind == "mixed":
+        frame[0] = frame[0].astype(bool)
+    else:
+        frame = frame.astype(kind)
+    assert (Disjunctive(2)(frame) == Disjunctive(2)(X)).all()
+
+
+class Unwilling:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError("not today")
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (pd.DataFrame({"a": pd.array([1, None], "Int64")}), "fill in"),
+        (pd.DataFrame({"a": ["x", "y"], "b": [0, 1]}), "of str; .* leave out"),
+        (np.array([[1, None]], object), "of NoneType"),
+        (np.ma.array([[1, 0]], mask=[[1, 0]]), r"X\.filled\(0\)"),
+        (sparse.csr_array([[np.nan, 0.0]]), r"nan_to_num\(X\.data\)"),
+        (np.array([[np.nan, 0.0]]), r"nan_to_num\(X\)"),
+        ([], "is empty"),
+        ("abc", "'abc' of type str has no dimensions"),
+        (None, "None of type NoneType has no dimensions"),
+        (Unwilling(), "not today"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_taken_is_told_what_to_do(bad: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        Linear()(bad)
+
+
 @pytest.mark.parametrize(
     ("pair", "said"),
     [
@@ -329,6 +368,8 @@ def test_counts_must_broadcast() -> None:
     assert Linear().on_counts(9, [[1], [2]], [3, 4, 5], 1).shape == (2, 3)
     with pytest.raises(CountsError, match="broadcast"):
         Linear().on_counts(9, [1, 2], [3, 4, 5], 1)
+    with pytest.raises(CountsError, match="x is not an array"):
+        Linear().on_counts(9, [[1], [2, 3]], 3, 1)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64, np.int64, np.float32, np.float64])

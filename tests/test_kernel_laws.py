@@ -24,6 +24,8 @@ from boolrank import (
     LiteralConjunctive,
     LiteralDisjunctive,
     MonotoneDNF,
+    ParameterError,
+    ParameterTypeError,
     Polynomial,
     Tanimoto,
     Threshold,
@@ -154,6 +156,59 @@ class Indefinite(Linear):
 
 
 @dataclass(frozen=True, repr=False)
+class Negative(Linear):
+    def value(self, k: Counts) -> Wide:
+        return -k.common
+
+
+@dataclass(frozen=True, repr=False)
+class Doubled(Linear):
+    def own_value(self, k: Counts) -> Wide:
+        return k.x * 2.0
+
+
+@dataclass(frozen=True, repr=False)
+class NearlyItself(Linear):
+    def own_value(self, k: Counts) -> Wide:
+        return k.x * (1 + 1e-6)
+
+
+@dataclass(frozen=True, repr=False)
+class WrongCosine(Linear):
+    def cosine(self, k: Counts) -> Wide:
+        return k.common / k.union
+
+
+@dataclass(frozen=True, repr=False)
+class Mistyped(Linear):
+    @property
+    def form(self) -> Any:
+        return "comon"
+
+
+@dataclass(frozen=True, repr=False)
+class TooFewFeatures(Linear):
+    def features(self, n: Wide) -> Wide:
+        return n / 3.0
+
+
+@dataclass(frozen=True, repr=False)
+class FeaturesThatDoNotAddUp(Linear):
+    def features_in_neither(self, k: Counts) -> Wide:
+        return k.n - k.x
+
+
+def _later(X: Any, Z: Any) -> Any:
+    return np.triu(np.ones((X.shape[0],) * 2)) if Z is None else 0
+
+
+@dataclass(frozen=True, repr=False)
+class LopsidedByRounding(Linear):
+    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+        return super().__call__(X, Z) * (1 + 1e-15 * _later(X, Z))
+
+
+@dataclass(frozen=True, repr=False)
 class WrongDiagonal(Linear):
     def diag(self, X: Any) -> np.ndarray:
         return super().diag(X) + 1e-9
@@ -232,7 +287,15 @@ class Mute(Linear):
 
 BROKEN = {
     Lopsided(): "symmetry",
+    LopsidedByRounding(): "symmetry",
     Indefinite(): "positive semi-definiteness",
+    Negative(): "positive semi-definiteness",
+    Doubled(): "own values",
+    NearlyItself(): "own values",
+    WrongCosine(): "cosines",
+    Mistyped(): "a known form",
+    TooFewFeatures(): "features",
+    FeaturesThatDoNotAddUp(): "features",
     WrongDiagonal(): "the diagonal",
     WrongGram(): "Gram matrix = counts",
     WrongWhenSparse(): "sparse = dense",
@@ -247,7 +310,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(("kernel", "law"), BROKEN.items(), ids=BROKEN.values())
+@pytest.mark.parametrize(("kernel", "law"), BROKEN.items(), ids=lambda v: type(v).__name__)
 def test_the_checker_notices_a_broken_law(kernel: Kernel, law: str) -> None:
     broken = []
     rng = np.random.default_rng(0)
@@ -270,9 +333,81 @@ def test_each_law_is_broken_by_some_kernel_here() -> None:
 
 
 def test_a_broken_law_is_reported_with_its_data_and_values() -> None:
-    said = r"the law of symmetry: k\(X, Z\) is \d+, but k\(Z, X\) transposed \d+, for row \d+ with"
+    said = r"the law of symmetry: value\(x, z\) is \d+, but value\(z, x\) \d+, for row \d+ with"
     with pytest.raises(LawError, match=said):
         check_kernel(Lopsided())
+
+
+@dataclass(repr=False)
+class Changeable(Kernel):
+    def value(self, k: Counts) -> Wide:
+        return k.common
+
+
+class Undecorated(Kernel):
+    def value(self, k: Counts) -> Wide:
+        return k.common
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("linear", r"takes parse_kernel\('linear'\)"),
+        (Linear, r"is a class; .* such as Linear\(\)"),
+        (3, "is not a kernel"),
+        (Changeable(), r"Changeable is not a frozen"),
+        (Undecorated(), r"@dataclass\(frozen=True, repr=False\)"),
+    ],
+)
+def test_what_is_no_kernel_is_told_how_to_become_one(given: Any, said: str) -> None:
+    with pytest.raises(ParameterTypeError, match=said):
+        check_kernel(given)
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5])
+def test_data_to_check_a_kernel_on_have_variables(n: Any) -> None:
+    with pytest.raises(ParameterError, match="n must be"):
+        check_kernel(Linear(), n=n)
+
+
+@pytest.mark.parametrize("constant", [1.0, 1, Wide.of(1.0), np.ones(())])
+def test_a_formula_may_give_any_numbers_that_broadcast(constant: Any) -> None:
+    @dataclass(frozen=True, repr=False)
+    class Constant(Kernel):
+        def value(self, _: Counts) -> Any:
+            return constant
+
+    for rows in (3, 100):
+        X = np.eye(rows, dtype=int)
+        assert (Constant()(X) == 1).all()
+        assert np.allclose((Constant().normalized() + Constant() ** 2)(X), 2)
+    assert repr(Constant()) == "Constant", "for want of a name"
+
+
+def test_a_formula_may_give_doubles() -> None:
+    @dataclass(frozen=True, repr=False)
+    class Doubles(Kernel):
+        name = "doubles"
+
+        def value(self, k: Counts) -> Any:
+            return k.common.floats()
+
+    X = np.random.default_rng(0).integers(0, 2, (20, 9))
+    assert (Doubles()(X) == Linear()(X)).all()
+    assert (Doubles().normalized()(X) == Linear().normalized()(X)).all()
+
+
+@pytest.mark.parametrize("nonsense", [None, "c", [1, 2, 3], object()])
+def test_a_formula_that_gives_no_numbers_is_told_so(nonsense: Any) -> None:
+    @dataclass(frozen=True, repr=False)
+    class Nonsense(Kernel):
+        name = "nonsense"
+
+        def value(self, _: Counts) -> Any:
+            return nonsense
+
+    with pytest.raises(ParameterTypeError, match="value of nonsense must give a number for each"):
+        Nonsense()([[1, 0], [0, 1]])
 
 
 def test_the_checker_draws_the_same_data_each_time_and_other_data_on_request() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
 from dataclasses import dataclass
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -20,7 +23,10 @@ from boolrank import (
     parse_kernel,
     spectral_ratio,
 )
+from boolrank._compiled.distinct import distinct_keys
+from boolrank.kernels.counts import Pairs
 from boolrank.kernels.evaluate import FEW_PAIRS
+from boolrank.kernels.tables import table_values
 from boolrank.testing import LAWS, LawError, check_kernel
 from boolrank.testing.laws import ROWS, Sample
 
@@ -277,3 +283,93 @@ def test_too_many_variables_are_refused_in_long_lists_too(text: str) -> None:
         for kernel in (parse_kernel(text), parse_kernel(text).normalized()):
             with pytest.raises(CountsError, match="2\\^53"):
                 kernel.on_counts(2**60, one, one, one)
+
+
+def test_raw_disjunctions_below_2_to_the_53_are_exact_whatever_else_the_table_holds() -> None:
+    n, pairs = 2**26, 300_000
+    x, one = np.ones(pairs, np.int64), np.ones(pairs, np.int64)
+    x[0] = 2**19
+    values = Disjunctive(4).on_counts(n, x, one, np.zeros(pairs, np.int64))
+    assert int(values[5000]) == comb(n - 2, 2)
+    assert (values[1:] == values[1]).all()
+
+
+def test_raw_disjunctions_that_no_double_holds_exactly_still_come_from_tables() -> None:
+    rng = np.random.default_rng(6)
+    x, z = sizes(rng, 6040, 9000), sizes(rng, 6040, 9000)
+    counts = 6040, x, z, common(rng, 6040, x, z)
+    kernel = Disjunctive(40)
+    pairs = Pairs.of(*counts)
+    assert table_values(kernel, pairs, False, 1 << 22) is not None
+    assert np.allclose(kernel.on_counts(*counts), few_at_a_time(kernel, *counts), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble, ">i4", ">f8", ">u2", np.uint64])
+@pytest.mark.parametrize("text", ["linear", "disjunctive(2)", "dnf", "threshold(2, 3)"])
+def test_long_lists_may_be_of_types_that_compiled_loops_do_not_know(text: str, dtype: Any) -> None:
+    kernel = parse_kernel(text).normalized()
+    x, c = np.full(9000, 3), np.arange(9000) % 4
+    plain = kernel.on_counts(10, x, x, c)
+    assert np.array_equal(kernel.on_counts(10, *(a.astype(dtype) for a in (x, x, c))), plain)
+    grid = kernel.on_counts(10, x[:100, None], x[None, :90], c.reshape(100, 90).astype(dtype))
+    assert np.array_equal(grid.ravel(), plain)
+
+
+@pytest.mark.parametrize("text", KERNELS)
+def test_gram_matrices_are_symmetric_to_the_last_bit(text: str) -> None:
+    X = np.random.default_rng(8).random((120, 60)) < np.linspace(0.02, 0.9, 120)[:, None]
+    for kernel in (parse_kernel(text), parse_kernel(text).normalized()):
+        gram = kernel(X)
+        assert np.array_equal(gram, gram.T)
+        assert np.array_equal(kernel(X[:30], X[30:]), kernel(X[30:], X[:30]).T)
+
+
+def test_keys_that_differ_in_their_high_bits_only_are_told_apart_quickly() -> None:
+    """A slot of low bits would be the same for all of them, and each look-up a walk past all."""
+    keys = np.arange(60_000, dtype=np.int64) << 46
+    distinct_keys(keys[:1])  # compiled
+    start = time.perf_counter()
+    first, inverse = distinct_keys(np.concatenate((keys, keys)))
+    assert time.perf_counter() - start < 1
+    assert np.array_equal(first, np.arange(60_000))
+    assert np.array_equal(inverse, np.tile(np.arange(60_000), 2))
+
+
+def test_columns_that_no_row_uses_take_no_memory() -> None:
+    """A hundred million of them would be a gigabyte, for a product of two rows."""
+    wide = sparse.csr_array(([1.0, 1, 1], [0, 99_999_999, 5], [0, 2, 3]), shape=(2, 100_000_000))
+    tracemalloc.start()
+    gram = Linear()(wide, wide.copy())
+    ratio = spectral_ratio(Linear().normalized(), wide, normalized=False)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert gram.tolist() == [[2, 0], [0, 1]]
+    assert ratio == pytest.approx(2**0.5)
+    assert most < 10e6
+    assert (Linear()(sparse.csr_array((2, 1000)), sparse.csr_array((3, 1000))) == 0).all()
+
+
+def test_a_spectrum_takes_little_memory() -> None:
+    X = np.random.default_rng(9).random((3000, 40)) < 0.4
+    spectral_ratio(Linear(), X[:200])
+    tracemalloc.start()
+    spectral_ratio(Linear(), X)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 100e6, "nine million pairs, and 64 MB a block"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["disjunctive(3)", "linear", "normalized(linear + tanimoto)", "normalized(linear*tanimoto)",
+     "normalized(conjunctive(2) + disjunctive(3))", "normalized(disjunctive(2)**3)"],
+)  # fmt: skip
+def test_a_gram_matrix_takes_about_as_much_as_is_said(text: str) -> None:
+    X = np.random.default_rng(9).random((1500, 60)) < 0.3
+    kernel = parse_kernel(text)
+    kernel(X[:100])
+    tracemalloc.start()
+    kernel(X)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.7 < kernel.bytes_per_pair * 1500**2 / most < 1.5

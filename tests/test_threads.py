@@ -47,6 +47,32 @@ if child == 0:
     os._exit(0 if same else 7)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 """
+FORK_AMID = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+counts = 100, np.full(9000, 3), np.full(9000, 3), np.ones(9000, int)
+expected, done = kernels[0].on_counts(*counts), Event()
+
+def busy():
+    while not done.is_set():
+        kernels[0].on_counts(*counts)
+
+with ThreadPoolExecutor(2) as pool:
+    for _ in range(2):
+        pool.submit(busy)
+    try:
+        for _ in range(12):
+            child = os.fork()
+            if child == 0:
+                import signal
+                signal.alarm(60)
+                same = np.array_equal(expected, kernels[0].on_counts(*counts))
+                os._exit(0 if same else 7)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        done.set()
+"""
 
 
 def run(program: str, layer: str) -> None:
@@ -76,6 +102,12 @@ def test_kernels_have_the_same_values_in_a_forked_child(layer: str) -> None:
 @pytest.mark.parametrize("layer", ["workqueue", "default"])
 def test_a_ranker_has_the_same_scores_in_a_forked_child(layer: str) -> None:
     run(RANKER, layer)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("layer", ["workqueue", "default"])
+def test_a_fork_waits_for_other_threads_to_leave_the_loops(layer: str) -> None:
+    run(FORK_AMID, layer)
 
 
 def test_the_number_of_threads_is_restored() -> None:

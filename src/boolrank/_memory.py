@@ -45,6 +45,17 @@ def _of_machine() -> int:
 def _of_group() -> int:
     try:
         most, used = ((_GROUP / f"memory.{name}").read_text() for name in ("max", "current"))
-        return max(int(most) - int(used), 0)
+        return max(int(most) - int(used) + _idle_files(), 0)
     except (OSError, ValueError):  # no such limit, or none in force ("max")
         return 1 << 62
+
+
+def _idle_files() -> int:
+    """Bytes of files that the group has cached and not used lately: they are given back first."""
+    try:
+        for line in (_GROUP / "memory.stat").read_text().splitlines():
+            if line.startswith("inactive_file "):
+                return int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    return 0

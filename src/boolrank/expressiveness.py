@@ -20,10 +20,11 @@ from .errors import InputError
 from .kernels import Kernel, parse_kernel
 from .kernels.binary import Binary, as_binary, overlap_counts
 from .kernels.counts import Counts, Pairs
+from .kernels.evaluate import FEW_PAIRS
 from .kernels.wide import Wide, times_two_to
 
-# Elements of a block of overlap counts: 64 MB of single floats.
-_BLOCK = 1 << 24
+# Elements of a block of overlap counts: with all that is made of them, 64 MB.
+_BLOCK = 1 << 20
 # Rows up to which the rank is computed: the matrix takes 128 MB there, its eigenvalues a minute.
 _MOST_FOR_RANK = 4096
 
@@ -55,18 +56,15 @@ class PairSpectrum:
         m, n = rows.shape
         sizes, classes, vectors = np.unique(rows.sums, return_inverse=True, return_counts=True)
         p, span = len(sizes), int(sizes[-1]) + 1
-        keys, numbers = np.empty(0, np.int64), np.empty(0, np.int64)
+        tally = _Tally()
         step = max(1, _BLOCK // m)
         for start in range(0, m, step):
             stop = min(start + step, m)
             block = Binary(rows.matrix[start:stop], rows.sums[start:stop])
             i, j, c = _later_pairs(overlap_counts(block, rows), start)
             low, high = np.minimum(classes[i], classes[j]), np.maximum(classes[i], classes[j])
-            key, number = np.unique((low * p + high) * span + c, return_counts=True)
-            keys = np.concatenate((keys, key))
-            numbers = np.concatenate((numbers, number))
-            keys, inverse = np.unique(keys, return_inverse=True)
-            numbers = np.bincount(inverse, weights=numbers).astype(np.int64)
+            tally.add(*_counted((low * p + high) * span + c))
+        keys, numbers = tally.total()
         zero_keys, zero_numbers = _disjoint_pairs(vectors, keys // span, numbers, p)
         keys = np.concatenate((keys, zero_keys * span))
         numbers = np.concatenate((numbers, zero_numbers))
@@ -88,9 +86,8 @@ class PairSpectrum:
                 f"all vectors are null under {kernel}, so it has no spectral ratio; "
                 "use its .normalized() form or a smaller arity"
             )
-        of_size = np.zeros(self.n + 1)
-        of_size[self.sizes] = scaled
-        weights = self.pairs * of_size[self.x] * of_size[self.z]
+        x, z = (scaled[np.searchsorted(self.sizes, side)] for side in (self.x, self.z))
+        weights = self.pairs * x * z
         squares = float((scaled**2) @ self.vectors + 2 * (cosines**2 @ weights))
         value = trace / sqrt(squares)
         if not normalized:
@@ -154,11 +151,56 @@ def _later_pairs(
     return i + start, j, block[i, j].astype(np.int64)
 
 
+def _counted(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Each key once, and how often it occurs."""
+    if len(keys) <= FEW_PAIRS:
+        return np.unique(keys, return_counts=True)
+    from ._compiled.distinct import distinct_keys
+
+    first, inverse = distinct_keys(keys)
+    return keys[first], np.bincount(inverse)
+
+
+class _Tally:
+    """Numbers by key, block after block; added up whenever the new ones outgrow the old."""
+
+    def __init__(self) -> None:
+        self.keys, self.numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        self.waiting = 0
+
+    def add(self, keys: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
+        self.keys.append(keys)
+        self.numbers.append(numbers)
+        self.waiting += len(keys)
+        if self.waiting > max(len(self.keys[0]), _BLOCK):
+            self.total()
+
+    def total(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Each key once, in order, and the sum of its numbers."""
+        keys, inverse = np.unique(np.concatenate(self.keys), return_inverse=True)
+        weights = np.concatenate(self.numbers)
+        numbers = np.bincount(inverse, weights=weights, minlength=len(keys)).astype(np.int64)
+        self.keys, self.numbers, self.waiting = [keys], [numbers], 0
+        return keys, numbers
+
+
 def _disjoint_pairs(
     vectors: NDArray[np.int64], met: NDArray[np.int64], numbers: NDArray[np.int64], p: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of classes, as low·p + high, and how many of their pairs of rows are disjoint."""
-    all_pairs = np.triu(np.outer(vectors, vectors), 1) + np.diag(vectors * (vectors - 1) // 2)
-    rest = all_pairs.ravel() - np.bincount(met, weights=numbers, minlength=p * p).astype(np.int64)
-    keys = np.flatnonzero(rest)
-    return keys, rest[keys]
+    """Pairs of classes, as low·p + high, and how many of their pairs of rows are disjoint.
+
+    ``met`` are the pairs of classes of rows that are not, in order, and ``numbers`` how many.
+    """
+    met, first = np.unique(met, return_index=True)
+    seen = np.add.reduceat(numbers, first) if len(first) else numbers
+    keys, found = [], []
+    for low in range(p):
+        rest = vectors[low] * vectors[low:]
+        rest[0] = vectors[low] * (vectors[low] - 1) // 2
+        start = low * p + low
+        part = slice(*np.searchsorted(met, (start, low * p + p)))
+        rest[met[part] - start] -= seen[part]
+        some = np.flatnonzero(rest)
+        keys.append(start + some)
+        found.append(rest[some])
+    return np.concatenate(keys), np.concatenate(found)

@@ -7,40 +7,43 @@ from numba import njit
 
 
 @njit(inline="always")
-def _slot(key, table, mask):
-    """Where a key is in the table, or the free place where it goes."""
+def _slot(key, table, bits):
+    """Where a key is in the table, or the free place where it goes.
+
+    The top bits of the product depend on all bits of the key, the others on those below only.
+    """
     h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    at = np.int64((h >> np.uint64(17)) & np.uint64(mask))
+    at = np.int64(h >> np.uint64(64 - bits))
     while table[at] >= 0 and table[at] != key:
-        at = (at + 1) & mask
+        at = (at + 1) & (len(table) - 1)
     return at
 
 
 @njit(cache=True)
 def distinct_keys(keys):
     """Where each key (none negative) occurs first, and the number of each key among those."""
-    mask = np.int64((1 << 16) - 1)
-    table = np.full(mask + 1, np.int64(-1))
-    number = np.empty(mask + 1, np.int32)
+    bits = 16
+    table = np.full(1 << bits, np.int64(-1))
+    number = np.empty(1 << bits, np.int32)
     first = np.empty(1 << 15, np.int64)
     found = 0
     inverse = np.empty(len(keys), np.int32)
     for i in range(len(keys)):
         key = keys[i]
-        at = _slot(key, table, mask)
+        at = _slot(key, table, bits)
         if table[at] < 0:
             if found == len(first):
                 grown = np.empty(2 * found, np.int64)
                 grown[:found] = first
                 first = grown
-                mask = 2 * (mask + 1) - 1
-                table = np.full(mask + 1, np.int64(-1))
-                number = np.empty(mask + 1, np.int32)
+                bits += 1
+                table = np.full(1 << bits, np.int64(-1))
+                number = np.empty(1 << bits, np.int32)
                 for k in range(found):
-                    place = _slot(keys[first[k]], table, mask)
+                    place = _slot(keys[first[k]], table, bits)
                     table[place] = keys[first[k]]
                     number[place] = k
-                at = _slot(key, table, mask)
+                at = _slot(key, table, bits)
             table[at] = key
             number[at] = found
             first[found] = i

@@ -2,7 +2,9 @@
 
 numba's pools of threads are made for neither: its own ("workqueue") ends the process where two
 threads enter it together, and GNU OpenMP ends a child that was forked after the pool had started.
-So one thread at a time enters the pool, and such a child runs the same loops on one thread.
+So one thread at a time enters the pool, such a child runs the same loops on one thread, and a fork
+waits until no other thread is in the pool. A child is safe if it was forked while no other thread
+computes: numpy's own matrix product is not ours to hold, and may leave a child waiting too.
 """
 
 from __future__ import annotations
@@ -23,6 +25,14 @@ class Pool:
         self.lock = RLock()
         self.lost = False
 
+    def hold(self):
+        """Before a fork: no other thread may be inside, or the child would wait for it for ever."""
+        self.lock.acquire()
+
+    def release(self):
+        """In the parent, after a fork."""
+        self.lock.release()
+
     def forked(self):
         """In a child: nobody holds the lock here, and a pool of OpenMP stayed with the parent."""
         self.lock = RLock()
@@ -34,7 +44,7 @@ class Pool:
 
 POOL = Pool()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=POOL.forked)
+    os.register_at_fork(before=POOL.hold, after_in_parent=POOL.release, after_in_child=POOL.forked)
 
 
 def parallel(function):

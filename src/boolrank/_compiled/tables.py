@@ -101,7 +101,7 @@ def one_count_grid(out, x, z, c, n, agreeing, start, value, value_exp, root, roo
         step = 2 if agreeing else 1
         for j in range(columns):
             k = first + step * np.int64(c[i, j]) - (z[j] if agreeing else 0)
-            v = value[k] * x_root * z_root[j]
+            v = value[k] * (x_root * z_root[j])
             out[i, j] = v if plain else _scaled(v, value_exp[k] + x_exp + z_exp[j])
     return impossible == 0
 
@@ -125,6 +125,6 @@ def one_count_list(out, x, z, c, n, agreeing, start, value, value_exp, root, roo
             a, b = x[i], z[i]
             k = np.int64(c[i])
             k = (n - a - b + 2 * k if agreeing else k) - start
-            v = value[k] * root[a] * root[b]
+            v = value[k] * (root[a] * root[b])
             out[i] = v if plain else _scaled(v, value_exp[k] + root_exp[a] + root_exp[b])
     return impossible == 0

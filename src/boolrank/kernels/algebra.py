@@ -6,6 +6,7 @@ written differently but mean the same are often equal as values.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, mul
@@ -14,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError, ParameterTypeError
+from ..errors import KernelOverflowError, ParameterError, ParameterTypeError
 from .base import MOST_POWER, Form, Kernel, real, whole
 from .counts import Counts, Pairs
 from .evaluate import raw_values
@@ -59,8 +60,12 @@ class Sum(Kernel):
         total: Floats = np.zeros(pairs.shape)
         for part in self.parts:
             shares = [self._share(part, n, side) for side in (pairs.x, pairs.z)]
-            total += part.cosines_of(pairs, True) * shares[0] * shares[1]
+            total += _weighted(part.cosines_of(pairs, True), shares[0] * shares[1])
         return total
+
+    @property
+    def cosine_bytes_per_pair(self) -> int:
+        return super().cosine_bytes_per_pair if self.form != "any" else _together(self.parts)
 
     def _share(self, part: Kernel, n: Wide, x: NDArray[Any]) -> Floats:
         distinct, inverse = np.unique(x, return_inverse=True)
@@ -113,6 +118,10 @@ class Product(Kernel):
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> Floats:
         return reduce(mul, (part.cosines_of(pairs, checked) for part in self.parts))
 
+    @property
+    def cosine_bytes_per_pair(self) -> int:
+        return _together(self.parts)
+
     def __repr__(self) -> str:
         return "*".join(_bracketed(part, Sum, Composed, Scaled) for part in self.parts)
 
@@ -144,12 +153,22 @@ class Power(Kernel):
         return self.kernel.cosine(k) ** self.exponent
 
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> Floats:
-        """A power multiplies relative errors, so that high ones start from wide numbers."""
+        """A power multiplies relative errors, so that high ones start from wide numbers.
+
+        Where those of its values do not fit, those of its cosines do.
+        """
         if self.form != "any":
-            return super().cosines_of(pairs, checked)
-        if self.exponent > _LOW_POWER:
-            return raw_values(Normalized(self), pairs, checked)
-        return self.kernel.cosines_of(pairs, checked) ** self.exponent
+            with suppress(KernelOverflowError):
+                return super().cosines_of(pairs, checked)
+        elif self.exponent <= _LOW_POWER:
+            return self.kernel.cosines_of(pairs, checked) ** self.exponent
+        return raw_values(Normalized(self), pairs, checked)
+
+    @property
+    def cosine_bytes_per_pair(self) -> int:
+        if self.form != "any" or self.exponent > _LOW_POWER:
+            return super().cosine_bytes_per_pair
+        return _together((self.kernel,))
 
     def __repr__(self) -> str:
         return f"{_bracketed(self.kernel, Sum, Product, Scaled, Power, Composed)}**{self.exponent}"
@@ -187,6 +206,10 @@ class Scaled(Kernel):
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> Floats:
         return self.kernel.cosines_of(pairs, checked)
 
+    @property
+    def cosine_bytes_per_pair(self) -> int:
+        return self.kernel.cosine_bytes_per_pair
+
     def __repr__(self) -> str:
         return f"{self.weight!r}*{_bracketed(self.kernel, Sum, Composed)}"
 
@@ -206,7 +229,7 @@ class Normalized(Kernel):
 
     @property
     def bytes_per_pair(self) -> int:
-        return self.kernel.bytes_per_pair
+        return self.kernel.cosine_bytes_per_pair
 
     def value(self, k: Counts) -> Wide:
         return self.kernel.cosine(k)
@@ -281,6 +304,11 @@ def _check_kernel(node: Kernel, name: str) -> None:
 
 def _flat(node: Sum | Product) -> tuple[Kernel, ...]:
     """The parts of a node, with those of parts of its own kind in their place."""
+    if not isinstance(node.parts, tuple | list):
+        raise ParameterTypeError(
+            f"a {node.name} takes its kernels as one tuple, such as (linear, tanimoto), not "
+            f"{node.parts!r} of type {type(node.parts).__name__}"
+        )
     for part in node.parts:
         if not isinstance(part, Kernel):
             raise ParameterTypeError(
@@ -295,6 +323,17 @@ def _flat(node: Sum | Product) -> tuple[Kernel, ...]:
     if len(parts) < 2:
         raise ParameterError(f"a {node.name} has two kernels or more, not {len(parts)}")
     return parts
+
+
+def _weighted(values: Floats, weights: Floats) -> Floats:
+    """The products in place of the values; as a function, it leaves no name that keeps them."""
+    values *= weights
+    return values
+
+
+def _together(parts: tuple[Kernel, ...]) -> int:
+    """Bytes per pair of cosines combined: the sum so far, beside a part or two more arrays."""
+    return max(28, 8 + max(part.cosine_bytes_per_pair for part in parts))
 
 
 def _bracketed(kernel: Kernel, *loose: type[Kernel]) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import MISSING, fields
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -20,7 +22,7 @@ from ..errors import (
 from .binary import as_binary, overlap_counts
 from .counts import Counts, Pairs
 from .evaluate import cosines, inverse_root, raw_values
-from .wide import Wide
+from .wide import Wide, spread
 
 if TYPE_CHECKING:
     from .algebra import Composed, Normalized
@@ -36,8 +38,10 @@ MOST_POWER = 1 << 20
 # What follows from a formula: a class with a formula of its own inherits none of it.
 _DERIVED = (
     *("form", "own_value", "cosine", "features", "features_in_neither"),
-    *("values_of", "cosines_of", "bytes_per_pair"),
+    *("values_of", "cosines_of", "bytes_per_pair", "cosine_bytes_per_pair"),
 )
+# What takes counts and gives a value for each.
+_FORMULAS = ("value", "own_value", "cosine")
 
 
 class Kernel(ABC):
@@ -68,7 +72,12 @@ class Kernel(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "value" in vars(cls):
+        if not hasattr(cls, "name"):
+            cls.name = cls.__name__
+        own = {name: member for name, member in vars(cls).items() if name in _FORMULAS}
+        for name, formula in own.items():
+            setattr(cls, name, _in_wide_numbers(formula))
+        if "value" in own:
             for name in _DERIVED:
                 if name not in vars(cls):
                     setattr(cls, name, vars(Kernel)[name])
@@ -89,12 +98,17 @@ class Kernel(ABC):
     def cosine(self, k: Counts) -> Wide:
         """κ(x, z)/√(κ(x, x)·κ(z, z)), and 0 where a vector is null."""
         roots = [inverse_root(self.own_value(own)) for own in (k.of_x(), k.of_z())]
-        return self.value(k) * roots[0] * roots[1]
+        return self.value(k) * (roots[0] * roots[1])
 
     @property
     def bytes_per_pair(self) -> int:
         """What a Gram matrix takes for each value while it is computed: measured, and rounded."""
         return 80 if self.form == "any" else 12
+
+    @property
+    def cosine_bytes_per_pair(self) -> int:
+        """The same for normalised values."""
+        return self.bytes_per_pair
 
     def features(self, n: Wide) -> Wide:  # noqa: ARG002 - for kernels that have such features
         """How many features there are over n variables, where each of them is 0 or 1."""
@@ -209,10 +223,11 @@ class Kernel(ABC):
 
         if isinstance(other, Kernel):
             return Product.of(self, other)
-        if not np.isscalar(other):
+        weight: Any = other[()] if isinstance(other, np.ndarray) and other.ndim == 0 else other
+        if not np.isscalar(weight):
             return NotImplemented
-        weight: Any = other
-        return Scaled(weight, self)
+        number: Any = weight
+        return Scaled(number, self)
 
     def __rmul__(self, other: Any) -> Kernel:
         return self.__mul__(other)
@@ -229,13 +244,36 @@ class Kernel(ABC):
 
     def __repr__(self) -> str:
         shown = []
-        for field in fields(self):  # type: ignore[arg-type]  # every kernel is a dataclass
+        this: Any = self  # a dataclass, or else check_kernel says so
+        for field in fields(this) if is_dataclass(this) else ():
             value = getattr(self, field.name)
             if field.default is MISSING:
                 shown.append(repr(value))
             elif value != field.default:
                 shown.append(f"{field.name}={value!r}")
         return f"{self.name}({', '.join(shown)})" if shown else self.name
+
+
+Formula = Callable[[Any, Counts], Any]
+
+
+def _in_wide_numbers(formula: Formula) -> Formula:
+    """The formula, its values as wide numbers of the counts' shape whatever numbers it gives."""
+
+    @wraps(formula)
+    def values(self: Kernel, k: Counts) -> Wide:
+        given = formula(self, k)
+        try:
+            if isinstance(given, Wide) or np.asarray(given).dtype.kind in "biuf":
+                return spread(Wide.of(given), k.shape)
+        except ValueError:  # does not broadcast
+            pass
+        raise ParameterTypeError(
+            f"{formula.__name__} of {self} must give a number for each pair of counts, such as "
+            f"k.common / k.n, not {given!r} of type {type(given).__name__}"
+        )
+
+    return values
 
 
 def whole(kernel: Kernel, name: str, value: Any, most: int = _MOST - 1) -> None:
@@ -286,15 +324,15 @@ def fits(kernel: Kernel, name: str, size: int, n: Wide, things: str = "variable"
 
 def _number(kernel: Kernel, name: str, value: Any, wanted: str) -> int | float:
     """A Python number: numpy's compare and convert by rules of their own."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+    numbers = int, float, np.integer, np.floating
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, numbers):
         raise ParameterTypeError(
             f"{name} of {kernel.name} must be {wanted}, not {value!r} of type "
             f"{type(value).__name__}"
         )
-    number = value.item() if isinstance(value, np.number) else value
-    if isinstance(number, complex):
-        raise ParameterTypeError(f"{name} of {kernel.name} must be {wanted}, not {value!r}")
-    return number
+    if isinstance(value, np.longdouble):
+        return float(value)  # of which `item` would make no Python number
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _shown(value: Any) -> str:

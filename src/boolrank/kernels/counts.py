@@ -40,6 +40,10 @@ class Counts:
         return Counts(n, x, z, smaller(common, smaller(x, z)), lifted=True, outside=outside)
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        return np.broadcast_shapes(*(a.shape for a in (self.n, self.x, self.z, self.common)))
+
+    @property
     def union(self) -> Wide:
         return self.only_x + self.z
 
@@ -89,8 +93,12 @@ class Pairs:
 
     @staticmethod
     def of(n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> Pairs:
-        arrays = {"n": np.asarray(n), "x": np.asarray(x), "z": np.asarray(z), "c": np.asarray(c)}
-        for name, array in arrays.items():
+        arrays = {}
+        for name, given in (("n", n), ("x", x), ("z", z), ("c", c)):
+            try:
+                array = arrays[name] = np.asarray(given)
+            except (ValueError, TypeError) as error:
+                raise CountsError(f"{name} is not an array of counts: {error}") from None
             if array.dtype.kind not in "iuf":
                 raise CountsError(
                     f"counts are whole numbers, but {name} is an array of {array.dtype}"
@@ -137,23 +145,22 @@ class Pairs:
         raise CountsError(f"impossible counts{place}: n={n}, x={x}, z={z}, c={c}: {why}")
 
     def flat(self) -> Pairs:
-        """The same pairs as four one-dimensional arrays of int64."""
-        return Pairs(
-            *(
-                np.broadcast_to(a, self.shape).ravel().astype(np.int64)
-                for a in (self.n, self.x, self.z, self.c)
-            )
+        """The same pairs as four one-dimensional arrays of int64, the smaller vector first.
+
+        Kernels are symmetric, so (x, z) and (z, x) are one, to the last digit.
+        """
+        n, x, z, c = (
+            np.broadcast_to(a, self.shape).ravel().astype(np.int64)
+            for a in (self.n, self.x, self.z, self.c)
         )
+        return Pairs(n, np.minimum(x, z), np.maximum(x, z), c)
 
     def distinct(self) -> tuple[Pairs, NDArray[np.int32]]:
-        """Each pair of counts once, and where each of the flat ones is among them.
-
-        Kernels are symmetric, so (x, z) and (z, x) are one.
-        """
+        """Each pair of counts once, and where each of the flat ones is among them."""
         from .._compiled.distinct import distinct_keys
 
         flat = self.flat()
-        columns = (flat.n, np.minimum(flat.x, flat.z), np.maximum(flat.x, flat.z), flat.c)
+        columns = (flat.n, flat.x, flat.z, flat.c)
         key = np.zeros(len(flat.c), dtype=np.int64)
         span = 1
         for column in columns:

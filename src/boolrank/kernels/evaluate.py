@@ -95,7 +95,8 @@ def _in_blocks(kernel: Kernel, pairs: Pairs, normalize: bool) -> NDArray[np.floa
         stop = min(start + _BLOCK, size)
         value = kernel.value(pairs.block(start, stop))
         if normalize:
-            value = value * roots[inverse[start:stop]] * roots[inverse[start + size : stop + size]]
+            x, z = (roots[inverse[start + side : stop + side]] for side in (0, size))
+            value = value * (x * z)
         out[start:stop] = value.floats()
     return out
 

@@ -11,7 +11,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
 
-from ..errors import BoolrankError, KernelSyntaxError
+from ..errors import BoolrankError, KernelSyntaxError, ParameterTypeError
 from .algebra import Normalized
 from .base import Kernel
 from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
@@ -62,7 +62,10 @@ def parse_kernel(text: str | Kernel, kernels: Mapping[str, type[Kernel]] = KERNE
     if isinstance(text, Kernel):
         return text
     if not isinstance(text, str):
-        raise KernelSyntaxError(f"a kernel expression is text, not {type(text).__name__}")
+        raise ParameterTypeError(
+            "a kernel, or text such as 'disjunctive(8)', was expected, not "
+            f"{text!r} of type {type(text).__name__}"
+        )
     if len(text) > _LONGEST:
         raise KernelSyntaxError(f"a kernel expression has at most {_LONGEST} characters")
     if "#" in text:
@@ -70,7 +73,13 @@ def parse_kernel(text: str | Kernel, kernels: Mapping[str, type[Kernel]] = KERNE
     line = " ".join(text.split())  # where a line ends, Python's grammar would
     try:
         return _Reader(line, kernels).kernel(ast.parse(line, mode="eval").body)
-    except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError) as error:
+    except (MemoryError, RecursionError):
+        raise KernelSyntaxError(
+            f"{_short(text)!r} has too many terms or brackets to be read as text, of which a "
+            "thousand terms or ninety levels of brackets are no trouble; build such a kernel in "
+            "Python, with sum([...])"
+        ) from None
+    except (SyntaxError, ValueError, OverflowError) as error:
         if isinstance(error, BoolrankError):
             raise
         raise KernelSyntaxError(
@@ -157,9 +166,11 @@ class _Reader:
             return Normalized(self.kernel(args[0]))
         if name not in self.kernels:
             known = (*self.kernels, _NORMALIZED)
-            close = get_close_matches(name.lower(), known, n=1, cutoff=0.0)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise KernelSyntaxError(f"there is no kernel {name!r} in {_short(self.text)!r}{hint}")
+            close = get_close_matches(name.lower(), known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+            raise KernelSyntaxError(
+                f"there is no kernel {_short(name)!r} in {_short(self.text)!r}; {hint}"
+            )
         known = tuple(f.name for f in fields(self.kernels[name]))  # type: ignore[arg-type]
         options = {str(k.arg): self.argument(k.value) for k in keywords}
         if len(options) < len(keywords):

@@ -21,6 +21,8 @@ _SHORT = 1 << 14
 _LARGEST_UNION = 1 << 30
 # Multiples of its inverse, up to 2, have sums that are exact in doubles: the high parts of tables.
 _GRID = 2.0**40
+# Below 2 to the one, whole numbers have exact low parts; past 2 to the other, doubles are rounded.
+_EXACT_TOP, _EXACT_DOUBLE = 92, 53
 
 Table = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -47,6 +49,8 @@ def table_values(
     sizes = Wide.of(np.arange(most + 1 if kernel.form == "agreeing" else reach + 1))
     own = kernel.own_value(Counts(Wide.of(n), sizes, sizes, sizes))
     root = _inverse_roots(own) if normalize else (np.ones(len(own.hi)), np.zeros(len(own.hi), int))
+    if kernel.form == "union" and not normalize and not _exact(kernel, n, own):
+        return None
     out = np.empty(c.shape)
     loop: Any
     if kernel.form == "union":
@@ -75,7 +79,21 @@ def _union_values(
     half = top // 2 if normalize else 0
     roots = times_two_to(root[0], root[1] + half)
     possible = loop(out, *counts, coarse, (hi - coarse) + lo, roots)
-    return possible, out if normalize else times_two_to(out, top)
+    if not normalize:
+        np.ldexp(out, np.int32(np.clip(top, -2200, 2200)), out=out)
+    return possible, out
+
+
+def _exact(kernel: Kernel, n: int, own: Wide) -> bool:
+    """Whether raw values below 2^53 come out exact: by their digits, or because there are none.
+
+    The low part of a whole number below 2^92 is a whole number below 2^51, and of three such the
+    sum is exact. Past that, all values must be so large that they are rounded anyway; the smallest
+    is that of two vectors with one variable each.
+    """
+    one = Wide.of(1)
+    least = kernel.value(Counts(Wide.of(n), one, one, Wide.of(0)))
+    return bool(own.exp.max() <= _EXACT_TOP or least.exp > _EXACT_DOUBLE)
 
 
 def _by_agreement(kernel: Kernel, n: int, reach: int) -> Wide:
@@ -105,9 +123,18 @@ def _arranged(
     """Whether pairs are a grid, a column of x against a row of z; and the arrays for its loop."""
     shape = pairs.shape
     if len(shape) == 2 and pairs.x.shape == (shape[0], 1) and pairs.z.shape == (1, shape[1]):
-        return True, _whole(pairs.x[:, 0]), _whole(pairs.z[0]), np.broadcast_to(pairs.c, shape)
+        c = np.broadcast_to(_native(pairs.c), shape)
+        return True, _whole(pairs.x[:, 0]), _whole(pairs.z[0]), c
     x, z, c = (np.broadcast_to(a, shape).reshape(-1) for a in (pairs.x, pairs.z, pairs.c))
-    return False, _whole(x), _whole(z), c
+    return False, _whole(x), _whole(z), _native(c)
+
+
+def _native(counts: NDArray[Any]) -> NDArray[Any]:
+    """Counts of a type that compiled loops know; those that are not whole stay so."""
+    dtype = counts.dtype
+    if dtype.kind == "f" and dtype.itemsize not in (4, 8):
+        return counts.astype(np.float64)
+    return counts.astype(dtype.newbyteorder("="), copy=False)
 
 
 def _whole(sizes: NDArray[Any]) -> NDArray[np.int64]:

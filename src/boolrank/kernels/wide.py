@@ -214,20 +214,20 @@ def stack(values: list[Wide]) -> Wide:
     )
 
 
+def spread(a: Wide, shape: tuple[int, ...]) -> Wide:
+    """The same numbers in an array of a shape that they broadcast to."""
+    if a.shape == shape:
+        return a
+    hi, lo = (np.broadcast_to(part, shape) for part in (a.hi, a.lo))
+    return Wide(hi, lo, np.broadcast_to(a.exp, shape))
+
+
 def on_part(function: Callable[..., Wide], part: NDArray[np.bool_], *args: Wide) -> Wide:
     """``function`` computed only where ``part`` holds, 0 elsewhere: cases without wasted work."""
     shape = part.shape
     hi, lo, exp = np.zeros(shape), np.zeros(shape), np.full(shape, _ZERO)
     if part.any():
-        spread = [
-            Wide(
-                np.broadcast_to(a.hi, shape),
-                np.broadcast_to(a.lo, shape),
-                np.broadcast_to(a.exp, shape),
-            )
-            for a in args
-        ]
-        value = function(*(a[part] for a in spread))
+        value = function(*(spread(a, shape)[part] for a in args))
         hi[part], lo[part], exp[part] = value.hi, value.lo, value.exp
     return Wide(hi, lo, exp)
 

@@ -11,14 +11,15 @@ import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import isqrt
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boolrank.errors import BoolrankError
-from boolrank.kernels import Kernel, parse_kernel
+from boolrank.errors import BoolrankError, ParameterError, ParameterTypeError
+from boolrank.kernels import Composed, Counts, Kernel, Normalized, Wide, parse_kernel
+from boolrank.kernels.base import Form
 from boolrank.kernels.evaluate import FEW_PAIRS
 
 __all__ = ["LAWS", "LawError", "check_kernel"]
@@ -26,7 +27,7 @@ __all__ = ["LAWS", "LawError", "check_kernel"]
 Values: TypeAlias = NDArray[np.float64]
 
 # The least exact kernels (threshold and composed ones) are good to 1e-10, so two ways to one value
-# may differ by as much. A broken law shows at 1e-3 and more.
+# may differ by as much. A broken law shows at 1e-7 and more.
 RTOL = 1e-10
 # So many rows that their pairs go the way of many (tables, distinct counts), and those of some of
 # the rows the way of few.
@@ -69,6 +70,14 @@ class Sample:
         """A row as text, by its active variables."""
         return f"row {i} with active variables {np.flatnonzero(self.X[i]).tolist()} of {self.n}"
 
+    @property
+    def counts(self) -> Counts:
+        """The counts of all pairs of rows, as formulas take them."""
+        common = self.X.astype(np.int64) @ self.X.T.astype(np.int64)
+        x = Wide.of(np.repeat(self.sums[:, None], len(self.X), axis=1))
+        z = Wide.of(np.repeat(self.sums[None, :], len(self.X), axis=0))
+        return Counts(Wide.of(np.full(common.shape, self.n)), x, z, Wide.of(common))
+
 
 Law: TypeAlias = Callable[[Kernel, Sample], Iterator[str]]
 
@@ -80,7 +89,8 @@ def _difference(
     if left.shape != right.shape:
         yield f"{names[0]} has shape {left.shape} and {names[1]} {right.shape}"
         return
-    differ = ~np.isclose(left, right, rtol=rtol, atol=0.0)
+    # What is below the smallest normal double has fewer digits.
+    differ = ~np.isclose(left, right, rtol=rtol, atol=rtol * np.finfo(float).tiny)
     for at in map(tuple, np.argwhere(differ)[:1]):
         where = " and ".join(sample.row(i) for i in at)
         yield f"{names[0]} is {left[at]:.17g}, but {names[1]} {right[at]:.17g}, for {where}"
@@ -96,20 +106,98 @@ def _finite(kernel: Kernel, sample: Sample) -> Iterator[str]:
 
 def _symmetry(kernel: Kernel, sample: Sample) -> Iterator[str]:
     gram = kernel(sample.X)
-    yield from _difference(sample, ("k(x, z)", "k(z, x)"), gram, gram.T, RTOL)
+    yield from _difference(sample, ("k(x, z)", "k(z, x)"), gram, gram.T)
+    cosines = kernel.normalized()(sample.X)
+    yield from _difference(sample, ("normalised, k(x, z)", "k(z, x)"), cosines, cosines.T)
     some, others = sample.X[:9], sample.X[9:]
     across, back = gram.copy(), gram.copy()
     across[:9, 9:], back[:9, 9:] = kernel(some, others), kernel(others, some).T
-    yield from _difference(sample, ("k(X, Z)", "k(Z, X) transposed"), across, back, RTOL)
+    yield from _difference(sample, ("k(X, Z)", "k(Z, X) transposed"), across, back)
+    # Both matrices take the smaller vector for the first one, so that the formula is asked too.
+    values = _formula(kernel.value, sample)
+    yield from _difference(sample, ("value(x, z)", "value(z, x)"), values, values.T, RTOL)
+
+
+def _formula(formula: Callable[[Counts], Wide], sample: Sample) -> Values:
+    """A formula on the counts of all pairs of rows, without the ways around it."""
+    with np.errstate(all="ignore"):
+        return formula(sample.counts).floats()
+
+
+def _known_form(kernel: Kernel, _: Sample) -> Iterator[str]:
+    if kernel.form not in get_args(Form):
+        yield f"its form is {kernel.form!r}, and not one of {', '.join(get_args(Form))}"
 
 
 def _positive_semidefinite(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    raw = kernel(sample.X)
+    if not np.isfinite(raw).all():
+        return  # another law says so
+    for i in np.flatnonzero(np.diagonal(raw) < 0)[:1]:
+        yield f"k(x, x) is {raw[i, i]:.17g}, below 0, for {sample.row(i)}"
+    scaled = raw / (np.abs(raw).max() or 1.0)
+    for name, gram in (("", scaled), ("normalised ", kernel.normalized()(sample.X))):
+        least = float(np.linalg.eigvalsh(gram)[0])
+        # An error of RTOL in each of m·m entries below 1 moves an eigenvalue by at most m·RTOL
+        # (Weyl).
+        allowed = -len(gram) * RTOL
+        if least < allowed:
+            yield (
+                f"the {name}Gram matrix, its largest value scaled to 1, has the eigenvalue "
+                f"{least:.3g}, below {allowed:.1g}"
+            )
+
+
+def _own_values(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    x = sample.sums
+    own, value = kernel.diag(sample.X), kernel.on_counts(sample.n, x, x, x)
+    # A null vector has 1 with itself under a normalised kernel, which its counts do not tell.
+    for part in _under_normalisation(kernel):
+        own = np.where(part.diag(sample.X) == 0, value, own)
+    yield from _difference(sample, ("own_value(x)", "value(x, x)"), own, value, RTOL)
+
+
+def _under_normalisation(kernel: Kernel) -> Iterator[Kernel]:
+    """The kernels that a kernel contains in normalised form, on the variables of the whole."""
+    if isinstance(kernel, Composed):
+        yield from (part @ kernel.inner for part in _under_normalisation(kernel.outer))
+        return
+    if isinstance(kernel, Normalized):
+        yield kernel.kernel
+    for part in (getattr(kernel, "kernel", None), *getattr(kernel, "parts", ())):
+        if isinstance(part, Kernel):
+            yield from _under_normalisation(part)
+
+
+def _cosines(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    names = "value(x, z)/sqrt(own_value(x)·own_value(z))"
+    expected = _formula(lambda k: Kernel.cosine(kernel, k), sample)
+    yield from _difference(
+        sample, ("cosine(x, z)", names), _formula(kernel.cosine, sample), expected, RTOL
+    )
     gram = kernel.normalized()(sample.X)
-    least = float(np.linalg.eigvalsh(gram)[0])
-    # An error of RTOL in each of m·m entries below 1 moves an eigenvalue by at most m·RTOL (Weyl).
-    allowed = -len(gram) * RTOL
-    if least < allowed:
-        yield f"the normalised Gram matrix has the eigenvalue {least:.3g}, below {allowed:.1g}"
+    np.fill_diagonal(gram, np.diagonal(expected))  # counts do not know that of null vectors
+    yield from _difference(sample, ("k.normalized()(X)", names), gram, expected, RTOL)
+
+
+def _features(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    """Features of 0 and 1 that are true of either vector or of neither are all there are."""
+    k = sample.counts
+    try:
+        there = kernel.features(k.n)
+    except ParameterTypeError:  # it has no such features
+        return
+    either = kernel.own_value(k.of_x()) + kernel.own_value(k.of_z()) - kernel.value(k)
+    neither = kernel.features_in_neither(k)
+    total = np.broadcast_to((there / there).floats(), either.shape)
+    share = (either / there).floats()
+    if neither is not None:
+        share = ((either + neither) / there).floats()
+        names = ("the share of features true of either or neither", "should be")
+        yield from _difference(sample, names, share, total, RTOL)
+    else:
+        names = ("the share of features true of either", "should be at most")
+        yield from _difference(sample, names, np.maximum(share, total), total, RTOL)
 
 
 def _diagonal(kernel: Kernel, sample: Sample) -> Iterator[str]:
@@ -208,9 +296,13 @@ def _text(kernel: Kernel, _: Sample) -> Iterator[str]:
 
 LAWS: dict[str, Law] = {
     "finite values": _finite,
+    "a known form": _known_form,
     "symmetry": _symmetry,
     "positive semi-definiteness": _positive_semidefinite,
     "the diagonal": _diagonal,
+    "own values": _own_values,
+    "cosines": _cosines,
+    "features": _features,
     "normalisation": _normalization,
     "sparse = dense": _sparse,
     "any order of the variables": _variable_order,
@@ -246,9 +338,31 @@ def check_kernel(
     >>> from boolrank import Disjunctive
     >>> check_kernel(Disjunctive(3))
     """
+    _is_a_value(kernel)
+    if isinstance(n, bool) or n != int(n) or n < 1:
+        raise ParameterError(f"n must be a whole number of variables from 1 on, not {n!r}")
     sample = Sample.draw(np.random.default_rng(0 if rng is None else rng), n)
     for name, law in LAWS.items():
         if law is _text and not parses:
             continue
         for complaint in law(kernel, sample):
             raise LawError(f"{kernel!r} breaks the law of {name}: {complaint}")
+
+
+def _is_a_value(kernel: object) -> None:
+    """Raise, and say what to write, where there is no kernel to check."""
+    shown = repr(kernel)
+    if isinstance(kernel, str):
+        raise ParameterTypeError(f"{shown} is text; check_kernel takes parse_kernel({shown})")
+    if isinstance(kernel, type):
+        raise ParameterTypeError(
+            f"{kernel.__name__} is a class; check_kernel takes a kernel, such as "
+            f"{kernel.__name__}()"
+        )
+    if not isinstance(kernel, Kernel):
+        raise ParameterTypeError(f"{shown} of type {type(kernel).__name__} is not a kernel")
+    if not getattr(getattr(kernel, "__dataclass_params__", None), "frozen", False):
+        raise ParameterTypeError(
+            f"{type(kernel).__name__} is not a frozen dataclass, so it is no value; write "
+            "@dataclass(frozen=True, repr=False) above its class"
+        )
