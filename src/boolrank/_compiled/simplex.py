@@ -20,7 +20,7 @@ from .linear import add_rows
 from .matrix import fill_row
 
 # The gap, relative to 1 + reg, at which a face is good enough to be solved for.
-_COARSE = 1e-5
+_COARSE = 1e-6
 # So many turns are enough for every problem met; a nearly singular one may end with a larger gap.
 _MOST_TURNS = 100
 # Entries that are searched for the least one at once.
@@ -43,7 +43,8 @@ def solve(matrix, items, diagonal, b, tolerance, alpha, room):
         if b[k] > b[best]:
             best = k
     alpha[best] = 1.0
-    g = _row(A, ready, matrix, items, diagonal, best) - b
+    _fill(A, ready, matrix, items, diagonal, best)
+    g = A[best] - b
     gap, target = np.inf, _COARSE * diagonal
     for _ in range(_MOST_TURNS):
         target = max(target, tolerance)
@@ -55,13 +56,11 @@ def solve(matrix, items, diagonal, b, tolerance, alpha, room):
     return gap
 
 
-@njit(inline="always")
-def _row(A, ready, matrix, items, diagonal, i):
-    if not ready[i]:
-        fill_row(A, ready, matrix, items, i)
-        A[i, i] = diagonal
-        ready[i] = True
-    return A[i]
+@njit(cache=True)
+def _fill(A, ready, matrix, items, diagonal, i):
+    fill_row(A, ready, matrix, items, i)
+    A[i, i] = diagonal
+    ready[i] = True
 
 
 @njit(cache=True, error_model="numpy", fastmath=_REORDERED)
@@ -70,17 +69,17 @@ def _pairwise(matrix, items, diagonal, target, most_steps, alpha, A, g, ready):
     size = len(g)
     # Added to g, this takes those without weight out of the search for the largest.
     without = np.where(alpha > 0, 0.0, -np.inf)
-    row = other = g  # nothing moves before the first look
+    i = j = np.argmax(alpha)  # nothing moves before the first look
     gap, move = np.inf, 0.0
     for _ in range(most_steps):
         inner = 0.0
         for k in range(size):
-            g[k] += move * (row[k] - other[k])
+            g[k] += move * (A[i, k] - A[j, k])
             inner += alpha[k] * g[k]
-        low, high, i, j = np.inf, -np.inf, 0, 0
+        low, high = np.inf, -np.inf
         for first in range(0, size, _CHUNK):
-            chunk = slice(first, min(first + _CHUNK, size))
-            least, most = _extremes(g[chunk], without[chunk])
+            last = min(first + _CHUNK, size)
+            least, most = _extremes(g, without, first, last)
             if least < low:
                 low, i = least, first
             if most > high:
@@ -92,8 +91,9 @@ def _pairwise(matrix, items, diagonal, target, most_steps, alpha, A, g, ready):
             i += 1
         while (g[j] != high or alpha[j] == 0) and j < size - 1:
             j += 1
-        row, other = _row(A, ready, matrix, items, diagonal, i), A[j]
-        move = (high - low) / (2 * (diagonal - row[j]))
+        if not ready[i]:
+            _fill(A, ready, matrix, items, diagonal, i)
+        move = (high - low) / (2 * (diagonal - A[i, j]))
         if move >= alpha[j]:
             move = alpha[j]
             alpha[j], without[j] = 0.0, -np.inf
@@ -104,18 +104,18 @@ def _pairwise(matrix, items, diagonal, target, most_steps, alpha, A, g, ready):
     return gap
 
 
-@njit(inline="always")
-def _extremes(g, without):
+@njit(cache=True, fastmath=_REORDERED)
+def _extremes(g, without, first, last):
     """The least g and the largest g + without: four searches at once, as each waits for itself."""
     a = b = c = d = np.inf
     p = q = r = s = -np.inf
-    whole = len(g) - len(g) % 4
-    for k in range(0, whole, 4):
+    whole = last - (last - first) % 4
+    for k in range(first, whole, 4):
         a, b = min(a, g[k]), min(b, g[k + 1])
         c, d = min(c, g[k + 2]), min(d, g[k + 3])
         p, q = max(p, g[k] + without[k]), max(q, g[k + 1] + without[k + 1])
         r, s = max(r, g[k + 2] + without[k + 2]), max(s, g[k + 3] + without[k + 3])
-    for k in range(whole, len(g)):
+    for k in range(whole, last):
         a, p = min(a, g[k]), max(p, g[k] + without[k])
     return min(a, b, c, d), max(p, q, r, s)
 
