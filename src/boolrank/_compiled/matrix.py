@@ -113,9 +113,13 @@ def _fill_by_class(scores, matrix, negative_weight, rows, weights):
     """The background, once for each class, and the entries of the correction."""
     by_class = np.zeros(len(matrix.background))
     add_rows(by_class, matrix.background, matrix.classes[rows], weights)
-    for j in range(len(scores)):
-        background = by_class[matrix.classes[j]] * matrix.share[j]
-        scores[j] = background - negative_weight * matrix.means[j]
+    if len(matrix.exponents) > 0:
+        for j in range(len(scores)):
+            background = by_class[matrix.classes[j]] * matrix.share[j]
+            scores[j] = background - negative_weight * matrix.means[j]
+    else:  # shares are 1, and not to read them saves a tenth of the time
+        for j in range(len(scores)):
+            scores[j] = by_class[matrix.classes[j]] - negative_weight * matrix.means[j]
     # On the diagonal stands 1, whatever the background says; scaled, it comes in the log domain.
     diagonal = 1.0 if len(matrix.exponents) == 0 else 0.0
     for s in range(len(rows)):
