@@ -191,6 +191,7 @@ def _plot(rows: list[dict[str, float]], path: Path) -> None:
         axis.loglog(pairs, measured[0] * pairs / pairs[0], "--", label="as the pairs")
         axis.loglog(pairs, measured[0] * squares / squares[0], ":", label="as items²")
         axis.set(xlabel="pairs of items that share a user", ylabel=unit)
+        axis.xaxis.set_minor_formatter("")
         axis.legend()
     figure.savefig(path, dpi=120)
     print(f"drawn in {path}")
