@@ -421,6 +421,7 @@ class KernelRanker:
                 allowed,
                 exclude_seen,
                 n,
+                _by_longest_row(start, own, self._overlaps.sizes),
                 _parts(len(start) - 1, count),
             )
         empty = np.diff(start) == 0
@@ -454,6 +455,21 @@ def _check_room(longest: int, count: int) -> None:
             f"threads, and there are {size(free_memory())}; use fewer threads, or leave out or "
             "shorten the longest profiles: who has touched that much is seldom a person"
         )
+
+
+def _by_longest_row(
+    start: NDArray[np.int64], own: NDArray[np.int32], sizes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Profiles in the order of their most popular item, whose row of the matrix is the longest.
+
+    So the next profile finds it in the cache.
+    """
+    some = np.flatnonzero(np.diff(start) > 0)
+    key = sizes[own] * len(sizes) + own
+    longest = np.zeros(len(start) - 1, np.int64)
+    if len(some):
+        longest[some] = np.maximum.reduceat(key, start[some])
+    return np.argsort(longest, kind="stable")
 
 
 def _parts(profiles: int, count: int) -> int:

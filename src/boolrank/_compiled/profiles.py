@@ -50,8 +50,11 @@ def weights(matrix, start, items, reg, tolerance, n_parts):
 
 
 @parallel
-def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, n_parts):
-    """The n best allowed items of each profile: numbers (-1 where there are fewer) and scores."""
+def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, order, n_parts):
+    """The n best allowed items of each profile: numbers (-1 where there are fewer) and scores.
+
+    Profiles are taken in the order given: next to each other those that read the same long rows.
+    """
     profiles = len(start) - 1
     chosen = np.full((profiles, n), -1, np.int32)
     scores = np.full((profiles, n), np.nan)
@@ -60,7 +63,7 @@ def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, n_p
     noise = NOISE if len(matrix.exponents) == 0 else 0.0
     for part in prange(n_parts):
         row = np.empty(len(matrix.means))
-        for k in range(part, profiles, n_parts):
+        for k in order[part::n_parts]:
             own = slice(start[k], start[k + 1])
             if start[k] == start[k + 1]:
                 continue
