@@ -166,7 +166,8 @@ class _Reader:
             return Normalized(self.kernel(args[0]))
         if name not in self.kernels:
             known = (*self.kernels, _NORMALIZED)
-            close = get_close_matches(name.lower(), known, n=1)
+            short = [full for full in known if len(name) > 1 and full.startswith(name.lower())]
+            close = short or get_close_matches(name.lower(), known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
             raise KernelSyntaxError(
                 f"there is no kernel {_short(name)!r} in {_short(self.text)!r}; {hint}"
