@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,21 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"BOOLRANK_DATA names {named}, which is not a folder")
     return folder
+
+
+@pytest.fixture
+def run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, str, str]]:
+    """Run the command line in this process; gives exit code, stdout and stderr."""
+    from boolrank import cli
+
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(*args: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as exit_info:
+            cli.main([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return int(exit_info.value.code or 0), captured.out, captured.err
+
+    return run

@@ -12,7 +12,6 @@ import pytest
 from boolrank import (
     Disjunctive,
     KernelRanker,
-    cli,
     evaluate,
     load_dataset,
     make_split,
@@ -21,19 +20,6 @@ from boolrank import (
 )
 
 DATA = "synthetic:120x60x1500:3"
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def run(*args: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit_info:
-            cli.main([str(arg) for arg in args])
-        captured = capsys.readouterr()
-        return int(exit_info.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from boolrank import Interactions, KernelRanker, cli
+from boolrank import Interactions, KernelRanker
 from boolrank.cli import _work, recommend
 
 DRINKS = """\
@@ -37,20 +37,6 @@ dee,coffee,5,2024-01-09
 007,coffee,5,2024-02-07
 eve,milk,1,2024-02-07
 """
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run the command line in this process; gives exit code, stdout and stderr."""
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def run(*args: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit_info:
-            cli.main([str(arg) for arg in args])
-        captured = capsys.readouterr()
-        return int(exit_info.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boolrank import DATASETS, PairSpectrum, cli, parse_kernel, synthetic
+from boolrank import DATASETS, PairSpectrum, parse_kernel, synthetic
 from boolrank.errors import DatasetNotFoundError, ParameterError
 from boolrank.experiments.paper import COLUMNS, PAPER
 from boolrank.experiments.reproduce import reproduce
@@ -228,19 +228,6 @@ def test_bookcrossings_published_fold_comes_out_as_in_the_paper(tmp_path):
     assert each.folds == 1
     for row in each.rows:
         assert abs(row.difference) < 0.01
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "140")
-
-    def run(*args: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit_info:
-            cli.main([str(arg) for arg in args])
-        captured = capsys.readouterr()
-        return int(exit_info.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 def test_the_command_writes_the_page_and_prints_the_table(run, folder, tmp_path, monkeypatch):

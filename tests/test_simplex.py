@@ -127,5 +127,10 @@ def test_nearly_singular_problems_end_with_the_gap_that_is_asked_for(
 def test_weights_that_stop_short_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Interactions.from_matrix(np.random.default_rng(0).random((40, 60)) < 0.5)
     monkeypatch.setattr("boolrank.ranker.TOLERANCE", 1e-2)
-    with pytest.warns(ConvergenceWarning, match="a larger reg"):
-        KernelRanker("linear", reg=0).fit(data).recommend()
+    model = KernelRanker("linear", reg=0).fit(data)
+    with pytest.warns(ConvergenceWarning, match="a larger reg") as told:
+        found = model.recommend(n=3)
+    assert len(told) == 1
+    gap = float(str(told[0].message).split("duality gap of ")[1].split()[0])
+    assert 1e-9 < gap <= 1e-2
+    assert [len(items) for items in found.lists()] == [3] * 40
