@@ -184,7 +184,7 @@ def counted_densely(interactions: Interactions, n_threads: int | None) -> Overla
     item_ptr, item_users, places = transposed(user_ptr, user_items, items)
     dense = np.empty((items, items), np.float32)
     with threads(n_threads) as count:
-        parts = min(items, 8 * count)
+        parts = min(items, count)
         count_matrix(dense, item_ptr, item_users, places, user_ptr, user_items, parts)
     return Overlaps(n, np.diff(item_ptr), dense=dense)
 
@@ -205,27 +205,41 @@ def counted_sparsely(interactions: Interactions, n_threads: int | None) -> Overl
     available = free_memory()
     bound = np.concatenate(([0], np.cumsum(reach)))
     room = max(min(_BLOCK, int(bound[-1])), int(reach.max(initial=0)))
-    columns, counts = np.empty(room, np.int32), np.empty(room, np.int32)
-    found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+    columns, counts = np.empty((2, room), np.int32)
+    found: tuple[NDArray[np.int32], ...] = np.empty(0, np.int32), np.empty(0, np.int32)
     indptr = np.zeros(items + 1, np.int64)
-    start = 0
+    start, pairs = 0, 0
     with threads(n_threads) as count:
         while start < items:
-            sure = int(indptr[1 : start + 1].sum() + least[start:].sum())
+            sure = pairs + int(least[start:].sum())
             if _PAIR_BYTES * sure > available:
                 raise _too_many_pairs(interactions, sure, available)
             stop = int(np.searchsorted(bound, bound[start] + _BLOCK, side="right")) - 1
             stop = min(max(stop, start + 1), items)
             reserved = bound[start : stop + 1] - bound[start]
-            parts = min(stop - start, 8 * count)
+            parts = min(stop - start, count)
             lists = item_ptr, item_users, user_ptr, user_items
             used = count_rows(columns, counts, items, start, stop, reserved, *lists, parts)
-            found.append(pack_rows(columns, counts, reserved, used))
+            needed = pairs + int(used.sum())
+            # As many as there will be if the rows to come are like those so far, and some more.
+            expected = min(int(1.05 * needed * bound[-1] / bound[stop]), int(bound[-1]))
+            found = tuple(_with_room(array, pairs, needed, expected) for array in found)
+            pack_rows(*found, pairs, columns, counts, reserved, used)
             indptr[start + 1 : stop + 1] = used
-            start = stop
+            start, pairs = stop, needed
     np.cumsum(indptr, out=indptr)
-    columns, counts = (np.concatenate([part[side] for part in found]) for side in (0, 1))
-    return Overlaps(n, np.diff(item_ptr), None, indptr, columns, counts)
+    return Overlaps(n, np.diff(item_ptr), None, indptr, found[0][:pairs], found[1][:pairs])
+
+
+def _with_room(
+    array: NDArray[np.int32], used: int, needed: int, expected: int
+) -> NDArray[np.int32]:
+    """The array, or one that is longer. Room that is not used in the end takes no memory."""
+    if needed <= len(array):
+        return array
+    longer = np.empty(max(needed, expected), np.int32)
+    longer[:used] = array[:used]
+    return longer
 
 
 def _least_pairs(

@@ -473,5 +473,5 @@ def _by_longest_row(
 
 
 def _parts(profiles: int, count: int) -> int:
-    """Into how many parts to deal profiles out: enough to even out, few enough to share scratch."""
-    return max(1, min(profiles, 8 * count))
+    """Into how many parts to deal profiles out: one for each thread, with scratch of its own."""
+    return max(1, min(profiles, count))

@@ -27,9 +27,9 @@ class Arrays(NamedTuple):
     dense: NDArray[np.float64]
     background: NDArray[np.float64]
     share: NDArray[np.float64]
-    classes: NDArray[np.int32]
+    classes: NDArray[np.uint32]
     indptr: NDArray[np.int64]
-    columns: NDArray[np.int32]
+    columns: NDArray[np.uint32]
     values: NDArray[np.float64]
     means: NDArray[np.float64]
     exponents: NDArray[np.float64]
@@ -61,7 +61,7 @@ def fill_row(A, ready, matrix, items, at):
     if len(matrix.dense) > 0:
         source = matrix.dense[row]
         for t in range(len(items)):
-            out[t] = source[items[t]]
+            out[t] = source[np.uint32(items[t])]
     else:
         background = matrix.background[matrix.classes[row]]
         low, high = matrix.indptr[row], matrix.indptr[row + 1]

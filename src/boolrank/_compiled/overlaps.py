@@ -72,19 +72,17 @@ def count_rows(
 
 
 @parallel
-def pack_rows(columns, counts, reserved, used):
-    """The used places of rows one after the other."""
-    begin = np.zeros(len(used) + 1, np.int64)
+def pack_rows(out_columns, out_counts, first, columns, counts, reserved, used):
+    """Copy the used places of rows to others that follow each other, from a first one on."""
+    begin = np.empty(len(used), np.int64)
     for i in range(len(used)):
-        begin[i + 1] = begin[i] + used[i]
-    out_columns = np.empty(begin[-1], np.int32)
-    out_counts = np.empty(begin[-1], np.int32)
+        begin[i] = first
+        first += used[i]
     for i in prange(len(used)):
         at, place = begin[i], reserved[i]
         for k in range(used[i]):
             out_columns[at + k] = columns[place + k]
             out_counts[at + k] = counts[place + k]
-    return out_columns, out_counts
 
 
 @parallel

@@ -34,7 +34,7 @@ def _sift_down(values, items, at, size, score, item):
     values[at], items[at] = score, item
 
 
-@njit(cache=True, fastmath={"nnan"})
+@njit(cache=True, fastmath={"nnan", "nsz"})
 def best(scores, means, weight, noise, n, items, values):
     """Fill `items` and `values` with the n best items, best first; -inf is never among them.
 

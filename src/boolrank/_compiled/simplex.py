@@ -23,8 +23,6 @@ from .matrix import fill_row
 _COARSE = 1e-6
 # So many turns are enough for every problem met; a nearly singular one may end with a larger gap.
 _MOST_TURNS = 100
-# Entries that are searched for the least one at once.
-_CHUNK = 64
 _REORDERED = {"nnan", "nsz", "reassoc", "contract"}
 
 
@@ -67,36 +65,27 @@ def _fill(A, ready, matrix, items, diagonal, i):
 def _pairwise(matrix, items, diagonal, target, most_steps, alpha, A, g, ready):
     """Steps between the least g of all and the largest of those with weight, to a target gap."""
     size = len(g)
-    # Added to g, this takes those without weight out of the search for the largest.
-    without = np.where(alpha > 0, 0.0, -np.inf)
+    # Less g, this is least for the largest g of those with weight.
+    without = np.where(alpha > 0, 0.0, np.inf)
+    giving, room = np.empty(size), np.empty(size // 8)
     i = j = np.argmax(alpha)  # nothing moves before the first look
     gap, move = np.inf, 0.0
     for _ in range(most_steps):
         inner = 0.0
         for k in range(size):
             g[k] += move * (A[i, k] - A[j, k])
+            giving[k] = without[k] - g[k]
             inner += alpha[k] * g[k]
-        low, high = np.inf, -np.inf
-        for first in range(0, size, _CHUNK):
-            last = min(first + _CHUNK, size)
-            least, most = _extremes(g, without, first, last)
-            if least < low:
-                low, i = least, first
-            if most > high:
-                high, j = most, first
-        gap = 2 * (inner - low)
-        if gap <= target or high <= low:
+        i, j = _least(g, room), _least(giving, room)
+        gap = 2 * (inner - g[i])
+        if gap <= target or g[j] <= g[i]:
             break
-        while g[i] != low and i < size - 1:
-            i += 1
-        while (g[j] != high or alpha[j] == 0) and j < size - 1:
-            j += 1
         if not ready[i]:
             _fill(A, ready, matrix, items, diagonal, i)
-        move = (high - low) / (2 * (diagonal - A[i, j]))
+        move = (g[j] - g[i]) / (2 * (diagonal - A[i, j]))
         if move >= alpha[j]:
             move = alpha[j]
-            alpha[j], without[j] = 0.0, -np.inf
+            alpha[j], without[j] = 0.0, np.inf
         else:
             alpha[j] -= move
         alpha[i] += move
@@ -105,19 +94,25 @@ def _pairwise(matrix, items, diagonal, target, most_steps, alpha, A, g, ready):
 
 
 @njit(cache=True, fastmath=_REORDERED)
-def _extremes(g, without, first, last):
-    """The least g and the largest g + without: four searches at once, as each waits for itself."""
-    a = b = c = d = np.inf
-    p = q = r = s = -np.inf
-    whole = last - (last - first) % 4
-    for k in range(first, whole, 4):
-        a, b = min(a, g[k]), min(b, g[k + 1])
-        c, d = min(c, g[k + 2]), min(d, g[k + 3])
-        p, q = max(p, g[k] + without[k]), max(q, g[k + 1] + without[k + 1])
-        r, s = max(r, g[k + 2] + without[k + 2]), max(s, g[k + 3] + without[k + 3])
-    for k in range(whole, last):
-        a, p = min(a, g[k]), max(p, g[k] + without[k])
-    return min(a, b, c, d), max(p, q, r, s)
+def _least(values, room):
+    """Where the least value is: of eight parts at once, element by element, as vectors can."""
+    part = len(values) // 8
+    for k in range(part):
+        a = min(values[k], values[k + part])
+        b = min(values[k + 2 * part], values[k + 3 * part])
+        c = min(values[k + 4 * part], values[k + 5 * part])
+        d = min(values[k + 6 * part], values[k + 7 * part])
+        room[k] = min(a, b, c, d)
+    at, least = 0, np.inf
+    for k in range(part):
+        if room[k] < least:
+            at, least = k, room[k]
+    for k in range(8 * part, len(values)):
+        if values[k] < least:
+            at, least = k, values[k]
+    while values[at] != least:
+        at += part
+    return at
 
 
 @njit(cache=True, error_model="numpy", fastmath=_REORDERED)

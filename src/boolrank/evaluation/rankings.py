@@ -85,7 +85,7 @@ class Rankings:
             )
         with threads(n_threads) as count:
             ranks, strict, half, top, clashes = rank_scores(
-                matrix, *known, *relevant, int(n), max(1, min(users, 8 * count))
+                matrix, *known, *relevant, int(n), max(1, min(users, count))
             )
         if clashes.any():
             raise InputError(

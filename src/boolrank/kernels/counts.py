@@ -6,7 +6,7 @@ From these follow the union ``u = x + z - c`` and the agreeing variables ``s = n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -84,12 +84,16 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Counts of many pairs as arrays of whole numbers that broadcast against each other."""
+    """Counts of many pairs as arrays of whole numbers that broadcast against each other.
+
+    ``tables`` keeps what kernels build to look values up, for parts of the same pairs to share.
+    """
 
     n: NDArray[Any]
     x: NDArray[Any]
     z: NDArray[Any]
     c: NDArray[Any]
+    tables: dict[Any, Any] = field(default_factory=dict)
 
     @staticmethod
     def of(n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> Pairs:
@@ -108,7 +112,7 @@ class Pairs:
         except ValueError:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
             raise CountsError(f"counts must broadcast against each other; got {shapes}") from None
-        return Pairs(**arrays)
+        return Pairs(arrays["n"], arrays["x"], arrays["z"], arrays["c"])
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,49 +39,67 @@ def table_values(
     most = int(max(x.max(), z.max()))
     if most > n or n >= 1 << 53 or min(x.min(), z.min()) < 0:
         return None  # impossible counts: the plain way says where
-    reach = most if kernel.form == "common" else min(2 * most, n)
+    reach = _reach(kernel, n, most)
     if reach >= min(longest, max(_SHORT, 4 * pairs.size)):
         return None  # to build the table would cost more than the values
     if kernel.form == "union" and n > _LARGEST_UNION:
         return None
+    table: _Table | None = pairs.tables.get((kernel, normalize))
+    if table is None or table.most < most:
+        table = pairs.tables[kernel, normalize] = _table(kernel, n, most, normalize)
+    if table is None:
+        return None
     from .._compiled import tables as compiled
 
-    sizes = Wide.of(np.arange(most + 1 if kernel.form == "agreeing" else reach + 1))
-    own = kernel.own_value(Counts(Wide.of(n), sizes, sizes, sizes))
-    root = _inverse_roots(own) if normalize else (np.ones(len(own.hi)), np.zeros(len(own.hi), int))
-    if kernel.form == "union" and not normalize and not _exact(kernel, n, own):
-        return None
     out = np.empty(c.shape)
-    loop: Any
-    if kernel.form == "union":
-        loop = compiled.union_grid if grid else compiled.union_list
-        possible, out = _union_values(loop, out, (x, z, c, n), own, root, normalize)
-    else:
-        loop = compiled.one_count_grid if grid else compiled.one_count_list
-        agreeing = kernel.form == "agreeing"
-        start = n - reach if agreeing else 0
-        table = _by_agreement(kernel, n, reach) if agreeing else own
-        value, root = _folded(table.hi, table.exp), _folded(*root)
-        plain = not (value[1].any() or root[1].any())
-        possible = loop(out, x, z, c, n, agreeing, start, *value, *root, plain)
-    if not possible:
+    loop = getattr(compiled, f"{table.loop}_{'grid' if grid else 'list'}")
+    if not loop(out, x, z, c, n, *table.arguments):
         pairs.check()
+    if table.power:
+        np.ldexp(out, np.int32(np.clip(table.power, -2200, 2200)), out=out)
     return out.reshape(pairs.shape)
 
 
-def _union_values(
-    loop: Any, out: NDArray[Any], counts: tuple[Any, ...], own: Wide, root: Table, normalize: bool
-) -> tuple[bool, NDArray[np.float64]]:
-    """Run the loop on the table scaled to at most 1; its scale goes into the roots, or back in."""
+class _Table(NamedTuple):
+    """What a compiled loop takes for vectors of so many variables at most.
+
+    Its results are still to be multiplied by a power of two.
+    """
+
+    most: int
+    loop: str
+    arguments: tuple[Any, ...]
+    power: int = 0
+
+
+def _reach(kernel: Kernel, n: int, most: int) -> int:
+    """The longest vector that values are asked of: a common part, or a union."""
+    return most if kernel.form == "common" else min(2 * most, n)
+
+
+def _table(kernel: Kernel, n: int, most: int, normalize: bool) -> _Table | None:
+    """The table of a kernel; None where it would not be exact."""
+    reach, agreeing = _reach(kernel, n, most), kernel.form == "agreeing"
+    sizes = Wide.of(np.arange(most + 1 if agreeing else reach + 1))
+    own = kernel.own_value(Counts(Wide.of(n), sizes, sizes, sizes))
+    root = _inverse_roots(own) if normalize else (np.ones(len(own.hi)), np.zeros(len(own.hi), int))
+    if kernel.form == "union":
+        exact = normalize or _exact(kernel, n, own)
+        return _union_table(most, own, root, normalize) if exact else None
+    start = n - reach if agreeing else 0
+    by_count = _by_agreement(kernel, n, reach) if agreeing else own
+    value, root = _folded(by_count.hi, by_count.exp), _folded(*root)
+    plain = not (value[1].any() or root[1].any())
+    return _Table(most, "one_count", (agreeing, start, *value, *root, plain))
+
+
+def _union_table(most: int, own: Wide, root: Table, normalize: bool) -> _Table:
+    """The table scaled to at most 1; its scale goes into the roots, or back in at the end."""
     top = int(own.exp.max() + 1) // 2 * 2
     hi, lo = (times_two_to(part, own.exp - top) for part in (own.hi, own.lo))
     coarse = np.rint(hi * _GRID) / _GRID
-    half = top // 2 if normalize else 0
-    roots = times_two_to(root[0], root[1] + half)
-    possible = loop(out, *counts, coarse, (hi - coarse) + lo, roots)
-    if not normalize:
-        np.ldexp(out, np.int32(np.clip(top, -2200, 2200)), out=out)
-    return possible, out
+    roots = times_two_to(root[0], root[1] + (top // 2 if normalize else 0))
+    return _Table(most, "union", (coarse, (hi - coarse) + lo, roots), 0 if normalize else top)
 
 
 def _exact(kernel: Kernel, n: int, own: Wide) -> bool:

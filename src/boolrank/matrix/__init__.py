@@ -96,7 +96,10 @@ def compiled_arrays(matrix: KernelMatrix) -> Arrays:
     """The matrix as compiled loops take it: what the other storage has is empty."""
     from .._compiled.matrix import Arrays
 
-    return Arrays(**(_NONE | matrix.arrays), **matrix.scale._asdict(), floor=matrix.scale.floor)
+    arrays = _NONE | matrix.arrays
+    # Places that cannot be negative need no look whether they count from the end: a tenth faster.
+    unsigned = {name: arrays[name].view(np.uint32) for name in ("classes", "columns")}
+    return Arrays(**(arrays | unsigned), **matrix.scale._asdict(), floor=matrix.scale.floor)
 
 
 def kernel_matrix(

@@ -18,8 +18,8 @@ from .scale import NOTHING, Scale, Terms, too_small
 
 Floats = NDArray[np.float64]
 
-# Pairs whose values are computed at once: 200 MB of temporaries.
-_BLOCK = 1 << 22
+# Pairs whose values are computed at once: 50 MB of temporaries.
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,15 +103,14 @@ class _Sparse:
     classes: NDArray[np.int32]
     numbers: NDArray[np.int64]  # of items in each class
     indptr: NDArray[np.int64]
-    rows: NDArray[np.int32]
     columns: NDArray[np.int32]
     counts: NDArray[np.int32]
+    tables: dict[Any, Any]  # that kernels build, shared by all pairs
 
     @staticmethod
     def of(overlaps: Overlaps) -> _Sparse:
         sizes, classes, numbers = np.unique(overlaps.sizes, return_inverse=True, return_counts=True)
         indptr, columns, counts = overlaps.rows()
-        rows = np.repeat(np.arange(overlaps.items, dtype=np.int32), np.diff(indptr))
         return _Sparse(
             overlaps.n,
             overlaps.sizes,
@@ -119,23 +118,26 @@ class _Sparse:
             classes.astype(np.int32),
             numbers,
             indptr,
-            rows,
             columns,
             counts,
+            {},
         )
 
-    def blocks(self) -> list[slice]:
-        return [slice(k, k + _BLOCK) for k in range(0, len(self.columns), _BLOCK)]
-
-    def pairs(self, part: slice) -> Pairs:
-        x, z = self.sizes[self.rows[part]], self.sizes[self.columns[part]]
-        return Pairs(np.asarray(self.n), x, z, self.counts[part])
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """The first item of each pair."""
+        return np.repeat(np.arange(len(self.sizes), dtype=np.int32), np.diff(self.indptr))
 
     def values(self, value: Callable[[Pairs], Floats]) -> Floats:
         """Values of the pairs that share users."""
+        from .._compiled.correction import pair_sizes, put
+
         out = np.empty(len(self.columns))
-        for part in self.blocks():
-            out[part] = value(self.pairs(part))
+        for first in range(0, len(out), _BLOCK):
+            counts = self.counts[first : first + _BLOCK]
+            x, z = np.empty((2, len(counts)), np.int64)
+            pair_sizes(x, z, first, self.indptr, self.columns, self.sizes)
+            put(out, first, value(Pairs(np.asarray(self.n), x, z, counts, self.tables)))
         return out
 
     def background(self, value: Callable[[Pairs], Floats]) -> Floats:
@@ -146,7 +148,7 @@ class _Sparse:
         if not possible.any():
             return out
         a, b = x[possible], z[possible]
-        out[possible] = value(Pairs(np.asarray(self.n), a, b, np.zeros_like(a)))
+        out[possible] = value(Pairs(np.asarray(self.n), a, b, np.zeros_like(a), self.tables))
         return out
 
     def largest(self, values: Floats) -> Floats:
@@ -187,10 +189,11 @@ class _Sparse:
         class_top = under.max(axis=0)
         # Values are symmetric, so row j has what column j has, one after the other.
         first = np.maximum(self._reduced(np.maximum, powers, NOTHING), class_top[self.classes])
-        largest = np.where(powers == first[self.rows], values, 0.0)
+        rows = self.rows
+        largest = np.where(powers == first[rows], values, 0.0)
         lead = self._reduced(np.maximum, largest, 0)
-        is_lead = (largest > 0) & (largest == lead[self.rows])
-        items, at = np.unique(self.rows[is_lead], return_index=True)
+        is_lead = (largest > 0) & (largest == lead[rows])
+        items, at = np.unique(rows[is_lead], return_index=True)
         at = np.flatnonzero(is_lead)[at]
         nearest = np.full(len(self.classes), -1, np.int32)
         nearest[items] = self.columns[at]
