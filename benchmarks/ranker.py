@@ -43,15 +43,17 @@ RACES: dict[str, tuple[str, int, tuple[str, ...]]] = {
 }
 # Users, items, interactions of sets that grow alike in all three.
 GROWTH = [(step * 5_000, step * 2_500, step * 75_000) for step in (1, 2, 4, 8, 16)]
+# What should grow as what.
+AGAINST = {"fit": "pairs", "rank": "entries", "MB": "pairs"}
 
 
-def in_own_process(name: str, contestant: str) -> dict[str, float]:
+def in_own_process(part: str, name: str, contestant: str) -> dict[str, float]:
     """Seconds and peak memory of one run, measured in a process of its own."""
     limits = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
     threads = dict.fromkeys(limits, THREADS)
     if contestant == ALS:  # it warns, rightly, that BLAS threads of their own would slow it down
         threads["OPENBLAS_NUM_THREADS"] = threads["MKL_NUM_THREADS"] = "1"
-    command = [sys.executable, __file__, "--run", name, contestant]
+    command = [sys.executable, __file__, part, name, contestant]
     done = subprocess.run(
         command, check=True, stdout=subprocess.PIPE, env=os.environ | threads, text=True
     )
@@ -60,20 +62,25 @@ def in_own_process(name: str, contestant: str) -> dict[str, float]:
 
 def run(name: str, contestant: str) -> dict[str, float]:
     """Warm up, run once, and tell what it took."""
-    data, go = load(name), CONTESTANTS[contestant]
+    data = load(name)
     start = time.perf_counter()
+    warm_up(contestant)
+    warm = time.perf_counter() - start
+    _forget_peak()
+    start = time.perf_counter()
+    CONTESTANTS[contestant](data)
+    taken = time.perf_counter() - start
+    return {"seconds": taken, "warm": warm, "peak": _memory()}
+
+
+def warm_up(contestant: str) -> None:
+    """Compile and load all that it will use."""
     for size in WARM_UP:
         small = synthetic(*size, seed=0)
-        go(small)
+        CONTESTANTS[contestant](small)
         if contestant in KERNELS:
             for storage in ("dense", "compressed"):
                 KernelRanker(contestant, storage=storage).fit(small).recommend()
-    warm, before = time.perf_counter() - start, _memory("VmRSS")
-    _forget_peak()
-    start = time.perf_counter()
-    go(data)
-    taken = time.perf_counter() - start
-    return {"seconds": taken, "warm": warm, "before": before, "peak": _memory()}
 
 
 def load(name: str) -> Interactions:
@@ -107,7 +114,7 @@ def race(title: str) -> dict[str, Any]:
         for contestant in contestants:
             if contestant in found and found[contestant]["seconds"] > LONG:
                 continue
-            now = in_own_process(name, contestant)
+            now = in_own_process("--run", name, contestant)
             if contestant not in found or now["seconds"] < found[contestant]["seconds"]:
                 found[contestant] = now
     base = found[contestants[0]]["seconds"]
@@ -154,43 +161,72 @@ def quadratic_programs() -> dict[str, Any]:
 
 
 def growth() -> dict[str, Any]:
-    """Time and memory over five sizes, against co-occurring pairs and items²; and a plot."""
+    """Time and memory over five sizes, against what is counted and read, and items²; and a plot.
+
+    A fit goes once over the pairs of items that share a user. To rank everything for everybody
+    reads the rows of each user's items: as many entries as any sparse item-item model reads.
+    """
     rows = []
     print("\nsynthetic sets of five sizes, disjunctive(20), fit and 10 best items of everybody")
-    print(f"{'items':>8} {'pairs':>12} {'share of items²':>16} {'seconds':>8} {'MB':>8}")
+    print(
+        f"{'items':>8} {'pairs':>12} {'share of items²':>16} {'entries read':>15} "
+        f"{'fit s':>7} {'rank s':>7} {'MB':>8}"
+    )
     for users, items, size in GROWTH:
-        name = f"synthetic:{users}x{items}x{size}"
-        pairs = KernelRanker("linear", storage="compressed").fit(load(name)).overlaps.pairs
-        now = in_own_process(name, "disjunctive(20)")
-        held = now["peak"] - now["before"]
-        rows.append({"items": items, "pairs": pairs, "seconds": now["seconds"], "MB": held})
-        share = pairs / items**2
+        row = in_own_process("--grow", f"synthetic:{users}x{items}x{size}", "disjunctive(20)")
+        rows.append(row)
         print(
-            f"{items:>8,} {pairs:>12,} {share:>16.1%} {now['seconds']:>8.2f} {held:>8,.0f}",
+            f"{items:>8,} {row['pairs']:>12,} {row['pairs'] / items**2:>16.1%} "
+            f"{row['entries']:>15,} {row['fit']:>7.2f} {row['rank']:>7.2f} {row['MB']:>8,.0f}",
             flush=True,
         )
-    steps = np.log([row["pairs"] for row in rows])
-    slopes = {
-        what: float(np.polyfit(steps, np.log([r[what] for r in rows]), 1)[0])
-        for what in ("seconds", "MB")
-    }
-    print(f"seconds grow as pairs^{slopes['seconds']:.2f}, memory as pairs^{slopes['MB']:.2f}")
+    slopes = {}
+    for what, against in AGAINST.items():
+        across, up = (np.log([row[name] for row in rows]) for name in (against, what))
+        slopes[what] = float(np.polyfit(across, up, 1)[0])
+        squares = np.log([row["items"] ** 2 for row in rows])
+        as_squares = float(np.polyfit(across, squares, 1)[0])
+        print(f"{what} grows as {against}^{slopes[what]:.2f}; items² as {against}^{as_squares:.2f}")
     _plot(rows, OUT / "growth.png")
     return {"rows": rows, "slopes": slopes}
+
+
+def grow(name: str, contestant: str) -> dict[str, float]:
+    """One size: what there is to do, and what it took."""
+    data = load(name)
+    warm_up(contestant)
+    before = _memory("VmRSS")
+    _forget_peak()
+    start = time.perf_counter()
+    model = KernelRanker(contestant, reg=REG, storage="compressed").fit(data)
+    fitted = time.perf_counter()
+    model.recommend(n=10)
+    done = time.perf_counter()
+    lengths = np.diff(model.overlaps.rows()[0])
+    return {
+        "items": data.shape[1],
+        "pairs": model.overlaps.pairs,
+        "entries": int(lengths[data.indices].sum()),
+        "fit": fitted - start,
+        "rank": done - fitted,
+        "MB": _memory() - before,
+    }
 
 
 def _plot(rows: list[dict[str, float]], path: Path) -> None:
     from matplotlib import pyplot as plt
 
-    pairs = np.array([row["pairs"] for row in rows])
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-    for axis, what, unit in zip(axes, ("seconds", "MB"), ("seconds", "memory, MB"), strict=True):
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    titles = {"fit": "fit, seconds", "rank": "ranking everybody, seconds", "MB": "memory, MB"}
+    names = {"pairs": "pairs of items that share a user", "entries": "entries of items' rows read"}
+    for axis, (what, against) in zip(axes, AGAINST.items(), strict=True):
+        across = np.array([row[against] for row in rows], float)
         measured = np.array([row[what] for row in rows])
-        axis.loglog(pairs, measured, "o-", label="measured")
         squares = np.array([row["items"] for row in rows]) ** 2.0
-        axis.loglog(pairs, measured[0] * pairs / pairs[0], "--", label="as the pairs")
-        axis.loglog(pairs, measured[0] * squares / squares[0], ":", label="as items²")
-        axis.set(xlabel="pairs of items that share a user", ylabel=unit)
+        axis.loglog(across, measured, "o-", label="measured")
+        axis.loglog(across, measured[0] * across / across[0], "--", label=f"as the {against}")
+        axis.loglog(across, measured[0] * squares / squares[0], ":", label="as items²")
+        axis.set(xlabel=names[against], title=titles[what])
         axis.xaxis.set_minor_formatter("")
         axis.legend()
     figure.savefig(path, dpi=120)
@@ -199,8 +235,9 @@ def _plot(rows: list[dict[str, float]], path: Path) -> None:
 
 def main(arguments: list[str]) -> None:
     """Measure what is asked for, or everything; write the figures to a JSON file too."""
-    if arguments[:1] == ["--run"]:
-        print(json.dumps(run(*arguments[1:])))
+    alone = {"--run": run, "--grow": grow}
+    if arguments and arguments[0] in alone:
+        print(json.dumps(alone[arguments[0]](*arguments[1:])))
         return
     parts = {
         **{title: lambda title=title: race(title) for title in RACES},
