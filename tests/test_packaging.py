@@ -68,7 +68,7 @@ def test_the_wheel_says_who_it_is(wheel: Path) -> None:
     assert said["Requires-Python"] == ">=3.11"
     assert set(said.get_all("Provides-Extra")) >= {"cli", "report", "all", "dev", "docs"}
     base = {
-        re.split(r"[<>=!~;\\s]", line)[0]
+        re.split(r"[<>=!~; ]", line)[0]
         for line in said.get_all("Requires-Dist")
         if "extra ==" not in line
     }

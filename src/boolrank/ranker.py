@@ -245,7 +245,7 @@ class KernelRanker:
 
         >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
         >>> [(i, round(part, 3)) for i, part in KernelRanker("linear").fit(data).explain(1, "c")]
-        [('a', 0.231), ('b', -0.097)]
+        [('a', 0.328), ('b', -0.072)]
         """
         self._check_fitted()
         items = self._interactions.items

@@ -198,7 +198,7 @@ def compare(
     >>> split = hold_out(synthetic(60, 30, 700))
     >>> found = {k: evaluate(KernelRanker(k), split, "auc") for k in ("linear", "disjunctive(4)")}
     >>> [(row.model, row.baseline, row.users) for row in compare(found, "auc", "linear")]
-    [('disjunctive(4)', 'linear', 60)]
+    [('disjunctive(4)', 'linear', 49)]
     """
     if not isinstance(evaluations, Mapping):
         named = {each.model: each for each in evaluations}

@@ -49,7 +49,7 @@ class Run:
     >>> from boolrank.experiments import Experiment, RankerSpec
     >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (RankerSpec("linear"),)))
     >>> sorted(found.to_dict()), len(found.id)
-    (['experiment', 'results', 'split', 'split_hash'], 64)
+    (['experiment', 'results', 'split', 'split_hash'], 16)
     """
 
     experiment: Experiment

@@ -44,7 +44,7 @@ def summarize(run: Run, metric: str | None = None, resamples: int = 2_000) -> li
     >>> models = RankerSpec("linear"), RankerSpec("disjunctive(4)")
     >>> rows = summarize(run_experiment(Experiment(("synthetic:60x30x600",), models)))
     >>> [(row.model, row.versus_best is None) for row in rows]
-    [('linear', True), ('disjunctive(4)', False)]
+    [('linear', False), ('disjunctive(4)', True)]
     """
     found = run.evaluations
     of_users = [m for m in run.experiment.metrics if parse_metric(m).metric.per_user]
