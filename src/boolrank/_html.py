@@ -44,7 +44,7 @@ def html_table(
     lines += [f"<tr>{''.join(_cells(row, numeric, bool(heads)))}</tr>" for row in body]
     lines.append("</tbody>")
     below = f'<div style="opacity:.75">{_text(note)}</div>' if note else ""
-    style = "border-collapse:collapse;font-variant-numeric:tabular-nums"
+    style = "border-collapse:collapse;color:inherit;font-variant-numeric:tabular-nums"
     return f'<div><table style="{style}">{"".join(lines)}</table>{below}</div>'
 
 
@@ -62,14 +62,15 @@ def _is_number(value: object) -> bool:
 def _text(value: object) -> str:
     """A value as people read it, escaped.
 
-    >>> [_text(value) for value in (None, 12345, 0.25, 1e-9, float("nan"), True, "<a>")]
-    ['–', '12,345', '0.2500', '1e-09', '–', 'True', '&lt;a&gt;']
+    >>> [_text(value) for value in (None, 12345, 0.25, 43.5, 1e-9, True, "<a>")]
+    ['–', '12,345', '0.2500', '43.5', '1e-09', 'True', '&lt;a&gt;']
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1e6 else f"{value:.3g}"
+        digits = 4 if abs(value) < 10 else 1
+        return f"{value:,.{digits}f}" if value == 0 or abs(value) >= 1e-3 else f"{value:.3g}"
     text = str(value)
     return escape(text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …")

@@ -54,6 +54,8 @@ class Recommendations:
             del some["popular"]
         total = int(np.count_nonzero(~np.isnan(self.scores)))
         note = f"the first {MOST_ROWS} of {total:,} rows" if total > MOST_ROWS else ""
+        for ids in ("user", "item"):  # as they are: ids that are numbers count nothing
+            some[ids] = [str(key) for key in some[ids]]
         names = ("profile" if self.users is None else "user"), *list(some)[1:]
         return html_table(repr(self), names, zip(*some.values(), strict=True), note)
 

@@ -261,7 +261,10 @@ class Kernel(ABC):
         said = (type(self).__doc__ or "").partition("\n\n")[0].replace("`", "")
         if said.startswith(f"{type(self).__name__}("):  # what dataclass writes where nobody did
             said = ""
-        rows = [["formula", getattr(self, "formula", "")], ["says", " ".join(said.split())]]
+        formula = getattr(self, "formula", "")
+        head, _, words = said.partition(": ")
+        said = words if head.replace("…", "...") == formula else said
+        rows = [["formula", formula], ["says", " ".join(said.split())]]
         for field in fields(this) if is_dataclass(this) else ():
             allowed = field.metadata.get("range")
             rows.append([field.name, f"{getattr(self, field.name)!r}"])
