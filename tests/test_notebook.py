@@ -50,13 +50,15 @@ def test_every_cell_runs_and_shows_what_the_text_around_it_says(
     assert shown[-1] is True  # the saved model recommends the same
 
     here = vars(page)
-    assert here["data"].shape == (300, 24)
+    assert here["data"].shape == (300, 40)
     kind_of = dict(zip(here["dishes"].tolist(), here["kind"].tolist(), strict=True))
     assert {kind_of[dish] for dish in here["newcomer"].lists()[0]} == {0}  # more breakfasts
     printed = capsys.readouterr().out
     score = here["best"].scores[0, 0]
     assert f"{score:+.4f}  together" in printed
     assert all(0.5 < value < 1 for value in here["auc"])
+    best = here["arities"][here["auc"].index(max(here["auc"]))]
+    assert 1 < best < here["arities"][-1]  # less expressive than linear, and yet not by much
     assert list(here["curve"].ratios) == sorted(here["curve"].ratios, reverse=True)
     assert len(here["figure"].axes) == 2
     plt.close(here["figure"])
