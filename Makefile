@@ -8,7 +8,7 @@ DOCS   := $(VENV)/.ready-docs
 BENCH  := $(VENV)/.ready-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench docs dist clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,11 @@ bench: $(BENCH) ## measure accuracy, time and memory, beside other libraries; ab
 
 docs: $(DOCS) ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+dist: $(READY) ## build wheel and sdist into dist/, and test them as installed in an empty environment
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	tests/installed.sh dist $(PYTHON)
 
 clean: ## remove whatever the targets above made, the virtual environment too
 	rm -rf $(VENV) demo site dist bench .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from boolrank import Interactions, KernelRanker, load_dataset
 from boolrank.errors import DatasetNotFoundError
-from boolrank.ranker import TOLERANCE
+from boolrank.profiles import TOLERANCE
 from test_matrix import KERNELS
 from test_simplex import by_clarabel, objective
 

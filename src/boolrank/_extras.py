@@ -9,7 +9,9 @@ inside ``needs``::
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import MissingExtraError
@@ -37,5 +39,12 @@ installed: pip install 'boolrank[report]'
         if error.name is None or error.name.partition(".")[0] == "boolrank":
             raise
         raise MissingExtraError(
-            f"{purpose} needs {error.name}, which is not installed: pip install 'boolrank[{extra}]'"
+            f"{purpose} needs {error.name}, which is not installed: {_command(extra)}"
         ) from error
+
+
+def _command(extra: str) -> str:
+    """What installs an extra; pip does not reach the environments that pipx makes."""
+    if "pipx" in Path(sys.prefix).parts:
+        return "pipx install --force 'boolrank[all]'"
+    return f"pip install 'boolrank[{extra}]'"

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._html import html_table
 from .columns import checked_times, encoded, find_columns, parse_threshold, times
 from .errors import InputError, ParameterTypeError
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from narwhals.typing import IntoFrame
+    from numpy.typing import ArrayLike
+    from scipy.sparse import csr_array, sparray, spmatrix
+
+    MatrixLike = ArrayLike | sparray[Any, Any] | spmatrix[Any]
 
 __all__ = ["Interactions"]
 
@@ -91,15 +96,25 @@ class Interactions:
 
     @staticmethod
     def from_matrix(
-        matrix: Any,
+        matrix: MatrixLike,
         users: Sequence[Hashable] | None = None,
         items: Sequence[Hashable] | None = None,
     ) -> Interactions:
-        """Interactions where a users × items matrix, dense or sparse, is not 0."""
+        """Interactions where a users × items matrix, dense or sparse, is not 0.
+
+        Parameters
+        ----------
+        matrix : (users, items) numbers
+        users, items : the ids of its rows and columns; their numbers where not given
+
+        >>> Interactions.from_matrix([[0, 5], [1, 1]], items=["tea", "jam"])
+        Interactions: 2 users x 2 items, 3 interactions
+        """
         from scipy.sparse import coo_array
 
+        unchecked: Any = matrix
         try:
-            cells = coo_array(matrix)
+            cells = coo_array(unchecked)
         except (TypeError, ValueError) as error:
             raise InputError(f"{type(matrix).__name__} is no matrix: {error}") from None
         if cells.ndim != 2:
@@ -127,7 +142,7 @@ class Interactions:
 
     @staticmethod
     def from_frame(
-        frame: Any,
+        frame: IntoFrame,
         user: str | None = None,
         item: str | None = None,
         time: str | None = None,
@@ -141,6 +156,11 @@ class Interactions:
         frame : the events
         user, item, time, rating : names of its columns; where not given, the usual ones are found
         positive : which ratings count, such as ``">= 4"``; all rows do where not given
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"user": ["ann", "bob"], "item": ["tea", "tea"], "rating": [5, 2]})
+        >>> Interactions.from_frame(frame, positive=">= 4")
+        Interactions: 1 users x 1 items, 1 interactions
         """
         import narwhals as nw
 
@@ -179,10 +199,17 @@ class Interactions:
         rating: str | None = None,
         positive: str | None = None,
     ) -> Interactions:
-        """Interactions from CSV, TSV, Parquet or JSON-lines files, or globs of them.
+        r"""Interactions from CSV, TSV, Parquet or JSON-lines files, or globs of them.
 
         Ids of text files are whole numbers if all of a column are written so, and text otherwise.
         The other parameters are those of ``from_frame``.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "events.csv")
+        ...     written = path.write_text("user,item\nann,tea\nbob,tea\n")
+        ...     Interactions.from_files(path)
+        Interactions: 2 users x 1 items, 2 interactions
         """
         from .events import read_events
 
@@ -200,11 +227,44 @@ class Interactions:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """How many users and items."""
         return len(self.users), len(self.items)
 
     @property
     def size(self) -> int:
+        """How many interactions."""
         return len(self.indices)
+
+    def __getitem__(self, mask: Any) -> Interactions:
+        """Some of the interactions, with the users and items that occur in these only.
+
+        Parameters
+        ----------
+        mask : (interactions,) True for those to keep, which are in the order of ``indices``
+
+        >>> data = Interactions.from_pairs(["ann", "ann", "bob"], ["jam", "tea", "tea"])
+        >>> data[np.array([True, False, False])]
+        Interactions: 1 users x 1 items, 1 interactions
+        """
+        # scikit-learn writes X[mask, ...] for whatever has a shape.
+        keep = np.asarray(mask[0] if isinstance(mask, tuple) and mask[1:] == (...,) else mask)
+        if keep.dtype != bool or keep.shape != self.indices.shape:
+            raise ParameterTypeError(
+                f"interactions are chosen by a mask of {self.size:,} truth values, one for each, "
+                f"not by {keep.dtype} of shape {keep.shape}; for cross-validation take "
+                "boolrank.evaluation.masks(split)"
+            )
+        rows = np.repeat(np.arange(len(self.users)), np.diff(self.indptr))[keep]
+        counts = np.bincount(rows, minlength=len(self.users))
+        touched = np.bincount(self.indices[keep], minlength=len(self.items)) > 0
+        number = np.cumsum(touched) - 1
+        return Interactions(
+            self.users.chosen(counts > 0),
+            self.items.chosen(touched),
+            np.concatenate(([0], np.cumsum(counts[counts > 0]))),
+            number[self.indices[keep]].astype(np.int32),
+            None if self.time is None else self.time[keep],
+        )
 
     @property
     def T(self) -> Interactions:  # noqa: N802 - as numpy names it
@@ -281,6 +341,18 @@ class Interactions:
         text = f"Interactions: {len(self.users):,} users x {len(self.items):,} items, "
         text += f"{self.size:,} interactions"
         return text + (f", {self.duplicates:,} duplicates left out" if self.duplicates else "")
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name, counts in (("users", np.diff(self.indptr)), ("items", self.popularity())):
+            some = counts if len(counts) else np.zeros(1, np.int64)
+            middle = float(np.median(some))
+            middle = int(middle) if middle.is_integer() else middle
+            rows.append([name, len(counts), int(some.min()), middle, int(some.max())])
+        share = self.size / max(1, self.shape[0] * self.shape[1])
+        note = f"{share:.3%} of all pairs, {'without' if self.time is None else 'with'} times"
+        heads = ["", "how many", "fewest", "median", "most interactions"]
+        return html_table(repr(self), heads, rows, note)
 
 
 def _rating(table: Any, name: str | None) -> str:

@@ -41,6 +41,10 @@ class Overlaps:
     sizes : (m,) number of users of each item
     dense : (m, m) numbers of shared users, the sizes on the diagonal, or None
     indptr, columns, counts : the same in compressed sparse rows, or None
+
+    >>> counts = Overlaps.of(Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"]))
+    >>> counts.n, counts.sizes, counts.sparse().columns
+    (3, array([2, 2, 1]), array([1, 2, 0, 0], dtype=int32))
     """
 
     n: int
@@ -146,6 +150,7 @@ class Overlaps:
 
     @property
     def items(self) -> int:
+        """How many items."""
         return len(self.sizes)
 
     @property

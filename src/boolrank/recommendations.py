@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._extras import needs
+from ._html import MOST_ROWS, html_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,6 +41,23 @@ class Recommendations:
         text = f"Recommendations: up to {self.items.shape[1]:,} items for {len(self):,} {whose}"
         popular = int(self.popular.sum())
         return text + (f", {popular:,} of them by popularity alone" if popular else "")
+
+    def _repr_html_(self) -> str:
+        some = replace(
+            self,
+            users=None if self.users is None else self.users[:MOST_ROWS],
+            items=self.items[:MOST_ROWS],
+            scores=self.scores[:MOST_ROWS],
+            popular=self.popular[:MOST_ROWS],
+        ).to_dict()
+        if not self.popular.any():
+            del some["popular"]
+        total = int(np.count_nonzero(~np.isnan(self.scores)))
+        note = f"the first {MOST_ROWS} of {total:,} rows" if total > MOST_ROWS else ""
+        for ids in ("user", "item"):  # as they are: ids that are numbers count nothing
+            some[ids] = [str(key) for key in some[ids]]
+        names = ("profile" if self.users is None else "user"), *list(some)[1:]
+        return html_table(repr(self), names, zip(*some.values(), strict=True), note)
 
     def lists(self) -> list[list[Any]]:
         """The items of each user as a list of its own length."""

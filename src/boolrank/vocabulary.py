@@ -74,7 +74,9 @@ class Vocabulary:
         self.kind = kind
 
     @staticmethod
-    def of(values: Any, kind: str = "id") -> tuple[Vocabulary, NDArray[np.int64]]:
+    def of(
+        values: Iterable[Hashable] | NDArray[Any], kind: str = "id"
+    ) -> tuple[Vocabulary, NDArray[np.int64]]:
         """The vocabulary of a sequence of ids, and the row number of each of them."""
         ids, numbers = _factorized(_as_ids(values), kind)
         return Vocabulary(ids, kind), numbers
@@ -143,6 +145,16 @@ class Vocabulary:
         ids: NDArray[Any] = np.empty(len(self) + 1, dtype=object)
         ids[:-1] = list(self)  # the last one, None, is what -1 takes
         return np.asarray(ids[np.maximum(numbers, -1)])
+
+    def chosen(self, mask: NDArray[np.bool_]) -> Vocabulary:
+        """The ids where a mask is True, in the same order.
+
+        >>> list(Vocabulary.of(["a", "b", "c"])[0].chosen(np.array([True, False, True])))
+        ['a', 'c']
+        """
+        numbers = np.flatnonzero(mask)
+        ids = self.ids[numbers] if isinstance(self.ids, np.ndarray) else self.names(numbers)
+        return Vocabulary(ids, self.kind)
 
     def merged(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
         """A vocabulary of both, and the new numbers of the ids of each."""

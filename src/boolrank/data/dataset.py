@@ -75,6 +75,10 @@ class Dataset:
     printed : the paper's words about it, where the paper uses it
     remark : what else one should know
     place : its folder inside the folder of all, where that is not its name
+
+    >>> from boolrank import DATASETS
+    >>> DATASETS["movielens-1m"].size
+    Size(users=6040, items=3706, interactions=1000209)
     """
 
     name: str

@@ -44,6 +44,16 @@ def fetch_dataset(
     dataset : an entry of the catalogue
     folder : with a folder for each data set; ``BOOLRANK_DATA``, or the user's cache, if not given
     progress : called now and then with a file's name, its bytes so far, and in all if known
+
+    Nothing is downloaded twice:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from boolrank import DATASETS
+    >>> with TemporaryDirectory() as folder:
+    ...     Path(folder, "filmtrust").mkdir()
+    ...     Path(folder, "filmtrust", "ratings.txt").touch()
+    ...     fetch_dataset(DATASETS["filmtrust"], folder)
+    []
     """
     if dataset.is_here(folder):
         return []

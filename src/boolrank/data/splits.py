@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,12 @@ ABSENT = 3  # not part of this fold
 
 
 class Rows(NamedTuple):
-    """Item numbers of several users, one after the other, in order within each: compressed rows."""
+    """Item numbers of several users, one after the other, in order within each: compressed rows.
+
+    >>> rows = Rows(np.array([0, 2, 3]), np.array([1, 4, 0], np.int32))
+    >>> rows.row(0), rows.part(1, 2).indices
+    (array([1, 4], dtype=int32), array([0], dtype=int32))
+    """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -65,6 +70,11 @@ class Fold:
     folded_in : True where test users are not in training, and known by their profile alone
     unseen_items : test interactions with items that nobody in training has touched, left out
     cold_users : users with test interactions of whom nothing is known, left out
+
+    >>> from boolrank import leave_one_out
+    >>> data = Interactions.from_pairs([1, 1, 2, 2], list("abba"), np.arange(4))
+    >>> leave_one_out(data)[0]
+    Fold: 2 test interactions of 2 users, 2 for training
     """
 
     train: Interactions
@@ -102,6 +112,11 @@ class Split(Sequence[Fold]):
     parameters : with which parameters, as JSON has them
     data : all interactions
     roles : (folds, interactions) `TRAIN`, `KNOWN`, `TEST` or `ABSENT`
+
+    >>> from boolrank import paper_protocol, synthetic
+    >>> split = paper_protocol(synthetic(60, 30, 700), folds=3)
+    >>> len(split), split.roles.shape, split[0].train.size + (split.roles[0] == TEST).sum()
+    (3, (3, 700), np.int64(700))
     """
 
     name: str
@@ -112,7 +127,13 @@ class Split(Sequence[Fold]):
     def __len__(self) -> int:
         return len(self.roles)
 
-    def __getitem__(self, at: Any) -> Any:
+    @overload
+    def __getitem__(self, at: int) -> Fold: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Fold]: ...
+
+    def __getitem__(self, at: int | slice) -> Fold | list[Fold]:
         if isinstance(at, slice):
             return [self._fold(k) for k in range(len(self))[at]]
         return self._fold(range(len(self))[at])
@@ -188,21 +209,14 @@ class Split(Sequence[Fold]):
         train, test = role == TRAIN, role == TEST
         users, items = data.shape
         in_train = np.bincount(data.indices[train], minlength=items) > 0
-        trained = np.bincount(rows[train], minlength=users) > 0
         number = np.cumsum(in_train) - 1
-        fit_on = Interactions(
-            _some(data.users, trained),
-            _some(data.items, in_train),
-            _rows(rows, number[data.indices], train, trained).indptr,
-            number[data.indices[train]].astype(np.int32),
-        )
         possible = in_train[data.indices]
         known = (train | (role == KNOWN)) & possible
         wanted = np.bincount(rows[test], minlength=users) > 0
         tested = wanted & (np.bincount(rows[known], minlength=users) > 0)
         return Fold(
-            fit_on,
-            _some(data.users, tested),
+            data[train],
+            data.users.chosen(tested),
             _rows(rows, number[data.indices], known, tested),
             _rows(rows, number[data.indices], test & possible, tested),
             bool((role == KNOWN).any()),
@@ -227,14 +241,6 @@ def checked(split: Split) -> Split:
                 "data"
             )
     return split
-
-
-def _some(vocabulary: Vocabulary, chosen: NDArray[np.bool_]) -> Vocabulary:
-    """The chosen ids of a vocabulary."""
-    numbers = np.flatnonzero(chosen)
-    ids = vocabulary.ids
-    some = ids[numbers] if isinstance(ids, np.ndarray) else vocabulary.names(numbers)
-    return Vocabulary(some, vocabulary.kind)
 
 
 def _rows(

@@ -4,6 +4,7 @@ from .folds import evaluate, evaluate_fold, rank_fold
 from .metrics import METRICS, Measure, Metric, measure, parse_metric
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
+from .scoring import masks, scorer
 from .significance import (
     Comparison,
     Interval,
@@ -28,9 +29,11 @@ __all__ = [
     "evaluate",
     "evaluate_fold",
     "holm",
+    "masks",
     "measure",
     "paired_t",
     "parse_metric",
     "rank_fold",
+    "scorer",
     "wilcoxon",
 ]

@@ -80,6 +80,12 @@ def evaluate_fold(
     """The same on one fold; further options go to the model's ``fit``.
 
     So models can share what is costly and the same for all of them, for one fold.
+
+    >>> from boolrank import KernelRanker, Overlaps, hold_out, synthetic
+    >>> fold = hold_out(synthetic(60, 30, 700))[0]
+    >>> found = evaluate_fold(KernelRanker("linear"), fold, overlaps=Overlaps.of(fold.train))
+    >>> list(found.means), len(found.users)
+    (['auc', 'map@10', 'ndcg@10'], 60)
     """
     measures = parse_metrics(metrics)
     start = time.perf_counter()
@@ -102,11 +108,16 @@ def evaluate_fold(
     )
 
 
-def rank_fold(model: Any, fold: Fold, n: int = 10, n_threads: int | None = None) -> Rankings:
+def rank_fold(model: Model, fold: Fold, n: int = 10, n_threads: int | None = None) -> Rankings:
     """How a fitted model ranks the candidates of each test user, with the n best items of each.
 
     Users whom a model gives NaN for every item, for want of a history, get the popular items, as
     they do when it recommends.
+
+    >>> from boolrank import KernelRanker, hold_out, synthetic
+    >>> fold = hold_out(synthetic(60, 30, 700))[0]
+    >>> rank_fold(KernelRanker("linear").fit(fold.train), fold, n=5).top.shape
+    (60, 5)
     """
     popularity = fold.train.popularity()
     n = min(n, len(popularity))

@@ -37,6 +37,9 @@ class Metric:
     per_user : whether each user has a value; else the model as a whole has one
     empty : what a user without relevant items gets
     value : the function of rankings and cut that computes it
+
+    >>> METRICS["recall"].formula, METRICS["recall"].cut
+    ('h / R', 'needed')
     """
 
     name: str
@@ -49,7 +52,11 @@ class Metric:
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric with its cut, such as ``ndcg@10``; a cut of None is the whole ranking."""
+    """A metric with its cut, such as ``ndcg@10``; a cut of None is the whole ranking.
+
+    >>> str(Measure(METRICS["mrr"], None)), str(Measure(METRICS["mrr"], 5))
+    ('mrr', 'mrr@5')
+    """
 
     metric: Metric
     k: int | None
@@ -94,7 +101,7 @@ def parse_metrics(metrics: Iterable[str | Measure] | str) -> list[Measure]:
 
 def measure(
     rankings: Rankings, metrics: Iterable[str | Measure] | str, n_threads: int | None = None
-) -> dict[str, Any]:
+) -> dict[str, Floats | float]:
     """Values of metrics by name: an array with one for each user, or one number of the model.
 
     >>> from boolrank.data.splits import Rows
@@ -103,7 +110,7 @@ def measure(
     >>> measure(rankings, ["precision@2", "mrr", "recall@2"])
     {'precision@2': array([0.5, nan]), 'mrr': array([ 1., nan]), 'recall@2': array([0.5, nan])}
     """
-    out = {}
+    out: dict[str, Floats | float] = {}
     cuts: dict[int, Floats] = {}
     with threads(n_threads):
         for each in parse_metrics(metrics):

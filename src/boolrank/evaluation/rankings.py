@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._threads import threads
 from ..data.splits import Rows
@@ -48,7 +48,7 @@ class Rankings:
 
     @staticmethod
     def from_scores(
-        scores: Any,
+        scores: ArrayLike,
         relevant: Rows,
         known: Rows | None = None,
         n: int = 10,
@@ -95,7 +95,7 @@ class Rankings:
         return Rankings(relevant.indptr, ranks, top, matrix.shape[1], strict, half)
 
     @staticmethod
-    def from_lists(lists: Any, relevant: Rows, n_threads: int | None = None) -> Rankings:
+    def from_lists(lists: ArrayLike, relevant: Rows, n_threads: int | None = None) -> Rankings:
         """Rankings by a (u, n) array of item numbers, best first, negative where there are fewer.
 
         >>> relevant = Rows(np.array([0, 2]), np.array([1, 3], np.int32))

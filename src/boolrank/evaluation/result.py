@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._html import html_table
 from ..errors import ParameterError
 from .metrics import mean, parse_metric
 
@@ -27,6 +28,9 @@ class FoldResult:
     values : by metric, u values, NaN for users without one; for metrics of the whole model, one
     fit_seconds, rank_seconds : how long it took to fit, and to score and rank for all test users
     unseen_items, cold_users : what the fold left out
+
+    >>> FoldResult(["ann", "bob"], {"auc": np.array([0.5, np.nan])}, 0.1, 0.2)
+    FoldResult: 2 users, auc 0.5000
     """
 
     users: list[Any]
@@ -66,6 +70,12 @@ class FoldResult:
         found = ", ".join(f"{name} {value:.4f}" for name, value in self.means.items())
         return f"FoldResult: {len(self.users):,} users, {found}"
 
+    def _repr_html_(self) -> str:
+        rows = [[name, value, self.empty(name)] for name, value in self.means.items()]
+        note = f"fitted in {self.fit_seconds:.2f} s, ranked in {self.rank_seconds:.2f} s"
+        caption = f"FoldResult: {len(self.users):,} users"
+        return html_table(caption, ["metric", "mean", "without a value"], rows, note)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
@@ -77,6 +87,11 @@ class Evaluation:
     split : the split with its parameters, as text
     split_hash : its content's hash, or "" for a fold without a split
     folds : what was measured on each fold
+
+    >>> folds = [FoldResult([1], {"auc": np.array([value])}, 0.1, 0.2) for value in (0.5, 0.75)]
+    >>> found = Evaluation("linear", "two halves", "", tuple(folds))
+    >>> found.means, found.per_user("auc")
+    ({'auc': 0.625}, array([0.5 , 0.75]))
     """
 
     model: str
@@ -106,10 +121,12 @@ class Evaluation:
 
     @property
     def fit_seconds(self) -> float:
+        """How long it took to fit, on all folds together."""
         return math.fsum(fold.fit_seconds for fold in self.folds)
 
     @property
     def rank_seconds(self) -> float:
+        """How long it took to score and rank, on all folds together."""
         return math.fsum(fold.rank_seconds for fold in self.folds)
 
     def per_user(self, metric: str) -> NDArray[np.float64]:
@@ -178,16 +195,30 @@ class Evaluation:
                 line += f" ± {self.deviations[name]:.4f}"
             empty = sum(fold.empty(name) for fold in self.folds)
             lines.append(line + (f"  ({empty:,} without a value)" if empty else ""))
+        return "\n".join([*lines, "", *self._remarks()])
+
+    def _repr_html_(self) -> str:
+        several = len(self.folds) > 1
+        heads = ["metric", "mean", *(["±"] if several else []), "without a value"]
+        rows = []
+        for name in self.metrics:
+            empty = sum(fold.empty(name) for fold in self.folds)
+            spread = [self.deviations[name]] if several else []
+            rows.append([name, self.means[name], *spread, empty])
+        note = "; ".join([f"on {self.split}", *self._remarks()])
+        return html_table(f"Evaluation of {self.model}", heads, rows, note)
+
+    def _remarks(self) -> list[str]:
+        """How many users, what was left out, and how long it took."""
         users = sum(len(fold.users) for fold in self.folds)
-        lines += ["", f"{users:,} test users in {len(self.folds)} folds"]
+        text = f"{users:,} test users in {len(self.folds)} folds"
         for count, what in (
             (sum(fold.unseen_items for fold in self.folds), "test interactions of unseen items"),
             (sum(fold.cold_users for fold in self.folds), "users without history"),
         ):
             if count:
-                lines[-1] += f", {count:,} {what} left out"
-        lines.append(f"fitted in {self.fit_seconds:.2f} s, ranked in {self.rank_seconds:.2f} s")
-        return "\n".join(lines)
+                text += f", {count:,} {what} left out"
+        return [text, f"fitted in {self.fit_seconds:.2f} s, ranked in {self.rank_seconds:.2f} s"]
 
     def _of_folds(self, name: str) -> NDArray[np.float64]:
         return np.array([fold.means[name] for fold in self.folds])

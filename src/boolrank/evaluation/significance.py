@@ -10,17 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from .._html import html_table
 from ..errors import InputError, ParameterError
 from .metrics import mean
 from .result import Evaluation
 
 __all__ = [
     "Comparison",
+    "Comparisons",
     "Interval",
     "bootstrap_interval",
     "compare",
@@ -36,7 +38,11 @@ _BATCH = 1 << 22
 
 
 class Interval(NamedTuple):
-    """A confidence interval."""
+    """A confidence interval.
+
+    >>> Interval(0.1, 0.3).high
+    0.3
+    """
 
     low: float
     high: float
@@ -56,6 +62,12 @@ class Comparison:
     interval : in which the difference lies, by bootstrap
     t_p, wilcoxon_p : chance of so large a difference where there is none, by both tests
     t_holm, wilcoxon_holm : the same, corrected for the number of models that are compared
+
+    Rows of what `compare` gives:
+
+    >>> row = Comparison("a", "b", "auc", 9, 0.7, 0.5, 0.2, Interval(0.1, 0.3), *[0.04] * 4)
+    >>> row.interval.low > 0 and row.t_holm < 0.05
+    True
     """
 
     model: str
@@ -71,9 +83,29 @@ class Comparison:
     t_holm: float
     wilcoxon_holm: float
 
+    def _repr_html_(self) -> str:
+        return Comparisons([self])._repr_html_()
+
+
+class Comparisons(list[Comparison]):
+    """Several models beside the same one: a list that notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return html_table("no comparisons", [], [])
+        first = self[0]
+        heads = ["model", first.metric, "difference", "low", "high", "users"]
+        rows = [
+            [c.model, c.mean, c.difference, *c.interval, c.users, c.t_holm, c.wilcoxon_holm]
+            for c in self
+        ]
+        caption = f"Beside {first.baseline}, {first.metric} {first.baseline_mean:.4f}"
+        note = "low and high: of the difference, by bootstrap; p-values with Holm's correction"
+        return html_table(caption, [*heads, "p by t", "p by Wilcoxon"], rows, note)
+
 
 def bootstrap_interval(
-    a: Any, b: Any, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
+    a: ArrayLike, b: ArrayLike, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> Interval:
     """Percentile interval of the mean of a - b, over users drawn with replacement.
 
@@ -101,7 +133,7 @@ def bootstrap_interval(
     return Interval(float(found.low), float(found.high))
 
 
-def paired_t(a: Any, b: Any) -> float:
+def paired_t(a: ArrayLike, b: ArrayLike) -> float:
     """Chance by Student's t test of paired values, two-sided.
 
     >>> round(paired_t([3.0, 4.0, 6.0], [1.0, 3.0, 3.0]), 4)
@@ -115,7 +147,7 @@ def paired_t(a: Any, b: Any) -> float:
     return float(ttest_rel(differences, np.zeros(len(differences))).pvalue)
 
 
-def wilcoxon(a: Any, b: Any) -> float:
+def wilcoxon(a: ArrayLike, b: ArrayLike) -> float:
     """Chance by Wilcoxon's signed-rank test of paired values, two-sided; equal ones are left out.
 
     >>> wilcoxon([1.0, 2.0, 3.0, 4.5], [0.9, 1.8, 2.7, 4.0])
@@ -151,7 +183,7 @@ def compare(
     confidence: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
-) -> list[Comparison]:
+) -> Comparisons:
     """Each model beside the best one, or beside a baseline, with Holm's correction over all.
 
     Parameters
@@ -160,6 +192,13 @@ def compare(
     metric : a metric that users have values of
     baseline : the name of the one to compare with; the one with the highest mean where not given
     confidence, resamples, seed : of the bootstrap
+
+    >>> from boolrank import KernelRanker, hold_out, synthetic
+    >>> from boolrank.evaluation import evaluate
+    >>> split = hold_out(synthetic(60, 30, 700))
+    >>> found = {k: evaluate(KernelRanker(k), split, "auc") for k in ("linear", "disjunctive(4)")}
+    >>> [(row.model, row.baseline, row.users) for row in compare(found, "auc", "linear")]
+    [('disjunctive(4)', 'linear', 49)]
     """
     if not isinstance(evaluations, Mapping):
         named = {each.model: each for each in evaluations}
@@ -200,10 +239,10 @@ def compare(
             )
         )
     by_t, by_ranks = holm([row.t_p for row in rows]), holm([row.wilcoxon_p for row in rows])
-    return [
+    return Comparisons(
         replace(row, t_holm=float(t), wilcoxon_holm=float(w))
         for row, t, w in zip(rows, by_t, by_ranks, strict=True)
-    ]
+    )
 
 
 def _check_same_users(named: Mapping[str, Evaluation]) -> None:
@@ -221,7 +260,7 @@ def _check_same_users(named: Mapping[str, Evaluation]) -> None:
             )
 
 
-def _differences(a: Any, b: Any) -> Floats:
+def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
     x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if x.ndim != 1 or x.shape != y.shape or not len(x):
         raise InputError(

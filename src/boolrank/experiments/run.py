@@ -45,6 +45,11 @@ class Run:
     evaluations : by the text of its model, each
     computed : how many results were new; the others were there already
     folder : where it was written, or None
+
+    >>> from boolrank.experiments import Experiment, RankerSpec
+    >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (RankerSpec("linear"),)))
+    >>> sorted(found.to_dict()), len(found.id)
+    (['experiment', 'results', 'split', 'split_hash'], 16)
     """
 
     experiment: Experiment

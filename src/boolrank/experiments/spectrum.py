@@ -15,7 +15,12 @@ __all__ = ["SpectralCurve", "spectral_curves"]
 
 @dataclass(frozen=True)
 class SpectralCurve:
-    """The ratio of one family at each arity: 0 is all items alike, 1 is no two alike."""
+    """The ratio of one family at each arity: 0 is all items alike, 1 is no two alike.
+
+    >>> curve = SpectralCurve("disjunctive", arities=(1, 2), ratios=(0.5, 0.25))
+    >>> curve.ratios[curve.arities.index(2)]
+    0.25
+    """
 
     family: str
     arities: tuple[int, ...]

@@ -21,6 +21,9 @@ class Summary:
     model : as text
     means, deviations : by metric, over the folds
     versus_best : beside the best model by the first metric; None for that model itself
+
+    >>> Summary("linear", {"auc": 0.9}, {"auc": 0.01}, None).means["auc"]
+    0.9
     """
 
     model: str
@@ -36,6 +39,12 @@ def summarize(run: Run, metric: str | None = None, resamples: int = 2_000) -> li
     ----------
     metric : what they are compared by; the first that users have values of if not given
     resamples : of the bootstrap
+
+    >>> from boolrank.experiments import Experiment, RankerSpec, run_experiment
+    >>> models = RankerSpec("linear"), RankerSpec("disjunctive(4)")
+    >>> rows = summarize(run_experiment(Experiment(("synthetic:60x30x600",), models)))
+    >>> [(row.model, row.versus_best is None) for row in rows]
+    [('linear', False), ('disjunctive(4)', True)]
     """
     found = run.evaluations
     of_users = [m for m in run.experiment.metrics if parse_metric(m).metric.per_user]

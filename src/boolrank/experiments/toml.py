@@ -56,7 +56,16 @@ _MODEL_KEYS: dict[str, tuple[tuple[type, ...], str]] = {
 
 
 def read_experiment(path: str | Path) -> Experiment:
-    """The experiment in a TOML file. Files that it names are looked for beside it."""
+    r"""The experiment in a TOML file. Files that it names are looked for beside it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "small.toml")
+    ...     lines = 'data = "synthetic:60x30x600"', "[[models]]", 'kernel = "linear"'
+    ...     written = path.write_text("\n".join(lines))
+    ...     read_experiment(path).models
+    (RankerSpec(kernel='linear', reg=0.1, negative_weight=1.0),)
+    """
     path = Path(path)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))

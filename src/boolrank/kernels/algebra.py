@@ -30,7 +30,14 @@ _LOW_POWER = 8
 
 @dataclass(frozen=True, repr=False)
 class Sum(Kernel):
-    """κ₁ + κ₂ + …: the feature spaces side by side."""
+    """κ₁ + κ₂ + …: the feature spaces side by side.
+
+    >>> from boolrank import Linear, Tanimoto
+    >>> Linear() + Tanimoto() == Sum((Linear(), Tanimoto()))
+    True
+    >>> (Linear() + Tanimoto()).on_counts(n=9, x=3, z=3, c=1)
+    array(1.2)
+    """
 
     name: ClassVar[str] = "sum"
     formula: ClassVar[str] = "κ₁ + κ₂ + ..."
@@ -82,7 +89,12 @@ class Sum(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Product(Kernel):
-    """κ₁·κ₂·…: pairs of features, one of each space, both true."""
+    """κ₁·κ₂·…: pairs of features, one of each space, both true.
+
+    >>> from boolrank import Linear, Tanimoto
+    >>> (Linear() * Tanimoto()).on_counts(n=9, x=3, z=3, c=[1, 3])
+    array([0.2, 3. ])
+    """
 
     name: ClassVar[str] = "product"
     formula: ClassVar[str] = "κ₁·κ₂·..."
@@ -98,6 +110,7 @@ class Product(Kernel):
 
     @staticmethod
     def of(*kernels: Kernel) -> Kernel:
+        """The product with the weights of its parts before it."""
         weights = [k.weight for k in kernels if isinstance(k, Scaled)]
         product = Product(tuple(k.kernel if isinstance(k, Scaled) else k for k in kernels))
         return Scaled(reduce(mul, weights), product) if weights else product
@@ -128,7 +141,12 @@ class Product(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Power(Kernel):
-    """κ^p for a whole p up to 2^20: the product of κ with itself."""
+    """κ^p for a whole p up to 2^20: the product of κ with itself.
+
+    >>> from boolrank import Linear
+    >>> (Linear() ** 3).on_counts(n=9, x=3, z=3, c=2)
+    array(8.)
+    """
 
     name: ClassVar[str] = "power"
     formula: ClassVar[str] = "κ^p"
@@ -176,7 +194,12 @@ class Power(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Scaled(Kernel):
-    """w·κ for a positive weight w."""
+    """w·κ for a positive weight w.
+
+    >>> from boolrank import Linear
+    >>> (0.5 * Linear()).on_counts(n=9, x=3, z=3, c=[1, 2])
+    array([0.5, 1. ])
+    """
 
     name: ClassVar[str] = "scaled"
     formula: ClassVar[str] = "w·κ"
@@ -216,7 +239,12 @@ class Scaled(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Normalized(Kernel):
-    """κ(x, z) / √(κ(x, x)·κ(z, z)); a null vector has 1 with itself and 0 with all others."""
+    """κ(x, z) / √(κ(x, x)·κ(z, z)); a null vector has 1 with itself and 0 with all others.
+
+    >>> from boolrank import Linear
+    >>> Linear().normalized().on_counts(n=9, x=4, z=[1, 4], c=[1, 4])
+    array([0.5, 1. ])
+    """
 
     name: ClassVar[str] = "normalized"
     formula: ClassVar[str] = "κ(x,z) / sqrt(κ(x,x) κ(z,z))"
@@ -253,6 +281,10 @@ class Composed(Kernel):
 
     An inner kernel with features of 0 and 1 lifts counts to counts: of its features, κ(x, x) are
     active in x, κ(z, z) in z, and κ(x, z) in both.
+
+    >>> from boolrank import Conjunctive, Linear
+    >>> (Linear() @ Conjunctive(2)).on_counts(n=9, x=4, z=4, c=3)
+    array(3.)
     """
 
     name: ClassVar[str] = "composed"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._html import html_table
 from .._memory import free_memory, size
 from ..errors import (
     KernelOverflowError,
@@ -25,6 +26,7 @@ from .evaluate import cosines, inverse_root, raw_values
 from .wide import Wide, spread
 
 if TYPE_CHECKING:
+    from ..interactions import MatrixLike
     from .algebra import Composed, Normalized
 
 Form = Literal["common", "agreeing", "union", "any"]
@@ -141,7 +143,7 @@ class Kernel(ABC):
         with np.errstate(all="ignore"):
             return self.values_of(pairs)
 
-    def __call__(self, X: Any, Z: Any = None) -> NDArray[np.float64]:
+    def __call__(self, X: MatrixLike, Z: MatrixLike | None = None) -> NDArray[np.float64]:
         """Gram matrix of the rows of binary matrices, dense or sparse.
 
         Parameters
@@ -167,7 +169,7 @@ class Kernel(ABC):
                 np.fill_diagonal(gram, self._own_values(rows.shape[1], x))
         return gram
 
-    def diag(self, X: Any) -> NDArray[np.float64]:
+    def diag(self, X: MatrixLike) -> NDArray[np.float64]:
         """Values of the rows of a binary matrix with themselves, without the Gram matrix."""
         rows = as_binary(X, "X")
         with np.errstate(all="ignore"):
@@ -180,6 +182,7 @@ class Kernel(ABC):
         return self if isinstance(self, Normalized) else Normalized(self)
 
     def values_of(self, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
+        """Values of pairs, in their broadcast shape; ``checked`` counts are not looked at again."""
         return self._finite(raw_values(self, pairs, checked))
 
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
@@ -252,6 +255,21 @@ class Kernel(ABC):
             elif value != field.default:
                 shown.append(f"{field.name}={value!r}")
         return f"{self.name}({', '.join(shown)})" if shown else self.name
+
+    def _repr_html_(self) -> str:
+        this: Any = self
+        said = (type(self).__doc__ or "").partition("\n\n")[0].replace("`", "")
+        if said.startswith(f"{type(self).__name__}("):  # what dataclass writes where nobody did
+            said = ""
+        formula = getattr(self, "formula", "")
+        head, _, words = said.partition(": ")
+        said = words if head.replace("…", "...") == formula else said
+        rows = [["formula", formula], ["says", " ".join(said.split())]]
+        for field in fields(this) if is_dataclass(this) else ():
+            allowed = field.metadata.get("range")
+            rows.append([field.name, f"{getattr(self, field.name)!r}"])
+            rows[-1][1] += f"  ({allowed})" if allowed else ""
+        return html_table(repr(self), [], [row for row in rows if row[1]])
 
 
 Formula = Callable[[Any, Counts], Any]

@@ -22,6 +22,10 @@ class Counts:
 
     ``lifted`` says that they count the features of another kernel, and so may be of any size;
     ``outside``, how many are active in neither vector, where no difference is needed to know it.
+
+    >>> k = Counts(Wide.of(10), Wide.of(4), Wide.of([3, 5]), Wide.of([1, 2]))
+    >>> k.union.floats(), k.agreeing.floats()
+    (array([6., 7.]), array([5., 5.]))
     """
 
     n: Wide
@@ -41,26 +45,32 @@ class Counts:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """What the counts broadcast to."""
         return np.broadcast_shapes(*(a.shape for a in (self.n, self.x, self.z, self.common)))
 
     @property
     def union(self) -> Wide:
+        """u: active in one of the vectors or both."""
         return self.only_x + self.z
 
     @property
     def only_x(self) -> Wide:
+        """Active in the first vector and not in the second."""
         return self.x - self.common
 
     @property
     def only_z(self) -> Wide:
+        """Active in the second vector and not in the first."""
         return self.z - self.common
 
     @property
     def neither(self) -> Wide:
+        """Active in neither vector."""
         return at_least_zero(self.n - self.union) if self.outside is None else self.outside
 
     @property
     def agreeing(self) -> Wide:
+        """s: active in both vectors or in neither."""
         return self.neither + self.common
 
     @property

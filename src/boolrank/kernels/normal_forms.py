@@ -115,6 +115,7 @@ class ComposedDNF(Kernel):
 
     @property
     def composition(self) -> Composed:
+        """The same kernel as disjunctions of conjunctions."""
         inner = Conjunctive if self.monotone else LiteralConjunctive
         return Disjunctive(self.clauses) @ inner(self.literals)
 
@@ -153,6 +154,7 @@ class ComposedCNF(Kernel):
 
     @property
     def composition(self) -> Composed:
+        """The same kernel as conjunctions of disjunctions."""
         inner = Disjunctive if self.monotone else LiteralDisjunctive
         return Conjunctive(self.clauses) @ inner(self.literals)
 

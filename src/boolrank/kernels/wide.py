@@ -58,7 +58,12 @@ def _two_product(a: Floats, b: Floats) -> Pair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wide:
-    """An array of wide numbers; supports ``+ - * /``, whole powers, and the functions below."""
+    """An array of wide numbers; supports ``+ - * /``, whole powers, and the functions below.
+
+    >>> tiny = Wide.of([3.0, 5.0]) ** 1000 / Wide.of(7.0) ** 1000
+    >>> tiny.log2().round(1), (tiny / tiny).floats()
+    (array([-1222.4,  -485.4]), array([1., 1.]))
+    """
 
     hi: Floats
     lo: Floats
@@ -91,6 +96,7 @@ class Wide:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """As of an array."""
         return self.hi.shape
 
     def __getitem__(self, index: Any) -> Wide:
@@ -159,6 +165,7 @@ class Wide:
             square = square * square
 
     def sqrt(self) -> Wide:
+        """Square roots, of numbers from 0 on."""
         odd = self.exp & 1
         hi, lo = self.hi * (1.0 + odd), self.lo * (1.0 + odd)
         root = np.sqrt(hi)
@@ -176,6 +183,7 @@ class Wide:
         return where(small, value, self)
 
     def positive(self) -> NDArray[np.bool_]:
+        """Where the numbers are more than 0."""
         return np.asarray(self.hi > 0)
 
     def log2(self) -> Floats:

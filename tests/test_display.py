@@ -1,0 +1,192 @@
+"""What notebooks show: tables that say what text says, escaped, and small whatever the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boolrank import (
+    KERNELS,
+    Disjunctive,
+    Interactions,
+    Kernel,
+    KernelRanker,
+    Linear,
+    compare,
+    evaluate,
+    paper_protocol,
+    parse_kernel,
+    synthetic,
+)
+from boolrank._html import MOST_ROWS, html_table
+
+EVIL = "<script>alert('x')</script>&\"<b>"
+
+
+class Reader(HTMLParser):
+    """A table as its parser sees it: tags that are closed in order, and the text of each cell."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.seen: set[str] = set()
+        self.rows: list[list[str]] = []
+        self.caption = self.note = ""
+        self.feed(text)
+        self.close()
+        assert not self.tags, "a tag is not closed"
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:  # noqa: ARG002
+        self.tags.append(tag)
+        self.seen.add(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in {"td", "th"}:
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.tags.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.tags[-1] in {"td", "th"}:
+            self.rows[-1][-1] += data
+        elif self.tags[-1] == "caption":
+            self.caption += data
+        else:
+            self.note += data
+
+
+PLAIN = {"div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+
+
+@pytest.fixture(scope="module")
+def named() -> Interactions:
+    """Ids as somebody might choose them to see what happens."""
+    users = [f"{EVIL}{u}" for u in range(50) for _ in range(8)]
+    rng = np.random.default_rng(0)
+    items = [f"{EVIL}{i}" for _ in range(50) for i in rng.permutation(30)[:8]]
+    return Interactions.from_pairs(users, items)
+
+
+def _shown(named: Interactions) -> Iterator[tuple[str, Any]]:
+    model = KernelRanker(0.5 * Linear() + Disjunctive(3)).fit(named)
+    split = paper_protocol(synthetic(60, 30, 700), folds=2)
+    found = {k: evaluate(KernelRanker(k), split) for k in ("linear", "disjunctive(4)")}
+    rows = compare({EVIL: found["linear"], "other": found["disjunctive(4)"]}, "auc", resamples=50)
+    yield "model", model
+    yield "model, not fitted", KernelRanker(EVIL)
+    yield "interactions", named
+    yield "no interactions", named[np.zeros(named.size, bool)]
+    yield "recommendations", model.recommend()
+    yield "recommendations of profiles", model.recommend_profiles([[], [f"{EVIL}1"]])
+    yield "no recommendations", model.recommend([])
+    yield "nothing to recommend", model.recommend(n=0)
+    yield "similar items", model.similar_items([f"{EVIL}1"])
+    yield "evaluation", found["linear"]
+    yield "one fold", found["linear"].folds[0]
+    yield "comparisons", rows
+    yield "no comparisons", type(rows)()
+    yield "comparison", rows[0]
+    yield "long kernel", sum(Linear() ** k for k in range(1, 500))
+
+
+def test_every_display_is_a_small_table_with_nothing_of_the_ids_unescaped(
+    named: Interactions,
+) -> None:
+    for name, value in _shown(named):
+        text = value._repr_html_()
+        assert Reader(text).seen <= PLAIN, name
+        assert "<script" not in text, name
+        assert len(text) < 40_000, name
+        colours = re.findall(r"(?:color|background):([^;\"]+)", text)
+        assert set(colours) == {"inherit"}, f"{name} has a colour of its own"
+
+
+def test_recommendations_are_the_first_rows_of_their_columns(named: Interactions) -> None:
+    found = KernelRanker("linear").fit(named).recommend(n=7)
+    read, columns = Reader(found._repr_html_()), found.to_dict()
+    assert read.rows[0] == ["user", "rank", "item", "score"]
+    assert len(read.rows) == MOST_ROWS + 1
+    assert [row[2] for row in read.rows[1:]] == columns["item"][:MOST_ROWS]
+    assert [float(row[3]) for row in read.rows[1:]] == [
+        pytest.approx(score, abs=1e-4) for score in columns["score"][:MOST_ROWS]
+    ]
+    assert read.note == f"the first {MOST_ROWS} of {50 * 7:,} rows"
+    popular = KernelRanker("linear").fit(named).recommend_profiles([[]], n=2)
+    read = Reader(popular._repr_html_())
+    assert [row[0] for row in read.rows] == ["profile", "0", "0"]
+    assert [row[-1] for row in read.rows] == ["popular", "True", "True"]
+
+
+def test_interactions_say_how_many_and_how_dense() -> None:
+    data = Interactions.from_pairs(["a", "a", "b", "c"], ["x", "y", "x", "x"])
+    read = Reader(data._repr_html_())
+    assert read.rows[1:] == [["users", "3", "1", "1", "2"], ["items", "2", "1", "2", "3"]]
+    assert read.note == "66.667% of all pairs, without times"
+    assert read.caption == repr(data)
+
+
+def test_a_model_says_its_parameters_and_what_it_holds(named: Interactions) -> None:
+    model = KernelRanker("linear", storage="dense")
+    before = Reader(model._repr_html_())
+    assert ["kernel", "'linear'"] in before.rows
+    assert before.caption == "KernelRanker, not fitted"
+    after = dict(Reader(model.fit(named)._repr_html_()).rows)
+    assert after["fitted on"] == repr(named)
+    assert after["kernel matrix"] == "dense, 0.0 MB"
+
+
+def test_evaluations_and_comparisons_have_the_numbers_of_their_text() -> None:
+    split = paper_protocol(synthetic(60, 30, 700), folds=2)
+    found = {k: evaluate(KernelRanker(k), split) for k in ("linear", "disjunctive(4)")}
+    read = Reader(found["linear"]._repr_html_())
+    for row, (name, mean) in zip(read.rows[1:], found["linear"].means.items(), strict=True):
+        assert row[:3] == [name, f"{mean:.4f}", f"{found['linear'].deviations[name]:.4f}"]
+    assert repr(split) in read.note
+    assert all(remark in repr(found["linear"]) for remark in read.note.split("; ")[1:])
+    rows = compare(found, "auc", baseline="linear", resamples=50)
+    read = Reader(rows._repr_html_())
+    assert read.rows[1][:2] == ["disjunctive(4)", f"{rows[0].mean:.4f}"]
+    assert read.caption == f"Beside linear, auc {rows[0].baseline_mean:.4f}"
+    assert Reader(rows[0]._repr_html_()).rows == read.rows
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_says_its_formula_and_what_it_counts(name: str) -> None:
+    kernel = next(_with_some_parameters(name))
+    rows = dict(Reader(kernel._repr_html_()).rows)
+    assert rows["formula"] == kernel.formula
+    assert len(rows["says"]) > 10
+    assert ">>>" not in rows["says"]
+    assert Reader(kernel._repr_html_()).caption == repr(kernel)
+
+
+def _with_some_parameters(name: str) -> Iterator[Kernel]:
+    for text in (name, f"{name}(2)", f"{name}(2, 3)"):
+        try:
+            yield parse_kernel(text)
+        except ValueError:
+            continue
+
+
+def test_a_kernel_of_ones_own_needs_neither_formula_nor_words() -> None:
+    @dataclass(frozen=True, repr=False)
+    class Mine(Kernel):
+        width: int = 3
+
+        def value(self, k: Any) -> Any:
+            return k.common
+
+    assert dict(Reader(Mine()._repr_html_()).rows) == {"width": "3"}
+
+
+def test_a_table_is_cut_and_its_cells_too() -> None:
+    read = Reader(html_table("long", ["a", "b"], ([k, "x" * 1000] for k in range(10**6))))
+    assert len(read.rows) == MOST_ROWS + 1
+    assert all(len(row[1]) < 400 for row in read.rows)

@@ -1,0 +1,167 @@
+"""What is shipped: a small wheel with the package and nothing else, and workflows that fit it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email import message_from_bytes
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import boolrank
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+KILOBYTES_MOST = 300
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _built("wheel", tmp_path_factory.mktemp("wheel"))
+
+
+def _built(target: str, folder: Path) -> Path:
+    """As ``python -m build`` does it, in this process and without network."""
+    if not (ROOT / "src").is_dir():
+        pytest.skip("there is no source to build: the package is tested as installed")
+    from hatchling.builders.sdist import SdistBuilder
+    from hatchling.builders.wheel import WheelBuilder
+
+    builder = {"wheel": WheelBuilder, "sdist": SdistBuilder}[target](str(ROOT))
+    return Path(next(builder.build(directory=str(folder), versions=["standard"])))
+
+
+def test_the_wheel_is_small(wheel: Path) -> None:
+    assert wheel.stat().st_size < KILOBYTES_MOST * 1000
+    assert wheel.name == f"boolrank-{boolrank.__version__}-py3-none-any.whl"
+
+
+def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
+    files = set(zipfile.ZipFile(wheel).namelist())
+    package = {file for file in files if file.startswith("boolrank/")}
+    rest = {file.split("/")[0] for file in files - package}
+    assert rest == {f"boolrank-{boolrank.__version__}.dist-info"}
+    assert "boolrank/py.typed" in package
+    assert any(file.startswith("boolrank/report/templates/") for file in package)
+    assert not any("/tests/" in file or "__pycache__" in file for file in package)
+    endings = {Path(file).suffix for file in package - {"boolrank/py.typed"}}
+    assert endings <= {".py", ".html", ".css", ".js", ".svg", ".j2"}, "is there data in the wheel?"
+    source = {
+        f"boolrank/{path.relative_to(ROOT / 'src/boolrank').as_posix()}"
+        for path in (ROOT / "src/boolrank").rglob("*.py")
+    }
+    assert source <= package
+
+
+def test_the_wheel_says_who_it_is(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    about = f"boolrank-{boolrank.__version__}.dist-info"
+    said = message_from_bytes(archive.read(f"{about}/METADATA"))
+    assert said["Version"] == boolrank.__version__
+    assert said["Requires-Python"] == ">=3.11"
+    assert set(said.get_all("Provides-Extra")) >= {"cli", "report", "all", "dev", "docs"}
+    base = {
+        re.split(r"[<>=!~; ]", line)[0]
+        for line in said.get_all("Requires-Dist")
+        if "extra ==" not in line
+    }
+    assert base == {"numpy", "scipy", "numba", "narwhals"}
+    scripts = archive.read(f"{about}/entry_points.txt").decode()
+    assert scripts.split() == ["[console_scripts]", "boolrank", "=", "boolrank.cli:main"]
+    assert any(name.endswith("licenses/LICENSE") for name in archive.namelist())
+
+
+def test_the_sdist_has_what_its_tests_need_and_no_data(tmp_path: Path) -> None:
+    with tarfile.open(_built("sdist", tmp_path)) as archive:
+        sizes = {member.name.partition("/")[2]: member.size for member in archive.getmembers()}
+    for name in ("pyproject.toml", "README.md", "LICENSE", "Makefile", "tests/conftest.py"):
+        assert name in sizes
+    for path in (*WORKFLOWS, *(ROOT / "examples").glob("*.ipynb"), *(ROOT / "docs").glob("*.md")):
+        assert path.relative_to(ROOT).as_posix() in sizes
+    assert not any(name.startswith((".venv", "demo/", "site/", "bench/")) for name in sizes)
+    assert max(sizes.values()) < KILOBYTES_MOST * 1000
+
+
+def test_the_version_stands_in_one_place() -> None:
+    assert "version" in PROJECT["dynamic"]
+    assert metadata.version("boolrank") == boolrank.__version__
+
+
+def test_the_types_are_shipped() -> None:
+    assert (Path(boolrank.__file__).parent / "py.typed").is_file()
+
+
+def test_workflows_test_every_python_that_the_package_claims() -> None:
+    claimed = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    text = (ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8")
+    matrix = re.search(r"^ +python: \[(.*)\]$", text, re.MULTILINE)
+    assert matrix is not None
+    assert re.findall(r'"([\d.]+)"', matrix[1]) == claimed
+    assert PROJECT["requires-python"] == f">={claimed[0]}"
+    systems = re.search(r"^ +os: \[(.*)\]$", text, re.MULTILINE)
+    assert systems is not None
+    assert [name.split("-")[0] for name in systems[1].split(", ")] == ["ubuntu", "macos", "windows"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_use_actions_of_a_known_major_version_and_make_targets_that_exist(
+    path: Path,
+) -> None:
+    text = path.read_text(encoding="utf-8")
+    used = re.findall(r"uses: (\S+)", text)
+    assert used
+    for action in used:
+        assert action.startswith("./.github/workflows/") or re.search(r"@(release/)?v\d+$", action)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"run: make (\w+)", text):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    yaml = pytest.importorskip("yaml", reason="comes with the docs extra")
+    jobs = yaml.safe_load(text)["jobs"]
+    assert all("runs-on" in job or "uses" in job for job in jobs.values())
+
+
+def test_a_release_is_published_without_a_password_and_after_the_tests() -> None:
+    text = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    publish = text[text.index("  publish:") :]
+    assert "needs: [tests, build]" in publish
+    assert "id-token: write" in publish
+    assert "environment: release" in publish
+    assert "id-token" not in text[: text.index("  publish:")]
+    assert not re.search(r"password|secrets\.", publish)
+    assert 'tags: ["v[0-9]*"]' in text
+
+
+@pytest.mark.parametrize("words", [["demo"], ["-h"], ["recommend", "model"]], ids=" ".join)
+def test_without_extras_the_command_is_one_line_with_what_installs_them(words: list[str]) -> None:
+    """As after ``pip install boolrank`` alone."""
+    program = (
+        "import sys\n"
+        "for name in ('typer', 'rich', 'polars', 'matplotlib', 'jinja2', 'optuna'):\n"
+        "    sys.modules[name] = None\n"
+        "from boolrank.cli import main\n"
+        f"main({words!r})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert re.fullmatch(r"error: The command line needs \w+, .*: pip install '.*'\n", done.stderr)
+
+
+def test_in_an_environment_of_pipx_the_command_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    from boolrank._extras import needs
+
+    monkeypatch.setattr(sys, "prefix", "/home/ann/.local/share/pipx/venvs/boolrank")
+    with (
+        pytest.raises(boolrank.MissingExtraError, match=r"pipx install --force 'boolrank\[all\]'"),
+        needs("cli", "It"),
+    ):
+        import surely_not_installed  # noqa: F401

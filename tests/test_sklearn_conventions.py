@@ -1,0 +1,154 @@
+"""scikit-learn's conventions, held against scikit-learn itself: clone, parameters, searches."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.utils.validation import check_is_fitted
+
+from boolrank import (
+    Conjunctive,
+    Disjunctive,
+    Interactions,
+    KernelRanker,
+    NotFittedError,
+    ParameterError,
+    ParameterTypeError,
+    Split,
+    evaluate,
+    hold_out,
+    paper_protocol,
+    strong_generalization,
+    synthetic,
+)
+from boolrank.evaluation import masks, scorer
+
+
+@pytest.fixture(scope="module")
+def split() -> Split:
+    return paper_protocol(synthetic(120, 60, 1500, seed=1), folds=3)
+
+
+def test_a_clone_has_the_parameters_and_nothing_learned(split: Split) -> None:
+    model = KernelRanker(Conjunctive(2), reg=0.5, storage="dense", n_threads=1).fit(split.data)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert copy is not model
+    with pytest.raises(NotFittedError):
+        copy.recommend()
+
+
+def test_set_params_gives_the_model_and_refuses_what_it_does_not_have() -> None:
+    model = KernelRanker("linear")
+    assert model.set_params(reg=2.0, kernel="dnf") is model
+    assert (model.reg, model.kernel) == (2.0, "dnf")
+    with pytest.raises(ParameterError, match="no parameter 'arity'; there are kernel, reg"):
+        model.set_params(arity=3)
+
+
+def test_scikit_learn_can_tell_what_the_model_is(split: Split) -> None:
+    model = KernelRanker("linear")
+    assert not is_classifier(model)
+    assert not is_regressor(model)
+    with pytest.raises(ValueError, match="not fitted yet"):
+        check_is_fitted(model)
+    check_is_fitted(model.fit(split.data))
+
+
+@pytest.mark.parametrize("metric", ["auc", "ndcg@5", "coverage@3"])
+def test_a_grid_search_finds_what_evaluate_finds_on_the_same_folds(
+    split: Split, metric: str
+) -> None:
+    grid = {"kernel": ["linear", Disjunctive(4)], "reg": [0.1, 10.0]}
+    search = GridSearchCV(KernelRanker(), grid, scoring=scorer(metric), cv=masks(split))
+    search.fit(split.data)
+    found = search.cv_results_
+    assert len(found["params"]) == 4
+    means = []
+    for place, params in enumerate(found["params"]):
+        ours = evaluate(KernelRanker(**params), split, [metric])
+        theirs = [found[f"split{k}_test_score"][place] for k in range(3)]
+        assert theirs == [fold.means[metric] for fold in ours.folds]
+        means.append(ours.means[metric])
+    assert search.best_score_ == pytest.approx(max(means), rel=1e-15)
+    assert search.best_params_ == found["params"][int(np.argmax(means))]
+    best = KernelRanker(**search.best_params_).fit(split.data)
+    assert np.array_equal(search.best_estimator_.score(), best.score())
+
+
+def test_a_search_in_several_processes_finds_the_same() -> None:
+    split = hold_out(synthetic(60, 40, 600, seed=2), seed=3)
+    scores = [
+        cross_val_score(
+            KernelRanker("linear", n_threads=1),
+            split.data,
+            scoring=scorer(),
+            cv=masks(split),
+            n_jobs=n_jobs,
+        )
+        for n_jobs in (1, 2)
+    ]
+    assert np.array_equal(*scores)
+    assert scores[0][0] == evaluate(KernelRanker("linear"), split, "auc").means["auc"]
+
+
+def test_a_choice_of_interactions_has_these_and_whom_they_concern(split: Split) -> None:
+    train, test = masks(split)[0]
+    chosen = split.data[train]
+    fold = split[0]
+    assert list(chosen.users) == list(fold.train.users)
+    assert list(chosen.items) == list(fold.train.items)
+    rows = np.repeat(np.arange(len(split.data.users)), np.diff(split.data.indptr))
+    pairs = {(split.data.users[int(u)], split.data.items[int(i)])
+             for u, i in zip(rows[test], split.data.indices[test], strict=True)}  # fmt: skip
+    tested = split.data[test]
+    assert tested.size == len(pairs) == test.sum()
+    assert {
+        (user, tested.items[int(i)])
+        for number, user in enumerate(tested.users)
+        for i in tested.row(number)
+    } == pairs
+    assert tested.time is not None
+    assert np.array_equal(tested.time, split.data.time[test])
+    assert split.data[np.zeros(split.data.size, bool)].shape == (0, 0)
+
+
+def test_folds_of_users_are_refused_and_the_message_names_the_way(split: Split) -> None:
+    search = GridSearchCV(KernelRanker(), {"reg": [1.0]}, scoring=scorer(), cv=KFold(3))
+    with pytest.raises(ParameterTypeError, match=r"evaluation\.masks"):
+        search.fit(split.data)
+    with pytest.raises(ParameterTypeError, match="1,500 truth values"):
+        split.data[0]
+    unseen = strong_generalization(split.data)
+    with pytest.raises(ParameterError, match="not in training"):
+        masks(unseen)
+
+
+def test_scorers_are_values() -> None:
+    assert scorer("AUC") == scorer("auc") != scorer("ndcg@10")
+    with pytest.raises(ParameterError, match="no metric"):
+        scorer("accuracy")
+
+
+def test_the_library_does_not_load_scikit_learn() -> None:
+    program = (
+        "import sys; from boolrank.evaluation import masks, scorer\n"
+        "from boolrank import KernelRanker, synthetic, paper_protocol\n"
+        "split = paper_protocol(synthetic(20, 15, 150), folds=2)\n"
+        "train, test = masks(split)[0]\n"
+        "scorer()(KernelRanker('linear').fit(split.data[train]), split.data[test])\n"
+        "assert 'sklearn' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_interactions_from_frames_are_chosen_alike() -> None:
+    """Ids that are text, and no times."""
+    data = Interactions.from_pairs(["b", "a", "a"], ["tea", "jam", "tea"])
+    assert list(data[np.array([False, True, True])].users) == ["a", "b"]
+    assert data[np.array([True, False, False])].time is None
