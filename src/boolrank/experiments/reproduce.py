@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._threads import threads
 from ..data.dataset import Size
 from ..data.load import find_dataset
 from ..data.splits import Split
@@ -203,7 +204,8 @@ class _Plan:
             begin = time.perf_counter()
             overlaps = Overlaps.of(data, self.n_threads)
             counted = time.perf_counter()
-            kernel_matrix(kernel, overlaps)
+            with threads(self.n_threads):
+                kernel_matrix(kernel, overlaps)
             counting.append(counted - begin)
             filling.append(time.perf_counter() - counted)
         ranking = min(fold.rank_seconds for fold in found.folds)
