@@ -284,8 +284,8 @@ def _places(
         raise ParameterError(f"order must be 'time' or 'random', not {order!r}")
     if len(data.users) < 2:
         raise InputError(
-            f"there are {len(data.users)} users, and a split needs two or more: what only one user "
-            "has touched cannot be recommended to anybody; give data with more users"
+            "there is one user only, and a split needs two or more: what nobody else has touched "
+            "cannot be recommended to anybody; give data with more users"
         )
     keys: list[NDArray[Any]] = [np.random.PCG64([seed, 0]).random_raw(data.size)]
     if order == "time":
