@@ -1,6 +1,7 @@
 """Experiment: which models are measured by which metrics on which split of which data, as a value.
 
-Two experiments that are equal give the same results, on any machine and with any number of threads.
+Two experiments that are equal give the same results, bit for bit with any number of threads; on
+another machine the last digits may differ.
 """
 
 from __future__ import annotations

@@ -71,7 +71,6 @@ def reproduce(
     n_threads : all by default
     progress : told what is done next
     """
-    start = time.perf_counter()
     chosen = list(PAPER) if datasets is None else [_known(name) for name in datasets]
     if not chosen:
         raise ParameterError(f"there are no data sets to measure; there are {', '.join(PAPER)}")
@@ -90,8 +89,7 @@ def reproduce(
     missing = [
         Missing(PAPER[name], PAPER[name].hidden or "It is not on this machine.") for name in absent
     ]
-    took = time.perf_counter() - start
-    return Reproduction(tuple(sets), tuple(missing), seed, machine(), took)
+    return Reproduction(tuple(sets), tuple(missing), seed, machine())
 
 
 @dataclass(frozen=True)
