@@ -7,6 +7,7 @@ import io
 import json
 import struct
 import zipfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -310,6 +311,57 @@ def test_flipped_bytes_in_an_archive_are_found(tmp_path):
         load_dataset("filmtrust", tmp_path)
 
 
+def test_an_archive_that_wants_a_password_is_an_error_of_ours(tmp_path):
+    path = put(tmp_path, "filmtrust", "filmtrust.zip", {"ratings.txt": b"1 2 3\n"})
+    content = bytearray(path.read_bytes())
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(mark) + flags] |= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(InputError, match=r"filmtrust\.zip cannot be read: .*password"):
+        load_dataset("filmtrust", tmp_path)
+
+
+def test_any_byte_of_an_archive_may_be_wrong(tmp_path):
+    """What is read is what was written, or an error of ours."""
+    members = {"ml/": b"", "ml/ratings.txt": b"1 2 3\n4 5 6\n"}
+    path = put(tmp_path, "filmtrust", "filmtrust.zip", members)
+    right, content = triples(load_dataset("filmtrust", tmp_path)), path.read_bytes()
+    for at in range(len(content)):
+        for flip in (0x01, 0x80, 0xFF):
+            path.write_bytes(content[:at] + bytes([content[at] ^ flip]) + content[at + 1 :])
+            with suppress(InputError):
+                assert triples(load_dataset("filmtrust", tmp_path)) == right
+
+
+def test_a_folder_in_an_archive_is_no_file(tmp_path):
+    members = {"ratings.txt/": b"", "ratings.txt/ratings.txt": b"1 2 3\n"}
+    put(tmp_path, "filmtrust", "filmtrust.zip", members)
+    assert triples(load_dataset("filmtrust", tmp_path)) == [(1, 2, 0)]
+
+
+def test_a_workbook_that_unpacks_to_more_than_any_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("boolrank.data.workbook._LARGEST", 10_000)
+    put(
+        tmp_path,
+        "jester",
+        "jester-data-1.zip",
+        {"jester-data-1.xls": workbook(RATED) + bytes(9999)},
+    )
+    with pytest.raises(InputError, match="larger than such a workbook can be"):
+        load_dataset("jester", tmp_path)
+
+
+def test_any_byte_of_a_workbook_may_be_wrong(tmp_path):
+    content = bytearray(workbook(RATED[:2]))
+    rng = np.random.default_rng(0)
+    for at in [*range(28, 80, 2), *rng.integers(80, len(content), 60).tolist()]:
+        broken = content.copy()
+        broken[at] ^= int(rng.integers(1, 256))
+        put(tmp_path, "jester", "jester-data-1.xls", bytes(broken))
+        with suppress(InputError):
+            load_dataset("jester", tmp_path)
+
+
 @pytest.mark.parametrize(
     "member", ["../ratings.dat", "/ratings.dat", "a/../../ratings.dat", "C:\\ratings.dat", "..\\r"]
 )
@@ -496,6 +548,15 @@ def test_mistakes_are_said_in_a_line(run, tmp_path, args, words):
     assert (code, out) == (2, "")
     assert words in err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_of_the_same_name_is_no_file(run, tmp_path, monkeypatch):
+    """Where data sets lie there are folders with their names."""
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path, "filmtrust", *SMALL["filmtrust"][:2])
+    code, _, err = run("fit", "filmtrust", "--kernel", "linear", "--out", "model")
+    assert code == 0
+    assert "2 users x 3 items, 3 interactions" in err
 
 
 def test_a_file_goes_before_a_set_of_the_same_name(run, tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from boolrank import Experiment, KernelRanker, RankerSpec, evaluate, read_experiment, run_experiment
-from boolrank.errors import InputError, KernelSyntaxError, ParameterError
+from boolrank.errors import InputError, KernelSyntaxError, ParameterError, ParameterTypeError
 from boolrank.evaluation.significance import compare
 from boolrank.experiments import family, parse_arities, summarize, to_toml
 from boolrank.experiments.cells import Cells, cell_key
@@ -220,6 +220,11 @@ def test_toml_expands_arities_and_looks_for_files_beside_it(tmp_path):
         ('data = "a"\n[[models]]\nkernel = "disjunctive"\narities = "5:1"', "must go up"),
         ('data = "a"\nmodels = [3]', r"write it as \[\[models\]\]"),
         ('data = "a"\n[columns]\nwho = "x"\n[[models]]\nkernel = "linear"', "no column option"),
+        ('data = "a"\n[split]\nfold = 3\n[[models]]\nkernel = "linear"', "did you mean 'folds'"),
+        ('data = "a"\n[split]\nprotocol = "papr"\n[[models]]\nkernel = "linear"', "mean 'paper'"),
+        ('data = "a"\n[split]\nprotocol = 3\n[[models]]\nkernel = "linear"', "no split '3'"),
+        ('data = "a"\n[split]\nseed = 3\n[[models]]\nkernel = "linear"', "put it beside data"),
+        ('data = "a"\n[split]\nleast = [1]\n[[models]]\nkernel = "linear"', "number or text"),
     ],
 )
 def test_a_malformed_file_is_an_error_that_names_file_key_and_remedy(tmp_path, text, words):
@@ -228,6 +233,118 @@ def test_a_malformed_file_is_an_error_that_names_file_key_and_remedy(tmp_path, t
     with pytest.raises(InputError, match=words) as caught:
         read_experiment(path)
     assert "bad.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ("metric = []", 2),
+        ("seed = 'x'", 2),
+        ("seed = -1", 2),
+        ("[split]\nfold = 3", 3),
+        ("[split]\nleast = [3]", 3),
+        ("[[models]]\nkernel = 'linear'\nlambda = 3", 4),
+        ("columns = 3", 2),
+        ("[columns]\nwho = 'x'", 3),
+    ],
+)
+def test_a_message_has_the_line_where_one_line_alone_has_the_key(tmp_path, wrong, line):
+    path = tmp_path / "bad.toml"
+    path.write_text(f'data = "a"\n{wrong}\n[[models]]\nkernel = "linear"\n')
+    with pytest.raises(InputError, match=rf"bad\.toml, line {line}: "):
+        read_experiment(path)
+
+
+def test_dates_in_toml_are_times(tmp_path):
+    (tmp_path / "r.csv").write_text(
+        "user,item,date\n1,a,2024-01-01\n1,b,2024-01-02\n2,b,2024-01-01\n2,a,2024-01-03\n"
+    )
+    path = tmp_path / "e.toml"
+    for at in ("2024-01-02", "2024-01-02T00:00:00", "2024-01-02T01:00:00+01:00", '"2024-01-02"'):
+        path.write_text(
+            f'data = "r.csv"\n[split]\nprotocol = "temporal"\nat = {at}\n'
+            '[[models]]\nkernel = "linear"\n'
+        )
+        run = run_experiment(read_experiment(path), tmp_path / "out")
+        assert len(run.split[0].relevant.indices) == 2
+
+
+def test_what_was_measured_can_be_measured_again_from_any_folder(tmp_path, monkeypatch):
+    (tmp_path / "sub").mkdir()
+    lines = [f"{k % 7},{k * k % 11},{k}" for k in range(90)]
+    (tmp_path / "sub" / "r.csv").write_text("\n".join(["user,item,time", *lines]))
+    monkeypatch.chdir(tmp_path)
+    first = run_experiment(Experiment(("sub/r.csv",), SMALL.models), "out")
+    file = (tmp_path / first.folder / "experiment.toml").absolute()
+    monkeypatch.chdir(tmp_path / "sub")
+    again = run_experiment(read_experiment(file), tmp_path / "out")
+    assert again.split.hash == first.split.hash
+    assert again.computed == 0
+
+
+def test_models_that_differ_in_the_last_digit_are_two():
+    models = (RankerSpec("linear", reg=0.5), RankerSpec("linear", reg=0.5 + 1e-12))
+    run = run_experiment(replace(SMALL, models=models))
+    assert len(run.evaluations) == 2
+
+
+def test_the_order_of_a_file_may_stand_for_time(tmp_path):
+    rows = [(u, i) for u in "xyz" for i in "caebd"]
+    path = tmp_path / "r.csv"
+    path.write_text("who,item,rating,time\n" + "".join(f"{u},{i},4,9\n" for u, i in rows))
+    experiment = Experiment(
+        (str(path),), SMALL.models, split={"folds": 3, "order": "file"}, columns={"user": "who"}
+    )
+    for fold in experiment.load_split():
+        assert "".join(fold.train.items[int(i)] for i in fold.known.indices) == "ac"
+    with pytest.raises(ParameterError, match="leave out the column 'time'"):
+        replace(experiment, columns={"user": "who", "time": "time"}).load_split()
+    some = replace(experiment, columns={"user": "who", "positive": "> 3"}).load_split()
+    assert some.hash == experiment.load_split().hash
+    (tmp_path / "ciaodvd").mkdir()
+    text = "".join(f"{ord(u)},{ord(i)},1,1,5,2000-01-{31 - k}\n" for k, (u, i) in enumerate(rows))
+    (tmp_path / "ciaodvd" / "movie-ratings.txt").write_text(text)
+    named = replace(experiment, data=("ciaodvd",), columns={})
+    for order, early in (("file", "ac"), ("time", "bd")):
+        for fold in replace(named, split={"folds": 3, "order": order}).load_split(tmp_path):
+            known = "".join(chr(fold.train.items[int(i)]) for i in fold.known.indices)
+            assert known == early
+
+
+def test_data_may_be_one_text_and_models_must_be_models():
+    assert Experiment(DATA, SMALL.models) == Experiment((DATA,), SMALL.models)
+    with pytest.raises(ParameterTypeError, match="a model is a RankerSpec"):
+        Experiment((DATA,), ("linear",))
+
+
+def test_who_only_reads_results_does_not_sign_them(tmp_path):
+    first = run_experiment(SMALL, tmp_path)
+    manifest = first.folder / "manifest.json"
+    before = manifest.read_bytes()
+    run_experiment(SMALL, tmp_path)
+    assert manifest.read_bytes() == before
+    _cells(tmp_path)[0].unlink()
+    run_experiment(SMALL, tmp_path)
+    assert json.loads(manifest.read_text())["computed_now"] == 1
+
+
+def test_several_processes_in_one_folder_end_as_one(tmp_path):
+    file = tmp_path / "sweep.toml"
+    file.write_text(SWEEP)
+    out = tmp_path / "out"
+    main = f"from boolrank.cli import main\nmain({['evaluate', str(file), '--out', str(out)]})"
+    quiet = subprocess.DEVNULL
+    calls = [
+        subprocess.Popen([sys.executable, "-c", main], stdout=quiet, stderr=quiet) for _ in "ab"
+    ]
+    assert [call.wait(timeout=120) for call in calls] == [0, 0]
+    experiment = read_experiment(file)
+    alone = run_experiment(experiment, tmp_path / "alone")
+    found = run_experiment(experiment, out)
+    assert found.computed == 0
+    a, b = (run.folder / "results.json" for run in (alone, found))
+    assert a.read_bytes() == b.read_bytes()
+    assert not list(out.rglob(".*"))
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path):
@@ -262,6 +379,18 @@ def test_files_in_pairs_are_a_published_split(tmp_path):
     assert len(run.evaluations["linear"].folds[0].users) == 3
     with pytest.raises(ParameterError, match="two for each fold"):
         run_experiment(Experiment((str(train),), models, "published"))
+
+
+def test_ids_of_a_published_split_are_alike_in_all_its_files(tmp_path):
+    """One file has numbers only, the other has a word among them."""
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("user,item\n1,5\n1,6\n2,6\n2,7\n10,5\n10,7\n")
+    test.write_text("user,item\n1,7\n2,5\n10,6\nnew,tea\n")
+    experiment = Experiment((str(train), str(test)), (RankerSpec("linear"),), "published")
+    (fold,) = experiment.load_split()
+    assert list(fold.users) == ["1", "10", "2"]
+    assert len(fold.relevant.indices) == 3
+    assert (fold.unseen_items, fold.cold_users) == (1, 1)
 
 
 def test_the_seed_moves_the_folds_and_nothing_else_is_random():

@@ -31,7 +31,11 @@ class Site:
     etag: str = '"v1"'
     ranges: bool = True
     cut_after: int | None = None
+    piece: int | None = None
+    length: str | None = None
+    shift: int = 0
     status: int | None = None
+    elsewhere: str = ""
     pause: float = 0.0
     asked: list[dict[str, str]] = field(default_factory=list)
     address: str = ""
@@ -42,6 +46,11 @@ class Site:
         if self.status is not None:
             request.send_error(self.status)
             return
+        if self.elsewhere and request.path != self.elsewhere:
+            request.send_response(302)
+            request.send_header("Location", self.elsewhere)
+            request.end_headers()
+            return
         start = 0
         if self.ranges and "Range" in headers and headers.get("If-Range", self.etag) == self.etag:
             start = int(headers["Range"].removeprefix("bytes=").rstrip("-"))
@@ -50,14 +59,18 @@ class Site:
                 return
             request.send_response(206)
             size = len(self.body)
-            request.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
+            last = size - 1 if self.piece is None else min(size, start + self.piece) - 1
+            rest = self.body[start : last + 1]
+            request.send_header("Content-Range", f"bytes {start + self.shift}-{last}/{size}")
         else:
+            rest = self.body
             request.send_response(200)
-        request.send_header("Content-Length", str(len(self.body) - start))
+        length = str(len(rest)) if self.length is None else self.length
+        if length:
+            request.send_header("Content-Length", length)
         if self.etag:
             request.send_header("ETag", self.etag)
         request.end_headers()
-        rest = self.body[start:]
         for at in range(0, len(rest[: self.cut_after]), 1 << 16):
             request.wfile.write(rest[: self.cut_after][at : at + (1 << 16)])
             request.wfile.flush()
@@ -96,8 +109,8 @@ def serve():
 def get(tmp_path):
     """Download the file of a site into the folder of the test."""
 
-    def get(site: Site, checksum: str | None = SHA, **more):
-        return fetch_file(Download(site.address, "set.zip", checksum), tmp_path, **more)
+    def get(site: Site, checksum: str | None = SHA, file: str = "set.zip", **more):
+        return fetch_file(Download(site.address, file, checksum), tmp_path, **more)
 
     return get
 
@@ -163,6 +176,71 @@ def test_a_part_that_has_more_than_there_is_begins_again(serve, get, tmp_path):
     assert get(serve()).read_bytes() == BODY
 
 
+def test_a_server_that_sends_less_than_was_asked_for_is_asked_again(serve, get, tmp_path):
+    """The rest must not pass for the whole, be it that no checksum is published."""
+    site = serve(cut_after=700_000)
+    with pytest.raises(DownloadError):
+        get(site, None, "set.txt")
+    site.cut_after, site.piece = None, 1_000_000
+    with pytest.raises(DownloadError, match=r"cut off after 1,700,000 of 2,097,152 bytes"):
+        get(site, None, "set.txt")
+    assert get(site, None, "set.txt").read_bytes() == BODY
+    assert names(tmp_path) == ["set.txt"]
+
+
+def test_a_wrong_range_is_an_error_once_and_then_all_of_it_comes_again(serve, get):
+    site = serve(cut_after=700_000)
+    with pytest.raises(DownloadError):
+        get(site)
+    site.cut_after, site.shift = None, 5
+    with pytest.raises(DownloadError, match="another part than was asked for; try again"):
+        get(site)
+    assert get(site).read_bytes() == BODY
+    assert "Range" not in site.asked[-1]
+
+
+@pytest.mark.parametrize("length", ["", "many", "-5"])
+def test_without_a_length_that_makes_sense_the_end_is_where_it_ends(serve, get, length):
+    assert get(serve(length=length)).read_bytes() == BODY
+
+
+@pytest.mark.parametrize("mark", [b'"v\n1"', b"\xff\xfe", '"\u2014"'.encode(), b""])
+def test_a_damaged_mark_is_no_mark(serve, get, tmp_path, mark):
+    (tmp_path / "set.zip.part").write_bytes(b"x" * 10)
+    (tmp_path / "set.zip.part.mark").write_bytes(mark)
+    site = serve()
+    assert get(site).read_bytes() == BODY
+    assert "Range" not in site.asked[0]
+
+
+def test_a_redirection_is_followed(serve, get):
+    site = serve(elsewhere="/other/set.zip")
+    assert get(site).read_bytes() == BODY
+    assert len(site.asked) == 1 + 1
+
+
+def test_what_answers_instead_of_the_publisher_is_not_kept(serve, get, tmp_path):
+    site = serve(body=b"<html>Please log in to this network</html>")
+    with pytest.raises(DownloadError, match="no zip archive; it was deleted"):
+        get(site, checksum=None)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such locks")
+def test_two_downloads_at_once_do_not_mix(serve, get, tmp_path):
+    site = serve(pause=0.02)
+    first = threading.Thread(target=get, args=(site,))
+    first.start()
+    until = time.monotonic() + 30
+    while not (tmp_path / "set.zip.part").exists() and time.monotonic() < until:
+        time.sleep(0.001)
+    with pytest.raises(DownloadError, match="another process is downloading"):
+        get(site)
+    first.join()
+    assert (tmp_path / "set.zip").read_bytes() == BODY
+    assert names(tmp_path) == ["set.zip"]
+
+
 def test_a_wrong_checksum_is_an_error_and_the_file_is_not_kept(serve, get, tmp_path):
     with pytest.raises(DownloadError, match=r"md5 [0-9a-f]{32} instead of 0123; it was deleted"):
         get(serve(), checksum="md5:0123")
@@ -170,9 +248,9 @@ def test_a_wrong_checksum_is_an_error_and_the_file_is_not_kept(serve, get, tmp_p
 
 
 def test_without_a_published_checksum_the_length_is_compared(serve, get):
-    assert get(serve(), checksum=None).read_bytes() == BODY
+    assert get(serve(), None, "set.txt").read_bytes() == BODY
     with pytest.raises(DownloadError, match="cut off"):
-        get(serve(cut_after=5), checksum=None)
+        get(serve(cut_after=5), None, "set.txt")
 
 
 @pytest.mark.parametrize("status", [404, 403, 500])

@@ -228,6 +228,20 @@ def test_even_and_uneven_exposure_are_the_ends_of_gini() -> None:
     assert measure(uneven, ["gini@1"])["gini@1"] == pytest.approx(0.999)
 
 
+@given(st.integers(0, 10**6))
+def test_gini_is_half_the_mean_difference_relative_to_the_mean(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lists = np.array([rng.permutation(9)[:4] for _ in range(12)])
+    some = replace(
+        Rankings.from_lists(lists, _rows([[]] * 12)), popularity=np.ones(9, np.int64), n_users=1
+    )
+    counts = np.bincount(lists[:, :3].ravel(), minlength=9)
+    apart = np.abs(counts[:, None] - counts[None, :]).mean()
+    found = measure(some, ["gini@3", "coverage@3"])
+    assert found["gini@3"] == pytest.approx(apart / (2 * counts.mean()), abs=1e-12)
+    assert found["coverage@3"] == (counts > 0).mean()
+
+
 def test_items_of_infinitely_low_score_stand_last_and_in_no_list() -> None:
     scores = np.array([[-np.inf, 0.0, np.inf, -np.inf]])
     found = Rankings.from_scores(scores, _rows([[0, 2]]))

@@ -56,6 +56,18 @@ def test_t_and_wilcoxon_are_near_what_permutation_gives(shift: float) -> None:
     assert wilcoxon(a, b) == pytest.approx(permuted, abs=0.15)
 
 
+@pytest.mark.parametrize("levels", [3, 20, 10**6])
+@pytest.mark.parametrize("size", [6, 12, 40, 300])
+def test_both_tests_are_scipys_on_the_pairs_themselves(size: int, levels: int) -> None:
+    """With few levels there are many ties, and many pairs that are equal."""
+    rng = np.random.default_rng(size + levels)
+    a, b = rng.integers(0, levels, (2, size)) / levels
+    assert paired_t(a, b) == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-9)
+    whole = np.round((a - b) * levels)  # as differences of decimals, equal ones may differ
+    zero = np.zeros(size)
+    assert wilcoxon(whole, zero) == pytest.approx(stats.wilcoxon(whole).pvalue, rel=1e-12)
+
+
 def test_wilcoxon_of_few_is_a_count_of_signs() -> None:
     """All eight differences have one sign: 2 of the 2^8 choices of signs are so extreme."""
     assert wilcoxon(np.arange(1.0, 9.0) ** 2, np.zeros(8)) == pytest.approx(2 / 2**8)

@@ -166,6 +166,12 @@ def test_a_temporal_cut_takes_dates() -> None:
         temporal_cut(data, at="some day")
 
 
+def test_a_temporal_cut_between_whole_numbers_is_between_them() -> None:
+    data = Interactions.from_pairs([1, 1, 2, 2], list("abba"), np.array([1, 4, 2, 5]))
+    (fold,) = temporal_cut(data, at=4.5)
+    assert (len(fold.relevant.indices), fold.train.size) == (1, 3)
+
+
 def test_unseen_users_differ_between_folds() -> None:
     data = _data(size=800)
     split = strong_generalization(data, share=0.25, folds=4, known=0.8)
@@ -267,7 +273,8 @@ def test_a_model_or_an_altered_folder_is_no_split(tmp_path: Path) -> None:
         (lambda d: strong_generalization(d, folds=6), ParameterError, "somebody must train"),
         (lambda d: leave_one_out(d, least=1), ParameterError, "least must be a whole number"),
         (lambda d: make_split(d, "papr"), ParameterError, "did you mean 'paper'?"),
-        (lambda d: make_split(d, "paper", fold=3), ParameterError, "has no parameter 'fold'"),
+        (lambda d: make_split(d, "paper", fold=3), ParameterError, "did you mean 'folds'?"),
+        (lambda d: make_split(d, "paper", x=3), ParameterError, "there are folds, order, seed"),
         (lambda d: temporal_cut(d, at=10**9), InputError, "has nothing to test"),
         (lambda _: published_folds(), ParameterError, "needs a pair"),
     ],

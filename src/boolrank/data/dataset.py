@@ -104,10 +104,11 @@ class Dataset:
         """Whether all its files are on this machine."""
         return all(part.found(self.folder(folder)) for part in self.parts)
 
-    def load(self, folder: str | Path | None = None) -> Interactions:
-        """Read it whole."""
+    def load(self, folder: str | Path | None = None, *, file_order: bool = False) -> Interactions:
+        """Read it whole; in ``file_order``, the places of the rows stand for the times."""
         events = self._events(self.parts, folder)
-        return Interactions.from_pairs(events.users, events.items, events.time)
+        time = np.arange(len(events.users)) if file_order else events.time
+        return Interactions.from_pairs(events.users, events.items, time)
 
     def load_parts(self, folder: str | Path | None = None) -> tuple[Interactions, ...]:
         """Read each of its parts by itself, all over the users and items of the whole."""

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from ..columns import find_columns
 from ..errors import InputError, ParameterError
 from ..interactions import Interactions
+from ..vocabulary import Vocabulary
 from .catalogue import DATASETS
-from .load import is_dataset, load_dataset
+from .load import find_dataset, is_dataset, load_dataset
 from .protocols import published_folds
-from .splits import Split
+from .splits import Split, row_numbers
 
-__all__ = ["is_name", "load_inputs", "load_published"]
+__all__ = ["is_name", "load_in_file_order", "load_inputs", "load_published"]
 
 
 def is_name(inputs: Sequence[str]) -> bool:
     """Whether the one input is the name of a data set, and no file's."""
-    return len(inputs) == 1 and is_dataset(inputs[0]) and not Path(inputs[0]).exists()
+    # A folder may have the name: the one in which the data set lies has.
+    return len(inputs) == 1 and is_dataset(inputs[0]) and not Path(inputs[0]).is_file()
 
 
 def load_inputs(
@@ -35,6 +38,22 @@ def load_inputs(
     >>> load_inputs(["synthetic:300x200x2000"])
     Interactions: 300 users x 200 items, 2,000 interactions
     """
+    return _load(inputs, folder, columns)
+
+
+def load_in_file_order(
+    inputs: Sequence[str], folder: str | Path | None = None, **columns: str | None
+) -> Interactions:
+    """The same with the places of the rows as times, whatever times the files have."""
+    return _load(inputs, folder, columns, file_order=True)
+
+
+def _load(
+    inputs: Sequence[str],
+    folder: str | Path | None,
+    columns: Mapping[str, str | None],
+    file_order: bool = False,
+) -> Interactions:
     if not inputs:
         raise InputError("there is no input; give files, or the name of a data set")
     name = inputs[0]
@@ -45,9 +64,11 @@ def load_inputs(
                 f"{name} is a data set with columns of its own: leave out {' and '.join(given)}, "
                 "or give its file"
             )
+        if file_order and name in DATASETS:
+            return find_dataset(name).load(folder, file_order=True)
         return load_dataset(name, folder)
     try:
-        return Interactions.from_files(*inputs, **columns)
+        return (_rows_in_order if file_order else Interactions.from_files)(*inputs, **columns)
     except InputError as error:
         # What looks like a file is most often meant to be one.
         cutoff = 0.75 if Path(name).suffix or Path(name).name != name else 0.5
@@ -55,6 +76,33 @@ def load_inputs(
         if near and len(inputs) == 1 and not Path(name).exists():
             error.add_note(f"there is a data set {near[0]!r}, if you meant that")
         raise
+
+
+def _rows_in_order(
+    *paths: str,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    time: str | None = None,
+    positive: str | None = None,
+) -> Interactions:
+    """Interactions from files, with the places of the rows as times."""
+    from ..events import read_events
+
+    if time is not None:
+        raise ParameterError(
+            f"in the order of the file its times are not needed: leave out the column {time!r}"
+        )
+
+    def choose(names: list[str]) -> dict[str, str | None]:
+        found = find_columns(names, user=user, item=item, rating=rating)
+        return found if positive is not None else found | {"rating": None}
+
+    frame, columns = read_events(paths, choose)
+    place = max(frame.columns, key=len) + "_place"
+    return Interactions.from_frame(
+        frame.with_row_index(place), **columns, time=place, positive=positive
+    )
 
 
 def load_published(
@@ -76,5 +124,26 @@ def load_published(
             f"published folds are pairs of files, training and test, and there are {len(inputs)}; "
             "give two for each fold"
         )
-    read = [load_inputs([name], folder, **columns) for name in inputs]
+    read = _alike([load_inputs([name], folder, **columns) for name in inputs])
     return published_folds(*zip(read[::2], read[1::2], strict=True))
+
+
+def _alike(parts: list[Interactions]) -> list[Interactions]:
+    """The same with ids of one type: those of each file were typed by that file alone."""
+    sides = [[part.users for part in parts], [part.items for part in parts]]
+    if all(len({_is_text(each) for each in side}) == 1 for side in sides):
+        return parts
+    text = [any(_is_text(each) for each in side) for side in sides]
+    out = []
+    for part in parts:
+        (users, rows), (items, columns) = (
+            Vocabulary.of([str(key) if as_text else key for key in vocabulary], vocabulary.kind)
+            for vocabulary, as_text in zip((part.users, part.items), text, strict=True)
+        )
+        numbers = rows[row_numbers(part)], columns[part.indices]
+        out.append(Interactions.from_numbers(users, items, *numbers, part.time))
+    return out
+
+
+def _is_text(vocabulary: Vocabulary) -> bool:
+    return isinstance(vocabulary[0], str)

@@ -22,7 +22,7 @@ def load_dataset(name: str, folder: str | Path | None = None) -> Interactions:
 
     Times are as the set has them; where it has none, they are the places of the rows in the file.
     Sets with times have rows at the same moment: they are equals, and what has to choose between
-    them should go by item, so that nothing depends on the order of the rows.
+    them must not go by their places, so that nothing depends on the order of the rows.
 
     Parameters
     ----------

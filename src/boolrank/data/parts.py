@@ -7,6 +7,8 @@ out with ``..``) is not read at all.
 
 from __future__ import annotations
 
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -75,7 +77,8 @@ class Part:
             names = archive.namelist()
             for name in names:
                 _check_inside(path, name)
-            matching = [n for n in names if fnmatch(PurePosixPath(n).name, self.name)]
+            files = [n for n in names if not n.endswith("/")]
+            matching = [n for n in files if fnmatch(PurePosixPath(n).name, self.name)]
             if not matching:
                 raise InputError(
                     f"{path} has no {self.name}, but {', '.join(names[:5]) or 'nothing'}; "
@@ -96,6 +99,13 @@ def _check_inside(path: Path, name: str) -> None:
         )
 
 
+# What goes wrong in files and archives; RuntimeError is a member that wants a password.
+_BROKEN = (
+    *(OSError, EOFError, RuntimeError, struct.error, UnicodeDecodeError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
+
+
 @contextmanager
 def _readable(path: Path | str) -> Iterator[None]:
     """Turn what goes wrong inside a file into an error of ours."""
@@ -103,7 +113,7 @@ def _readable(path: Path | str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+    except _BROKEN as error:
         raise InputError(
             f"{path} cannot be read: {error}; if it is damaged, delete it and fetch it again"
         ) from None

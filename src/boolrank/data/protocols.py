@@ -6,7 +6,7 @@ in that order train and which test.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any
@@ -138,7 +138,8 @@ def temporal_cut(data: Interactions, share: float = 0.2, at: Any = None) -> Spli
     else:
         given = {"at": str(at)}
         try:
-            at = np.asarray(at).astype(when.dtype)
+            # Numbers stay what they are: 4.5 is after 4.
+            at = np.asarray(at) if _both_numbers(at, when) else np.asarray(at).astype(when.dtype)
         except (TypeError, ValueError):
             raise ParameterError(
                 f"at of temporal_cut is a time as the data have it ({when.dtype}), not {at!r}"
@@ -244,21 +245,31 @@ def make_split(data: Interactions, name: str = "paper", **parameters: Any) -> Sp
     >>> make_split(data, "leave_one_out")[0]
     Fold: 2 test interactions of 2 users, 2 for training
     """
+    check_split(name, parameters)
+    return SPLITS[name](data, **parameters)
+
+
+def check_split(name: str, parameters: Iterable[str]) -> None:
+    """Refuse a protocol that there is none of, and parameters that it does not have."""
     if name not in SPLITS:
-        near = get_close_matches(name, SPLITS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(SPLITS)}"
-        raise ParameterError(f"there is no split {name!r}; {hint}")
+        raise ParameterError(f"there is no split {name!r}; {_hint(name, SPLITS)}")
     known = list(signature(SPLITS[name]).parameters)[1:]
     for parameter in parameters:
         if parameter not in known:
             raise ParameterError(
-                f"the split {name!r} has no parameter {parameter!r}; it has {', '.join(known)}"
+                f"the split {name!r} has no parameter {parameter!r}; {_hint(parameter, known)}"
             )
-    return SPLITS[name](data, **parameters)
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    known = list(known)
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
 
 
 def _split(name: str, given: dict[str, Any], data: Interactions, tests: NDArray[np.bool_]) -> Split:
-    return checked(Split(name, given, data, np.where(tests, TEST, TRAIN).astype(np.uint8)))
+    # Of bytes from the start: numbers of eight would take gigabytes for the largest sets.
+    return checked(Split(name, given, data, np.where(tests, np.uint8(TEST), np.uint8(TRAIN))))
 
 
 def _places(
@@ -273,8 +284,8 @@ def _places(
         raise ParameterError(f"order must be 'time' or 'random', not {order!r}")
     if len(data.users) < 2:
         raise InputError(
-            f"there are {len(data.users)} users, and a split needs two or more: what only one user "
-            "has touched cannot be recommended to anybody; give data with more users"
+            "there is one user only, and a split needs two or more: what nobody else has touched "
+            "cannot be recommended to anybody; give data with more users"
         )
     keys: list[NDArray[Any]] = [np.random.PCG64([seed, 0]).random_raw(data.size)]
     if order == "time":
@@ -300,6 +311,10 @@ def _times(data: Interactions) -> NDArray[Any]:
             "order='random'"
         )
     return data.time
+
+
+def _both_numbers(at: Any, when: NDArray[Any]) -> bool:
+    return when.dtype.kind in "iuf" and np.asarray(at).dtype.kind in "iuf"
 
 
 def _shuffled(size: int, seed: int, stream: int) -> NDArray[np.int64]:

@@ -21,6 +21,7 @@ __all__ = ["is_workbook", "sheet_rows"]
 _MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LAST = 0xFFFFFFFA  # sector numbers from here on are marks
 _SHORTEST = 4096
+_LARGEST = 1 << 28  # 65,536 rows of 256 numbers take less
 _ROWS = 65536
 _BOF, _EOF, _NUMBER, _RK, _MULRK = 0x0809, 0x000A, 0x0203, 0x027E, 0x00BD
 _SHEET = 0x0010
@@ -34,7 +35,9 @@ def is_workbook(part: OpenPart) -> bool:
 
 def sheet_rows(part: OpenPart, columns: int) -> NDArray[np.float64]:
     """The first sheet, rows × columns; every cell must be a number."""
-    content = part.read()
+    content = part.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise InputError(f"{part.label} is larger than such a workbook can be; fetch it again")
     try:
         matrix = _cells(_stream(content), columns)
     except (struct.error, IndexError, ValueError) as error:

@@ -62,7 +62,7 @@ class Cells:
             if content["sha256"] != digest(canonical(body)) or body["key"] != json.loads(key):
                 return None
             return FoldResult.from_dict({"users": users} | body["result"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
     def write(self, key: str, result: FoldResult) -> None:

@@ -126,4 +126,3 @@ class Reproduction:
     missing: tuple[Missing, ...]
     seed: int
     machine: dict[str, Any]
-    seconds: float

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._threads import threads
 from ..data.dataset import Size
 from ..data.load import find_dataset
 from ..data.splits import Split
@@ -70,7 +71,6 @@ def reproduce(
     n_threads : all by default
     progress : told what is done next
     """
-    start = time.perf_counter()
     chosen = list(PAPER) if datasets is None else [_known(name) for name in datasets]
     if not chosen:
         raise ParameterError(f"there are no data sets to measure; there are {', '.join(PAPER)}")
@@ -89,8 +89,7 @@ def reproduce(
     missing = [
         Missing(PAPER[name], PAPER[name].hidden or "It is not on this machine.") for name in absent
     ]
-    took = time.perf_counter() - start
-    return Reproduction(tuple(sets), tuple(missing), seed, machine(), took)
+    return Reproduction(tuple(sets), tuple(missing), seed, machine())
 
 
 @dataclass(frozen=True)
@@ -203,7 +202,8 @@ class _Plan:
             begin = time.perf_counter()
             overlaps = Overlaps.of(data, self.n_threads)
             counted = time.perf_counter()
-            kernel_matrix(kernel, overlaps)
+            with threads(self.n_threads):
+                kernel_matrix(kernel, overlaps)
             counting.append(counted - begin)
             filling.append(time.perf_counter() - counted)
         ranking = min(fold.rank_seconds for fold in found.folds)

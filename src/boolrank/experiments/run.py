@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._threads import threads
 from .._version import __version__
 from ..data.splits import Split
 from ..evaluation.folds import evaluate_fold, model_text
@@ -120,7 +120,7 @@ def run_experiment(
     place = None if folder is None else Path(folder) / "runs" / run_id(experiment, split)
     cells = None if folder is None else Cells(Path(folder) / "cells")
     if place is not None:  # first, so that a folder that cannot be written to is no surprise later
-        write_text(place / "experiment.toml", to_toml(experiment))
+        write_text(place / "experiment.toml", to_toml(experiment.anchored()))
     total = len(split) * len(experiment.models)
     results: dict[RankerSpec, list[FoldResult]] = {model: [] for model in experiment.models}
     done = computed = 0
@@ -148,9 +148,11 @@ def run_experiment(
     }
     run = Run(experiment, split, evaluations, computed, place)
     if place is not None:
-        manifest = _manifest(run, start, n_threads)
         write_text(place / "results.json", json.dumps(run.to_dict(), indent=1) + "\n")
-        write_text(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+        # Who only looks at what is there must not pass for the one who computed it.
+        if computed or not (place / "manifest.json").exists():
+            manifest = _manifest(run, start, n_threads)
+            write_text(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
     return run
 
 
@@ -161,13 +163,15 @@ def run_id(experiment: Experiment, split: Split) -> str:
 
 
 def _manifest(run: Run, start: float, n_threads: int | None) -> dict[str, Any]:
+    with threads(n_threads) as count:
+        pass  # what is in force, which may be fewer than there are cores
     return {
         "run": run.id,
         "seed": run.experiment.seed,
         "split": repr(run.split),
         "split_hash": run.split.hash,
         **machine(),
-        "threads": n_threads or os.cpu_count(),
+        "threads": count,
         "started": _clock(start),
         "finished": _clock(time.time()),
         "computed_now": run.computed,

@@ -23,9 +23,10 @@ user = "customer"
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,27 @@ _MODEL_KEYS: dict[str, tuple[tuple[type, ...], str]] = {
 }
 
 
+@dataclass(frozen=True)
+class _Source:
+    """A TOML file, for messages that say where in it something is wrong."""
+
+    path: Path
+    text: str
+    inside: str = ""
+
+    def at(self, *keys: str) -> str:
+        """The file, the line of the first key that stands in one line alone, and the table."""
+        where = str(self.path)
+        for key in keys:
+            form = rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*[\]=]"""
+            lines = enumerate(self.text.split("\n"), start=1)
+            found = [number for number, line in lines if re.match(form, line)]
+            if len(found) == 1:
+                where += f", line {found[0]}"
+                break
+        return f"{where}: {self.inside}" if self.inside else where
+
+
 def read_experiment(path: str | Path) -> Experiment:
     r"""The experiment in a TOML file. Files that it names are looked for beside it.
 
@@ -68,26 +90,34 @@ def read_experiment(path: str | Path) -> Experiment:
     """
     path = Path(path)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        content = tomllib.loads(text)
     except OSError as error:
         raise InputError(f"the experiment {path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"the experiment {path} is not TOML: {error}; correct that line") from None
-    _check(content, _KEYS, f"{path}", _NEEDED)
+    source = _Source(path, text)
+    _check(content, _KEYS, source, _NEEDED)
     inputs = [content["data"]] if isinstance(content["data"], str) else content["data"]
-    _check_texts(inputs, f"{path}: data")
-    _check_texts(content.get("metrics", []), f"{path}: metrics")
-    _check_texts(content.get("columns", {}).values(), f"{path}: columns")
+    for key, values in (
+        ("data", inputs),
+        ("metrics", content.get("metrics", [])),
+        ("columns", content.get("columns", {}).values()),
+    ):
+        _check_texts(values, source.at(key), key)
     if not is_name(inputs):
-        inputs = [str(path.parent / name) for name in inputs]
+        inputs = [str(path.parent / Path(name).expanduser()) for name in inputs]
     models: list[RankerSpec] = []
     for number, table in enumerate(content["models"], start=1):
-        models += _models(table, f"{path}: models, number {number}")
+        models += _models(table, replace(source, inside=f"models, number {number}"))
     try:
         plain = [asdict(model) for model in models]
         return Experiment.from_dict(content | {"data": inputs, "models": plain})
     except BoolrankError as error:
-        raise InputError(f"{path}: {error}") from None
+        # Messages name the key that they are about; those of tables tell more than the table's.
+        keys = [*content.get("split", {}), *content.get("columns", {}), *content]
+        named = [key for key in keys if key in re.findall(r"\w+", str(error))]
+        raise InputError(f"{source.at(*named)}: {error}") from None
 
 
 def to_toml(experiment: Experiment) -> str:
@@ -121,10 +151,10 @@ def to_toml(experiment: Experiment) -> str:
     return "\n".join(head + _lines(part) for head, part in zip(heads, parts, strict=True))
 
 
-def _models(table: Any, where: str) -> list[RankerSpec]:
+def _models(table: Any, source: _Source) -> list[RankerSpec]:
     if not isinstance(table, dict):
-        raise InputError(f'{where}: write it as [[models]] and below kernel = "linear"')
-    _check(table, _MODEL_KEYS, where, ("kernel",))
+        raise InputError(f'{source.at()}: write it as [[models]] and below kernel = "linear"')
+    _check(table, _MODEL_KEYS, source, ("kernel",))
     given = dict(table)
     kernel = given.pop("kernel")
     arities = given.pop("arities", None)
@@ -132,32 +162,32 @@ def _models(table: Any, where: str) -> list[RankerSpec]:
         kernels = [kernel] if arities is None else family(kernel, parse_arities(str(arities)))
         return [RankerSpec(each, **given) for each in kernels]
     except BoolrankError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{source.at()}: {error}") from None
 
 
 def _check(
     table: Mapping[str, Any],
     known: Mapping[str, tuple[tuple[type, ...], str]],
-    where: str,
+    source: _Source,
     needed: tuple[str, ...],
 ) -> None:
     for key, value in table.items():
         if key not in known:
             near = get_close_matches(key, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-            raise InputError(f"{where}: there is no key {key!r}; {hint}")
+            raise InputError(f"{source.at(key)}: there is no key {key!r}; {hint}")
         types, form = known[key]
         if not isinstance(value, types) or isinstance(value, bool):
-            raise InputError(f"{where}: {key} is written as {form}, not {value!r}")
+            raise InputError(f"{source.at(key)}: {key} is written as {form}, not {value!r}")
     for key in needed:
         if not table.get(key):
-            raise InputError(f"{where}: {key} is missing; write it as {known[key][1]}")
+            raise InputError(f"{source.at()}: {key} is missing; write it as {known[key][1]}")
 
 
-def _check_texts(values: Any, where: str) -> None:
+def _check_texts(values: Iterable[Any], where: str, key: str) -> None:
     for value in values:
         if not isinstance(value, str):
-            raise InputError(f"{where}: each is text in quotation marks, not {value!r}")
+            raise InputError(f"{where}: {key}: each is text in quotation marks, not {value!r}")
 
 
 def _lines(table: Mapping[str, Any]) -> str:
