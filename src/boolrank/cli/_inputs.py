@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from ._output import console
 
 if TYPE_CHECKING:
     from ..interactions import Interactions
 
-__all__ = ["Inputs", "read_inputs"]
-
-Inputs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="INPUT",
-        help="CSV, TSV, Parquet or JSON-lines files, or globs of them, with a row per event; "
-        "or the name of a data set (see `boolrank datasets`).",
-        show_default=False,
-    ),
-]
+__all__ = ["read_inputs"]
 
 
 def read_inputs(inputs: Sequence[str], **options: str | None) -> Interactions:
