@@ -35,7 +35,7 @@ def test_it_says_versions_threads_blas_memory_and_folders(found, monkeypatch, tm
     values = {name: each["value"] for name, each in by_name.items()}
     assert values["versions", "boolrank"] == boolrank.__version__
     assert values["versions", "numpy"] == np.__version__
-    assert values["threads", "numba"] == str(numba.config.NUMBA_NUM_THREADS)
+    assert values["threads", "number"] == str(numba.config.NUMBA_NUM_THREADS)
     assert values["machine", "cores"] == str(os.cpu_count())
     assert "blas" in values["BLAS", "library"]
     assert int(values["BLAS", "threads"].split(",")[0]) >= 1
@@ -138,44 +138,55 @@ def test_the_table_has_parts_once_and_brackets_as_they_are(monkeypatch, run):
     ]
 
 
-def test_it_says_what_it_compiles_and_that_all_is_there_the_second_time(run):
-    told = []
-    health.compile_ahead(told.append)
-    assert "compiling disjunctive(8), compressed" in told
-    code, out, err = run("doctor", "--json")
-    assert (code, err) == (0, "")
-    last = json.loads(out)[-1]
-    assert last["part"] == "compiled"
-    assert last["value"].startswith("all were there already, ")
-
-
-def test_every_loop_that_is_called_from_outside_is_compiled_ahead():
-    """In a process of its own: here, other tests have used them all."""
-    program = """
-import importlib, inspect, pkgutil, re
+PROGRAM = """
+import importlib, inspect, json, pkgutil, re
 from pathlib import Path
+from numba.core.dispatcher import Dispatcher
 import boolrank, boolrank._compiled as compiled
 from boolrank.health import compile_ahead
-compile_ahead()
-from numba.core.dispatcher import Dispatcher
-source = Path(boolrank.__file__).parent
+
+told = []
+compile_ahead(told.append)
 imports = re.compile(r"_compiled\\.\\w+ import ([\\w, ]+)")
+sources = Path(boolrank.__file__).parent.rglob("*.py")
 called = {
     name.strip()
-    for path in source.rglob("*.py") if path.parent.name != "_compiled"
+    for path in sources if path.parent.name != "_compiled" and path.name != "health.py"
     for names in imports.findall(path.read_text(encoding="utf-8")) for name in names.split(",")
 }
+uses = {}
 for each in pkgutil.iter_modules(compiled.__path__):
     module = importlib.import_module(f"boolrank._compiled.{each.name}")
     for name, loop in vars(module).items():
         hidden = inspect.getclosurevars(loop).nonlocals if inspect.isfunction(loop) else {}
         loop = hidden.get("together", loop)
         if isinstance(loop, Dispatcher) and (hidden or name in called):
-            print(name, len(loop.signatures))
+            uses[name] = len(loop.signatures)
+print(json.dumps([told, uses]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    uses = {name: int(count) for name, count in map(str.split, done.stdout.splitlines())}
-    assert len(uses) > 15
-    assert [name for name, count in uses.items() if count == 0] == []
+
+
+@pytest.fixture(scope="module")
+def uses():
+    """What compiling ahead says, and how many forms of each loop that Python calls it has used.
+
+    In a process of its own: in this one, other tests may have used them.
+    """
+    call = [sys.executable, "-c", PROGRAM]
+    return json.loads(subprocess.run(call, capture_output=True, text=True, check=True).stdout)
+
+
+def test_every_loop_that_is_called_from_outside_is_compiled_ahead(uses):
+    told, forms = uses
+    assert "compiling disjunctive(8), compressed" in told
+    assert len(forms) > 15
+    assert [name for name, number in forms.items() if number == 0] == []
+
+
+@pytest.mark.usefixtures("uses")
+def test_all_is_there_the_second_time(run):
+    code, out, err = run("doctor", "--json")
+    assert (code, err) == (0, "")
+    last = json.loads(out)[-1]
+    assert last["part"] == "compiled"
+    assert last["value"].startswith("all were there already, ")

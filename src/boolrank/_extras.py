@@ -28,7 +28,7 @@ def needs(extra: str, purpose: str) -> Iterator[None]:
     ...     import surely_not_installed
     Traceback (most recent call last):
     boolrank.errors.MissingExtraError: The report needs surely_not_installed, which is not \
-installed; run pip install 'boolrank[report]'
+installed: pip install 'boolrank[report]'
     """
     try:
         yield
@@ -37,6 +37,5 @@ installed; run pip install 'boolrank[report]'
         if error.name is None or error.name.partition(".")[0] == "boolrank":
             raise
         raise MissingExtraError(
-            f"{purpose} needs {error.name}, which is not installed; run pip install "
-            f"'boolrank[{extra}]'"
+            f"{purpose} needs {error.name}, which is not installed: pip install 'boolrank[{extra}]'"
         ) from error

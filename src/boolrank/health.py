@@ -23,10 +23,11 @@ import numpy as np
 from ._memory import free_memory, size
 from ._version import __version__
 from .data import DATASETS, data_folder, synthetic
-from .data.formats import Delimited, Events
+from .data.formats import Delimited
 from .data.parts import OpenPart
 from .data.protocols import make_split
-from .evaluation import evaluate
+from .data.splits import Rows
+from .evaluation import Rankings, evaluate
 from .experiments import spectral_curves
 from .experiments.machine import machine
 from .interactions import Interactions
@@ -92,20 +93,23 @@ def compile_ahead(progress: Tell = lambda _: None) -> None:
 
 
 def _uses() -> Iterator[tuple[str, Callable[[], object]]]:
-    data = synthetic(400, 150, 6_000)
+    # So many users that kernels make long tables, and so dense that most items have many.
+    data = synthetic(2_000, 150, 40_000)
     yield "reading", _read
     yield "counting", partial(counted_sparsely, data, None)
     yield "counting", partial(counted_densely, data, None)
     for storage, kernel in product(("dense", "compressed"), _KERNELS):
         yield f"{kernel}, {storage}", partial(_rank, data, kernel, storage)
-    split = make_split(data, "hold_out")
+    split, one = make_split(data, "hold_out"), Rows(np.arange(2), np.zeros(1, np.int32))
     yield "evaluating", partial(evaluate, KernelRanker("linear"), split)
+    yield "evaluating", partial(Rankings.from_lists, [[0]], one)
     yield "spectra", partial(spectral_curves, data, ["disjunctive"], [2])
 
 
-def _read() -> Events:
+def _read() -> Interactions:
     rows = OpenPart("rows", io.BytesIO(b"1,2\n2,1\n"))
-    return Delimited((("user", "whole"), ("item", "whole"))).read([rows])
+    events = Delimited((("user", "whole"), ("item", "whole"))).read([rows])
+    return Interactions.from_pairs(events.users, events.items)  # without times, which data has
 
 
 def _rank(data: Interactions, kernel: str, storage: str) -> None:
@@ -201,9 +205,9 @@ def _threads() -> Iterator[Finding]:
         numba = import_module("numba")
     except ImportError as error:
         hint = "pip install --upgrade --force-reinstall numba"
-        yield Finding("threads", "numba", f"{error}".partition("\n")[0], "broken", hint)
+        yield Finding("threads", "number", f"{error}".partition("\n")[0], "broken", hint)
         return
-    yield Finding("threads", "numba", f"{numba.config.NUMBA_NUM_THREADS}")
+    yield Finding("threads", "number", f"{numba.config.NUMBA_NUM_THREADS}")
     try:
         layer = numba.threading_layer()
     except ValueError:

@@ -69,8 +69,9 @@ def check_target(path: str | Path) -> Path:
     return path
 
 
-def _unwritable(path: Path, why: object) -> ModelFileError:
-    return ModelFileError(f"{path} cannot be written: {why}; choose another folder, or make room")
+def _unwritable(path: Path, why: str | OSError) -> ModelFileError:
+    said = why if isinstance(why, str) else why.strerror or why
+    return ModelFileError(f"{path} cannot be written: {said}; choose another folder, or make room")
 
 
 def _check_free(path: Path) -> None:

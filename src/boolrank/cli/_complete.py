@@ -48,7 +48,8 @@ def _paper_sets() -> Iterable[str]:
 def _metrics() -> Iterable[str]:
     from ..evaluation import METRICS
 
-    return [name + ("@10" if metric.cut == "needed" else "") for name, metric in METRICS.items()]
+    cuts = {"none": ("",), "optional": ("", "@10"), "needed": ("@10",)}
+    return [name + cut for name, metric in METRICS.items() for cut in cuts[metric.cut]]
 
 
 def _protocols() -> Iterable[str]:

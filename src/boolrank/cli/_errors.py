@@ -11,7 +11,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
+from ..errors import (
+    BoolrankError,
+    KernelSyntaxError,
+    MissingExtraError,
+    ParameterError,
+    ParameterTypeError,
+)
 
 __all__ = ["EXIT_CODES", "INTERRUPTED", "READER_GONE", "Said", "explained"]
 
@@ -65,6 +71,11 @@ def _ours(error: BoolrankError) -> Said:
     return code, wrong, [*filter(None, [to_do]), *getattr(error, "__notes__", ())]
 
 
+def _of_an_extra(error: MissingExtraError) -> Said:
+    wrong, _, command = str(error).partition(": ")
+    return _STATE, wrong, [f"run {command}"]
+
+
 def _of_memory(error: MemoryError) -> Said:
     return _STATE, f"there is not enough memory: {error}", ["`boolrank doctor` says what is free"]
 
@@ -93,6 +104,7 @@ def _of_the_parser(error: Any) -> Said | None:
 
 # The first that fits says it. Some of ours are errors of the system, or of memory, too.
 _KINDS: tuple[tuple[type[Exception], Callable[[Any], Said | None]], ...] = (
+    (MissingExtraError, _of_an_extra),
     (BoolrankError, _ours),
     (MemoryError, _of_memory),
     (OSError, _of_the_system),

@@ -87,7 +87,15 @@ def print_records(
         for record in records:
             writer.writerow({key: _flat(value) for key, value in record.items()})
     else:
-        console().print(table())
+        _print_table(table())
+
+
+def _print_table(table: Table) -> None:
+    """Print a table, its title above it: rich would wrap that to the width of the table."""
+    if table.title:
+        console().print(table.title, style="bold", markup=False)
+        table.title = None
+    console().print(table)
 
 
 def _flat(value: object) -> object:

@@ -51,8 +51,7 @@ def datasets(
     print_records(records, lambda: _table(records), as_json=as_json, as_csv=as_csv)
     if not (as_json or as_csv):
         _print_notes(records)
-        if console().is_terminal:
-            console(stderr=True).print(f"Data sets lie in {data_folder(folder)}", soft_wrap=True)
+        console(stderr=True).print(f"Data sets lie in {data_folder(folder)}", soft_wrap=True)
 
 
 def fetch(

@@ -10,6 +10,7 @@ import typer
 
 from ..errors import InputError, ParameterError
 from . import _complete
+from ._inputs import note_ratings
 from ._options import (
     Inputs,
     Item,
@@ -112,6 +113,7 @@ def evaluate(
         )
     with work.step("Reading and splitting"):
         parts = _split(experiment)
+    note_ratings(experiment.data, experiment.columns)
     with work.counter("Measuring") as told:
         run = run_experiment(experiment, out, split=parts, n_threads=threads, progress=told)
     with work.step("Comparing"):
