@@ -5,32 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import subprocess
 import sys
+import warnings
+from collections import defaultdict
 
 import pytest
+from typer.main import get_command
 
 import boolrank
 from boolrank import cli
-from boolrank.cli._app import EXAMPLES, VERBS
+from boolrank.cli._app import EXAMPLES, VERBS, app
+from boolrank.cli._errors import EXIT_CODES
 from boolrank.cli.kernels import describe
-from boolrank.errors import ParameterError
+from boolrank.errors import BoolrankError, ConvergenceWarning, InputError, ParameterError
 from boolrank.kernels import KERNELS
-
-
-@pytest.fixture
-def run(capsys, monkeypatch):
-    """Run the command line in this process; gives exit code, stdout and stderr."""
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def run(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit_info:
-            cli.main(list(args))
-        captured = capsys.readouterr()
-        return int(exit_info.value.code or 0), captured.out, captured.err
-
-    return run
 
 
 def test_version_goes_to_stdout(run):
@@ -51,10 +42,50 @@ def test_help_lists_every_verb(run):
         assert f" {verb} " in out
 
 
-def test_an_unknown_verb_is_a_usage_error(run):
-    code, out, err = run("kernel")
+def test_nothing_at_all_is_a_question_for_help(run):
+    assert run() == run("-h")
+
+
+def test_help_has_every_exit_code(run):
+    _, out, _ = run("-h")
+    words = " ".join(out.split())
+    for code, meaning in EXIT_CODES.items():
+        assert f"{code}: {meaning}" in words
+
+
+def test_what_several_verbs_have_is_declared_once():
+    """An option has one help, range and completion wherever it is, but for what is its own."""
+    own = {"--out", "--kernel", "--arities", "--seed"}  # the demonstration's seed is of its data
+    found = defaultdict(set)
+    commands = get_command(app).commands
+    for verb in VERBS:
+        for option in commands[verb].params:
+            found[option.opts[0]].add((option.help, option.min, option.max))
+    assert {"--user", "--json", "--threads", "inputs", "model", "--n"} <= set(found)
+    assert {name for name, kinds in found.items() if len(kinds) > 1} <= own
+
+
+@pytest.mark.parametrize(
+    ("args", "wrong", "help_of"),
+    [
+        (["kernel"], "No such command 'kernel'", "boolrank -h"),
+        (["kernels", "--jsn"], "No such option: --jsn", "kernels -h"),
+        (["similar"], "Missing argument 'MODEL'", "similar -h"),
+        (["recommend", "m", "--n", "abc"], "Invalid value for '--n': ", "recommend -h"),
+        (["recommend", "m", "--n", "0"], "Invalid value for '--n': ", "recommend -h"),
+        (["datasets", "fetch"], "Missing argument 'NAME'", "datasets fetch -h"),
+        (["fit", "x.csv", "--out"], "Option '--out' requires an argument", "fit -h"),
+    ],
+)
+def test_a_usage_error_is_a_line_and_a_hint_with_an_example(run, args, wrong, help_of):
+    code, out, err = run(*args)
     assert (code, out) == (2, "")
-    assert "kernel" in err
+    error, hint = err.splitlines()
+    assert error.startswith(f"error: {wrong}")
+    assert hint.startswith("hint: `boolrank ")
+    assert f"{help_of}`" in hint
+    verb = help_of.removeprefix("boolrank").removesuffix("-h").strip()
+    assert not verb or hint.endswith(EXAMPLES[verb])
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
@@ -107,32 +138,128 @@ def test_a_required_parameter_has_no_default():
     assert (arity["name"], arity["required"], arity["default"]) == ("arity", True, None)
 
 
+def _with_note(error, note):
+    error.add_note(note)
+    return error
+
+
+ARITY = ParameterError("arity of disjunctive must be a whole number from 1 on, not 0")
+CACHE = RuntimeError("cannot cache function 'f': no locator available for file 'f.py'")
+
+
 @pytest.fixture
-def broken(monkeypatch):
-    """The kernels verb fails with an error of the library that carries a note."""
+def fails(monkeypatch):
+    """Let the kernels verb fail with an error."""
 
-    def fail(_):
-        error = ParameterError("arity of disjunctive must be a whole number from 1 on, not 0")
-        error.add_note("arity 1 is the linear kernel")
-        raise error
+    def fails(error):
+        def fail(_):
+            raise error
 
-    monkeypatch.setattr("boolrank.cli.kernels.describe", fail)
+        monkeypatch.setattr("boolrank.cli.kernels.describe", fail)
 
-
-@pytest.mark.usefixtures("broken")
-def test_an_error_of_the_library_is_one_line_with_hints_and_exit_code_2(run):
-    code, out, err = run("kernels")
-    assert (code, out) == (2, "")
-    assert err.splitlines() == [
-        "error: arity of disjunctive must be a whole number from 1 on, not 0",
-        "hint: arity 1 is the linear kernel",
-    ]
+    return fails
 
 
-@pytest.mark.usefixtures("broken")
-def test_debug_shows_the_traceback():
-    with pytest.raises(ParameterError):
-        cli.main(["--debug", "kernels"])
+@pytest.mark.parametrize(
+    ("error", "code", "lines"),
+    [
+        (
+            _with_note(ARITY, "arity 1 is the linear kernel"),
+            2,
+            [f"error: {ARITY}", "hint: arity 1 is the linear kernel"],
+        ),
+        (
+            _with_note(InputError("no time; split with order='random'; or do not"), "rating=... ?"),
+            1,
+            ["error: no time", "hint: split with --order random; or do not", "hint: --rating ?"],
+        ),
+        (
+            BoolrankError("that is all"),
+            1,
+            ["error: that is all", "hint: `boolrank kernels -h` says what there is; "],
+        ),
+        (PermissionError(13, "Permission denied", "a/b"), 1, ["error: a/b: Permission", "hint: "]),
+        (OSError(28, "No space left"), 1, ["error: No space left", "hint: choose another place"]),
+        (MemoryError("80 GB"), 1, ["error: there is not enough memory: 80 GB", "hint: `boolrank "]),
+        (CACHE, 1, ["error: there is no folder", "hint: set NUMBA_CACHE_DIR"]),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
+)
+def test_what_somebody_can_mend_is_a_line_with_hints(run, fails, error, code, lines):
+    fails(error)
+    found, out, err = run("kernels")
+    assert (found, out) == (code, "")
+    said = err.splitlines()
+    assert len(said) == len(lines)
+    assert all(line.startswith(start) for line, start in zip(said, lines, strict=True))
+    with pytest.raises(type(error)):
+        cli.main(["kernels", "--debug"])
+
+
+@pytest.mark.parametrize("bug", [ZeroDivisionError("0/0"), RuntimeError("odd"), OSError("odd")])
+def test_a_bug_has_its_traceback(fails, bug):
+    fails(bug)
+    with pytest.raises(type(bug)):
+        cli.main(["kernels"])
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_debug_shows_the_traceback_before_and_after_every_verb(verb):
+    for args in (["--debug", verb, "--surely-not"], [verb, "--surely-not", "--debug"]):
+        with pytest.raises(Exception, match="No such option: --surely-not"):
+            cli.main(args)
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_is_a_line_on_stderr(run, monkeypatch):
+    def warn(kernel):
+        if kernel is KERNELS["linear"]:
+            warnings.warn("weights are loose", ConvergenceWarning, stacklevel=1)
+        return describe(kernel)
+
+    monkeypatch.setattr("boolrank.cli.kernels.describe", warn)
+    code, out, err = run("kernels", "--json")
+    assert (code, err) == (0, "warning: weights are loose\n")
+    assert len(json.loads(out)) == len(KERNELS)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes are another matter there")
+@pytest.mark.parametrize("form", [[], ["--csv"], ["--json"]])
+def test_a_reader_who_has_gone_is_no_reason_for_a_traceback(form):
+    call = [sys.executable, "-m", "boolrank", "kernels", *form]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        child.stdout.close()
+        err = child.stderr.read()
+    assert (child.returncode, err) == (141, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("fi", ["fit"]),
+        ("fit x.csv --kernel dis", ["disjunctive"]),
+        ("fit x.csv --storage ", ["auto", "compressed", "dense"]),
+        ("fit jes", ["jester"]),
+        ("fit ", []),
+        ("evaluate x.csv --metrics auc,nd", ["auc,ndcg", "auc,ndcg@10"]),
+        ("evaluate x.csv --protocol p", ["paper", "published"]),
+        ("evaluate x.csv --order ", ["time", "random"]),
+        ("reproduce --datasets filmtrust,jes", ["filmtrust,jester"]),
+        ("datasets fetch jes", ["jester"]),
+        ("recommend model --inc", ["--include-seen"]),
+    ],
+)
+def test_shells_are_offered_names(run, monkeypatch, words, offered):
+    given = f"boolrank {words}"
+    monkeypatch.setenv("_BOOLRANK_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", given)
+    monkeypatch.setenv("COMP_CWORD", str(given.count(" ")))
+    code, out, _ = run()
+    assert (code, out.split()) == (0, offered)
+
+
+def test_help_says_how_to_install_completion(run):
+    assert "--install-completion" in run("-h")[1]
 
 
 def test_the_package_can_be_run_as_a_module():
@@ -145,18 +272,18 @@ def test_the_package_can_be_run_as_a_module():
 def test_a_missing_dependency_gives_the_command_that_installs_it(run, monkeypatch, missing):
     monkeypatch.setitem(sys.modules, missing, None)  # the import system's word for "not there"
     code, out, err = run("--version")
-    assert (code, out) == (2, "")
-    assert err == (
-        f"error: The command line needs {missing}, which is not installed: "
-        "pip install 'boolrank[cli]'\n"
-    )
+    assert (code, out) == (1, "")
+    assert err.splitlines() == [
+        f"error: The command line needs {missing}, which is not installed",
+        "hint: run pip install 'boolrank[cli]'",
+    ]
 
 
 def test_the_demo_says_what_it_needs_before_it_starts(run, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, err = run("demo", "--out", str(tmp_path))
-    assert (code, out) == (2, "")
-    assert err.endswith("pip install 'boolrank[report]'\n")
+    assert (code, out) == (1, "")
+    assert err.endswith("hint: run pip install 'boolrank[report]'\n")
     assert not list(tmp_path.iterdir())
 
 

@@ -162,7 +162,7 @@ def test_ids_of_other_types_are_matched_to_text(run, tmp_path, make):
     _, out, _ = run("similar", tmp_path / "model", ids[0], "--n", 1, "--json")
     assert str(json.loads(out)[0]["item"]) == str(ids[0])
     code, _, err = run("recommend", tmp_path / "model", "--users", "zoe")
-    assert code == 2
+    assert code == 1
     assert f"hint: users here are of type {type(ids[0]).__name__}" in err
 
 
@@ -202,43 +202,57 @@ def test_reasons_add_up_to_the_score(run, model):
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("code", "args", "said"),
     [
-        (["recommend", "MODEL", "--users", "an"], ["no user 'an'", "hint: did you mean 'ann'?"]),
-        (["similar", "MODEL", "te"], ["no item 'te'", "hint: did you mean 'tea'?"]),
-        (["explain", "MODEL", "ann", "cofee"], ["no item 'cofee'", "mean 'coffee'?"]),
-        (["explain", "MODEL", "bop", "tea"], ["no user 'bop'", "mean 'bob'?"]),
-        (["recommend", "MODEL", "--out", "x.xlsx"], ["must end in one of .parquet, .csv, .jsonl"]),
-        (["recommend", "MODEL", "--out", "TMP.csv"], ["is a folder"]),
-        (["recommend", "MODEL", "--users", "@nowhere"], ["'nowhere' cannot be read"]),
-        (["recommend", "nowhere"], ["nowhere is no model folder"]),
-        (["recommend", "MODEL", "--n", "0"], ["Invalid value for '--n'"]),
-        (["recommend", "MODEL", "--json", "--csv"], ["exclude each other"]),
-        (["recommend", "MODEL", "--out", "x.csv", "--csv"], ["prints neither --json nor --csv"]),
-        (["recommend", "MODEL", "--out", "BELOW.csv"], ["drinks.csv is a file, not a folder"]),
-        (["recommend", "MODEL", "--users", ""], ["there are no ids in ''"]),
-        (["recommend", "MODEL", "--users", "ann, jr"], ["no user 'jr'", "one a line: @file"]),
-        (["fit", "DRINKS", "--out", "."], ["is the folder you are in"]),
-        (["fit", "DRINKS", "--out", "BELOW"], ["drinks.csv is a file, not a folder"]),
-        (["fit", "DRINKS", "--out", "m", "--positive", ">= 9"], ["no rating is >= 9", "1.0 to 5"]),
-        (["fit", "DRINKS", "--out", "m", "--kernel", "disjunctive(99)"], ["are only 6 users"]),
-        (["fit", "nothing*.csv", "--out", "m"], ["no file matches 'nothing*.csv'"]),
-        (["fit", "DRINKS"], ["Missing option '--out'"]),
-        (["fit", "DRINKS", "--out", "DRINKS"], ["no model folder; choose another name"]),
-        (["fit", "DRINKS", "--out", "m", "--kernel", "disj(2)"], ["mean 'disjunctive'?"]),
-        (["fit", "DRINKS", "--out", "m", "--user", "who"], ["no column 'who' for the user"]),
-        (["fit", "DRINKS", "--out", "m", "--positive", "4"], ["such as '>= 4'"]),
-        (["fit", "DRINKS", "--out", "m", "--storage", "x"], ["storage is one of"]),
-        (["fit", "DRINKS", "--out", "m", "--reg", "-1"], ["reg of KernelRanker must be 0"]),
+        (1, ["recommend", "MODEL", "--users", "an"], ["no user 'an'", "hint: did you mean 'ann'?"]),
+        (1, ["similar", "MODEL", "te"], ["no item 'te'", "hint: did you mean 'tea'?"]),
+        (1, ["explain", "MODEL", "ann", "cofee"], ["no item 'cofee'", "mean 'coffee'?"]),
+        (1, ["explain", "MODEL", "bop", "tea"], ["no user 'bop'", "mean 'bob'?"]),
+        (
+            2,
+            ["recommend", "MODEL", "--out", "x.xlsx"],
+            ["must end in one of .parquet, .csv, .jsonl"],
+        ),
+        (1, ["recommend", "MODEL", "--out", "TMP.csv"], ["is a folder"]),
+        (1, ["recommend", "MODEL", "--users", "@nowhere"], ["'nowhere' cannot be read"]),
+        (1, ["recommend", "nowhere"], ["nowhere is no model folder"]),
+        (2, ["recommend", "MODEL", "--n", "0"], ["Invalid value for '--n'"]),
+        (2, ["recommend", "MODEL", "--json", "--csv"], ["exclude each other"]),
+        (2, ["recommend", "MODEL", "--out", "x.csv", "--csv"], ["prints neither --json nor --csv"]),
+        (1, ["recommend", "MODEL", "--out", "BELOW.csv"], ["drinks.csv is a file, not a folder"]),
+        (2, ["recommend", "MODEL", "--users", ""], ["there are no ids in ''"]),
+        (1, ["recommend", "MODEL", "--users", "ann, jr"], ["no user 'jr'", "one a line: @file"]),
+        (1, ["fit", "DRINKS", "--out", "."], ["is the folder you are in"]),
+        (1, ["fit", "DRINKS", "--out", "BELOW"], ["drinks.csv is a file, not a folder"]),
+        (
+            1,
+            ["fit", "DRINKS", "--out", "m", "--positive", ">= 9"],
+            ["no rating is >= 9", "1.0 to 5"],
+        ),
+        (2, ["fit", "DRINKS", "--out", "m", "--kernel", "disjunctive(99)"], ["are only 6 users"]),
+        (1, ["fit", "nothing*.csv", "--out", "m"], ["no file matches 'nothing*.csv'"]),
+        (2, ["fit", "DRINKS"], ["Missing option '--out'"]),
+        (1, ["fit", "DRINKS", "--out", "DRINKS"], ["is no model folder", "hint: choose another"]),
+        (2, ["fit", "DRINKS", "--out", "m", "--kernel", "disj(2)"], ["mean 'disjunctive'?"]),
+        (1, ["fit", "DRINKS", "--out", "m", "--user", "who"], ["no column 'who' for the user"]),
+        (2, ["fit", "DRINKS", "--out", "m", "--positive", "4"], ["such as '>= 4'"]),
+        (2, ["fit", "DRINKS", "--out", "m", "--storage", "x"], ["storage is one of"]),
+        (2, ["fit", "DRINKS", "--out", "m", "--reg", "-1"], ["reg of KernelRanker must be 0"]),
     ],
 )
-def test_mistakes_are_said_in_a_line(run, model, drinks, tmp_path, args, said):
+def test_mistakes_are_said_with_a_hint_and_nothing_is_written(
+    run, model, drinks, tmp_path, code, args, said
+):
     (tmp_path / "folder.csv").mkdir()
     before = sorted(path.name for path in tmp_path.iterdir())
     places = {"MODEL": model, "DRINKS": drinks, "TMP.csv": tmp_path / "folder.csv"}
     places |= {"BELOW": drinks / "model", "BELOW.csv": drinks / "recs.csv"}
-    code, out, err = run(*(places.get(arg, arg) for arg in args))
-    assert (code, out) == (2, "")
+    found, out, err = run(*(places.get(arg, arg) for arg in args))
+    assert (found, out) == (code, "")
+    error, *hints = [line for line in err.splitlines() if not line.startswith("note: ")]
+    assert error.startswith("error: ")
+    assert hints
+    assert all(hint.startswith("hint: ") for hint in hints)
     for words in said:
         assert words in err
     assert "--debug" not in err

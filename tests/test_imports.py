@@ -33,7 +33,7 @@ ORDER = [
     {"evaluation"},
     {"experiments"},
     {"boolrank"},
-    {"testing"},
+    {"health", "testing"},
     {"report"},
     {"demo"},
     {"cli"},

@@ -75,7 +75,9 @@ def _check_no_nulls(frame: pl.DataFrame, columns: Columns, scans: list[FileScan]
         missing = frame[name].null_count()
         if missing:
             where = next(filter(None, (_first_null(scan, name) for scan in scans)), "")
-            raise InputError(f"{missing} rows have nothing in the column {name!r}{where}")
+            raise InputError(
+                f"{missing} rows have nothing in the column {name!r}{where}; leave them out first"
+            )
 
 
 def _first_null(scan: FileScan, name: str) -> str:
@@ -93,7 +95,10 @@ def _typed(series: pl.Series, role: str) -> pl.Series | None:
 
 def _not_of(series: pl.Series, role: str) -> str:
     wrong = series.filter(_as_numbers(series).is_null() & series.is_not_null())
-    return f"the column {series.name!r} is no {role}: it has {wrong.first()!r}, for one"
+    return (
+        f"the column {series.name!r} is no {role}: it has {wrong.first()!r}, for one; name another "
+        f"with {role}=..."
+    )
 
 
 def _whole_numbers(series: pl.Series) -> pl.Series | None:

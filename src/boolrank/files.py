@@ -65,7 +65,7 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path]:
         matches = [path, *map(Path, names)]
         files = [match for match in matches if match.is_file()]
         if not files:
-            raise InputError(f"no file matches {str(each)!r}")
+            raise InputError(f"no file matches {str(each)!r}; look at its name and its folder")
         found |= dict.fromkeys(files)
     return list(found)
 
@@ -83,7 +83,9 @@ def scan_file(path: Path) -> FileScan:
         )
     with unreadable(path):
         if path.stat().st_size == 0:
-            raise InputError(f"{path} is empty")
+            raise InputError(
+                f"{path} is empty; a file has the names of its columns, and below a row per event"
+            )
         frame = ENDINGS[ending](path)
         return FileScan(path, frame, dict(frame.collect_schema()), ENDINGS[ending] in _TEXT)
 
@@ -185,8 +187,8 @@ def unreadable(path: Path | None = None) -> Iterator[None]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError) as error:
         said = str(error).partition("\n")[0].strip()
         line = None if path is None else _bad_line(path)
-        text = f"{path}, {line}" if line else f"{path or 'a file'} cannot be read: {said}"
-        raise InputError(text) from None
+        broken = f"{path or 'a file'} cannot be read: {said}; is it what its name says?"
+        raise InputError(f"{path}, {line}" if line else broken) from None
 
 
 def _bad_line(path: Path) -> str | None:
@@ -208,8 +210,9 @@ def _bad_json(numbered: tuple[int, str]) -> str | None:
     try:
         kind = type(json.loads(line)) if line.strip() else dict
     except ValueError as error:
-        return f"line {number}: no JSON ({error})"
-    return None if kind is dict else f"line {number}: a JSON {kind.__name__}, not an object"
+        return f"line {number}: no JSON ({error}); correct it"
+    wrong = f"line {number}: a JSON {kind.__name__}, not an object; write one, with its columns"
+    return None if kind is dict else wrong
 
 
 def _bad_row(path: Path, separator: str) -> str | None:
@@ -219,8 +222,8 @@ def _bad_row(path: Path, separator: str) -> str | None:
     expected, line = len(next(rows, [])), 2
     for row in rows:
         if any("\n" in cell for cell in row) and row[-1].endswith("\n"):
-            return f"line {line}: a quotation mark is not closed"
+            return f"line {line}: a quotation mark is not closed; correct it"
         if len(row) > expected:
-            return f"line {line}: {len(row)} fields instead of {expected}"
+            return f"line {line}: {len(row)} fields instead of {expected}; correct it"
         line = rows.line_num + 1
     return None

@@ -75,7 +75,7 @@ class Interactions:
     ) -> Interactions:
         """Interactions from row and column numbers of known users and items."""
         if not len(rows):
-            raise InputError("there are no interactions: the input has no rows")
+            raise InputError("there are no interactions: the input has no rows; give some")
         from ._compiled.rows import sorted_rows, transposed
 
         if time is None:
@@ -175,7 +175,8 @@ class Interactions:
             if len(every) and not len(table):
                 low, high = every[name].min(), every[name].max()
                 raise InputError(
-                    f"no rating is {positive.strip()}: those in {name!r} are {low} to {high}"
+                    f"no rating is {positive.strip()}: those in {name!r} are {low} to {high}; "
+                    "compare with a number among them"
                 )
         missing = [c for c in (columns["user"], columns["item"]) if table[c].null_count()]
         if missing:

@@ -38,7 +38,7 @@ def write_folder(
     try:
         _write_whole(path, about, arrays)
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be written: {error}") from None
+        raise _unwritable(path, error) from None
 
 
 def _write_whole(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -65,8 +65,13 @@ def check_target(path: str | Path) -> Path:
     try:
         _check_free(path)
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be written: {error}") from None
+        raise _unwritable(path, error) from None
     return path
+
+
+def _unwritable(path: Path, why: str | OSError) -> ModelFileError:
+    said = why if isinstance(why, str) else why.strerror or why
+    return ModelFileError(f"{path} cannot be written: {said}; choose another folder, or make room")
 
 
 def _check_free(path: Path) -> None:
@@ -75,9 +80,9 @@ def _check_free(path: Path) -> None:
     if not path.exists():
         above = next(parent for parent in path.parents if parent.exists())
         if not above.is_dir():
-            raise ModelFileError(f"{path} cannot be written: {above} is a file, not a folder")
+            raise _unwritable(path, f"{above} is a file, not a folder")
         if not os.access(above, os.W_OK):
-            raise ModelFileError(f"{path} cannot be written: you may not write in {above}")
+            raise _unwritable(path, f"you may not write in {above}")
         return
     names = {file.name for file in path.iterdir()} if path.is_dir() else {path.name}
     ours = HEADER in names and all(name == HEADER or name.endswith(".bin") for name in names)
@@ -125,7 +130,10 @@ def _read(path: Path, dtype: np.dtype[Any], file: dict[str, Any], verify: bool) 
 def _header(path: Path) -> dict[str, Any]:
     header = path / HEADER
     if not header.is_file():
-        raise ModelFileError(f"{path} is no model folder: it has no {HEADER}")
+        raise ModelFileError(
+            f"{path} is no model folder: it has no {HEADER}; name the folder that a model was "
+            "saved in"
+        )
     try:
         text = json.loads(header.read_bytes().decode("utf-8"))
         content, digest = text["content"], text["sha256"]

@@ -1,52 +1,70 @@
 """The command line, ``boolrank``: one verb a file, each of which parses, calls the library, prints.
 
-Data goes to stdout; messages, progress and hints go to stderr. An error that the library raises on
-purpose is one line and exit code 2; ``--debug`` shows its traceback. Ctrl-C is one word and 130.
+Data goes to stdout; messages, progress, warnings and hints go to stderr. What goes wrong is said in
+``_errors.py``, which has the exit codes; ``--debug``, wherever it stands, shows the traceback.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 from .._extras import needs
-from ..errors import BoolrankError
+from ._errors import INTERRUPTED, READER_GONE, explained
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130  # what shells, and typer, make of Ctrl-C
-
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line with ``argv``, or with the arguments of the process; always exits."""
-    args = list(sys.argv[1:] if argv is None else argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    args = [arg for arg in given if arg != "--debug"]
     try:
-        with needs("cli", "The command line"):
-            import rich  # noqa: F401 (tables need it; better said now than after the work)
-            import typer  # noqa: F401
-
-        from ._app import app  # it needs typer
-
-        app(args=args, prog_name="boolrank")
-    except BoolrankError as error:
-        # A flag of the first level, so it stands before the verb; looked for here because the
-        # error may come before the arguments are parsed.
-        if "--debug" in args:
+        code = _run(args)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:
+        code = READER_GONE
+    except SystemExit as end:  # rich, typer and shell completion end by themselves
+        gone = isinstance(end.__context__, BrokenPipeError)
+        code = READER_GONE if gone else int(end.code or 0)
+    except Exception as error:
+        said = explained(error, lambda: _usage(args))
+        if said is None or args != given:
             raise
-        sys.stderr.write(_message(error))
-        raise SystemExit(2) from None
-    except (SystemExit, KeyboardInterrupt) as end:
-        if isinstance(end, SystemExit) and end.code != _INTERRUPTED:
-            raise
+        code, text = said
+        sys.stderr.write(f"{text}\n")
+    if code == INTERRUPTED:
         sys.stderr.write("interrupted\n")
-        raise SystemExit(_INTERRUPTED) from None
+    if code == READER_GONE:  # what is still in the buffer goes nowhere, without a word
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(code)
 
 
-def _message(error: BoolrankError) -> str:
-    """``error:`` with what is wrong, then ``hint:`` lines with what to do about it."""
-    lines = [f"error: {error}"]
-    lines += [f"hint: {note}" for note in getattr(error, "__notes__", ())]
-    return "\n".join(lines) + "\n"
+def _run(args: list[str]) -> int:
+    with needs("cli", "The command line"):
+        import rich  # noqa: F401 (tables need it; better said now than after the work)
+        import typer  # noqa: F401
+
+    from ._app import app  # it needs typer
+
+    with warnings.catch_warnings():
+        warnings.showwarning = _say_warning
+        code = app(args=args or ["-h"], prog_name="boolrank", standalone_mode=False)
+    sys.stdout.flush()  # here, where a reader that has gone can still be told from a bug
+    return int(code or 0)
+
+
+def _usage(args: list[str]) -> str:
+    from ._app import usage
+
+    return usage(args)
+
+
+def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    sys.stderr.write(f"warning: {message}\n")

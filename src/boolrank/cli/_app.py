@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from .._version import __version__
+from ._errors import EXIT_CODES
 from .datasets import datasets, fetch
 from .demo import demo
+from .doctor import doctor
 from .evaluate import evaluate
 from .explain import explain
 from .fit import fit
@@ -21,7 +23,7 @@ from .reproduce import reproduce
 from .similar import similar
 from .spectrum import spectrum
 
-__all__ = ["app"]
+__all__ = ["app", "usage"]
 
 # One verb a file. Their modules import only typer; what a verb works with, it imports when it runs.
 VERBS: dict[str, Callable[..., None]] = {
@@ -35,6 +37,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "kernels": kernels,
     "datasets": datasets,
     "demo": demo,
+    "doctor": doctor,
 }
 
 # Verbs below a verb, which does its own work where none of them follows.
@@ -53,6 +56,7 @@ EXAMPLES = {
     "datasets": "boolrank datasets --check",
     "datasets fetch": "boolrank datasets fetch movielens-1m",
     "demo": "boolrank demo --out demo",
+    "doctor": "boolrank doctor",
 }
 
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
@@ -67,11 +71,19 @@ def _example(verb: str | None) -> str:
     return f"Example:  {EXAMPLES[verb]}"
 
 
+def usage(args: Sequence[str]) -> str:
+    """Where to read on, for somebody whose arguments were these."""
+    verb = next((arg for arg in args if arg in VERBS), None)
+    below = next((arg for arg in args if arg in BELOW.get(verb or "", ())), None)
+    path = " ".join(filter(None, (verb, below))) or None
+    words = " ".join(filter(None, ("boolrank", path, "-h")))
+    example = f"; for example: {EXAMPLES[path]}" if path else ""
+    return f"`{words}` says what there is{example}"
+
+
 app = typer.Typer(
-    add_completion=False,
     context_settings=HELP_OPTIONS,
     epilog=_example(None),
-    no_args_is_help=True,
     # A bug should look like one: the plain traceback, which people can paste.
     pretty_exceptions_enable=False,
 )
@@ -83,7 +95,15 @@ def _print_version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+_HELP = f"""Boolean kernels for binary data and item recommendation.
+
+Data goes to stdout, messages go to stderr. Exit codes: {
+    "; ".join(f"{code}: {meaning}" for code, meaning in EXIT_CODES.items())
+}.
+"""
+
+
+@app.callback(help=_HELP)
 def _options(
     *,
     version: Annotated[
@@ -92,10 +112,12 @@ def _options(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
         ),
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; after a verb, too.")
+    ] = False,
 ) -> None:
-    """Boolean kernels for binary data and item recommendation."""
     # Nothing to do: _print_version has acted by now, and main() looks for --debug by itself.
+    """Boolean kernels for binary data and item recommendation."""
 
 
 def _add(parent: typer.Typer, name: str, verb: Callable[..., None], path: str) -> None:

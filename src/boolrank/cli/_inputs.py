@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ._output import console
 
 if TYPE_CHECKING:
     from ..interactions import Interactions
 
-__all__ = ["Inputs", "read_inputs"]
-
-Inputs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="INPUT",
-        help="CSV, TSV, Parquet or JSON-lines files, or globs of them, with a row per event; "
-        "or the name of a data set (see `boolrank datasets`).",
-        show_default=False,
-    ),
-]
+__all__ = ["note_ratings", "read_inputs"]
 
 
 def read_inputs(inputs: Sequence[str], **options: str | None) -> Interactions:
     """Interactions from files, or of a data set where the one input is its name and no file's."""
-    from ..data.inputs import is_name, load_inputs
+    from ..data.inputs import load_inputs
 
     events = load_inputs(inputs, None, **options)
-    if not is_name(inputs):
-        _note_ratings(inputs, **options)
+    note_ratings(inputs, options)
     return events
 
 
-def _note_ratings(inputs: Sequence[str], *, positive: str | None, **columns: str | None) -> None:
-    """Say that ratings count whatever their value, where nothing else was asked for."""
+def note_ratings(inputs: Sequence[str], options: Mapping[str, str | None]) -> None:
+    """Say that ratings in files count whatever their value, where nothing else was asked for."""
     from ..columns import find_columns
+    from ..data.inputs import is_name
     from ..files import expand, scan_file
 
+    if is_name(inputs) or options.get("positive") is not None:
+        return
+    columns = {role: options.get(role) for role in ("user", "item", "rating")}
     rating = find_columns(list(scan_file(expand(inputs)[0]).schema), **columns)["rating"]
-    if positive is None and rating is not None:
+    if rating is not None:
         text = f"note: every row counts, whatever its {rating!r}; --positive '>= 4' takes some"
         console(stderr=True).print(text, markup=False, soft_wrap=True)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from ..errors import InputError, UnknownIdError
+from ..errors import InputError, ParameterError, UnknownIdError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,10 +13,7 @@ if TYPE_CHECKING:
     from ..ranker import KernelRanker
     from ..vocabulary import Vocabulary
 
-__all__ = ["Model", "Number", "known_ids", "listed_ids", "open_model", "plain"]
-
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that `boolrank fit` wrote.")]
-Number = Annotated[int, typer.Option("--n", min=1, help="How many items, at most.")]
+__all__ = ["known_ids", "listed_ids", "open_model", "plain"]
 
 
 def open_model(path: Path, threads: int | None = None) -> KernelRanker:
@@ -35,10 +30,13 @@ def listed(text: str) -> list[str]:
         try:
             parts = Path(text[1:]).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"the ids in {text[1:]!r} cannot be read: {error}") from None
+            raise InputError(
+                f"the ids in {text[1:]!r} cannot be read: {error}; after @ comes the name of a "
+                "text file with one id a line"
+            ) from None
     ids = [part.strip() for part in parts if part.strip()]
     if not ids:
-        raise InputError(f"there are no ids in {text!r}; leave the option out for everybody")
+        raise ParameterError(f"there are no ids in {text!r}; leave the option out for everybody")
     return ids
 
 

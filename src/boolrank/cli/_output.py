@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import ParameterError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -22,8 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = ["AsCsv", "AsJson", "console", "new_table", "print_records"]
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")]
+
+def _one_form(context: typer.Context, value: bool) -> bool:
+    """Refuse two forms before the work, not after it."""
+    if value and (context.params.get("as_json") or context.params.get("as_csv")):
+        raise ParameterError("--json and --csv exclude each other; give one of them")
+    return value
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_one_form)]
+AsCsv = Annotated[
+    bool, typer.Option("--csv", help="Print comma-separated values.", callback=_one_form)
+]
 
 # Where stdout is no terminal nothing should be cut or wrapped: grep and less -S want whole lines.
 _PIPE_WIDTH = 200
@@ -66,8 +78,6 @@ def print_records(
 
     ``columns`` is the header of CSV where there are no records.
     """
-    if as_json and as_csv:
-        raise typer.BadParameter("--json and --csv exclude each other: give one of them")
     if as_json:
         typer.echo(json.dumps(list(records), indent=2, ensure_ascii=False))
     elif as_csv:
@@ -77,7 +87,15 @@ def print_records(
         for record in records:
             writer.writerow({key: _flat(value) for key, value in record.items()})
     else:
-        console().print(table())
+        _print_table(table())
+
+
+def _print_table(table: Table) -> None:
+    """Print a table, its title above it: rich would wrap that to the width of the table."""
+    if table.title:
+        console().print(table.title, style="bold", markup=False)
+        table.title = None
+    console().print(table)
 
 
 def _flat(value: object) -> object:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from ..errors import InputError
+from ..errors import InputError, ParameterError
 from ._output import console
 
 if TYPE_CHECKING:
@@ -89,14 +89,17 @@ class Work:
                 bar.stop()
 
     @contextmanager
-    def teller(self) -> Iterator[Callable[[str], None]]:
+    def teller(self, *, log: bool = True) -> Iterator[Callable[[str], None]]:
         """Something to tell what is done now, as ``"part: more"``.
 
-        A terminal shows the last of it; elsewhere each part is a line, for the log of a long run.
+        A terminal shows the last of it; elsewhere each part is a line of a ``log``, or nothing.
         """
         if self.messages.is_terminal:
             with self.messages.status("…") as status:
                 yield lambda text: status.update(f"{text} …")
+            return
+        if not log:
+            yield lambda _: None
             return
         parts: list[str] = []
 
@@ -119,8 +122,13 @@ class Work:
         bar.start()
         return bar
 
-    def done(self, text: str) -> None:
-        """Say what was done, how long it took, and how much memory at most."""
+    def done(self, text: str, *, beside_data: bool = False) -> None:
+        """Say what was done, how long it took, and how much memory at most.
+
+        Not beside data that goes into a pipe or a file: there, silence means that all is well.
+        """
+        if beside_data and not console().is_terminal:
+            return
         took = f"{time.perf_counter() - self.started:.1f} s"
         peak = _peak_memory()
         memory = "" if peak is None else f", {peak / 1e6:,.0f} MB at most"
@@ -145,15 +153,21 @@ WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
 }
 
 
-def check_output(path: Path) -> None:
+def check_output(path: Path, endings: Collection[str] = WRITERS.keys()) -> None:
     """Refuse a file that cannot be written before the work for it is done."""
-    if path.suffix.lower() not in WRITERS:
-        raise InputError(f"the output {path} must end in one of {', '.join(WRITERS)}")
+    if path.suffix.lower() not in endings:
+        raise ParameterError(f"the output {path} must end in one of {', '.join(endings)}")
     if path.is_dir():
         raise InputError(f"the output {path} is a folder; name a file")
     above = next(parent for parent in path.absolute().parents if parent.exists())
     if not above.is_dir():
-        raise InputError(f"the output {path} cannot be written: {above} is a file, not a folder")
+        raise _unwritable(path, f"{above} is a file, not a folder")
+    if not os.access(above, os.W_OK):
+        raise _unwritable(path, f"you may not write in {above}")
+
+
+def _unwritable(path: Path, why: str) -> InputError:
+    return InputError(f"the output {path} cannot be written: {why}; choose another place for it")
 
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
@@ -165,7 +179,7 @@ def write_frame(frame: pl.DataFrame, path: Path) -> None:
         WRITERS[path.suffix.lower()](frame, fresh)
         os.replace(fresh, path)  # noqa: PTH105 - the word for it everywhere
     except OSError as error:
-        raise InputError(f"the output {path} cannot be written: {error}") from None
+        raise _unwritable(path, error.strerror or str(error)) from None
     finally:
         with suppress(OSError):
             fresh.unlink()  # after Ctrl-C too

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import _complete
+from ._options import Folder
 from ._output import AsCsv, AsJson, console, new_table, print_records
 
 if TYPE_CHECKING:
@@ -17,14 +19,6 @@ if TYPE_CHECKING:
     from ..data import Dataset, Size
 
 __all__ = ["datasets", "describe", "fetch"]
-
-Folder = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder with a folder for each data set; BOOLRANK_DATA or the cache if not given.",
-        show_default=False,
-    ),
-]
 
 
 def datasets(
@@ -61,7 +55,10 @@ def datasets(
 
 
 def fetch(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a data set.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Name of a data set.", autocompletion=_complete.sets),
+    ],
     *,
     folder: Folder = None,
 ) -> None:

@@ -8,50 +8,54 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from ..errors import InputError, ParameterError
+from . import _complete
+from ._inputs import note_ratings
+from ._options import (
+    Inputs,
+    Item,
+    Kernels,
+    NegativeWeight,
+    Positive,
+    Rating,
+    Reg,
+    Seed,
+    Threads,
+    Time,
+    User,
+)
 from ._output import AsCsv, AsJson, new_table, print_records
 from ._work import Work
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ..data.splits import Split
     from ..experiments import Experiment, Run, Summary
 
 __all__ = ["evaluate"]
 
 
 def evaluate(
-    inputs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="INPUT",
-            help="Files with a row per event, the name of a data set, or an experiment (.toml).",
-            show_default=False,
-        ),
-    ],
+    inputs: Inputs,
     *,
-    kernel: Annotated[
-        list[str] | None,
-        typer.Option(help="Kernel expression; again for each further model.", show_default=False),
-    ] = None,
-    reg: Annotated[
-        float | None,
-        typer.Option(help="How evenly a user's items share the weight; default 0.1."),
-    ] = None,
-    negative_weight: Annotated[
-        float | None,
-        typer.Option(help="How much an item's nearness to all counts against it; default 1.0."),
-    ] = None,
+    kernel: Kernels = None,
+    reg: Reg = None,
+    negative_weight: NegativeWeight = None,
     protocol: Annotated[
         str | None,
         typer.Option(
             help="How data are split: paper, leave_one_out, hold_out, temporal, strong, "
-            "published; default paper."
+            "published; default paper.",
+            autocompletion=_complete.protocols,
         ),
     ] = None,
     folds: Annotated[int | None, typer.Option(help="How many, where the protocol has any.")] = None,
     order: Annotated[
-        str | None, typer.Option(help="What of a user trains: by time, or random.")
+        str | None,
+        typer.Option(
+            help="What of a user trains: by time, or random.", autocompletion=_complete.orders
+        ),
     ] = None,
     least: Annotated[
         int | None, typer.Option(help="How many events a test user has at least.")
@@ -60,25 +64,29 @@ def evaluate(
         float | None, typer.Option(help="Which part tests, where the protocol has one.")
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option(help="Metrics as name,name@k,...; default auc,map@10,ndcg@10.")
+        str | None,
+        typer.Option(
+            help="Metrics as name,name@k,...; default auc,map@10,ndcg@10.",
+            autocompletion=_complete.metrics,
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all that is random; default 0.")] = None,
+    seed: Seed = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for results; what is there already is not computed again."),
     ] = None,
-    user: Annotated[str | None, typer.Option(help="Column of users.")] = None,
-    item: Annotated[str | None, typer.Option(help="Column of items.")] = None,
-    rating: Annotated[str | None, typer.Option(help="Column of ratings.")] = None,
-    time: Annotated[str | None, typer.Option(help="Column of times.")] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="Which ratings count, such as '>= 4'; all rows otherwise.")
-    ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; all if not given.")] = None,
+    user: User = None,
+    item: Item = None,
+    rating: Rating = None,
+    time: Time = None,
+    positive: Positive = None,
+    threads: Threads = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
     """Split data, fit each model on the training part, and measure how it ranks the rest.
+
+    The one input can also be an experiment, a .toml file, which says all of it.
 
     A row has the means over the folds with their standard deviations, and how the model stands
     beside the best by the first metric: the difference, its 95 % interval (paired bootstrap over
@@ -94,8 +102,8 @@ def evaluate(
         others = {"kernel": kernel, "protocol": protocol, "metrics": metrics, "seed": seed}
         given = _given(split | columns | models | others)
         if given:
-            raise InputError(
-                f"{inputs[0]} says all of it: leave out --{next(iter(given)).replace('_', '-')}, "
+            raise ParameterError(
+                f"{inputs[0]} says all of it; leave out --{next(iter(given)).replace('_', '-')}, "
                 "or change the file"
             )
         experiment = read_experiment(inputs[0])
@@ -104,7 +112,8 @@ def evaluate(
             inputs, kernel, _given(models), protocol, _given(split), metrics, seed, _given(columns)
         )
     with work.step("Reading and splitting"):
-        parts = _with_order_hint(experiment)
+        parts = _split(experiment)
+    note_ratings(experiment.data, experiment.columns)
     with work.counter("Measuring") as told:
         run = run_experiment(experiment, out, split=parts, n_threads=threads, progress=told)
     with work.step("Comparing"):
@@ -113,7 +122,8 @@ def evaluate(
     print_records(records, lambda: _table(found, run), as_json=as_json, as_csv=as_csv)
     where = "" if run.folder is None else f"; {run.folder / 'results.json'}"
     total = len(run.split) * len(run.evaluations)
-    work.done(f"{run.computed} of {total} results were new{where}")
+    text = f"{run.computed} of {total} results were new{where}"
+    work.done(text, beside_data=out is None)
 
 
 def _experiment(
@@ -129,7 +139,7 @@ def _experiment(
     from ..experiments import Experiment, RankerSpec
 
     if not kernels:
-        raise InputError(
+        raise ParameterError(
             "there is no model to evaluate; give one or more, such as --kernel linear --kernel "
             "'disjunctive(8)'"
         )
@@ -140,13 +150,17 @@ def _experiment(
     return Experiment(tuple(inputs), models, split=split, columns=columns, **others)
 
 
-def _with_order_hint(experiment: Experiment) -> Any:
+def _split(experiment: Experiment) -> Split:
     try:
         return experiment.load_split()
     except InputError as error:
-        if "have no time" in str(error):
-            error.add_note("here: name a column with --time, or give --order random")
-        raise
+        wrong, _, _ = str(error).partition("; ")
+        if not wrong.endswith("have no time"):
+            raise
+        # What the library says to do is for those who have an array of times.
+        raise InputError(
+            f"{wrong}; name their column with --time, or give --order random"
+        ) from error
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

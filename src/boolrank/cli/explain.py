@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._models import Model, known_ids, open_model, plain
+from ._models import known_ids, open_model, plain
+from ._options import Model
 from ._output import AsCsv, AsJson, console, new_table, print_records
 
 if TYPE_CHECKING:

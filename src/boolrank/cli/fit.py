@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from ._inputs import Inputs, read_inputs
+from . import _complete
+from ._inputs import read_inputs
+from ._options import (
+    Inputs,
+    Item,
+    Kernel,
+    NegativeWeight,
+    Positive,
+    Rating,
+    Reg,
+    Threads,
+    Time,
+    User,
+)
 from ._work import Work
 
 __all__ = ["fit"]
@@ -17,37 +30,22 @@ def fit(
     inputs: Inputs,
     *,
     out: Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)],
-    kernel: Annotated[
-        str | None, typer.Option(help="Kernel expression; default disjunctive(8).")
-    ] = None,
-    reg: Annotated[
-        float | None,
-        typer.Option(help="How evenly a user's items share the weight; default 0.1."),
-    ] = None,
-    negative_weight: Annotated[
-        float | None,
-        typer.Option(help="How much an item's nearness to all counts against it; default 1.0."),
-    ] = None,
+    kernel: Kernel = None,
+    reg: Reg = None,
+    negative_weight: NegativeWeight = None,
     storage: Annotated[
         str | None,
-        typer.Option(help="Kernel matrix: auto, dense or compressed; default auto."),
+        typer.Option(
+            help="Kernel matrix: auto, dense or compressed; default auto.",
+            autocompletion=_complete.storages,
+        ),
     ] = None,
-    user: Annotated[
-        str | None, typer.Option(help="Column of users; found by its name if not given.")
-    ] = None,
-    item: Annotated[
-        str | None, typer.Option(help="Column of items; found by its name if not given.")
-    ] = None,
-    rating: Annotated[
-        str | None, typer.Option(help="Column of ratings; found by its name if not given.")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(help="Column of times; found by its name if not given.")
-    ] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="Which ratings count, such as '>= 4'; all rows otherwise.")
-    ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; all if not given.")] = None,
+    user: User = None,
+    item: Item = None,
+    rating: Rating = None,
+    time: Time = None,
+    positive: Positive = None,
+    threads: Threads = None,
 ) -> None:
     """Fit a ranker on events, and write it into a folder.
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._models import Model, Number, listed_ids, open_model, plain
+from ..errors import ParameterError
+from ._models import listed_ids, open_model, plain
+from ._options import Model, Number, Threads
 from ._output import AsCsv, AsJson, console, new_table, print_records
 from ._work import Work, check_output, write_frame
 
@@ -38,7 +40,7 @@ def recommend(
     out: Annotated[
         Path | None, typer.Option(help="File for the result: .parquet, .csv or .jsonl.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; all if not given.")] = None,
+    threads: Threads = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -50,7 +52,9 @@ def recommend(
     work = Work()
     if out is not None:
         if as_json or as_csv:
-            raise typer.BadParameter("--out writes a file, and prints neither --json nor --csv")
+            raise ParameterError(
+                "--out writes a file, and prints neither --json nor --csv; leave out one of them"
+            )
         check_output(out)
     with work.step("Opening"):
         ranker = open_model(model, threads)
@@ -72,8 +76,7 @@ def recommend(
     print_records(
         records, lambda: _table(records), columns=list(columns), as_json=as_json, as_csv=as_csv
     )
-    if console().is_terminal:
-        work.done(f"{len(shown):,} users{note}")
+    work.done(f"{len(shown):,} users{note}", beside_data=True)
 
 
 def _for_people(wanted: list[Any], n: int, *, everybody: bool) -> tuple[list[Any], str]:
@@ -82,9 +85,9 @@ def _for_people(wanted: list[Any], n: int, *, everybody: bool) -> tuple[list[Any
         more = f", {len(wanted) - _SHOWN:,} more with --out, --json or --csv"
         return wanted[:_SHOWN], more
     if len(wanted) * n > _MOST_ROWS:
-        raise typer.BadParameter(
-            f"{len(wanted) * n:,} rows are too many for a table: add --out, --json or --csv, "
-            "or name some --users"
+        raise ParameterError(
+            f"{len(wanted) * n:,} rows are too many for a table; add --out, --json or --csv, or "
+            "name some --users"
         )
     return wanted, ""
 

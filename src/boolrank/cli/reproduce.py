@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import _complete
+from ._options import Seed, Threads
 from ._output import AsCsv, AsJson, new_table, print_records
 from ._work import Work
 
@@ -23,7 +25,10 @@ def reproduce(
     *,
     datasets: Annotated[
         str | None,
-        typer.Option(help="Names as name,name,...; all of the paper's that are here if not given."),
+        typer.Option(
+            help="Names as name,name,...; all of the paper's that are here if not given.",
+            autocompletion=_complete.paper_sets,
+        ),
     ] = None,
     out: Annotated[
         Path, typer.Option(help="Folder for the page, tables, figures and results.")
@@ -38,8 +43,8 @@ def reproduce(
             "(conjunctive) if not given.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; all if not given.")] = None,
+    seed: Seed = None,
+    threads: Threads = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -64,7 +69,7 @@ def reproduce(
             sweep=sweep,
             disjunctive=both or DISJUNCTIVE,
             conjunctive=both or CONJUNCTIVE,
-            seed=seed,
+            seed=seed or 0,
             n_threads=threads,
             progress=told,
         )
@@ -78,7 +83,7 @@ def reproduce(
     work.done(f"{page}")
 
 
-def _options(datasets: str | None, sweep: bool, arities: str | None, seed: int) -> str:
+def _options(datasets: str | None, sweep: bool, arities: str | None, seed: int | None) -> str:
     parts = ["" if datasets is None else f" --datasets {datasets}", "" if sweep else " --no-sweep"]
     parts += ["" if arities is None else f" --arities {arities}", f" --seed {seed}" if seed else ""]
     return "".join(parts)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._models import Model, Number, known_ids, open_model, plain
+from ._models import known_ids, open_model, plain
+from ._options import Model, Number
 from ._output import AsCsv, AsJson, new_table, print_records
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import InputError
-from ._inputs import Inputs, read_inputs
+from ._inputs import read_inputs
+from ._options import Families, Inputs, Item, Positive, Rating, User
 from ._output import AsCsv, AsJson, new_table, print_records
-from ._work import Work
+from ._work import Work, check_output
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,24 +23,15 @@ __all__ = ["spectrum"]
 def spectrum(
     inputs: Inputs,
     *,
-    kernel: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Family of kernels, such as disjunctive or 'threshold(2, {})'; again for each "
-            "further one; default disjunctive.",
-            show_default=False,
-        ),
-    ] = None,
+    kernel: Families = None,
     arities: Annotated[
         str, typer.Option(help="Arities as 1:150, 1:150:10 or 1,2,5.")
     ] = "1:10,12:20:2,25:50:5,60:150:10",
     out: Annotated[Path | None, typer.Option(help="File for a figure: .svg or .png.")] = None,
-    user: Annotated[str | None, typer.Option(help="Column of users.")] = None,
-    item: Annotated[str | None, typer.Option(help="Column of items.")] = None,
-    rating: Annotated[str | None, typer.Option(help="Column of ratings.")] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="Which ratings count, such as '>= 4'; all rows otherwise.")
-    ] = None,
+    user: User = None,
+    item: Item = None,
+    rating: Rating = None,
+    positive: Positive = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -67,15 +58,14 @@ def spectrum(
         for arity, ratio in zip(curve.arities, curve.ratios, strict=True)
     ]
     print_records(records, lambda: _table(curves), as_json=as_json, as_csv=as_csv)
-    work.done(f"{events!r}" + ("" if out is None else f"; {out}"))
+    work.done(f"{events!r}" + ("" if out is None else f"; {out}"), beside_data=out is None)
 
 
 def _check_figure(path: Path) -> None:
     """Refuse a figure that cannot be drawn before the work for it is done."""
     from .._extras import needs
 
-    if path.suffix.lower() not in {".svg", ".png"}:
-        raise InputError(f"the figure {path} must end in .svg or .png")
+    check_output(path, (".svg", ".png"))
     with needs("report", "A figure"):
         import matplotlib as mpl  # noqa: F401
 

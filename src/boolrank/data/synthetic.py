@@ -94,7 +94,7 @@ def _check(users: int, items: int, interactions: int, seed: int) -> None:
     if not users <= interactions <= users * items:
         raise ParameterError(
             f"interactions of synthetic are at least one a user, {users:,}, and at most all pairs, "
-            f"{users * items:,}; not {interactions:,}"
+            f"{users * items:,}, not {interactions:,}"
         )
 
 

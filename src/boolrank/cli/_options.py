@@ -1,0 +1,97 @@
+"""Options and arguments that verbs share, each declared once: one name and one help everywhere.
+
+``--json`` and ``--csv`` stand in ``_output.py``, beside what they do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import _complete
+
+__all__ = [
+    "Families",
+    "Folder",
+    "Inputs",
+    "Item",
+    "Kernel",
+    "Kernels",
+    "Model",
+    "NegativeWeight",
+    "Number",
+    "Positive",
+    "Rating",
+    "Reg",
+    "Seed",
+    "Threads",
+    "Time",
+    "User",
+]
+
+_BY_NAME = "found by its name if not given."
+
+Inputs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INPUT",
+        help="CSV, TSV, Parquet or JSON-lines files, or globs of them, with a row per event; "
+        "or the name of a data set (see `boolrank datasets`).",
+        show_default=False,
+        autocompletion=_complete.sets,
+    ),
+]
+User = Annotated[str | None, typer.Option(help=f"Column of users; {_BY_NAME}")]
+Item = Annotated[str | None, typer.Option(help=f"Column of items; {_BY_NAME}")]
+Rating = Annotated[str | None, typer.Option(help=f"Column of ratings; {_BY_NAME}")]
+Time = Annotated[str | None, typer.Option(help=f"Column of times; {_BY_NAME}")]
+Positive = Annotated[
+    str | None, typer.Option(help="Which ratings count, such as '>= 4'; all rows otherwise.")
+]
+
+# One kernel, several, and several without their arity.
+_KERNEL = "Kernel expression, see `boolrank kernels`"
+Kernel = Annotated[
+    str | None,
+    typer.Option(help=f"{_KERNEL}; default disjunctive(8).", autocompletion=_complete.kernels),
+]
+Kernels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kernel",
+        help=f"{_KERNEL}; again for each further model.",
+        show_default=False,
+        autocompletion=_complete.kernels,
+    ),
+]
+Families = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kernel",
+        help="Family of kernels, such as disjunctive or 'threshold(2, {})'; again for each "
+        "further one; default disjunctive.",
+        show_default=False,
+        autocompletion=_complete.kernels,
+    ),
+]
+Reg = Annotated[
+    float | None, typer.Option(help="How evenly a user's items share the weight; default 0.1.")
+]
+NegativeWeight = Annotated[
+    float | None,
+    typer.Option(help="How much an item's nearness to all counts against it; default 1.0."),
+]
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that `boolrank fit` wrote.")]
+Number = Annotated[int, typer.Option("--n", min=1, help="How many items, at most.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of all that is random; default 0.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all if not given.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder with a folder for each data set; BOOLRANK_DATA or the cache if not given.",
+        show_default=False,
+    ),
+]

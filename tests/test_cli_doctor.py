@@ -1,0 +1,192 @@
+"""doctor: what it finds, what it calls broken, and that nothing is left to compile after it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib import metadata
+
+import numba
+import numpy as np
+import pytest
+
+import boolrank
+from boolrank import DATASETS, health
+from boolrank.health import Finding
+
+
+@pytest.fixture
+def found(run):
+    """What doctor finds without compiling, by part and name; and its exit code."""
+
+    def found():
+        code, out, _ = run("doctor", "--no-compile", "--json")
+        return code, {(each["part"], each["name"]): each for each in json.loads(out)}
+
+    return found
+
+
+def test_it_says_versions_threads_blas_memory_and_folders(found, monkeypatch, tmp_path):
+    monkeypatch.setenv("BOOLRANK_DATA", str(tmp_path))
+    code, by_name = found()
+    assert code == 0
+    values = {name: each["value"] for name, each in by_name.items()}
+    assert values["versions", "boolrank"] == boolrank.__version__
+    assert values["versions", "numpy"] == np.__version__
+    assert values["threads", "number"] == str(numba.config.NUMBA_NUM_THREADS)
+    assert values["machine", "cores"] == str(os.cpu_count())
+    assert "blas" in values["BLAS", "library"]
+    assert int(values["BLAS", "threads"].split(",")[0]) >= 1
+    assert values["machine", "free memory"].endswith(" GB")
+    assert "_compiled" in values["folders", "compiled code"]
+    assert values["folders", "data"] == f"{tmp_path}: no data sets"
+    assert "fetch" in by_name["folders", "data"]["hint"]
+    assert {each["state"] for each in by_name.values()} == {"fine"}
+
+
+def test_it_knows_what_the_package_needs_from_its_metadata(found):
+    _, by_name = found()
+    parts = {name: part for part, name in by_name}
+    for name in ("numpy", "scipy", "numba", "narwhals"):
+        assert parts[name] == "versions"
+    for name in ("polars", "typer", "rich"):
+        assert parts[name] == "extra cli"
+    for name in ("matplotlib", "jinja2"):
+        assert parts[name] == "extra report"
+    assert "pytest" not in parts
+
+
+def test_data_sets_that_are_here_are_named(found, data_dir):
+    _, by_name = found()
+    here = by_name["folders", "data"]["value"].partition(": ")[2].split(", ")
+    assert here == [name for name, each in DATASETS.items() if each.is_here(data_dir)]
+
+
+@pytest.fixture
+def versions(monkeypatch):
+    """Pretend that packages have other versions, or are not there (None)."""
+
+    def versions(**given):
+        def version(name, real=metadata.version):
+            if given.get(name, "") is None:
+                raise metadata.PackageNotFoundError(name)
+            return given.get(name) or real(name)
+
+        monkeypatch.setattr(metadata, "version", version)
+
+    return versions
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "expected"),
+    [
+        ({"matplotlib": None}, 0, ("not installed", "missing", "pip install 'boolrank[report]'")),
+        ({"numba": None}, 1, ("not installed", "broken", "pip install 'numba'")),
+        (
+            {"numpy": "1.26.4"},
+            1,
+            ("1.26.4, and 2.0 is needed", "broken", "pip install --upgrade 'numpy>=2.0'"),
+        ),
+        ({"rich": "13.9"}, 0, ("13.9", "fine", "")),
+        (
+            {"rich": "12.0"},
+            0,
+            ("12.0, and 13.9 is needed", "warning", "pip install --upgrade 'rich>=13.9'"),
+        ),
+    ],
+)
+def test_what_is_missing_or_old_is_named_with_what_to_do(found, versions, given, code, expected):
+    versions(**given)
+    found_code, by_name = found()
+    each = next(each for (_, name), each in by_name.items() if name in given)
+    assert found_code == code
+    assert (each["value"], each["state"], each["hint"]) == expected
+
+
+def test_a_cache_that_cannot_be_written_is_a_warning(monkeypatch, run, tmp_path):
+    monkeypatch.setattr(health, "_cache", lambda: tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    code, out, _ = run("doctor", "--no-compile")
+    assert code == 0
+    assert f"warning: {tmp_path}" in out
+    assert "NUMBA_CACHE_DIR" in out
+
+
+def test_what_cannot_be_compiled_is_broken_and_the_rest_is_said_all_the_same(monkeypatch, run):
+    def fail(_):
+        raise TypeError("no such\ninstruction")
+
+    monkeypatch.setattr(health, "compile_ahead", fail)
+    code, out, err = run("doctor", "--csv")
+    assert (code, err) == (1, "")
+    assert out.splitlines()[0] == "part,name,value,state,hint"
+    assert "compiled,loops,TypeError: no such,broken," in out.splitlines()[-1]
+    assert f"versions,boolrank,{boolrank.__version__},fine," in out
+
+
+def test_the_table_has_parts_once_and_brackets_as_they_are(monkeypatch, run):
+    findings = [Finding("part", "a", "[red]"), Finding("part", "b", "2", "broken", "do it")]
+    monkeypatch.setattr(health, "examine", lambda **_: findings)
+    code, out, err = run("doctor")
+    assert (code, err) == (1, "")
+    assert [line.split() for line in out.splitlines() if line.strip()] == [
+        ["part", "a", "[red]"],
+        ["b", "broken:", "2"],
+        ["do", "it"],
+    ]
+
+
+PROGRAM = """
+import importlib, inspect, json, pkgutil, re
+from pathlib import Path
+from numba.core.dispatcher import Dispatcher
+import boolrank, boolrank._compiled as compiled
+from boolrank.health import compile_ahead
+
+told = []
+compile_ahead(told.append)
+imports = re.compile(r"_compiled\\.\\w+ import ([\\w, ]+)")
+sources = Path(boolrank.__file__).parent.rglob("*.py")
+called = {
+    name.strip()
+    for path in sources if path.parent.name != "_compiled" and path.name != "health.py"
+    for names in imports.findall(path.read_text(encoding="utf-8")) for name in names.split(",")
+}
+uses = {}
+for each in pkgutil.iter_modules(compiled.__path__):
+    module = importlib.import_module(f"boolrank._compiled.{each.name}")
+    for name, loop in vars(module).items():
+        hidden = inspect.getclosurevars(loop).nonlocals if inspect.isfunction(loop) else {}
+        loop = hidden.get("together", loop)
+        if isinstance(loop, Dispatcher) and (hidden or name in called):
+            uses[name] = len(loop.signatures)
+print(json.dumps([told, uses]))
+"""
+
+
+@pytest.fixture(scope="module")
+def uses():
+    """What compiling ahead says, and how many forms of each loop that Python calls it has used.
+
+    In a process of its own: in this one, other tests may have used them.
+    """
+    call = [sys.executable, "-c", PROGRAM]
+    return json.loads(subprocess.run(call, capture_output=True, text=True, check=True).stdout)
+
+
+def test_every_loop_that_is_called_from_outside_is_compiled_ahead(uses):
+    told, forms = uses
+    assert "compiling disjunctive(8), compressed" in told
+    assert len(forms) > 15
+    assert [name for name, number in forms.items() if number == 0] == []
+
+
+@pytest.mark.usefixtures("uses")
+def test_all_is_there_the_second_time(run):
+    code, out, err = run("doctor", "--json")
+    assert (code, err) == (0, "")
+    last = json.loads(out)[-1]
+    assert last["part"] == "compiled"
+    assert last["value"].startswith("all were there already, ")
