@@ -40,6 +40,8 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]*)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 NOT_RUN = "Not run in the tests: "
+# What differs from run to run: seconds, and memory where the system tells it.
+TOOK = re.compile(r"\d+\.\d s(, [\d,]+ MB at most)?")
 # The file that several pages speak of stands on this one.
 QUICK_START = ROOT / "docs" / "quickstart.md"
 
@@ -87,7 +89,7 @@ def _commands(block: Block) -> Iterator[tuple[str, str]]:
     """The commands of a console, each with what it is said to print."""
     assert block.text.startswith("$ ")
     for part in block.text.removeprefix("$ ").split("\n$ "):
-        command, _, printed = part.partition("\n")
+        command, _, printed = re.sub(r"\\\n *", "", part).partition("\n")
         yield command, printed
 
 
@@ -112,9 +114,9 @@ def _run_console(block: Block, path: Path) -> None:
         where = f"{path.name}, line {block.line}: {command}"
         fails = "error: " in shown
         assert (code != 0) == fails, f"{where}\n{printed}"
-        example = doctest.Example(command, shown)
+        shown, printed = (TOOK.sub("N s", text) for text in (shown, printed))
         if shown.strip():
-            difference = checker.output_difference(example, printed, FLAGS)
+            difference = checker.output_difference(doctest.Example("", shown), printed, FLAGS)
             assert checker.check_output(shown, printed, FLAGS), f"{where}\n{difference}"
 
 

@@ -40,7 +40,7 @@ def _section(path: tuple[str, ...], command: Any) -> Iterator[str]:
     yield f"```console\n$ {EXAMPLES[words]}\n```"
     rows = [f"| {_names(each)} | {_said(each)} |" for each in command.params if each.name != "help"]
     if rows:
-        yield "\n".join(["| | |", "|---|---|", *rows])
+        yield "\n".join(["| argument or option | what it says |", "|---|---|", *rows])
 
 
 def _names(parameter: Any) -> str:
