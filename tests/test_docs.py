@@ -1,18 +1,36 @@
-"""Documents are tested: their examples run, and every kernel and command appears in them."""
+"""Documents are tested: their examples run, and everything that has a name appears in them.
+
+Of a page, all blocks run in order in one folder. Python is a doctest; in a console each line after
+``$ `` is run, and what the page shows below it is compared; a block with the name of a file as its
+title is that file. A block that cannot run says so in its title, and how many do is counted.
+"""
 
 from __future__ import annotations
 
 import doctest
+import importlib.util
+import io
 import re
+import shlex
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
+import numpy as np
 import pytest
+import typer
 
 import boolrank
-from boolrank.cli._app import BELOW, EXAMPLES, VERBS
+import boolrank.testing
+from boolrank import cli
+from boolrank.cli._app import BELOW, EXAMPLES, VERBS, app
 from boolrank.data import DATASETS
+from boolrank.data.protocols import SPLITS
+from boolrank.evaluation import METRICS
 from boolrank.kernels import KERNELS
 
 ROOT = Path(__file__).parent.parent
@@ -20,39 +38,165 @@ DOCS = sorted((ROOT / "docs").glob("*.md"))
 README = ROOT / "README.md"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
-FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r'^```(\w+)(?: title="([^"]*)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+NOT_RUN = "Not run in the tests: "
+# What differs from run to run: seconds, and memory where the system tells it.
+TOOK = re.compile(r"\d+\.\d s(, [\d,]+ MB at most)?")
+# The file that several pages speak of stands on this one.
+QUICK_START = ROOT / "docs" / "quickstart.md"
 
 
-def _examples(path: Path) -> doctest.DocTest:
-    """All fenced Python of a page as one doctest, each line where it stands in the page."""
+class Block(NamedTuple):
+    """A fenced block: its language, its title, its text, and the line where that begins."""
+
+    language: str
+    title: str
+    text: str
+    line: int
+
+
+def _blocks(path: Path) -> Iterator[Block]:
     text = path.read_text(encoding="utf-8")
-    kept = [""] * text.count("\n")
-    for match in FENCED.finditer(text):
-        first = text.count("\n", 0, match.start(1))
-        block = match.group(1).splitlines()
-        kept[first : first + len(block)] = block
-    return doctest.DocTestParser().get_doctest("\n".join(kept), {}, path.name, str(path), 0)
+    for match in BLOCK.finditer(text):
+        yield Block(match[1], match[2] or "", match[3], text.count("\n", 0, match.start(3)))
 
 
 def _text(*paths: Path) -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
-@pytest.mark.parametrize("path", [README, *DOCS], ids=lambda path: path.name)
-def test_examples_of_a_page_print_what_it_says(path, monkeypatch):
+def _hook(name: str) -> ModuleType:
+    """A module that the documentation is built with."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "theme" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _run_python(block: Block, names: dict[str, object], path: Path) -> None:
+    test = doctest.DocTestParser().get_doctest(block.text, {}, path.name, str(path), block.line)
+    assert test.examples, f"{path.name}, line {block.line}: Python without a prompt is not run"
+    test.globs = names
     printed: list[str] = []
-    page = ModuleType("page")  # as at a prompt: classes that the page defines can be pickled
-    monkeypatch.setitem(sys.modules, "page", page)
-    test = _examples(path)
-    test.globs = vars(page)
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
-    outcome = runner.run(test, out=printed.append)
+    outcome = runner.run(test, out=printed.append, clear_globs=False)
     assert outcome.failed == 0, "".join(printed)
 
 
-def test_the_readme_and_the_start_page_have_examples():
-    for path in (README, ROOT / "docs" / "index.md", ROOT / "docs" / "kernels.md"):
-        assert _examples(path).examples, path.name
+def _commands(block: Block) -> Iterator[tuple[str, str]]:
+    """The commands of a console, each with what it is said to print."""
+    assert block.text.startswith("$ ")
+    for part in block.text.removeprefix("$ ").split("\n$ "):
+        command, _, printed = re.sub(r"\\\n *", "", part).partition("\n")
+        yield command, printed
+
+
+def _arguments(command: str) -> list[str]:
+    name, *arguments = shlex.split(command, comments=True)
+    assert name == "boolrank", f"only boolrank is run, not {command!r}"
+    return arguments
+
+
+def _run_command(command: str) -> tuple[int, str]:
+    """Exit code, and what stands on the screen."""
+    screen = io.StringIO()
+    with redirect_stdout(screen), redirect_stderr(screen), pytest.raises(SystemExit) as end:
+        cli.main(_arguments(command))
+    return int(end.value.code or 0), screen.getvalue()
+
+
+def _run_console(block: Block, path: Path) -> None:
+    checker = doctest.OutputChecker()
+    for command, shown in _commands(block):
+        code, printed = _run_command(command)
+        where = f"{path.name}, line {block.line}: {command}"
+        fails = "error: " in shown
+        assert (code != 0) == fails, f"{where}\n{printed}"
+        shown, printed = (TOOK.sub("N s", text) for text in (shown, printed))
+        if shown.strip():
+            difference = checker.output_difference(doctest.Example("", shown), printed, FLAGS)
+            assert checker.check_output(shown, printed, FLAGS), f"{where}\n{difference}"
+
+
+def _check_parses(command: str) -> None:
+    """A command that is not run has arguments and options that exist."""
+    parser, words = typer.main.get_command(app), _arguments(command)
+    while words:
+        context = parser.make_context("boolrank", words)
+        words = [*context._protected_args, *context.args]
+        if words:
+            _, parser, words = parser.resolve_command(context, words)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder to work in, with the files of the quick start; no real data anywhere."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BOOLRANK_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("COLUMNS", raising=False)
+    _write_files(QUICK_START)
+    return tmp_path
+
+
+def _write_files(path: Path) -> None:
+    for block in _blocks(path):
+        if block.language in ("csv", "toml"):
+            Path(block.title).write_text(block.text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", [README, *DOCS], ids=lambda path: path.name)
+def test_examples_of_a_page_print_what_it_says(path, folder, monkeypatch):
+    page = ModuleType("page")  # as at a prompt: classes that the page defines can be pickled
+    monkeypatch.setitem(sys.modules, "page", page)
+    _write_files(path)
+    for block in _blocks(path):
+        if block.title.startswith(NOT_RUN):
+            continue
+        if block.language == "python":
+            _run_python(block, vars(page), path)
+        elif block.language == "console":
+            _run_console(block, path)
+        else:
+            assert block.language in ("csv", "toml"), f"{path.name}: {block.language}?"
+            assert (folder / block.title).is_file()
+
+
+def test_few_blocks_are_not_run_and_each_says_why():
+    reasons = [
+        f"{path.name}: {block.title.removeprefix(NOT_RUN)}"
+        for path in DOCS
+        for block in _blocks(path)
+        if block.title.startswith(NOT_RUN)
+    ]
+    assert reasons == [
+        "comparing.md: it needs implicit",
+        "comparing.md: it takes half an hour, and installs what it compares with",
+        "datasets.md: it needs the network",
+        "quickstart.md: it installs",
+        "reproduce.md: it needs the data sets",
+    ]
+
+
+def test_commands_that_are_not_run_have_options_that_exist():
+    commands = re.findall(r"^ {4}(boolrank .*)$", _text(README), re.MULTILINE)
+    commands += re.findall(r"`(boolrank [a-z]+ [^`…]*)`", _text(README, *DOCS))
+    for path in DOCS:
+        for block in _blocks(path):
+            if block.language == "console" and block.title.startswith(NOT_RUN):
+                commands += [c for c, _ in _commands(block) if c.startswith("boolrank")]
+    assert len(commands) > 15
+    for command in commands:
+        if not command.startswith(("boolrank -", "boolrank datasets fetch`")):
+            _check_parses(command)
+
+
+def test_all_code_of_the_pages_is_fenced_so_that_it_is_seen_here():
+    for path in DOCS:
+        outside = BLOCK.sub("", path.read_text(encoding="utf-8"))
+        assert "```" not in outside, path.name
+        assert not re.search(r"^( {4}|\t)\S.*(boolrank|pip|make|>>>) ", outside, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -62,15 +206,19 @@ def test_every_kernel_stands_in_the_tables_by_text_name_and_by_class(name):
         assert row.search(_text(page)), f"{page.name} has no row for {name}"
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_command_stands_in_the_readme_and_the_documentation(verb):
-    assert f"boolrank {verb}" in _text(README)
-    assert f"## boolrank {verb}\n" in _text(ROOT / "docs" / "cli.md")
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_stands_in_the_documentation_as_it_is_in_the_code(name):
+    metric = METRICS[name]
+    names = {"none": f"`{name}`", "needed": f"`{name}@k`", "optional": f"`{name}`, `{name}@k`"}
+    row = [names[metric.cut], metric.formula, "user" if metric.per_user else "model", metric.empty]
+    assert f"| {' | '.join(row)} |\n" in _text(ROOT / "docs" / "evaluation.md")
 
 
-def test_every_command_has_an_example_in_its_help():
-    below = {f"{verb} {name}" for verb, names in BELOW.items() for name in names}
-    assert set(EXAMPLES) == {None, *VERBS, *below}
+@pytest.mark.parametrize("name", SPLITS)
+def test_every_split_stands_in_the_documentation_with_its_function(name):
+    function = SPLITS[name].__name__
+    row = f"| `{name}` | [`{function}`][boolrank.{function}] |"
+    assert row in _text(ROOT / "docs" / "evaluation.md")
 
 
 @pytest.mark.parametrize("name", DATASETS)
@@ -88,17 +236,83 @@ def test_every_data_set_stands_in_the_documentation_as_it_is_in_the_code(name):
     assert not printed or printed.differs in page
 
 
-def test_every_public_function_and_kernel_stands_in_the_reference():
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_command_stands_in_the_readme_and_in_a_guide(verb):
+    assert f"boolrank {verb}" in _text(README)
+    assert f"boolrank {verb}" in _text(*(path for path in DOCS if path.name != "cli.md"))
+
+
+def test_every_command_has_an_example_in_its_help():
+    below = {f"{verb} {name}" for verb, names in BELOW.items() for name in names}
+    assert set(EXAMPLES) == {None, *VERBS, *below}
+
+
+def test_the_page_of_commands_has_every_command_and_every_option():
+    hook = _hook("commands")
+    page = hook.on_page_markdown(_text(ROOT / "docs" / "cli.md"))
+    sections = dict(
+        re.findall(r"^#+ boolrank ([a-z ]+)\n(.*?)(?=^#|\Z)", page, re.MULTILINE | re.DOTALL)
+    )
+    below = [f"{verb} {name}" for verb, names in BELOW.items() for name in names]
+    assert set(sections) == {*VERBS, *below}
+    for path, command in hook.walk():
+        section = sections[" ".join(path)]
+        assert f"$ {EXAMPLES[' '.join(path)]}\n" in section
+        for parameter in command.params:
+            for name in (*parameter.opts, *parameter.secondary_opts):
+                shown = name if name.startswith("-") else (parameter.metavar or name.upper())
+                assert re.search(rf"`{shown}[ `]", section) or name in ("-h", "--help"), name
+            assert parameter.name == "help" or parameter.help.split(";")[0][:40] in section
+
+
+def test_the_examples_of_the_page_of_commands_run(folder):
+    not_run = {"reproduce", "demo", "doctor", "datasets fetch"}  # long, or with data or a network
+    rng = np.random.default_rng(0)
+    rows = ["user,item,rating,time"]
+    for number, user in enumerate(["ann", "bob", *range(198)]):
+        items = ["tea", *rng.choice(12, 7, replace=False)][number % 2 :]
+        rows += [f"{user},{item},{4 + k % 2},{k}" for k, item in enumerate(items)]
+    (folder / "ratings.csv").write_text("\n".join(rows))
+    for words, example in EXAMPLES.items():
+        if words in not_run:
+            _check_parses(example)
+        else:
+            code, printed = _run_command(example)
+            assert code == 0, f"{example}\n{printed}"
+
+
+def test_every_public_name_stands_in_the_reference():
     reference = _text(ROOT / "docs" / "reference.md")
-    documented = set(re.findall(r"^::: boolrank\.(\w+)$", reference, re.MULTILINE))
-    errors = {name for name in boolrank.__all__ if name.endswith("Error")}
+    documented = set(re.findall(r"^::: boolrank\.([\w.]+)$", reference, re.MULTILINE))
+    assert "errors" in documented  # the whole module
+    errors = {name for name in vars(boolrank.errors) if name.endswith("Error")}
     assert set(boolrank.__all__) - errors - {"__version__"} <= documented
+    assert {f"testing.{name}" for name in boolrank.testing.__all__} <= documented
+
+
+def test_pictures_are_what_the_script_draws():
+    script = _hook("pictures")
+    drawn = {path.stem: path for path in (ROOT / "docs" / "pictures").glob("*.svg")}
+    assert set(drawn) == set(script.DRAWN)
+    linked = set(re.findall(r"\(pictures/([a-z-]+)\.svg\)", _text(*DOCS)))
+    assert linked == set(drawn)
+    for name, path in drawn.items():
+        assert path.read_text(encoding="utf-8") == script.DRAWN[name](), (
+            f"{name}.svg is not what docs/theme/pictures.py draws; run it"
+        )
+
+
+def test_links_of_the_readme_lead_somewhere():
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", _text(README)):
+        assert (ROOT / target).exists(), target
 
 
 def test_make_targets_that_the_documents_name_exist():
     makefile = _text(ROOT / "Makefile")
     named = re.findall(
-        r"(?:`|^ {4})make ([a-z]+)", _text(README, *DOCS, ROOT / "CONTRIBUTING.md"), re.MULTILINE
+        r"(?:`|^ {4}|^\$ )make ([a-z]+)",
+        _text(README, *DOCS, ROOT / "CONTRIBUTING.md"),
+        re.MULTILINE,
     )
     assert named
     for target in set(named):
@@ -107,3 +321,25 @@ def test_make_targets_that_the_documents_name_exist():
 
 def test_the_citation_has_the_version_of_the_package():
     assert f"\nversion: {boolrank.__version__}\n" in _text(ROOT / "CITATION.cff")
+
+
+def test_the_pages_build_strictly_with_every_name_and_load_nothing_from_elsewhere(tmp_path):
+    pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    built = subprocess.run(
+        [*command, "--site-dir", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert built.returncode == 0, built.stderr
+    reference = _text(tmp_path / "reference.html")
+    for name in set(boolrank.__all__) - {"__version__"}:
+        assert re.search(rf'id="boolrank(\.errors)?\.{name}"', reference), name
+    for name in boolrank.testing.__all__:
+        assert f'id="boolrank.testing.{name}"' in reference, name
+    for page in tmp_path.glob("*.html"):
+        loaded = re.findall(r'<(?:script|img|link)[^>]*(?:src|href)="(https?:)?//', _text(page))
+        assert not loaded, page.name

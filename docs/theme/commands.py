@@ -1,0 +1,62 @@
+"""A hook of mkdocs: the page of commands is written from the command line itself.
+
+Where a page has the mark ``<!-- commands -->`` there is, for each command, what its ``-h`` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from boolrank.cli._app import EXAMPLES, app
+
+MARK = "<!-- commands -->"
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the commands where the mark is."""
+    return markdown.replace(MARK, commands()) if MARK in markdown else markdown
+
+
+def commands() -> str:
+    """All commands with their arguments and options, as Markdown."""
+    return "\n\n".join(section for path, each in walk() for section in _section(path, each))
+
+
+def walk(command: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each command below one, with the words that call it, in the order of ``-h``."""
+    parent = typer.main.get_command(app) if command is None else command
+    for name, each in getattr(parent, "commands", {}).items():
+        yield (*path, name), each
+        yield from walk(each, (*path, name))
+
+
+def _section(path: tuple[str, ...], command: Any) -> Iterator[str]:
+    words = " ".join(path)
+    yield f"{'#' * (1 + len(path))} boolrank {words}"
+    yield command.help
+    yield f"```console\n$ {EXAMPLES[words]}\n```"
+    rows = [f"| {_names(each)} | {_said(each)} |" for each in command.params if each.name != "help"]
+    if rows:
+        yield "\n".join(["| argument or option | what it says |", "|---|---|", *rows])
+
+
+def _names(parameter: Any) -> str:
+    """How a parameter is written: an argument as its word, an option with a place for its value."""
+    if parameter.param_type_name == "argument":
+        word = parameter.metavar or parameter.name.upper()
+        return f"`{word}`" if parameter.nargs == 1 else f"`{word} …`"
+    value = "" if getattr(parameter, "is_flag", False) else f" {parameter.metavar or '…'}"
+    return ", ".join(f"`{name}{value}`" for name in (*parameter.opts, *parameter.secondary_opts))
+
+
+def _said(parameter: Any) -> str:
+    said = parameter.help.replace("|", "\\|")
+    if parameter.param_type_name == "option":
+        if parameter.required:
+            said += " Needed."
+        if parameter.default not in (None, False, ()) and "default" not in said:
+            said += f" Default: `{parameter.default}`."
+    return str(said)
