@@ -24,11 +24,22 @@ if TYPE_CHECKING:
     from .people import Hits
     from .tastes import PlantedTastes
 
-__all__ = ["ARITIES", "POPULARITY", "RANKED", "SHOWN", "Findings", "measure", "spectral_ratios"]
+__all__ = [
+    "ARITIES",
+    "POPULARITY",
+    "RANKED",
+    "SHOWN",
+    "THREADS",
+    "Findings",
+    "measure",
+    "spectral_ratios",
+]
 
 # The kernels that are compared, with popularity beside them.
 RANKED = ("linear", "disjunctive(4)")
 POPULARITY = "popularity"
+# Data this small are through before a second thread has started.
+THREADS = 1
 
 # Denser where the curves bend. No conjunction of more variables tells these films apart better.
 ARITIES = {"disjunctive": (1, 2, 3, 4, 6, 8, 12, 16, 32, 64), "conjunctive": (1, 2, 3, 4, 6, 8)}
@@ -90,9 +101,10 @@ def measure(
     run = run_experiment(
         Experiment(("planted tastes",), models, seed=seed),
         split=split,
+        n_threads=THREADS,
         progress=lambda done, total, what: progress(f"measuring: {done} of {total}, {what}"),
     )
-    compared = {POPULARITY: evaluate(Popularity(), split)}
+    compared = {POPULARITY: evaluate(Popularity(), split, n_threads=THREADS)}
     compared |= {text: run.evaluations[text] for text in RANKED}
     progress("measuring how expressive kernels are")
     return split, compared, arity_curves(run)

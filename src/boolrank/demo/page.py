@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..experiments.machine import machine
-from ..report.blocks import Entries, Note, Sheet
+from ..report.blocks import Block, Entries, Note, Sheet
 from ..report.page import Page, Section
 from ..report.sections import (
     arity_section,
@@ -72,7 +72,7 @@ _FOOTER = "The figures of this page, but for time and memory, are the same for t
 
 def demo_page(found: Findings, next_steps: Mapping[str, str]) -> Page:
     """All that was found, in the order in which one would ask."""
-    hits = [Sheet(_hits_table(found)), Note(_HITS_NOTE)]
+    hits: list[Block] = [Sheet(_hits_table(found)), Note(_HITS_NOTE)]
     ratios = [Sheet(_ratios_table(found), bars=("spectral ratio",))]
     sections = [
         data_section(found.data.events, _DATA, "viewers", "films"),

@@ -11,7 +11,7 @@ import numpy as np
 from ..models import Popularity
 from ..ranker import KernelRanker
 from ..report.examples import example
-from .findings import POPULARITY, RANKED
+from .findings import POPULARITY, RANKED, THREADS
 from .tastes import TITLES
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Hits:
 def fit_models(data: PlantedTastes) -> dict[str, KernelRanker | Popularity]:
     """The compared models, fitted on all that was seen."""
     models: dict[str, KernelRanker | Popularity] = {POPULARITY: Popularity()}
-    models |= {text: KernelRanker(text) for text in RANKED}
+    models |= {text: KernelRanker(text, n_threads=THREADS) for text in RANKED}
     return {name: model.fit(data.events) for name, model in models.items()}
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["example", "example_users"]
 
 # So many items of a person are shown, and so many reasons.
-_SHOWN, _REASONS = 5, 3
+_SHOWN, _REASONS = 10, 3
 
 Tag = Callable[[Any], tuple[str, bool]]
 

@@ -137,7 +137,7 @@ def tail_figure(
 
     A straight line down is a power law; zeros are left out, and have no logarithm.
     """
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     values = np.sort(counts[counts > 0])[::-1]
     ranks = np.unique(np.geomspace(1, len(values), _RANKS).round().astype(int))
@@ -148,7 +148,7 @@ def tail_figure(
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
             axis.set_minor_formatter(NullFormatter())
-        axes.set_ylim(bottom=min(0.9, float(values[-1])))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.set_xlabel(x_label)
         axes.set_title(y_label, loc="left", fontsize=11, pad=10)
         axes.grid(linewidth=0.8)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..experiments.cells import write_text
 from ..experiments.paper import PAPER
-from .blocks import Entries, Figures, Note, Sheet
+from .blocks import Block, Entries, Figures, Note, Sheet
 from .figures import PANEL, Drawn, bars_figure, curves_figure, to_png, to_svg_file
 from .page import Page, Section, check_report, render_page
 from .reproduction_tables import readings_table, results_table, tables
@@ -140,7 +140,7 @@ def _differences_section(found: Reproduction) -> Section:
         for (title, reason), rows in groups.items()
     }
     single = [each for each in found.sets if each.folds == 1]
-    notes = [Note(f"**{each.paper.title}**: {each.rows[0].reason}") for each in single]
+    notes: list[Block] = [Note(f"**{each.paper.title}**: {each.rows[0].reason}") for each in single]
     notes += [
         Note(f"**{each.paper.title}** was not measured. {each.why}") for each in found.missing
     ]

@@ -33,6 +33,13 @@ __all__ = [
 # The most popular tenth of the items is the head.
 _HEAD = 10
 
+_SIGNIFICANCE = (
+    "Each model beside the best by each metric, over the same users, with the 95 % interval of the "
+    "mean difference (bootstrap over users). p is the chance of so large a difference where there "
+    "is none, by Student’s t and below it by Wilcoxon’s signed ranks, both with Holm’s correction "
+    f"for the number of models. Marked differences have p (t) below {SIGNIFICANT:g}."
+)
+
 
 @dataclass(frozen=True)
 class DataFacts:
@@ -70,15 +77,15 @@ class DataFacts:
 def data_section(
     data: Interactions, text: str, users: str = "users", items: str = "items"
 ) -> Section:
-    """How large the data are and how long their tails; users and items may have other names."""
+    """How large the data are and how long their tails; both may have other names."""
     facts = DataFacts.of(data)
     tiles = {
         users: f"{facts.users:,}",
         items: f"{facts.items:,}",
         "interactions": f"{facts.interactions:,}",
         "density": f"{facts.density:.2%}",
-        f"{items} per user, median": f"{facts.median_of_users:g}",
-        f"{users} per item, median": f"{facts.median_of_items:g}",
+        f"{items} per {users[:-1]}, median": f"{facts.median_of_users:g}",
+        f"{users} per {items[:-1]}, median": f"{facts.median_of_items:g}",
     }
     drawn = [
         _tail(f"tail-{of}", counts, of, by, colour)
@@ -117,16 +124,14 @@ def results_section(evaluations: Mapping[str, Evaluation], text: str, seed: int 
         blocks += [
             Sheet(
                 differences,
-                below={"difference": {"from": "{} to ", "to": "{}"}},
+                below={
+                    "model": {"best": "beside {}"},
+                    "difference": {"from": "{} to ", "to": "{}"},
+                    "p (t)": {"p (Wilcoxon)": "ranks {}"},
+                },
                 marked={"difference": "significant"},
             ),
-            Note(
-                "Each model beside the best by each metric, over the same users, with the 95 % "
-                "interval of the mean difference (bootstrap over users). p is the chance of so "
-                "large a difference where there is none, by Student’s t and by Wilcoxon’s signed "
-                "ranks, both with Holm’s correction for the number of models. Marked differences "
-                f"have p (t) below {SIGNIFICANT:g}."
-            ),
+            Note(_SIGNIFICANCE),
         ]
     users = sum(len(fold.users) for fold in first.folds)
     about = f" {users:,} test users in {len(first.folds)} folds; ± is the deviation over folds."
