@@ -2,61 +2,72 @@
 
 from __future__ import annotations
 
-import re
+import csv
 import shlex
-from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from boolrank import cli
+from boolrank import cli, compare, paper_protocol
 from boolrank.demo import NEXT, run_demo
-from boolrank.demo.findings import SHOWN
-from boolrank.demo.people import LIKED, RANKED, fit_rankers, viewers
+from boolrank.demo.findings import ARITIES, POPULARITY, RANKED, SHOWN
+from boolrank.demo.people import LIKED, TOP, fit_models
 from boolrank.demo.tastes import TITLES, plant_tastes
 from boolrank.kernels import KERNELS, parse_kernel
+from pages import check_page
 
 N_USERS = 150
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    return run_demo(tmp_path_factory.mktemp("demo"), n_users=N_USERS)
+def told():
+    return []
 
 
 @pytest.fixture(scope="module")
-def data():
-    return plant_tastes(np.random.default_rng(0), n_users=N_USERS)  # what the demo is about
+def demo(tmp_path_factory, told):
+    return run_demo(tmp_path_factory.mktemp("demo"), n_users=N_USERS, progress=told.append)
+
+
+@pytest.fixture(scope="module")
+def found(demo):
+    return demo.found
 
 
 @pytest.fixture(scope="module")
 def page(demo):
-    return demo.page.read_text(encoding="utf-8")
+    return demo.path.read_text(encoding="utf-8")
 
 
 def test_the_same_state_of_rng_gives_the_same_data():
-    first, second, other = (plant_tastes(np.random.default_rng(seed)) for seed in (3, 3, 4))
-    assert (first.seen != second.seen).nnz == 0
-    assert (first.seen != other.seen).nnz > 0
+    first, second, other = (plant_tastes(np.random.default_rng(s)).events for s in (3, 3, 4))
+    assert np.array_equal(first.indices, second.indices)
+    assert np.array_equal(first.time, second.time)
+    assert not np.array_equal(first.indices, other.indices)
 
 
-def test_planted_data_are_binary_and_every_user_has_something():
-    data = plant_tastes(np.random.default_rng(0), n_users=N_USERS)
-    assert set(np.unique(data.seen.toarray())) == {0, 1}
-    assert data.seen.sum(axis=0).min() >= 2
-    assert data.seen.shape == (len(data.items), N_USERS)
+def test_every_viewer_has_seen_two_films_or_more_in_an_order(found):
+    events = found.data.events
+    assert events.shape == (N_USERS, sum(len(a) * len(b) for a, b in TITLES.values()))
+    assert np.diff(events.indptr).min() >= 2
+    for start, stop in pairwise(events.indptr):
+        assert sorted(events.time[start:stop]) == list(range(stop - start))
 
 
-def test_titles_differ():
-    data = plant_tastes(np.random.default_rng(0), n_users=2)
-    assert len(set(data.items)) == len(data.items)
-    assert set(data.tastes) == set(TITLES)
+def test_titles_show_the_taste(found):
+    data = found.data
+    for item, taste in zip(data.events.items, data.taste_of, strict=True):
+        first, second = item.split()
+        words = TITLES[data.tastes[taste]]
+        assert first in words[0]
+        assert second in words[1]
 
 
 def test_planted_tastes_show_in_what_users_touch():
     """Two items of one taste have 2.7 times as many users in common as two of different ones."""
     data = plant_tastes(np.random.default_rng(0))
-    seen = data.seen.toarray().astype(float)
+    seen = data.events.matrix().toarray().T
     common = seen @ seen.T
     same = data.taste_of[:, None] == data.taste_of
     off_diagonal = ~np.eye(len(seen), dtype=bool)
@@ -64,7 +75,7 @@ def test_planted_tastes_show_in_what_users_touch():
 
 
 def test_popularity_is_long_tailed():
-    popularity = np.sort(plant_tastes(np.random.default_rng(0)).popularity)[::-1]
+    popularity = np.sort(plant_tastes(np.random.default_rng(0)).events.popularity())[::-1]
     assert popularity[: len(popularity) // 10].sum() > 0.3 * popularity.sum()
 
 
@@ -73,146 +84,178 @@ def test_every_kernel_is_shown_once():
     assert all(repr(parse_kernel(text)) == text for text in SHOWN)
 
 
-def test_ratios_lie_between_0_and_1_and_are_sorted(demo):
-    values = [ratio for _, ratio in demo.ratios]
+def test_ratios_lie_between_0_and_1_and_are_sorted(found):
+    values = [ratio for _, ratio in found.ratios]
     assert values == sorted(values)
     assert values[0] >= 0
     assert values[-1] <= 1
 
 
-def test_arity_makes_conjunctions_more_and_disjunctions_less_expressive(demo):
-    conjunctive, disjunctive = (curve.ratios for curve in demo.curves)
-    assert conjunctive[0] == pytest.approx(disjunctive[0])  # both are linear at arity 1
-    assert (np.diff(conjunctive) >= 0).all()
-    assert (np.diff(disjunctive) < 0).all()
+def test_models_are_compared_by_the_papers_protocol(found):
+    split = paper_protocol(found.data.events, seed=0)
+    assert found.split.hash == split.hash
+    assert len(split) == 5
+    assert list(found.evaluations) == [POPULARITY, *RANKED]
+    for each in found.evaluations.values():
+        assert each.split_hash == split.hash
+        assert each.metrics == ["auc", "map@10", "ndcg@10"]
+    rankers = [found.evaluations[text].means["auc"] for text in RANKED]
+    assert min(rankers) > found.evaluations[POPULARITY].means["auc"]
 
 
-def test_similar_items_share_the_planted_taste(demo):
-    by_chance = 1 / len(TITLES)
-    assert all(quality.same_taste > 2 * by_chance for quality in demo.qualities)
+def test_curves_meet_the_table_and_the_arity_turns_expressiveness(found):
+    for curve in found.curves:
+        assert curve.arities == ARITIES[curve.family]
+        assert curve.means[0] == pytest.approx(found.evaluations["linear"].means["auc"])
+    disjunctive, conjunctive = found.curves
+    at = disjunctive.arities.index(4)
+    assert disjunctive.means[at] == found.evaluations["disjunctive(4)"].means["auc"]
+    assert conjunctive.ratios[0] == pytest.approx(disjunctive.ratios[0])
+    assert (np.diff(conjunctive.ratios) >= 0).all()
+    assert (np.diff(disjunctive.ratios) < 0).all()
+    assert dict(found.ratios)["disjunctive(4)"] == disjunctive.ratios[at]
 
 
-def test_no_item_is_its_own_neighbour(demo):
-    for near in demo.neighbourhoods:
-        for neighbours in near.neighbours.values():
-            assert near.item not in {each.item for each in neighbours}
-            similarities = [each.similarity for each in neighbours]
-            assert similarities == sorted(similarities, reverse=True)
+def test_people_differ_in_taste_and_one_has_two(found):
+    tastes = [set(person.tags) for person in found.people]
+    assert [len(each) for each in tastes] == [1, 2, 1]
+    assert len(set.union(*tastes)) == 4
 
 
-def test_people_differ_in_taste_and_one_has_two(demo):
-    likes = [{taste for taste, _ in person.likes} for person in demo.people]
-    assert [len(tastes) for tastes in likes] == [1, 2, 1]
-    assert len(set.union(*likes)) == 4
+def test_people_are_recommended_films_that_they_have_not_seen(found):
+    events = found.data.events
+    for person in found.people:
+        own = {events.items[int(k)] for k in events.row(events.users.number(person.title))}
+        seen, *advice = person.listings
+        assert {each.name for each in seen.items} <= own
+        assert len(advice) == len(RANKED)
+        for listing in advice:
+            assert len({each.name for each in listing.items} - own) == TOP
+            assert {name for name, _ in listing.reasons.parts[:-1]} <= own
+            for each in listing.items:
+                taste = next(t for t in TITLES if each.name.split()[0] in TITLES[t][0])
+                assert (each.tag, each.good) == (taste, taste in person.tags)
 
 
-def test_people_are_recommended_five_films_that_they_have_not_seen(demo, data):
-    names = viewers(data)
-    for person in demo.people:
-        assert set(person.advice) == set(RANKED)
-        own = data.seen.toarray()[:, names.index(person.name)] > 0
-        seen = {item for item, saw in zip(data.items, own, strict=True) if saw}
-        assert {each.item for each in person.seen} <= seen
-        assert person.n_seen == len(seen) == sum(count for _, count in person.counts)
-        for advice in person.advice.values():
-            picks = {each.item for each in advice.picks}
-            assert len(picks) == 5
-            assert not picks & seen
-            assert {each.item for each in advice.reasons} <= seen
-
-
-def test_reasons_add_up_to_the_score_and_the_largest_stand_first(demo, data):
-    rankers = fit_rankers(data)
-    for person in demo.people:
-        for kernel, advice in person.advice.items():
-            first = advice.picks[0]
-            adds = [each.adds for each in advice.reasons]
+def test_reasons_add_up_to_the_score_and_the_largest_stand_first(found):
+    models = fit_models(found.data)
+    for person in found.people:
+        for kernel, listing in zip(RANKED, person.listings[1:], strict=True):
+            first = listing.items[0]
+            *largest, (others, _) = listing.reasons.parts
+            adds = [add for _, add in largest]
             assert adds == sorted(adds, reverse=True)
-            assert len(adds) + advice.n_others == person.n_seen
-            assert sum(adds) + advice.others == pytest.approx(first.score, rel=1e-9)
-            assert rankers[kernel].score([person.name], [first.item])[0, 0] == pytest.approx(
-                first.score, rel=1e-9
-            )
+            assert others.endswith(" others")
+            total = sum(add for _, add in listing.reasons.parts)
+            assert total == pytest.approx(first.score, rel=1e-9)
+            score = models[kernel].score([person.title], [first.name])[0, 0]
+            assert score == pytest.approx(first.score, rel=1e-9)
 
 
-def test_rankers_meet_tastes_more_often_than_popularity_and_chance(demo):
+def test_rankers_meet_tastes_more_often_than_popularity(found):
     """With 150 viewers: linear 71 %, disjunctive 38 %, at random 25 %, popular 11 %."""
-    linear, disjunctive, popular, chance = (each.liked for each in demo.hits)
+    popular, linear, disjunctive, chance = (each.liked for each in found.hits)
     assert linear > disjunctive > chance > popular
     assert linear > 2 * chance
 
 
-def test_the_popular_films_are_the_most_seen_of_those_not_seen(demo, data):
+def test_the_popular_films_are_the_most_seen_of_those_not_seen(found):
     """The same figure, counted one viewer at a time."""
-    found = 0
-    for user, own in enumerate(data.seen.toarray().T):
-        unseen = [item for item in range(len(own)) if not own[item]]
-        best = sorted(unseen, key=lambda item: -data.popularity[item])[:5]
-        found += sum(data.liking[user, data.taste_of[item]] > LIKED for item in best)
-    (popular,) = (each for each in demo.hits if each.way == "the most popular")
-    assert popular.n_liked == found
-    assert popular.liked == pytest.approx(found / (5 * N_USERS))
+    data, popularity, met = found.data, found.data.events.popularity(), 0
+    for user in range(N_USERS):
+        own = set(data.events.row(user))
+        unseen = [item for item in range(len(popularity)) if item not in own]
+        best = sorted(unseen, key=lambda item: -popularity[item])[:TOP]
+        met += sum(data.liking[user, data.taste_of[item]] > LIKED for item in best)
+    (popular,) = (each for each in found.hits if each.model == POPULARITY)
+    assert popular.n_liked == met
+    assert popular.liked == pytest.approx(met / (TOP * N_USERS))
 
 
-def test_the_page_has_people_reasons_figures_and_next_steps(demo, page):
-    for person in demo.people:
-        assert person.name in page
-        for advice in person.advice.values():
-            assert f"Why {advice.picks[0].item}?" in page
-            assert f"{advice.reasons[0].adds:+.4f}" in page
-    for each in demo.hits:
-        assert f"{100 * each.liked:.1f} %" in page
-    for command, _ in NEXT:
-        assert command in page
+def test_the_page_is_sound_needs_nothing_else_and_has_every_section(page):
+    outline = check_page(page)
+    for name in ("data", "results", "people", "tastes", "arity", "kernels", "time", "made", "next"):
+        assert name in outline.ids
+    assert page.count("<svg") == 4
+
+
+def test_the_page_has_the_numbers_that_were_found(found, page):
+    tables = check_page(page).tables
+    for row, (model, each) in zip(tables["figures"][1:], found.evaluations.items(), strict=True):
+        assert row[0][0] == model
+        assert [float(value) for value, _ in row[1:]] == list(each.means.values())
+    compared = [
+        each
+        for m in ("auc", "map@10", "ndcg@10")
+        for each in compare(found.evaluations, m, resamples=2_000)
+    ]
+    for row, each in zip(tables["differences"][1:], compared, strict=True):
+        assert float(row[2][0]) == each.difference
+        assert float(row[3][0]) == each.t_holm
+    assert [(row[0][0], float(row[1][0])) for row in tables["ratios"][1:]] == found.ratios
+    for row, each in zip(tables["hits"][1:], found.hits, strict=True):
+        assert float(row[2][0]) == each.liked
+    for curve in found.curves:
+        for arity, auc, ratio in zip(curve.arities, curve.means, curve.ratios, strict=True):
+            assert f"<title>arity {arity}: {curve.family} {auc:.4g}</title>" in page
+            assert f"<title>arity {arity}: {curve.family} {ratio:.4g}</title>" in page
+
+
+def test_the_page_has_people_reasons_manifest_and_next_steps(demo, page):
+    for person in demo.found.people:
+        assert person.title in page
+        for listing in person.listings[1:]:
+            assert listing.reasons.title in page
+            assert f"{listing.reasons.parts[0][1]:+.4f}" in page
+    assert demo.found.split.hash in page
+    for command in NEXT:
+        assert command.replace("'", "&#39;") in page
+    picture = demo.path.with_name("spectral-ratio.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+
+
+def test_the_page_knows_dark_and_narrow_screens_and_paper(page):
+    assert "prefers-color-scheme: dark" in page
+    assert 'name="viewport"' in page
+    assert "max-width: 40rem" in page
+    assert "@media print" in page
+
+
+def test_the_same_seed_finds_the_same(demo, page, tmp_path):
+    """All but the section about time, nothing of the page differs."""
+    again = run_demo(tmp_path, n_users=N_USERS)
+    for one, two in zip(
+        demo.found.evaluations.values(), again.found.evaluations.values(), strict=True
+    ):
+        for fold, other in zip(one.folds, two.folds, strict=True):
+            assert all(np.array_equal(fold.values[m], other.values[m]) for m in fold.values)
+
+    def timeless(text: str) -> str:
+        start = text.index('<section id="time">')
+        return text[:start] + text[text.index("</section>", start) :]
+
+    assert timeless(again.path.read_text(encoding="utf-8")) == timeless(page)
+
+
+def test_progress_is_told_throughout(told):
+    parts = list(dict.fromkeys(text.partition(":")[0] for text in told))
+    assert len(parts) >= 4
+    models = len(set(RANKED) | {f"{k}({a})" for k in ARITIES for a in ARITIES[k]})
+    assert sum(text.startswith("measuring: ") for text in told) == 5 * models
 
 
 def test_what_to_try_next_works_as_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = ["ann,scone", "ann,jam", "bob,jam", *(f"{user},tea" for user in ["bob", *"cdefgh"])]
-    (tmp_path / "events.csv").write_text("\n".join(["user,item", *rows]), encoding="utf-8")
-    for command, _ in NEXT:
+    rng = np.random.default_rng(0)
+    items = ["tea", "scone", "jam", "coffee", "croissant", "milk", "honey", "toast"]
+    rows = [(user, item) for user in ["bob", *"cdefghijkl"] for item in rng.permutation(items)[:6]]
+    rows += [("ann", "scone"), ("ann", "jam")]
+    with (tmp_path / "events.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("user", "item"), *rows])
+    for command in NEXT:
         with pytest.raises(SystemExit) as exit_info:
             cli.main(shlex.split(command)[1:])
         assert not exit_info.value.code, command
-
-
-def test_the_page_has_every_kernel_and_the_figure(demo, page):
-    for text in SHOWN:
-        assert f"<code>{text}</code>" in page
-    assert "<svg" in page
-    assert "var(--series-2)" in page
-    for near in demo.neighbourhoods:
-        assert near.item in page
-    assert (demo.page.parent / "spectral-ratio.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_page_loads_nothing_from_elsewhere(page):
-    """No address at all, and no element that would fetch a file."""
-    assert "http://" not in page
-    assert "https://" not in page
-    assert not re.search(r"@import|url\((?!#)", page)
-
-    class Resources(HTMLParser):
-        found: list[str] = []  # noqa: RUF012 (one page, one parser)
-
-        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-            if tag in {"script", "link", "img", "iframe"}:
-                self.found.append(tag)
-            self.found += [v for k, v in attrs if k.endswith(("href", "src")) and v[:1] != "#"]
-
-    parser = Resources()
-    parser.feed(page)
-    assert parser.found == []
-
-
-def test_the_page_knows_dark_and_narrow_screens(page):
-    assert "prefers-color-scheme: dark" in page
-    assert 'name="viewport"' in page
-    assert "max-width: 40rem" in page
-
-
-def test_the_same_seed_writes_the_same_page(page, tmp_path):
-    assert run_demo(tmp_path, n_users=N_USERS).page.read_text(encoding="utf-8") == page
 
 
 def test_the_command_prints_results_to_stdout_and_progress_to_stderr(tmp_path, capsys):
@@ -221,10 +264,8 @@ def test_the_command_prints_results_to_stdout_and_progress_to_stderr(tmp_path, c
     out, err = capsys.readouterr()
     assert not exit_info.value.code
     assert (tmp_path / "new" / "folder" / "report.html").is_file()
-    for text in SHOWN:
+    for text in ("popularity", *RANKED, "AUC", "nDCG@10", "p (t)", "Why ", "the score"):
         assert text in out
-    assert "score" in out
-    assert "the most popular" in out
+    assert "measuring" in err
     assert "report.html" in err
-    assert err.rstrip().splitlines()[-len(NEXT)].split("  ")[1] == NEXT[0][0]
-    assert "…" not in out
+    assert err.rstrip().splitlines()[-2 * len(NEXT)].strip() == next(iter(NEXT))

@@ -89,6 +89,7 @@ from .kernels import (
     Wide,
     parse_kernel,
 )
+from .models import Popularity
 from .overlaps import Overlaps
 from .ranker import KernelRanker
 from .recommendations import Recommendations
@@ -141,6 +142,7 @@ __all__ = [
     "ParameterError",
     "ParameterTypeError",
     "Polynomial",
+    "Popularity",
     "Power",
     "Product",
     "RankerSpec",

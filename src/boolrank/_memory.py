@@ -1,11 +1,12 @@
-"""How much memory is free, asked before something large is allocated."""
+"""How much memory is free, asked before something large is allocated; and how much was taken."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
-__all__ = ["free_memory", "size"]
+__all__ = ["free_memory", "peak_memory", "size"]
 
 _MEMINFO = Path("/proc/meminfo")
 _GROUP = Path("/sys/fs/cgroup")
@@ -17,6 +18,16 @@ def free_memory() -> int:
     Where a system does not tell, more than any machine has: the allocation itself decides then.
     """
     return min(_of_machine(), _of_group())
+
+
+def peak_memory() -> int | None:
+    """The most bytes that this process has held at once; None where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
 
 
 def size(count: float) -> str:

@@ -1,4 +1,4 @@
-"""``boolrank demo``: kernels and ranker on data with planted tastes, and a page of it."""
+"""``boolrank demo``: models compared and recommendations explained, on planted tastes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ._output import console, new_table
+from ._work import Work
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
     from ..demo import Demo
-    from ..demo.people import Person
+    from ..report.blocks import Example, Listed, Sheet
 
 __all__ = ["demo"]
+
+# Sections of the page whose tables are printed.
+_PRINTED = ("results", "tastes")
 
 
 def demo(
@@ -24,139 +28,80 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the page and its picture.")] = Path("demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the made-up data.")] = 0,
 ) -> None:
-    """Compare kernels, recommend and explain on made-up data, and write a page about it.
+    """Compare models, recommend and explain on made-up data, and write a page about it.
 
-    Takes a few seconds, and longer once, to compile. The same seed gives the same page.
+    Takes a few seconds, and longer once, to compile. The same seed gives the same figures.
     """
     from ..demo import NEXT, run_demo
+    from ..report.blocks import Sheet
 
-    messages, results = console(stderr=True), console()
-    found = run_demo(out, seed=seed, progress=lambda step: messages.print(f"{step} …", style="dim"))
-
-    results.print(_facts(found))
-    results.print(_ratios(found))
-    results.print(_curves(found))
-    results.print(_qualities(found))
-    for table in _neighbourhoods(found):
-        results.print(table)
-    for person in found.people:
+    work, results = Work(), console()
+    with work.teller() as told:
+        made = run_demo(out, seed=seed, progress=told)
+    for person in made.found.people:
         results.print(_person(person))
         results.print(_why(person))
-    results.print(_hits(found))
-    messages.print(f"\nThe page: [bold]{found.page}[/bold]")
-    messages.print("\nNext, with a file of your own:")
-    width = max(len(command) for command, _ in NEXT)
-    for command, purpose in NEXT:
-        messages.print(f"  {command:{width}}  [dim]{purpose}[/dim]", soft_wrap=True)
+    for section in made.page.sections:
+        for block in section.blocks:
+            if section.name in _PRINTED and isinstance(block, Sheet):
+                results.print(_sheet(block, block.table.caption))
+    results.print(_curves(made))
+    work.done(f"{made.path}, to be opened in a browser")
+    work.messages.print("\nNext, with a file of your own, a row per event:")
+    for command, purpose in NEXT.items():
+        work.messages.print(f"  {command}", style="bold", markup=False, soft_wrap=True)
+        work.messages.print(f"      {purpose}", style="dim", markup=False, soft_wrap=True)
 
 
-def _facts(found: Demo) -> Table:
-    facts = found.facts
-    table = new_table(title="The data")
-    table.show_header = False
-    table.add_column(style="dim")
-    table.add_column()
-    table.add_row("films × viewers", f"{facts.n_items} × {facts.n_users}")
-    table.add_row("pairs", f"{facts.n_pairs} ({facts.density:.1%} of all)")
-    table.add_row("planted tastes", f"{facts.n_tastes}")
-    table.add_row("most popular", f"{facts.most_popular}, {facts.most_users} viewers")
-    table.add_row("median, least", f"{facts.median_users:g}, {facts.least_users} viewers")
-    table.add_row("top tenth", f"{facts.head_share:.0%} of all pairs")
+def _person(person: Example) -> RichTable:
+    table = new_table(title=f"{person.title}, {person.about}")
+    for listing in person.listings:
+        table.add_column(listing.title.replace("`", ""), header_style="cyan")
+    for row in zip_longest(*(listing.items for listing in person.listings)):
+        table.add_row(*("" if each is None else _listed(each) for each in row))
     return table
 
 
-def _ratios(found: Demo) -> Table:
-    table = new_table(title="Normalised spectral ratio: 0 is all items alike, 1 is no two alike")
-    table.add_column("kernel", style="cyan")
-    table.add_column("ratio", justify="right")
-    table.add_column("")
-    for text, ratio in found.ratios:
-        table.add_row(text, f"{ratio:.4f}", "━" * round(40 * ratio))
-    return table
+def _listed(each: Listed) -> str:
+    score = "" if each.score is None else f"{each.score:.4f} "
+    return f"{score}{each.name} ({each.tag}{' ✓' if each.good else ''})"
 
 
-def _curves(found: Demo) -> Table:
-    table = new_table(title="The same against the arity")
-    table.add_column("arity", justify="right")
-    for curve in found.curves:
-        table.add_column(curve.label, justify="right")
-    arities = found.curves[0].arities
-    for row, arity in enumerate(arities):
-        if arity.bit_count() == 1:  # powers of two tell the story; the page draws the rest
-            table.add_row(f"{arity}", *(f"{curve.ratios[row]:.4f}" for curve in found.curves))
-    return table
-
-
-def _qualities(found: Demo) -> Table:
-    table = new_table(title="The ten most similar items of every item")
-    table.add_column("kernel", style="cyan")
-    table.add_column("same taste", justify="right")
-    table.add_column("mean viewers", justify="right")
-    for quality in found.qualities:
-        table.add_row(quality.kernel, f"{quality.same_taste:.1%}", f"{quality.users:.0f}")
-    return table
-
-
-def _neighbourhoods(found: Demo) -> list[Table]:
-    tables = []
-    for near in found.neighbourhoods:
-        title = f"Most similar to {near.item} ({near.taste}, {near.users} viewers)"
-        table = new_table(title=title)
-        for kernel in near.neighbours:
-            table.add_column(kernel, header_style="cyan")
-        for row in zip(*near.neighbours.values(), strict=True):
-            cells = [f"{each.similarity:.2f} {each.item} ({each.taste})" for each in row]
-            table.add_row(*cells)
-        tables.append(table)
-    return tables
-
-
-def _person(person: Person) -> Table:
-    likes = " and ".join(f"{taste} ({share:.0%})" for taste, share in person.likes)
-    counts = ", ".join(f"{count} {taste}" for taste, count in person.counts)
-    table = new_table(title=f"{person.name} likes {likes}; has seen {person.n_seen}: {counts}")
-    table.add_column("seen, the rarest")
-    for kernel in person.advice:
-        table.add_column(f"{kernel} recommends", header_style="cyan")
-    seen = [f"{each.item} ({each.taste})" for each in person.seen]
-    picks = [
-        [f"{each.score:.4f} {each.item} ({each.taste})" for each in advice.picks]
-        for advice in person.advice.values()
-    ]
-    for row in zip_longest(seen, *picks, fillvalue=""):
-        table.add_row(*row)
-    return table
-
-
-def _why(person: Person) -> Table:
-    table = new_table(title=f"{person.name}: which of the own films speak for the first of these")
+def _why(person: Example) -> RichTable:
+    table = new_table(title=f"{person.title}: which films speak for the first of these")
     table.show_footer = True
     columns = []
-    for kernel, advice in person.advice.items():
-        total = sum(each.adds for each in advice.reasons) + advice.others
-        header = f"{kernel}: {advice.picks[0].item}"
-        table.add_column(header, header_style="cyan", footer=f" {total:.4f} the sum is the score")
-        cells = [f"{each.adds:+.4f} {each.item} ({each.taste})" for each in advice.reasons]
-        columns.append([*cells, f"{advice.others:+.4f} {advice.n_others} others"])
+    for reasons in (listing.reasons for listing in person.listings if listing.reasons):
+        footer = f" {reasons.total:.4f} together, the score"
+        table.add_column(reasons.title, header_style="cyan", footer=footer)
+        columns.append([f"{adds:+.4f} {name}" for name, adds in reasons.parts])
     for row in zip_longest(*columns, fillvalue=""):
         table.add_row(*row)
     return table
 
 
-def _hits(found: Demo) -> Table:
-    facts = found.facts
-    title = f"Top 5 of all {facts.n_users} viewers: how many are of a taste that the viewer likes?"
+def _sheet(sheet: Sheet, title: str) -> RichTable:
+    """A table of the page, with what stands small there in brackets."""
     table = new_table(title=title)
-    table.add_column("way", style="cyan")
-    table.add_column("liked", justify="right")
-    table.add_column("share", justify="right")
-    table.add_column("mean viewers", justify="right")
-    for each in found.hits:
-        number = "" if each.n_liked is None else f"{each.n_liked}"
-        table.add_row(each.way, number, f"{each.liked:.1%}", f"{each.users:.0f}")
-    table.caption = (
-        f"Liked: more than 1/{facts.n_tastes} of the planted liking, which no way knows. "
-        "Popular and random films are of those not seen."
-    )
-    table.caption_justify = "left"
+    for name, number in sheet.columns.items():
+        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+    for best, cells in sheet.rows:
+        texts = [f"{cell.text} ({cell.small})" if cell.small else cell.text for cell in cells]
+        table.add_row(*texts, style="bold" if best else None)
+    return table
+
+
+def _curves(made: Demo) -> RichTable:
+    """AUC and spectral ratio at some arities; the page draws all."""
+    table = new_table(title="Against the arity: AUC, and the normalised spectral ratio")
+    table.add_column("arity", justify="right")
+    points: dict[int, list[str]] = {}
+    for k, curve in enumerate(made.found.curves):
+        for what in ("AUC", "ratio"):
+            table.add_column(f"{curve.family}, {what}", justify="right")
+        for arity, auc, ratio in zip(curve.arities, curve.means, curve.ratios, strict=True):
+            row = points.setdefault(arity, [""] * 2 * len(made.found.curves))
+            row[2 * k : 2 * k + 2] = f"{auc:.4f}", f"{ratio:.4f}"
+    for arity, row in sorted(points.items()):
+        table.add_row(f"{arity}", *row)
     return table

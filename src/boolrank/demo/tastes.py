@@ -6,7 +6,7 @@ films are drawn without replacement with weight
 
     popularity(film) * (stray + liking(viewer, taste of film))
 
-where ``stray`` is what everybody sees of everything.
+where ``stray`` is what everybody sees of everything. They are seen in the order of the draw.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
+
+from ..interactions import Interactions
+from ..vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,21 +58,15 @@ TITLES = {
 class PlantedTastes:
     """Who saw what, with the tastes that explain it.
 
-    ``seen`` is binary, one row an item and one column a user. ``taste_of`` gives each item's taste
-    as an index into ``tastes``; ``liking``, one row a user, says how the user's liking is shared
-    out over them.
+    ``events`` has a user for each viewer (``viewer 017``) and an item for each film. ``taste_of``
+    gives each item's taste as an index into ``tastes``; ``liking``, one row a user, says how the
+    user's liking is shared out over them.
     """
 
-    seen: sparse.csr_array
-    items: tuple[str, ...]
+    events: Interactions
     tastes: tuple[str, ...]
     taste_of: NDArray[np.intp]
     liking: NDArray[np.float64]
-
-    @property
-    def popularity(self) -> NDArray[np.intp]:
-        """How many users touched each item."""
-        return np.diff(self.seen.indptr).astype(np.intp)
 
 
 def plant_tastes(
@@ -84,15 +80,17 @@ def plant_tastes(
     """Draw a catalogue and its viewers; the same state of ``rng`` gives the same data.
 
     >>> data = plant_tastes(np.random.default_rng(0), n_users=50)
-    >>> data.seen.shape
-    (216, 50)
-    >>> data.items[:2]
-    ('Silent Orbit', 'Silent Signal')
+    >>> data.events.shape
+    (50, 216)
+    >>> data.events.items[0], data.tastes[data.taste_of[0]]
+    ('Bleeding Asylum', 'horror')
     """
     tastes = tuple(TITLES)
-    items = tuple(" ".join(words) for pair in TITLES.values() for words in product(*pair))
+    titles = [" ".join(words) for pair in TITLES.values() for words in product(*pair)]
+    items, number = Vocabulary.of(titles, "item")
     sizes = [len(first) * len(second) for first, second in TITLES.values()]
-    taste_of = np.repeat(np.arange(len(tastes)), sizes)
+    taste_of = np.empty(len(items), np.intp)
+    taste_of[number] = np.repeat(np.arange(len(tastes)), sizes)
 
     popularity = (1.0 + rng.permutation(len(items))) ** -skew
     # A Dirichlet this flat leaves most viewers with one taste, and some with two.
@@ -104,8 +102,10 @@ def plant_tastes(
     activity = rng.lognormal(np.log(mean_items) - 0.32, 0.8, size=n_users)  # long-tailed as well
     n_items = np.clip(np.rint(activity), 2, len(items) // 2).astype(np.intp)
 
-    users = np.repeat(np.arange(n_users), n_items)
-    rows = np.concatenate([order[user, :k] for user, k in enumerate(n_items)])
-    ones = np.ones(len(rows), dtype=np.int8)
-    seen = sparse.csr_array((ones, (rows, users)), shape=(len(items), n_users))
-    return PlantedTastes(seen, items, tastes, taste_of, liking)
+    width = len(str(n_users))
+    viewers, _ = Vocabulary.of([f"viewer {k:0{width}}" for k in range(1, n_users + 1)], "user")
+    rows = np.repeat(np.arange(n_users), n_items)
+    columns = np.concatenate([order[user, :k] for user, k in enumerate(n_items)])
+    when = np.concatenate([np.arange(k) for k in n_items])
+    events = Interactions.from_numbers(viewers, items, rows, columns, when)
+    return PlantedTastes(events, tastes, taste_of, liking)

@@ -1,23 +1,39 @@
 """Figures, drawn once and kept as PNG (for slides) and as SVG (for the page).
 
 The SVG of the page is drawn in marker colours that are then replaced by CSS variables of the page,
-so that the figure follows the page from light to dark.
+so that the figure follows the page from light to dark, and its points say what they are.
 """
 
 from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .._extras import needs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["bars_figure", "curves_figure", "to_png", "to_svg", "to_svg_file"]
+__all__ = [
+    "Drawn",
+    "bars_figure",
+    "curves_figure",
+    "tail_figure",
+    "to_png",
+    "to_svg",
+    "to_svg_file",
+]
 
 # The colours of the PNG, and what stands for each in the page. Distinct from one another, or the
 # replacement could not tell them apart.
@@ -26,6 +42,8 @@ SERIES = ("#2563eb", "#d9480f", "#0f9d6b", "#8b3fc7")
 VARIABLES = {INK: "var(--ink)", GRID: "var(--line)"} | {
     colour: f"var(--series-{i})" for i, colour in enumerate(SERIES, start=1)
 }
+# Inches: two of them beside each other on a page, or one on a phone, with text one can read.
+PANEL = (5.0, 3.4)
 
 # Any: matplotlib types the keys as a list of literals that differs by version.
 _STYLE: dict[Any, Any] = {
@@ -33,7 +51,7 @@ _STYLE: dict[Any, Any] = {
     "axes.labelcolor": INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "font.size": 10,
+    "font.size": 11,
     "grid.color": GRID,
     "svg.fonttype": "none",  # text stays text: small, selectable, in the font of the page
     "svg.hashsalt": "boolrank",  # the same figure gives the same bytes
@@ -41,6 +59,30 @@ _STYLE: dict[Any, Any] = {
     "xtick.color": INK,
     "ytick.color": INK,
 }
+_LEGEND: dict[str, Any] = {
+    "loc": "lower left",
+    "bbox_to_anchor": (-0.03, 1.0),
+    "ncols": 3,
+    "frameon": False,
+    "handlelength": 1.2,
+    "columnspacing": 1.2,
+}
+# Ranks of a tail that are drawn, at most: evenly spread on a logarithmic axis.
+_RANKS = 60
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure with the name of its file, and what it shows in words."""
+
+    name: str
+    about: str
+    figure: Figure
+
+    @property
+    def svg(self) -> str:
+        """As an element of a page."""
+        return to_svg(self.figure, self.name)
 
 
 def curves_figure(
@@ -48,87 +90,69 @@ def curves_figure(
     *,
     x_label: str,
     y_label: str,
+    spread: Mapping[str, Sequence[float]] | None = None,
     dots: Mapping[str, tuple[float, float]] | None = None,
-    y_range: tuple[float, float] | None = (0, 1.12),
-    size: tuple[float, float] = (7.2, 3.8),
+    y_range: tuple[float, float] | None = (0, 1.04),
+    size: tuple[float, float] = PANEL,
 ) -> Figure:
-    """One line a series over a logarithmic axis, each named at its end.
+    """One line a series over a logarithmic axis.
 
-    ``series`` maps a label to its x and y values; ``dots`` a label to a single point, drawn as a
-    ring, and then a legend has the names. Without a ``y_range`` the values say what is shown.
+    ``series`` maps a label to its x and y values, ``spread`` to how far these may be off, and
+    ``dots`` a label to a single point, drawn as a ring. Without a ``y_range`` the values say what
+    is shown.
     """
-    with needs("report", "The report"):
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-        from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
-
-    # Figure without pyplot: nothing global is opened, and nothing has to be closed.
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(rect=(0.02, 0.02, 0.96, 0.96)))
-        axes = figure.add_subplot()
+    with _canvas(size) as (figure, axes):
         for colour, (label, (xs, ys)) in zip(SERIES, series.items(), strict=False):
-            axes.plot(
-                xs,
-                ys,
-                color=colour,
-                linewidth=2,
-                marker="o",
-                markersize=4,
-                clip_on=False,
-                zorder=3,
-                label=label,
-            )
-            if dots is None:
-                axes.annotate(
-                    label,
-                    (xs[-1], ys[-1]),
-                    xytext=(-2, 9),
-                    textcoords="offset points",
-                    color=colour,
-                    ha="right",
-                    weight="bold",
-                )
+            axes.plot(xs, ys, color=colour, label=label, **_LINE)
+            if spread is not None:
+                off = np.asarray(spread[label])
+                low, high = np.asarray(ys) - off, np.asarray(ys) + off
+                axes.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
         for colour, (label, (x, y)) in zip(SERIES[2:], (dots or {}).items(), strict=False):
-            axes.plot(
-                [x],
-                [y],
-                color=colour,
-                linestyle="none",
-                marker="o",
-                markersize=9,
-                fillstyle="none",
-                markeredgewidth=2,
-                clip_on=False,
-                zorder=4,
-                label=label,
-            )
-        largest = max(max(xs) for xs, _ in series.values())
-        axes.set_xscale("log", base=2)
-        powers = [2**i for i in range(int(largest).bit_length())]
-        axes.xaxis.set_major_locator(FixedLocator(powers))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(ScalarFormatter())
+            axes.plot([x], [y], color=colour, label=label, **_RING)
+        _powers_of_two(axes, max(max(xs) for xs, _ in series.values()))
         if y_range is None:
             axes.margins(y=0.14)
         else:
             axes.set_ylim(*y_range)
             axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
         axes.set_xlabel(x_label)
-        # Above the axis, not along it: there it keeps its place when a phone makes the text larger.
-        axes.set_title(y_label, loc="left", fontsize=10, pad=10 if dots is None else 26)
-        if dots is not None:
-            axes.legend(
-                loc="lower left",
-                bbox_to_anchor=(-0.03, 1.0),
-                ncols=3,
-                frameon=False,
-                handlelength=1.2,
-                columnspacing=1.2,
-                labelcolor="linecolor",
-            )
+        # Above the axis, not along it: there it takes no width from a narrow figure.
+        axes.set_title(y_label, loc="left", fontsize=11, pad=28)
+        axes.legend(labelcolor="linecolor", **_LEGEND)
         axes.grid(axis="y", linewidth=0.8)
-        axes.tick_params(length=0)
+    return figure
+
+
+def tail_figure(
+    counts: NDArray[np.int64],
+    *,
+    label: str,
+    x_label: str,
+    y_label: str,
+    colour: int = 0,
+    size: tuple[float, float] = PANEL,
+) -> Figure:
+    """Counts against their rank, the largest first, both axes logarithmic.
+
+    A straight line down is a power law; zeros are left out, and have no logarithm.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    values = np.sort(counts[counts > 0])[::-1]
+    ranks = np.unique(np.geomspace(1, len(values), _RANKS).round().astype(int))
+    with _canvas(size) as (figure, axes):
+        axes.plot(ranks, values[ranks - 1], color=SERIES[colour], label=label, **_LINE)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+            axis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.set_xlabel(x_label)
+        axes.set_title(y_label, loc="left", fontsize=11, pad=10)
+        axes.grid(linewidth=0.8)
+        axes.tick_params(which="minor", length=0)
     return figure
 
 
@@ -136,20 +160,13 @@ def bars_figure(
     bars: Mapping[str, Mapping[str, float]],
     *,
     x_label: str,
-    size: tuple[float, float] = (7.2, 3.0),
+    size: tuple[float, float] = PANEL,
 ) -> Figure:
     """A bar for each name, of parts one after the other, with the sum at its end.
 
     ``bars`` maps a name to its parts, all with the same labels.
     """
-    with needs("report", "The report"):
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(rect=(0.02, 0.02, 0.94, 0.96)))
-        axes = figure.add_subplot()
+    with _canvas(size) as (figure, axes):
         names = list(bars)[::-1]  # the first on top
         ends = [0.0] * len(names)
         for colour, label in zip(SERIES, next(iter(bars.values())), strict=False):
@@ -163,16 +180,51 @@ def bars_figure(
         axes.margins(x=0.1)
         axes.set_xlabel(x_label)
         axes.grid(axis="x", linewidth=0.8)
-        axes.tick_params(length=0)
-        axes.legend(
-            loc="lower left",
-            bbox_to_anchor=(-0.03, 1.0),
-            ncols=3,
-            frameon=False,
-            handlelength=1,
-            columnspacing=1.2,
-        )
+        axes.legend(**_LEGEND)
     return figure
+
+
+_LINE: dict[str, Any] = {
+    "linewidth": 2,
+    "marker": "o",
+    "markersize": 4,
+    "clip_on": False,
+    "zorder": 3,
+}
+_RING: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "o",
+    "markersize": 9,
+    "fillstyle": "none",
+    "markeredgewidth": 2,
+    "clip_on": False,
+    "zorder": 4,
+}
+
+
+@contextmanager
+def _canvas(size: tuple[float, float]) -> Iterator[tuple[Figure, Axes]]:
+    """An empty figure in the style of the house."""
+    with needs("report", "The page"):
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    # Figure without pyplot: nothing global is opened, and nothing has to be closed.
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(rect=(0.02, 0.02, 0.95, 0.96)))
+        axes = figure.add_subplot()
+        yield figure, axes
+        axes.tick_params(length=0)
+
+
+def _powers_of_two(axes: Axes, largest: float) -> None:
+    from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
+
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(FixedLocator([2**i for i in range(int(largest).bit_length())]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(ScalarFormatter())
 
 
 def to_png(figure: Figure, *, dpi: int = 160) -> bytes:
@@ -202,7 +254,23 @@ def to_svg(figure: Figure, prefix: str = "") -> str:
         svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", svg)
     for colour, variable in VARIABLES.items():
         svg = svg.replace(colour, variable)
-    return svg
+    at = svg.rindex("</svg>")
+    return f"{svg[:at]}{''.join(_tips(figure))}{svg[at:]}"
+
+
+def _tips(figure: Figure) -> Iterator[str]:
+    """A clear disc over every point of the curves, with a title: browsers show it on hovering."""
+    to_points = 72 / figure.dpi
+    height = 72 * figure.get_figheight()
+    for axes in figure.axes:
+        for line in axes.lines:
+            data = np.column_stack(line.get_data())
+            for (x, y), (left, up) in zip(data, axes.transData.transform(data), strict=True):
+                text = escape(f"{axes.get_xlabel()} {x:,.6g}: {line.get_label()} {y:,.4g}")
+                yield (
+                    f'<circle class="point" cx="{left * to_points:.2f}" '
+                    f'cy="{height - up * to_points:.2f}" r="7"><title>{text}</title></circle>\n'
+                )
 
 
 def _svg(figure: Figure, **options: Any) -> str:

@@ -1,31 +1,88 @@
-"""Fill a template into one self-contained HTML page."""
+"""A page: a heading and sections of blocks, filled into one self-contained HTML file.
+
+All pages are made of the same few kinds of blocks (`blocks.py`). What a page says is data; how it
+looks stands in ``templates/``, once.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._extras import needs
+from .._version import __version__
+from .blocks import Block, Figures
+from .figures import Drawn
 
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["render_page"]
+__all__ = ["Page", "Section", "check_report", "render_page"]
+
+_CODE = re.compile(r"`([^`]+)`")
+_STRONG = re.compile(r"\*\*([^*]+)\*\*")
 
 
-def render_page(template: str, **context: Any) -> str:
-    """The text of ``template``, a file of ``report/templates``, filled with ``context``.
+@dataclass(frozen=True)
+class Section:
+    """A heading, a paragraph, and what they are about.
 
-    Everything is escaped except what the template marks as safe, and a name that the template uses
-    and ``context`` lacks is an error.
+    Text may have `code` in backticks and **strong** words in asterisks.
     """
-    return _environment().get_template(template).render(context)
+
+    name: str  # where links to it go
+    title: str
+    text: str
+    blocks: Sequence[Block] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that one HTML file says."""
+
+    title: str
+    lead: str
+    sections: Sequence[Section]
+    footer: str = ""
+
+    def figures(self) -> dict[str, Drawn]:
+        """All figures by name, to be written as files of their own."""
+        blocks = [block for section in self.sections for block in section.blocks]
+        panels = [block for block in blocks if isinstance(block, Figures)]
+        return {drawn.name: drawn for block in panels for drawn in block.figures}
+
+
+def render_page(page: Page) -> str:
+    """The page as HTML: light and dark, wide and narrow, on paper, and without any network.
+
+    >>> text = render_page(Page("A page", "About `x < y`.", [Section("one", "Part one", "")]))
+    >>> "<h2>Part one</h2>" in text, "<code>x &lt; y</code>" in text
+    (True, True)
+    """
+    template = _environment().get_template("page.html")
+    return template.render(page=page, version=__version__)
+
+
+def check_report(what: str = "The page") -> None:
+    """Say what is missing before the work, not after it."""
+    with needs("report", what):
+        import jinja2  # noqa: F401
+        import matplotlib as mpl  # noqa: F401
 
 
 @cache
 def _environment() -> jinja2.Environment:
-    with needs("report", "The report"):
+    with needs("report", "The page"):
         import jinja2
+        from markupsafe import Markup, escape
+
+    def prose(text: str) -> Markup:
+        """Text with its marks, and everything else escaped."""
+        marked = _CODE.sub(r"<code>\1</code>", str(escape(text)))
+        return Markup(_STRONG.sub(r"<strong>\1</strong>", marked))  # noqa: S704 - escaped above
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("boolrank.report", "templates"),
@@ -34,24 +91,5 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["thousands"] = _thousands
-    environment.filters["percent"] = _percent
+    environment.filters["prose"] = prose
     return environment
-
-
-def _thousands(value: float) -> str:
-    """A whole number in groups of three digits, with thin spaces.
-
-    >>> _thousands(1234567) == "1\u202f234\u202f567"
-    True
-    """
-    return f"{value:,.0f}".replace(",", "\u202f")
-
-
-def _percent(value: float) -> str:
-    """A share as a percentage with one decimal.
-
-    >>> _percent(0.0624)
-    '6.2 %'
-    """
-    return f"{100 * value:.1f} %"

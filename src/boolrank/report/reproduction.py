@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._extras import needs
-from .._version import __version__
 from ..experiments.cells import write_text
-from ..experiments.paper import COLUMNS, PAPER
-from .figures import bars_figure, curves_figure, to_png, to_svg, to_svg_file
-from .page import render_page
-from .tables import FORMS, Table
+from ..experiments.paper import PAPER
+from .blocks import Block, Entries, Figures, Note, Sheet
+from .figures import PANEL, Drawn, bars_figure, curves_figure, to_png, to_svg_file
+from .page import Page, Section, check_report, render_page
+from .reproduction_tables import readings_table, results_table, tables
+from .sections import machine_entries, made_section
+from .tables import FORMS
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from ..experiments.found import Reproduction, SetResult
 
 __all__ = ["PAGE", "check_report", "tables", "write_reproduction"]
 
 PAGE = "report.html"
-_PANEL = (5.0, 3.4)
 
-
-@dataclass(frozen=True)
-class _Drawn:
-    """A figure with the name of its file, and what it shows."""
-
-    name: str
-    title: str
-    about: str
-    figure: Figure
-
-    @property
-    def svg(self) -> str:
-        return to_svg(self.figure, self.name)
-
-
-def check_report() -> None:
-    """Say what is missing before the work, not after it."""
-    with needs("report", "The page"):
-        import jinja2  # noqa: F401
-        import matplotlib as mpl  # noqa: F401
+# How the page folds columns of the tables into one another.
+_BELOW = {"AUC": {"deviation": "± {}"}, "paper's AUC": {"paper's deviation": "± {}"}}
 
 
 def write_reproduction(found: Reproduction, out: str | Path, command: str = "") -> Path:
@@ -57,159 +36,152 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
         "spectrum": [_spectrum(each) for each in found.sets],
         "time": [_time(found)],
     }
-    for group in figures.values():
-        for each in group:
-            place = out / "figures" / each.name
-            write_text(place.with_suffix(".svg"), to_svg_file(each.figure))
-            write_text(place.with_suffix(".png"), to_png(each.figure))
+    for each in (drawn for group in figures.values() for drawn in group):
+        place = out / "figures" / each.name
+        write_text(place.with_suffix(".svg"), to_svg_file(each.figure))
+        write_text(place.with_suffix(".png"), to_png(each.figure))
     for table in tables(found):
         for ending, form in FORMS.items():
             write_text(out / "tables" / f"{table.name}{ending}", form(table))
-    page = render_page(
-        "reproduction.html",
-        version=__version__,
-        command=command,
-        found=found,
-        of=len(PAPER),
-        columns=COLUMNS,
-        figures=figures,
-        differences=_differences(found),
-        signed=_signed,
-    )
-    write_text(out / PAGE, page)
+    write_text(out / PAGE, render_page(_page(found, figures, command)))
     return out / PAGE
 
 
-def tables(found: Reproduction) -> list[Table]:
-    """All numbers of the page."""
-    return [_results(found), _readings(found), _arities(found), _times(found)]
+def _page(found: Reproduction, figures: dict[str, list[Drawn]], command: str) -> Page:
+    sections = [
+        _results_section(found),
+        _differences_section(found),
+        _readings_section(found),
+        Section("auc", "AUC against the arity", _ABOUT_AUC, [Figures(figures["auc"])]),
+        Section("spectrum", "Expressiveness", _ABOUT_SPECTRUM, [Figures(figures["spectrum"])]),
+        Section("time", "Time against data set", _ABOUT_TIME, [Figures(figures["time"])]),
+        made_section(_made(found, command), _ABOUT_PROTOCOL),
+    ]
+    left_out = {"readings": not readings_table(found).rows, "auc": not figures["auc"]}
+    return Page(
+        "The paper’s experiments, run again",
+        "Boolean kernels for collaborative filtering (Polato and Aiolli, 2018): its five kernels "
+        f"on {len(found.sets)} of its {len(PAPER)} data sets, ours beside the paper’s figures. "
+        "Where the two differ by more than two of the paper’s standard deviations, the page says "
+        "so and what is known of the reason.",
+        [section for section in sections if not left_out.get(section.name)],
+        "All numbers are in `tables/` beside this page as CSV, Markdown and LaTeX, all figures in "
+        "`figures/` as SVG and PNG. M. Polato and F. Aiolli. Boolean kernels for collaborative "
+        "filtering in top-N item recommendation. Neurocomputing, 2018.",
+    )
 
 
-def _results(found: Reproduction) -> Table:
-    rows = [
-        (
-            each.paper.title,
-            row.kernel,
-            row.means["auc"],
-            row.deviations["auc"],
-            row.paper,
-            row.paper_deviation,
-            row.difference,
-            "yes" if row.far else "no",
-            row.means["map@10"],
-            row.means["ndcg@10"],
+_ABOUT_AUC = (
+    "Both families start at the linear kernel, at arity 1. Each figure has a scale of its own. The "
+    "ring is the paper’s best disjunctive result. Items that share fewer users with every other "
+    "one than the arity of a conjunction are all alike to it, and so are items with very many "
+    "users to a long disjunction, whose values then differ from 1 by less than a double can tell. "
+    "AUC counts ties as wrong, and so may fall below one half."
+)
+_ABOUT_SPECTRUM = (
+    "The normalised spectral ratio of the item kernel matrix against the arity, on all ratings: 0 "
+    "is all items alike, 1 is no two alike. The ring on the left is the mDNF kernel’s."
+)
+_ABOUT_TIME = (
+    "The disjunctive kernel matrix of all items at the paper’s arity, then the weights and full "
+    "rankings of the test users of one fold: the shortest of five times each. Loops are compiled "
+    "before."
+)
+_ABOUT_PROTOCOL = (
+    "Users are dealt into five folds; in each, its users train with the earlier half of their "
+    "ratings and are asked for the later half; users with fewer than five ratings always train. "
+    "Candidates are the items with a training rating, less the user’s own. AUC counts strictly "
+    "higher scores only. The ranker’s regularisation is 0.1 throughout."
+)
+
+
+def _results_section(found: Reproduction) -> Section:
+    results = results_table(found)
+    sheets = [
+        Sheet(
+            results.where({"data set": each.paper.title}),
+            title=each.paper.title,
+            about=_size(each),
+            below=_BELOW,
+            marked={"difference": "beyond two deviations"},
+            best="AUC",
         )
         for each in found.sets
-        for row in each.rows
     ]
-    columns = {
-        "data set": "",
-        "kernel": "",
-        "AUC": ".4f",
-        "deviation": ".4f",
-        "paper's AUC": ".4f",
-        "paper's deviation": ".4f",
-        "difference": "+.4f",
-        "beyond two deviations": "",
-        "mAP@10": ".4f",
-        "nDCG@10": ".4f",
+    return Section(
+        "results",
+        "Results",
+        "Means over folds, with the standard deviation over folds below. The highest AUC of a set "
+        "is bold. Marked differences are larger than two of the paper’s deviations. mAP@10 and "
+        "nDCG@10 are ours; the paper prints none.",
+        sheets,
+    )
+
+
+def _size(each: SetResult) -> str:
+    folds = "one fold" if each.folds == 1 else f"{each.folds} folds"
+    text = (
+        f"{each.users:,} users, {each.items:,} items, {each.interactions:,} ratings; "
+        f"{each.test_users:,} test users in {folds}."
+    )
+    whole = f" This is not the whole set, which has {each.expected}." if each.expected else ""
+    return text + whole
+
+
+def _differences_section(found: Reproduction) -> Section:
+    """The figures that are far from the paper's, those of one reason together."""
+    groups: dict[tuple[str, str], list[Any]] = {}
+    for each in found.sets:
+        for row in each.rows:
+            if row.far:
+                groups.setdefault((each.paper.title, row.reason), []).append(row)
+    far = {
+        f"{title}: {', '.join(f'{row.kernel} {_signed(row.difference)}' for row in rows)}": reason
+        for (title, reason), rows in groups.items()
     }
-    return Table("results", "Results beside the paper's.", columns, rows)
+    single = [each for each in found.sets if each.folds == 1]
+    notes: list[Block] = [Note(f"**{each.paper.title}**: {each.rows[0].reason}") for each in single]
+    notes += [
+        Note(f"**{each.paper.title}** was not measured. {each.why}") for each in found.missing
+    ]
+    text = "" if far else "No figure differs by more than two of the paper’s deviations."
+    blocks = [Entries(far), *notes] if far else notes
+    return Section("differences", "Where they differ, and why", text, blocks)
 
 
-def _readings(found: Reproduction) -> Table:
-    rows = [
-        (
-            each.paper.title,
-            reading.title,
-            row.kernel,
-            reading.means[row.column],
-            reading.deviations[row.column],
-            row.paper,
-            row.paper_deviation,
-            reading.means[row.column] - row.paper,
+def _readings_section(found: Reproduction) -> Section:
+    readings = readings_table(found)
+    sheets = [
+        Sheet(
+            readings.where({"data set": each.paper.title, "reading": reading.title}),
+            title=f"{each.paper.title}: {reading.title}",
+            about=f"{reading.users:,} test users",
+            below=_BELOW,
         )
         for each in found.sets
         for reading in each.readings
-        for row in each.rows
     ]
-    columns = {
-        "data set": "",
-        "reading": "",
-        "kernel": "",
-        "AUC": ".4f",
-        "deviation": ".4f",
-        "paper's AUC": ".4f",
-        "paper's deviation": ".4f",
-        "difference": "+.4f",
-    }
-    return Table("readings", "Other readings of the protocol.", columns, rows)
+    return Section(
+        "readings",
+        "Other readings of the protocol",
+        "What the figures are if the protocol is read another way. They help to find reasons; a "
+        "reading that fits the paper’s figures need not be the one that it used.",
+        sheets,
+    )
 
 
-def _arities(found: Reproduction) -> Table:
-    rows: list[tuple[Any, ...]] = [
-        (
-            each.paper.title,
-            curve.family,
-            arity,
-            curve.means[k] if curve.means else None,
-            curve.deviations[k] if curve.means else None,
-            curve.ratios[k],
-        )
-        for each in found.sets
-        for curve in each.curves
-        for k, arity in enumerate(curve.arities)
-    ]
-    rows += [
-        (
-            each.paper.title,
-            "monotone_dnf",
-            None,
-            row.means["auc"],
-            row.deviations["auc"],
-            each.ratio,
-        )
-        for each in found.sets
-        for row in each.rows
-        if row.column == "monotone_dnf"
-    ]
-    columns = {
-        "data set": "",
-        "kernel": "",
-        "arity": "d",
-        "AUC": ".4f",
-        "deviation": ".4f",
-        "normalised spectral ratio": ".6f",
-    }
-    return Table("arities", "AUC and expressiveness against the arity.", columns, rows)
+def _made(found: Reproduction, command: str) -> dict[str, str]:
+    splits = {each.paper.title: f"`{each.split}`" for each in found.sets}
+    for each in found.sets:
+        if each.unseen:
+            splits[each.paper.title] += (
+                f"; {each.unseen:,} test ratings of items that nobody in training has, left out"
+            )
+    rerun = {"command": f"`{command}`"} if command else {}
+    return rerun | {"seed": str(found.seed)} | machine_entries(found.machine) | splits
 
 
-def _times(found: Reproduction) -> Table:
-    rows = [
-        (
-            each.paper.title,
-            each.items,
-            each.users,
-            each.paper.kernel("disjunctive"),
-            each.timing.overlaps,
-            each.timing.matrix,
-            each.timing.rank,
-        )
-        for each in found.sets
-    ]
-    columns = {
-        "data set": "",
-        "items": "d",
-        "users": "d",
-        "kernel": "",
-        "overlaps (s)": ".3f",
-        "kernel matrix (s)": ".3f",
-        "ranking a fold (s)": ".3f",
-    }
-    return Table("times", "Time for the disjunctive kernel.", columns, rows)
-
-
-def _auc(each: SetResult) -> _Drawn:
+def _auc(each: SetResult) -> Drawn:
     best = each.paper.figures["disjunctive"].auc
     figure = curves_figure(
         {curve.family: (curve.arities, curve.means) for curve in each.curves},
@@ -217,25 +189,23 @@ def _auc(each: SetResult) -> _Drawn:
         y_label=f"{each.paper.title}: AUC",
         dots={"paper’s best": (each.paper.arity, best)},
         y_range=None,
-        size=_PANEL,
     )
     about = f"AUC against arity on {each.paper.title}"
-    return _Drawn(f"auc-{each.paper.dataset}", each.paper.title, about, figure)
+    return Drawn(f"auc-{each.paper.dataset}", about, figure)
 
 
-def _spectrum(each: SetResult) -> _Drawn:
+def _spectrum(each: SetResult) -> Drawn:
     figure = curves_figure(
         {curve.family: (curve.arities, curve.ratios) for curve in each.curves},
         x_label="arity",
         y_label=f"{each.paper.title}: normalised spectral ratio",
         dots={"mDNF": (1, each.ratio)},
-        size=_PANEL,
     )
     about = f"Normalised spectral ratio against arity on {each.paper.title}"
-    return _Drawn(f"spectrum-{each.paper.dataset}", each.paper.title, about, figure)
+    return Drawn(f"spectrum-{each.paper.dataset}", about, figure)
 
 
-def _time(found: Reproduction) -> _Drawn:
+def _time(found: Reproduction) -> Drawn:
     bars = {
         f"{each.paper.title}\n{each.items:,} items": {
             "overlaps": each.timing.overlaps,
@@ -244,18 +214,8 @@ def _time(found: Reproduction) -> _Drawn:
         }
         for each in found.sets
     }
-    figure = bars_figure(bars, x_label="seconds", size=(_PANEL[0], 0.9 + 0.45 * len(bars)))
-    return _Drawn("time", "Time", "Seconds against data set", figure)
-
-
-def _differences(found: Reproduction) -> list[dict[str, Any]]:
-    """The figures that are far from the paper's, those of one reason together."""
-    groups: dict[tuple[str, str], list[Any]] = {}
-    for each in found.sets:
-        for row in each.rows:
-            if row.far:
-                groups.setdefault((each.paper.title, row.reason), []).append(row)
-    return [{"title": t, "reason": reason, "rows": rows} for (t, reason), rows in groups.items()]
+    figure = bars_figure(bars, x_label="seconds", size=(PANEL[0], 0.9 + 0.45 * len(bars)))
+    return Drawn("time", "Seconds against data set", figure)
 
 
 def _signed(value: float) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FORMS", "Table"]
+__all__ = ["FORMS", "Table", "missing"]
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -44,6 +44,32 @@ class Table:
     columns: dict[str, str]
     rows: list[tuple[Any, ...]]
 
+    def records(self) -> list[dict[str, Any]]:
+        """The rows, by column."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def where(self, values: Mapping[str, Any]) -> Table:
+        """The rows that have these values, without their columns.
+
+        >>> table = Table("t", "A table.", {"a": "", "b": "d"}, [("x", 1), ("y", 2)])
+        >>> table.where({"a": "y"}).rows
+        [(2,)]
+        """
+        kept = [
+            record
+            for record in self.records()
+            if all(record[column] == value for column, value in values.items())
+        ]
+        columns = {column: form for column, form in self.columns.items() if column not in values}
+        rows = [tuple(record[column] for column in columns) for record in kept]
+        return Table(self.name, self.caption, columns, rows)
+
+    def text(self, column: str, value: Any) -> str:
+        """A value of a column as people read it; "" where there is none."""
+        if missing(value):
+            return ""
+        return format(value, self.columns[column] if isinstance(value, int | float) else "")
+
     def to_csv(self) -> str:
         """All digits, for programs.
 
@@ -54,7 +80,7 @@ class Table:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
-        writer.writerows([None if _none(value) else value for value in row] for row in self.rows)
+        writer.writerows([None if missing(value) else value for value in row] for row in self.rows)
         return out.getvalue()
 
     def to_markdown(self) -> str:
@@ -115,15 +141,9 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def _texts(self) -> list[list[str]]:
-        forms = self.columns.values()
         return [
-            [
-                ""
-                if _none(value)
-                else format(value, form if isinstance(value, int | float) else "")
-                for form, value in zip(forms, row, strict=True)
-            ]
-            for row in self.rows
+            [self.text(column, value) for column, value in record.items()]
+            for record in self.records()
         ]
 
 
@@ -135,7 +155,8 @@ FORMS: dict[str, Callable[[Table], str]] = {
 }
 
 
-def _none(value: Any) -> bool:
+def missing(value: Any) -> bool:
+    """Whether there is no value: None or NaN."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 

@@ -1,0 +1,189 @@
+"""Sections that pages share: the data, the figures, the arity, time, and how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._memory import peak_memory, size
+from .blocks import Block, Entries, Facts, Figures, Note, Sheet
+from .figures import Drawn, curves_figure, tail_figure
+from .page import Section
+from .results import SIGNIFICANT, differences_table, figures_table, times_table
+
+if TYPE_CHECKING:
+    from ..evaluation.result import Evaluation
+    from ..experiments.found import Curve
+    from ..interactions import Interactions
+
+__all__ = [
+    "DataFacts",
+    "arity_section",
+    "data_section",
+    "machine_entries",
+    "made_section",
+    "results_section",
+    "time_section",
+]
+
+# The most popular tenth of the items is the head.
+_HEAD = 10
+
+_SIGNIFICANCE = (
+    "Each model beside the best by each metric, over the same users, with the 95 % interval of the "
+    "mean difference (bootstrap over users). p is the chance of so large a difference where there "
+    "is none, by Student’s t and below it by Wilcoxon’s signed ranks, both with Holm’s correction "
+    f"for the number of models. Marked differences have p (t) below {SIGNIFICANT:g}."
+)
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """How large data are, and how long their tails."""
+
+    users: int
+    items: int
+    interactions: int
+    density: float
+    median_of_users: float  # how many items half of the users have at most
+    median_of_items: float
+    most_popular: Any
+    most_users: int
+    head_share: float  # of all interactions, those with one of the most popular tenth of the items
+
+    @staticmethod
+    def of(data: Interactions) -> DataFacts:
+        """Those of some interactions."""
+        users, items = data.shape
+        popularity = data.popularity()
+        head = np.sort(popularity)[::-1][: max(1, items // _HEAD)]
+        return DataFacts(
+            users,
+            items,
+            data.size,
+            data.size / (users * items),
+            float(np.median(np.diff(data.indptr))),
+            float(np.median(popularity)),
+            data.items[int(popularity.argmax())],
+            int(popularity.max()),
+            float(head.sum() / data.size),
+        )
+
+
+def data_section(
+    data: Interactions, text: str, users: str = "users", items: str = "items"
+) -> Section:
+    """How large the data are and how long their tails; both may have other names."""
+    facts = DataFacts.of(data)
+    tiles = {
+        users: f"{facts.users:,}",
+        items: f"{facts.items:,}",
+        "interactions": f"{facts.interactions:,}",
+        "density": f"{facts.density:.2%}",
+        f"{items} per {users[:-1]}, median": f"{facts.median_of_users:g}",
+        f"{users} per {items[:-1]}, median": f"{facts.median_of_items:g}",
+    }
+    drawn = [
+        _tail(f"tail-{of}", counts, of, by, colour)
+        for colour, (of, counts, by) in enumerate(
+            [(items, data.popularity(), users), (users, np.diff(data.indptr), items)]
+        )
+    ]
+    note = (
+        f"The most popular of the {items}, {facts.most_popular}, has {facts.most_users:,} {users}; "
+        f"the most popular tenth has {facts.head_share:.0%} of all interactions."
+    )
+    return Section("data", "The data", text, [Facts(tiles), Figures(drawn), Note(note)])
+
+
+def _tail(name: str, counts: NDArray[np.int64], of: str, by: str, colour: int) -> Drawn:
+    """How many of one side each of the other has."""
+    x_label, y_label = f"rank among {of}", f"{by} that each of the {of} has"
+    figure = tail_figure(counts, label=by, x_label=x_label, y_label=y_label, colour=colour)
+    return Drawn(name, f"{y_label}, against the {x_label}, both logarithmic", figure)
+
+
+def results_section(evaluations: Mapping[str, Evaluation], text: str, seed: int = 0) -> Section:
+    """The figures of all models, and how they stand beside the best."""
+    figures = figures_table(evaluations)
+    names = [name for name in figures.columns if name != "model" and "deviation" not in name]
+    first = next(iter(evaluations.values()))
+    blocks: list[Block] = [
+        Sheet(
+            figures,
+            below={name: {f"{name}, deviation": "± {}"} for name in names},
+            best=names[0],
+        )
+    ]
+    differences = differences_table(evaluations, seed=seed)
+    if differences.rows:
+        blocks += [
+            Sheet(
+                differences,
+                below={
+                    "model": {"best": "beside {}"},
+                    "difference": {"from": "{} to ", "to": "{}"},
+                    "p (t)": {"p (Wilcoxon)": "ranks {}"},
+                },
+                marked={"difference": "significant"},
+            ),
+            Note(_SIGNIFICANCE),
+        ]
+    users = sum(len(fold.users) for fold in first.folds)
+    about = f" {users:,} test users in {len(first.folds)} folds; ± is the deviation over folds."
+    return Section("results", "Results", text + about, blocks)
+
+
+def arity_section(curves: Sequence[Curve], text: str, metric: str = "AUC") -> Section:
+    """A metric and the expressiveness of families of kernels, against their arity."""
+    figures = [
+        Drawn(
+            "arity",
+            f"{metric} against arity",
+            curves_figure(
+                {curve.family: (curve.arities, curve.means) for curve in curves},
+                x_label="arity",
+                y_label=f"{metric}, ± deviation over folds",
+                spread={curve.family: np.nan_to_num(curve.deviations).tolist() for curve in curves},
+                y_range=None,
+            ),
+        ),
+        Drawn(
+            "spectrum",
+            "Normalised spectral ratio against arity",
+            curves_figure(
+                {curve.family: (curve.arities, curve.ratios) for curve in curves},
+                x_label="arity",
+                y_label="normalised spectral ratio",
+            ),
+        ),
+    ]
+    return Section("arity", "The arity", text, [Figures(figures)])
+
+
+def time_section(
+    evaluations: Mapping[str, Evaluation], text: str = "", seconds: float | None = None
+) -> Section:
+    """How long models took and how much memory; these figures alone differ from run to run."""
+    peak = peak_memory()
+    facts = {} if seconds is None else {"in all": f"{seconds:.1f} s"}
+    facts |= {} if peak is None else {"memory at most": size(peak)}
+    blocks: list[Block] = [Facts(facts)] if facts else []
+    return Section("time", "Time and memory", text, [*blocks, Sheet(times_table(evaluations))])
+
+
+def made_section(entries: Mapping[str, str], text: str = "") -> Section:
+    """How to make the page again, and with what it was made."""
+    return Section("made", "How this was made", text, [Entries(entries)])
+
+
+def machine_entries(machine: Mapping[str, Any]) -> dict[str, str]:
+    """Versions and machine, as `boolrank.experiments.machine` has them, for people."""
+    versions = ", ".join(f"{name} {text}" for name, text in machine["versions"].items())
+    here = machine["machine"]
+    where = f"{here['processor']}, {here['cores']} cores, {here['system']} {here['architecture']}"
+    return {"versions": versions, "machine": where}

@@ -1,0 +1,43 @@
+// The page can be read without this. It sorts tables, and shows at once what points are.
+"use strict";
+for (const table of document.querySelectorAll("table.sorts")) {
+  const body = table.tBodies[0];
+  const key = (row, at) => row.cells[at].dataset.value;
+  const sort = (head) => {
+    const now = head.getAttribute("aria-sort");
+    const falls = now ? now === "ascending" : head.matches(".number");
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", falls ? "descending" : "ascending");
+    const at = head.cellIndex, numbers = head.matches(".number"), sign = falls ? -1 : 1;
+    const rows = [...body.rows].sort((one, two) => {
+      const a = key(one, at), b = key(two, at);
+      if (a === "" || b === "") return (a === "") - (b === "");  // what is missing comes last
+      return sign * (numbers ? a - b : a.localeCompare(b));
+    });
+    body.append(...rows);
+  };
+  for (const head of table.tHead.rows[0].cells) {
+    head.tabIndex = 0;
+    head.title = "sort by this column";
+    head.addEventListener("click", () => sort(head));
+    head.addEventListener("keydown", (event) => { if (event.key === "Enter") sort(head); });
+  }
+}
+const tip = document.createElement("div");
+tip.id = "tip";
+tip.setAttribute("role", "tooltip");
+for (const point of document.querySelectorAll(".point")) {
+  const title = point.querySelector("title");
+  point.dataset.tip = title.textContent;
+  title.remove();  // or the browser would say it again, a second later
+  point.addEventListener("pointerenter", () => {
+    const box = point.getBoundingClientRect();
+    tip.textContent = point.dataset.tip;
+    document.body.append(tip);
+    const most = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    const left = box.left + box.width / 2 - tip.offsetWidth / 2;
+    tip.style.left = `${scrollX + Math.max(8, Math.min(left, most))}px`;
+    tip.style.top = `${scrollY + box.top - tip.offsetHeight - 4}px`;
+  });
+  point.addEventListener("pointerleave", () => tip.remove());
+}

@@ -1,0 +1,133 @@
+"""What one would pick instead of the ranker: under the same contract, and what it should be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from boolrank import (
+    Interactions,
+    NotFittedError,
+    ParameterError,
+    ParameterTypeError,
+    Popularity,
+    UnknownIdError,
+    evaluate,
+    paper_protocol,
+    strong_generalization,
+    synthetic,
+)
+from boolrank.models import scoring
+from boolrank.testing import check_recommender
+
+
+@pytest.fixture(scope="module")
+def data():
+    return synthetic(120, 60, 1_500, 3)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return Popularity().fit(data)
+
+
+def test_popularity_keeps_the_contract():
+    check_recommender(Popularity(), n_users=20, n_items=12)
+    check_recommender(Popularity(), 1)
+
+
+def test_popularity_ranks_by_the_number_of_users_and_then_by_id(data, model):
+    counts = dict.fromkeys(data.items, 0)
+    for user in range(len(data.users)):
+        for item in data.row(user):
+            counts[data.items[int(item)]] += 1
+    order = sorted(counts, key=lambda item: (-counts[item], item))
+    found = model.recommend(n=7)
+    for user, items in enumerate(found.lists()):
+        seen = {data.items[int(item)] for item in data.row(user)}
+        assert items == [item for item in order if item not in seen][:7]
+    assert model.recommend([data.users[0]], n=60, exclude_seen=False).lists() == [order]
+
+
+def _pairs(fold):
+    """Each test user's relevant and other candidates: how many users they have in training."""
+    train = fold.train
+    counts = np.zeros(len(train.items))
+    for user in range(len(train.users)):
+        for item in train.row(user):
+            counts[item] += 1
+    for user in range(len(fold.users)):
+        known, relevant = set(fold.known.row(user)), set(fold.relevant.row(user))
+        others = [i for i in range(len(train.items)) if i not in known | relevant]
+        yield counts[sorted(relevant)], counts[others]
+
+
+def test_popularitys_auc_is_that_of_counting_pairs(data):
+    split = paper_protocol(data, seed=1)
+    found = evaluate(Popularity(), split, ["auc", "auc_ties"])
+    for fold, result in zip(split, found.folds, strict=True):
+        for k, (good, others) in enumerate(_pairs(fold)):
+            if not len(good) or not len(others):
+                assert np.isnan(result.values["auc"][k])
+                continue
+            higher = sum(g > o for g in good for o in others) / (len(good) * len(others))
+            assert result.values["auc"][k] == pytest.approx(higher, rel=1e-12)
+            truth = np.repeat([1, 0], [len(good), len(others)])
+            half = roc_auc_score(truth, np.concatenate([good, others]))
+            assert result.values["auc_ties"][k] == pytest.approx(half, rel=1e-12)
+
+
+def test_unseen_users_get_the_same_by_their_profiles(data, model):
+    found = evaluate(Popularity(), strong_generalization(data, seed=2), ["auc"])
+    assert 0.5 < found.means["auc"] < 1
+    items = [data.items[0], data.items[3]]
+    assert np.array_equal(model.score_profiles([items])[0], data.popularity())
+    assert np.isnan(model.score_profiles([[]])).all()
+
+
+def test_blocks_of_users_change_nothing(data, model, monkeypatch):
+    whole = model.recommend(n=5)
+    monkeypatch.setattr(scoring, "_BLOCK", 7 * len(data.items))
+    parts = model.recommend(n=5)
+    assert whole.lists() == parts.lists()
+    assert np.array_equal(whole.scores, parts.scores, equal_nan=True)
+
+
+def test_mistakes_are_said(data, model):
+    with pytest.raises(NotFittedError, match=r"this Popularity has seen no data yet; call fit"):
+        Popularity().recommend()
+    with pytest.raises(ParameterTypeError, match="Popularity fits Interactions, not list"):
+        Popularity().fit([1, 2])
+    with pytest.raises(ParameterError, match="Popularity has no parameter 'reg'"):
+        Popularity().set_params(reg=1)
+    with pytest.raises(ParameterError, match="n must be a whole number"):
+        model.recommend(n=1.5)
+    with pytest.raises(UnknownIdError):
+        model.recommend_profile(["no such item"])
+    assert repr(Popularity()) == "Popularity(), not fitted"
+    assert repr(model) == f"Popularity() on {data!r}"
+    assert Popularity().get_params() == {}
+
+
+class Nearest(scoring.ScoringModel):
+    """A second model on the same base: cosines of items, added up over a profile."""
+
+    def __init__(self, power=1.0):
+        self.power = power
+
+    def _learn(self, interactions):
+        seen = interactions.matrix().toarray()
+        norms = np.sqrt(np.maximum(seen.sum(axis=0), 1))
+        self._near = ((seen.T @ seen) / np.outer(norms, norms)).astype(float) ** self.power
+
+    def _scored(self, profiles):
+        start, own = profiles
+        return np.add.reduceat(self._near[own], start[:-1], axis=0)
+
+
+def test_a_model_on_the_same_base_needs_two_methods_only():
+    check_recommender(Nearest(power=2.0), n_users=20, n_items=12)
+    assert Nearest().set_params(power=3.0).get_params() == {"power": 3.0}
+    data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+    assert Nearest().fit(data).recommend([3], n=1).lists() == [["a"]]

@@ -1,0 +1,149 @@
+"""Pages: they need nothing else, are sound HTML, and have the numbers that the library has."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from boolrank import Experiment, RankerSpec, compare, run_experiment
+from boolrank.experiments.arities import family
+from boolrank.experiments.cells import write_text
+from boolrank.report import evaluation_page, render_page
+from boolrank.report.blocks import Sheet
+from boolrank.report.figures import curves_figure, tail_figure, to_svg
+from boolrank.report.results import arity_curves, differences_table, figures_table
+from boolrank.report.tables import Table
+from pages import Outline, check_page
+
+
+@pytest.fixture(scope="module")
+def run():
+    kernels = ["linear", *family("disjunctive", (1, 2, 4)), "tanimoto"]
+    models = tuple(RankerSpec(kernel) for kernel in kernels)
+    return run_experiment(Experiment(("synthetic:150x60x1800",), models))
+
+
+@pytest.fixture(scope="module")
+def page(run):
+    return render_page(evaluation_page(run, "boolrank evaluate <synthetic>", 1.5))
+
+
+def test_a_broken_page_is_found_to_be_one():
+    assert Outline("<p><b>x</p></b>").wrong
+    assert Outline("<p>").open == ["p"]
+    assert Outline('<script src="a.js"></script><img>').fetched == ["a.js", "img"]
+
+
+def test_the_page_of_an_evaluation_is_sound_and_needs_nothing_else(page):
+    outline = check_page(page)
+    for name in ("results", "data", "arity", "examples", "time", "made"):
+        assert name in outline.ids
+        assert f'href="#{name}"' in page
+    assert "boolrank evaluate &lt;synthetic&gt;" in page
+
+
+def test_the_page_has_the_numbers_of_the_library(run, page):
+    tables = check_page(page).tables
+    for (name, *values), model in zip(tables["figures"][1:], run.evaluations, strict=True):
+        assert name[1].strip() == model
+        found = run.evaluations[model]
+        for metric, (value, text) in zip(found.metrics, values, strict=True):
+            assert float(value) == found.means[metric]
+            assert text == f"{found.means[metric]:.4f}± {found.deviations[metric]:.4f}"
+    expected = compare(run.evaluations, "auc", resamples=2_000)
+    rows = [row for row in tables["differences"][1:] if row[0][1] == "AUC"]
+    for row, each in zip(rows, expected, strict=True):
+        (model, beside), (difference, interval), (p, ranks) = row[1:]
+        assert (model, beside) == (each.model, f"{each.model}beside {each.baseline}")
+        assert float(difference) == each.difference
+        low, high = (f"{bound:+.4f}".replace("-", "−") for bound in each.interval)
+        assert interval.endswith(f"{low} to {high}")
+        assert float(p) == each.t_holm
+        assert ranks.endswith(f"ranks {each.wilcoxon_holm:.1g}".replace("-", "−"))
+    for row, found in zip(tables["times"][1:], run.evaluations.values(), strict=True):
+        assert float(row[1][0]) == found.fit_seconds
+        assert float(row[2][0]) == found.rank_seconds
+    assert run.split.hash in page
+
+
+def test_significant_differences_are_marked(run, page):
+    rows = differences_table(run.evaluations).records()
+    marked = [row for row in rows if row["p (t)"] < 0.05]
+    assert len(marked) > 0
+    assert page.count('class="mark"') == len(marked)
+    assert {row["significant"] for row in marked} == {"yes"}
+
+
+def test_models_that_differ_by_their_arity_are_curves(run):
+    (curve,) = arity_curves(run)
+    assert (curve.family, curve.arities) == ("disjunctive", (1, 2, 4))
+    assert curve.means[2] == run.evaluations["disjunctive(4)"].means["auc"]
+    assert curve.means[0] == pytest.approx(run.evaluations["linear"].means["auc"])
+    assert list(curve.ratios) == sorted(curve.ratios, reverse=True)
+    assert arity_curves(run, least=4) == []
+
+
+def test_examples_are_of_the_best_model_and_their_reasons_add_up(run):
+    (section,) = (s for s in evaluation_page(run).sections if s.name == "examples")
+    assert len(section.blocks) == 3
+    best = max(run.evaluations, key=lambda name: run.evaluations[name].means["auc"])
+    for block in section.blocks:
+        seen, advice = block.listings
+        assert best in advice.title
+        assert not {each.name for each in advice.items} & {each.name for each in seen.items}
+        first = advice.items[0]
+        assert sum(add for _, add in advice.reasons.parts) == pytest.approx(first.score, rel=1e-9)
+
+
+def test_one_model_has_a_page_without_comparisons():
+    run = run_experiment(Experiment(("synthetic:60x30x600",), (RankerSpec("linear"),)))
+    outline = check_page(render_page(evaluation_page(run)))
+    assert "differences" not in outline.tables
+    assert "arity" not in outline.ids
+
+
+def test_a_sheet_folds_columns_marks_and_finds_the_best():
+    columns = {"model": "", "AUC": ".2f", "off": ".2f", "p": ".1g", "odd": ""}
+    rows = [("a", 0.5, 0.01, -0.001, "no"), ("b", 0.75, float("nan"), None, "yes")]
+    sheet = Sheet(
+        Table("t", "", columns, rows),
+        below={"AUC": {"off": "± {}"}},
+        marked={"AUC": "odd"},
+        best="AUC",
+    )
+    assert sheet.columns == {"model": False, "AUC": True, "p": True}
+    (first, a), (second, b) = sheet.rows
+    assert (first, second) == (False, True)
+    assert [cell.text for cell in a] == ["a", "0.50", "−0.001"]
+    assert [cell.text for cell in b] == ["b", "0.75", "–"]
+    assert (a[1].small, b[1].small) == ("± 0.01", "")
+    assert (a[1].marked, b[1].marked) == (False, True)
+
+
+def test_points_of_curves_say_what_they_are_where_they_are():
+    """The discs lie on the markers that matplotlib has drawn."""
+    series = {"one <": ([1, 2, 4], [0.25, 0.5, 1.0])}
+    svg = to_svg(curves_figure(series, x_label="arity", y_label="y"), "f")
+    assert "<title>arity 4: one &lt; 1</title>" in svg
+    discs = [tuple(map(float, at)) for at in re.findall(r'<circle .*?cx="(.*?)" cy="(.*?)"', svg)]
+    markers = re.findall(r'<use xlink:href="#f-m\w+" x="([\d.]+)" y="([\d.]+)"', svg)
+    drawn = [tuple(map(float, at)) for at in markers]
+    assert len(discs) == 3
+    for disc in discs:
+        assert min(np.hypot(disc[0] - x, disc[1] - y) for x, y in drawn) < 0.02
+
+
+def test_a_tail_leaves_out_what_has_no_logarithm():
+    figure = tail_figure(np.array([5, 0, 9, 1]), label="users", x_label="rank", y_label="items")
+    xs, ys = figure.axes[0].lines[0].get_data()
+    assert list(xs) == [1, 2, 3]
+    assert list(ys) == [9, 5, 1]
+
+
+def test_tables_of_a_page_can_be_files_too(run, tmp_path):
+    table = figures_table(run.evaluations)
+    write_text(tmp_path / "figures.csv", table.to_csv())
+    first = (tmp_path / "figures.csv").read_text().splitlines()[1].split(",")
+    assert float(first[1]) == run.evaluations["linear"].means["auc"]
