@@ -27,6 +27,7 @@ ORDER = [
     {"matrix"},
     {"expressiveness", "parameters"},
     {"persistence", "profiles"},
+    {"recommender"},
     {"ranker"},
     {"models"},
     {"data"},

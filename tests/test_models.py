@@ -15,10 +15,10 @@ from boolrank import (
     UnknownIdError,
     evaluate,
     paper_protocol,
+    recommender,
     strong_generalization,
     synthetic,
 )
-from boolrank.models import scoring
 from boolrank.testing import check_recommender
 
 
@@ -88,7 +88,7 @@ def test_unseen_users_get_the_same_by_their_profiles(data, model):
 
 def test_blocks_of_users_change_nothing(data, model, monkeypatch):
     whole = model.recommend(n=5)
-    monkeypatch.setattr(scoring, "_BLOCK", 7 * len(data.items))
+    monkeypatch.setattr(recommender, "_BLOCK", 7 * len(data.items))
     parts = model.recommend(n=5)
     assert whole.lists() == parts.lists()
     assert np.array_equal(whole.scores, parts.scores, equal_nan=True)
@@ -110,16 +110,18 @@ def test_mistakes_are_said(data, model):
     assert Popularity().get_params() == {}
 
 
-class Nearest(scoring.ScoringModel):
+class Nearest(recommender.Recommender):
     """A second model on the same base: cosines of items, added up over a profile."""
 
     def __init__(self, power=1.0):
         self.power = power
 
-    def _learn(self, interactions):
+    def fit(self, interactions):
+        self._interactions = self._given(interactions)
         seen = interactions.matrix().toarray()
         norms = np.sqrt(np.maximum(seen.sum(axis=0), 1))
         self._near = ((seen.T @ seen) / np.outer(norms, norms)).astype(float) ** self.power
+        return self
 
     def _scored(self, profiles):
         start, own = profiles

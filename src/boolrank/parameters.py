@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError, ParameterError, ParameterTypeError
+from .errors import InputError, ParameterError
 from .interactions import Interactions
 from .kernels import Kernel, parse_kernel
 from .matrix import STORAGES, KernelMatrix, kernel_matrix
@@ -31,9 +31,7 @@ class Fitted(NamedTuple):
     storage: str
 
     @staticmethod
-    def of(
-        kernel: Kernel | str, reg: float, negative_weight: float, storage: str, **_: object
-    ) -> Fitted:
+    def of(kernel: Kernel | str, reg: float, negative_weight: float, storage: str) -> Fitted:
         """The parameters, if they make sense; the number of threads is not one of them.
 
         >>> Fitted.of("linear", 1, 0.5, "auto")
@@ -55,11 +53,6 @@ def checked_overlaps(
     interactions: Interactions, overlaps: Overlaps | None, n_threads: int | None
 ) -> Overlaps:
     """The overlaps of these interactions: the given ones if they can be, or else counted."""
-    if not isinstance(interactions, Interactions):
-        raise ParameterTypeError(
-            f"KernelRanker fits Interactions, not {type(interactions).__name__}; make them "
-            "with Interactions.from_frame, from_matrix, from_pairs or from_files"
-        )
     if overlaps is None:
         return Overlaps.of(interactions, n_threads)
     if (overlaps.n, overlaps.items) != interactions.shape:

@@ -7,7 +7,7 @@ of threads. Whether people were there at training makes no difference here.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -75,6 +75,19 @@ class Profiles(NamedTuple):
         """(u,) how many items each has."""
         return np.diff(self.start)
 
+    def with_items(self) -> Profiles:
+        """Those that are not empty."""
+        lengths = self.lengths
+        if lengths.all():
+            return self
+        return Profiles(np.concatenate(([0], np.cumsum(lengths[lengths > 0]))), self.own)
+
+    def blocks(self, size: int) -> Iterator[tuple[int, Profiles]]:
+        """So many profiles after others, each time with the number of the first."""
+        for first in range(0, len(self.start) - 1, size):
+            start = self.start[first : first + size + 1]
+            yield first, Profiles(start - start[0], self.own[start[0] : start[-1]])
+
     def parts(self, count: int) -> int:
         """Into how many parts to deal them out: one for each thread, with scratch of its own."""
         return max(1, min(len(self.start) - 1, count))
@@ -109,7 +122,7 @@ def weights_of(
             f"the weights of {loose} profiles are right "
             f"to a duality gap of {gaps.max():.1e} only; a larger reg makes them well-defined",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     return np.asarray(alpha)
 
@@ -117,14 +130,13 @@ def weights_of(
 def scores_of(
     arrays: Arrays, fitted: Fitted, profiles: Profiles, n_threads: int | None = None
 ) -> Floats:
-    """(u, m) scores of all items for each profile; NaN for those that have no items."""
+    """(u, m) scores of all items for each profile."""
     from ._compiled.profiles import score
 
     out = np.empty((len(profiles.start) - 1, len(arrays.means)))
     alpha = weights_of(arrays, fitted, profiles, n_threads)
     with threads(n_threads):
         score(out, arrays, fitted.negative_weight, *profiles, alpha)
-    out[profiles.lengths == 0] = np.nan
     return out
 
 
@@ -140,7 +152,7 @@ def ranking_of(
 ) -> tuple[NDArray[np.int32], Floats]:
     """(u, n) the best candidates of each profile, and their scores; -1 and NaN where too few.
 
-    Profiles without items get the candidates of the most users, ``sizes``, with these as scores.
+    ``sizes`` are the numbers of users of items.
     """
     from ._compiled.profiles import rank
 
@@ -149,11 +161,6 @@ def ranking_of(
     with threads(n_threads) as count:
         asked = candidates, exclude_own, n, order, profiles.parts(count)
         chosen, scores = rank(arrays, fitted.negative_weight, *profiles, alpha, *asked)
-    empty = profiles.lengths == 0
-    if empty.any():
-        popular = np.flatnonzero(candidates)[np.argsort(-sizes[candidates], kind="stable")][:n]
-        places = np.ix_(empty, np.arange(len(popular)))
-        chosen[places], scores[places] = popular, sizes[popular]
     return chosen, scores
 
 

@@ -10,32 +10,28 @@ there is nothing to train for each user, and people who were not there at traini
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._html import html_table
 from ._memory import size
 from ._threads import threads
-from .errors import NotFittedError, ParameterError
 from .interactions import Interactions
 from .kernels import Kernel
 from .matrix import KernelMatrix, compiled_arrays
 from .overlaps import Overlaps
-from .parameters import Fitted, allowed, checked_overlaps, matrix_of, whole
+from .parameters import Fitted, checked_overlaps, matrix_of, whole
 from .profiles import Profiles, ranking_of, scores_of, weights_of
 from .recommendations import Recommendations
+from .recommender import Floats, Ids, Recommender
 
 __all__ = ["KernelRanker"]
 
-Floats = NDArray[np.float64]
-Ids = Sequence[Hashable] | NDArray[Any]
 
-
-class KernelRanker:
+class KernelRanker(Recommender):
     """CF-KOMD with any boolean kernel. The defaults are the paper's.
 
     Parameters
@@ -66,13 +62,13 @@ class KernelRanker:
         self.storage = storage
         self.n_threads = n_threads
 
-    def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> KernelRanker:
+    def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
         """Count the overlaps of items and compute their kernel matrix; gives the model itself.
 
         Several kernels on the same interactions can share their ``overlaps``.
         """
-        fitted = Fitted.of(**self.get_params())
-        self._set(fitted, interactions, checked_overlaps(interactions, overlaps, self.n_threads))
+        fitted, data = self._asked(), self._given(interactions)
+        self._set(fitted, data, checked_overlaps(data, overlaps, self.n_threads))
         return self
 
     def _set(self, fitted: Fitted, interactions: Interactions, overlaps: Overlaps) -> None:
@@ -81,39 +77,17 @@ class KernelRanker:
 
     def restore(self, interactions: Interactions, overlaps: Overlaps, matrix: KernelMatrix) -> None:
         """Take over what an equal ranker has learned: the three arrays' worth that a model is."""
-        self._take(Fitted.of(**self.get_params()), interactions, overlaps, matrix)
+        self._take(self._asked(), interactions, overlaps, matrix)
+
+    def _asked(self) -> Fitted:
+        """The parameters as they stand, if they make sense."""
+        return Fitted.of(self.kernel, self.reg, self.negative_weight, self.storage)
 
     def _take(
         self, fitted: Fitted, interactions: Interactions, overlaps: Overlaps, matrix: KernelMatrix
     ) -> None:
         self._fitted, self._arrays = fitted, compiled_arrays(matrix)
         self._interactions, self._overlaps, self._matrix = interactions, overlaps, matrix
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
-        """The constructor's parameters, by name."""
-        names = ("kernel", "reg", "negative_weight", "storage", "n_threads")
-        return {name: getattr(self, name) for name in names}
-
-    def set_params(self, **params: Any) -> KernelRanker:
-        """Set some of the constructor's parameters; they count from the next fit on.
-
-        The number of threads, which changes no result, counts at once.
-        """
-        for name, value in params.items():
-            if name not in self.get_params():
-                known = ", ".join(self.get_params())
-                raise ParameterError(f"KernelRanker has no parameter {name!r}; there are {known}")
-            setattr(self, name, value)
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn's searches ask of an estimator: neither classifier nor regressor."""
-        from sklearn.utils import Tags, TargetTags
-
-        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_matrix")
 
     @property
     def fitted(self) -> Fitted:
@@ -133,88 +107,6 @@ class KernelRanker:
         self._check_fitted()
         return self._overlaps
 
-    @property
-    def interactions(self) -> Interactions:
-        """What the model was fitted on."""
-        self._check_fitted()
-        return self._interactions
-
-    def recommend(
-        self,
-        users: Ids | None = None,
-        n: int = 10,
-        exclude_seen: bool = True,
-        candidates: Iterable[Hashable] | None = None,
-        exclude: Iterable[Hashable] | None = None,
-    ) -> Recommendations:
-        """The n best items of each user.
-
-        Parameters
-        ----------
-        users : ids; everybody where not given
-        n : how many items, at most; never more than there are
-        exclude_seen : leave out what the user has touched
-        candidates : ids of the only items to recommend
-        exclude : ids of items not to recommend
-
-        >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
-        >>> KernelRanker("linear").fit(data).recommend(n=5, exclude=["c"]).lists()
-        [[], ['b'], ['a']]
-        """
-        self._check_fitted()
-        rows, known = self._rows(users), self._interactions.users
-        ids = list(known) if users is None else [known[int(row)] for row in rows]
-        profiles = Profiles.of_users(self._interactions, rows)
-        return self._ranked(ids, profiles, n, exclude_seen, candidates, exclude)
-
-    def recommend_profile(
-        self,
-        items: Iterable[Hashable],
-        n: int = 10,
-        exclude_seen: bool = True,
-        candidates: Iterable[Hashable] | None = None,
-        exclude: Iterable[Hashable] | None = None,
-    ) -> Recommendations:
-        """The n best items for somebody with these items, known or not.
-
-        The other parameters are those of ``recommend``.
-
-        >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
-        >>> KernelRanker("linear").fit(data).recommend_profile(["a", "b"]).lists()
-        [['c']]
-        """
-        return self.recommend_profiles([items], n, exclude_seen, candidates, exclude)
-
-    def recommend_profiles(
-        self,
-        profiles: Iterable[Iterable[Hashable]],
-        n: int = 10,
-        exclude_seen: bool = True,
-        candidates: Iterable[Hashable] | None = None,
-        exclude: Iterable[Hashable] | None = None,
-    ) -> Recommendations:
-        """The n best items for each of several people, each a list of items."""
-        self._check_fitted()
-        lists = Profiles.of_lists(self._interactions.items, list(profiles))
-        return self._ranked(None, lists, n, exclude_seen, candidates, exclude)
-
-    def score(self, users: Ids | None = None, items: Ids | None = None) -> Floats:
-        """(users, items) scores of items for users, all where not given; NaN without a history.
-
-        >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
-        >>> KernelRanker("linear").fit(data).score([3], ["a", "c"]).round(3)
-        array([[ 0.098, -0.236]])
-        """
-        self._check_fitted()
-        return self._scored(Profiles.of_users(self._interactions, self._rows(users)), items)
-
-    def score_profiles(
-        self, profiles: Sequence[Iterable[Hashable]], items: Ids | None = None
-    ) -> Floats:
-        """(profiles, items) the same for people with these items, at training or not."""
-        self._check_fitted()
-        return self._scored(Profiles.of_lists(self._interactions.items, list(profiles)), items)
-
     def similar_items(self, items: Ids, n: int = 10) -> Recommendations:
         """The n items nearest to each item, by the kernel.
 
@@ -224,8 +116,7 @@ class KernelRanker:
         >>> KernelRanker("linear").fit(data).similar_items(["a"], n=1).lists()
         [['c']]
         """
-        self._check_fitted()
-        vocabulary = self._interactions.items
+        vocabulary = self.interactions.items
         n = whole(n, len(vocabulary))
         rows = vocabulary.numbers(items)
         chosen, values = np.full((len(rows), n), -1), np.full((len(rows), n), np.nan)
@@ -247,8 +138,7 @@ class KernelRanker:
         >>> [(i, round(part, 3)) for i, part in KernelRanker("linear").fit(data).explain(1, "c")]
         [('a', 0.328), ('b', -0.072)]
         """
-        self._check_fitted()
-        items = self._interactions.items
+        items = self.interactions.items
         target = items.number(item)
         row = np.array([self._interactions.users.number(user)])
         profile = Profiles.of_users(self._interactions, row)
@@ -256,20 +146,19 @@ class KernelRanker:
         weights = weights_of(self._arrays, self._fitted, profile, self.n_threads)
         parts = weights * (values - self._fitted.negative_weight * mean)
         if self._matrix.scale and parts.any():
-            parts *= self._scored(profile, None)[0, target] / parts.sum()
+            parts *= self._scored(profile)[0, target] / parts.sum()
         order = np.argsort(-parts, kind="stable")
         return [(items[int(profile.own[k])], float(parts[k])) for k in order]
 
     def weights(self, users: Ids) -> list[Floats]:
         """The weights of each user's items, which sum to 1, in the order of the items' ids."""
-        self._check_fitted()
-        profiles = Profiles.of_users(self._interactions, self._interactions.users.numbers(users))
+        profiles = Profiles.of_users(self.interactions, self.interactions.users.numbers(users))
         found = weights_of(self._arrays, self._fitted, profiles, self.n_threads)
         return np.split(found, profiles.start[1:-1])
 
     def update(
         self, added: Interactions | None = None, removed: Interactions | None = None
-    ) -> KernelRanker:
+    ) -> Self:
         """Take in new interactions, and give up old ones: exactly as if fitted on the result.
 
         Counts change only where users changed; kernel values follow from the counts.
@@ -278,8 +167,7 @@ class KernelRanker:
         >>> model.update(added=Interactions.from_pairs([3], ["a"])).recommend([3]).lists()
         [['b']]
         """
-        self._check_fitted()
-        after = self._interactions.updated(added, removed)
+        after = self.interactions.updated(added, removed)
         self._set(self._fitted, after, self._overlaps.updated(self._interactions, after))
         return self
 
@@ -304,45 +192,15 @@ class KernelRanker:
 
         return load_ranker(cls, path, verify, n_threads)
 
-    def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        state = f" on {self._interactions!r}" if hasattr(self, "_matrix") else ", not fitted"
-        return f"KernelRanker({given}){state}"
-
-    def _repr_html_(self) -> str:
-        rows = [[name, repr(value)] for name, value in self.get_params().items()]
-        if not hasattr(self, "_matrix"):
-            return html_table("KernelRanker, not fitted", [], rows)
+    def _facts(self) -> list[list[str]]:
         held = size(sum(part.nbytes for part in self._matrix.arrays.values()))
-        rows += [["fitted on", repr(self._interactions)]]
-        rows += [["kernel matrix", f"{self._matrix.storage}, {held}"]]
-        return html_table("KernelRanker", [], rows)
+        return [["kernel matrix", f"{self._matrix.storage}, {held}"]]
 
-    def _rows(self, users: Ids | None) -> NDArray[np.int64]:
-        known = self._interactions.users
-        return np.arange(len(known)) if users is None else known.numbers(users)
-
-    def _scored(self, profiles: Profiles, items: Ids | None) -> Floats:
-        out = scores_of(self._arrays, self._fitted, profiles, self.n_threads)
-        return out if items is None else out[:, self._interactions.items.numbers(items)]
+    def _scored(self, profiles: Profiles) -> Floats:
+        return scores_of(self._arrays, self._fitted, profiles, self.n_threads)
 
     def _ranked(
-        self,
-        users: list[Any] | None,
-        profiles: Profiles,
-        n: int,
-        exclude_seen: bool,
-        candidates: Iterable[Hashable] | None,
-        exclude: Iterable[Hashable] | None,
-    ) -> Recommendations:
-        items, sizes = self._interactions.items, self._overlaps.sizes
-        n, among = whole(n, len(items)), allowed(items, candidates, exclude)
-        model = self._arrays, self._fitted, profiles
-        chosen, scores = ranking_of(*model, sizes, among, exclude_seen, n, self.n_threads)
-        return Recommendations(users, items.names(chosen), scores, profiles.lengths == 0)
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "_matrix"):
-            raise NotFittedError(
-                "this KernelRanker has seen no data yet; call fit(interactions) first"
-            )
+        self, profiles: Profiles, among: NDArray[np.bool_], exclude_own: bool, n: int
+    ) -> tuple[NDArray[np.int32], Floats]:
+        model = self._arrays, self._fitted, profiles, self._overlaps.sizes
+        return ranking_of(*model, among, exclude_own, n, self.n_threads)

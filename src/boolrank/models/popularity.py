@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
 from ..interactions import Interactions
-from .scoring import Floats, Profiles, ScoringModel
+from ..profiles import Profiles
+from ..recommender import Floats, Recommender
 
 __all__ = ["Popularity"]
 
 
-class Popularity(ScoringModel):
+class Popularity(Recommender):
     """Ranks items by how many users they have, whoever asks; equal ones in the order of their ids.
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -21,8 +24,11 @@ class Popularity(ScoringModel):
     array([[2., 2., 1.]])
     """
 
-    def _learn(self, interactions: Interactions) -> None:
-        self._sizes = interactions.popularity().astype(np.float64)
+    def fit(self, interactions: Interactions) -> Self:
+        """Count the users of each item; gives the model itself."""
+        self._interactions = self._given(interactions)
+        return self
 
     def _scored(self, profiles: Profiles) -> Floats:
-        return np.tile(self._sizes, (len(profiles[0]) - 1, 1))
+        sizes = self._interactions.popularity().astype(np.float64)
+        return np.tile(sizes, (len(profiles.lengths), 1))
