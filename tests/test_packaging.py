@@ -156,10 +156,13 @@ def test_without_extras_the_command_is_one_line_with_what_installs_them(words: l
     assert re.fullmatch(r"error: The command line needs \w+, .*: pip install '.*'\n", done.stderr)
 
 
-def test_in_an_environment_of_pipx_the_command_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_an_environment_of_pipx_the_command_is_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from boolrank._extras import needs
 
-    monkeypatch.setattr(sys, "prefix", "/home/ann/.local/share/pipx/venvs/boolrank")
+    (tmp_path / "pipx_metadata.json").touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
     with (
         pytest.raises(boolrank.MissingExtraError, match=r"pipx install --force 'boolrank\[all\]'"),
         needs("cli", "It"),

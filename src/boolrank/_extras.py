@@ -45,6 +45,6 @@ installed: pip install 'boolrank[report]'
 
 def _command(extra: str) -> str:
     """What installs an extra; pip does not reach the environments that pipx makes."""
-    if "pipx" in Path(sys.prefix).parts:
+    if Path(sys.prefix, "pipx_metadata.json").exists():
         return "pipx install --force 'boolrank[all]'"
     return f"pip install 'boolrank[{extra}]'"
