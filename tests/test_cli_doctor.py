@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -37,13 +38,14 @@ def test_it_says_versions_threads_blas_memory_and_folders(found, monkeypatch, tm
     assert values["versions", "numpy"] == np.__version__
     assert values["threads", "number"] == str(numba.config.NUMBA_NUM_THREADS)
     assert values["machine", "cores"] == str(os.cpu_count())
-    assert "blas" in values["BLAS", "library"]
-    assert int(values["BLAS", "threads"].split(",")[0]) >= 1
-    assert values["machine", "free memory"].endswith(" GB")
+    blas = np.show_config("dicts")["Build Dependencies"]["blas"]
+    assert values["BLAS", "library"].startswith(blas["name"])
+    assert values["BLAS", "threads"]
+    assert re.fullmatch(r"[\d,.]+ [GM]B|the system does not say", values["machine", "free memory"])
     assert "_compiled" in values["folders", "compiled code"]
     assert values["folders", "data"] == f"{tmp_path}: no data sets"
     assert "fetch" in by_name["folders", "data"]["hint"]
-    assert {each["state"] for each in by_name.values()} == {"fine"}
+    assert {each["state"] for each in by_name.values()} <= {"fine", "missing"}
 
 
 def test_it_knows_what_the_package_needs_from_its_metadata(found):

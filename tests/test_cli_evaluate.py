@@ -160,6 +160,22 @@ def test_spectrum_prints_the_ratio_of_each_arity(run):
     assert [record["arity"] for record in records] == [1, 2, 3]
 
 
+def test_a_title_stands_in_one_line_above_a_narrow_table(run):
+    _, printed, _ = run("spectrum", DATA, "--arities", "1")
+    first, *_ = printed.splitlines()
+    assert first == "Normalised spectral ratio: 0 is all items alike, 1 is no two alike"
+
+
+def test_that_ratings_count_whatever_they_are_is_said_by_every_verb_that_reads(run, ratings):
+    lines = ratings.read_text().splitlines()
+    ratings.write_text("\n".join([f"{lines[0]},stars", *(f"{line},3" for line in lines[1:])]))
+    for verb in (["evaluate", "--least", "4"], ["spectrum", "--arities", "1"]):
+        call = [verb[0], ratings, "--json", *verb[1:]]
+        kernel = ["--kernel", "linear" if verb[0] == "evaluate" else "disjunctive"]
+        assert run(*call, *kernel)[2].startswith("note: every row counts, whatever its 'stars'")
+        assert run(*call, *kernel, "--positive", "> 2")[2] == ""
+
+
 def test_spectrum_takes_several_families_and_draws(run, tmp_path):
     for name, start in (("figure.svg", b"<?xml"), ("figure.png", b"\x89PNG")):
         path = tmp_path / "sub" / name

@@ -231,6 +231,12 @@ def test_reasons_add_up_to_the_score(run, model):
         ),
         (2, ["fit", "DRINKS", "--out", "m", "--kernel", "disjunctive(99)"], ["are only 6 users"]),
         (1, ["fit", "nothing*.csv", "--out", "m"], ["no file matches 'nothing*.csv'"]),
+        (1, ["fit", "EMPTY.csv", "--out", "m"], ["EMPTY.csv is empty", "hint: a file has the"]),
+        (1, ["fit", "HEADER.csv", "--out", "m"], ["the input has no rows"]),
+        (1, ["fit", "ODD.csv", "--out", "m"], ["looks like the user", "hint: name it with --user"]),
+        (1, ["fit", "TMP.csv", "--out", "m"], ["is a folder", "hint: name its files"]),
+        (1, ["fit", "DRINKS", "--time", "user", "--out", "m"], ["is no time", "with --time"]),
+        (1, ["recommend", "TMP.csv"], ["is no model folder", "that a model was saved in"]),
         (2, ["fit", "DRINKS"], ["Missing option '--out'"]),
         (1, ["fit", "DRINKS", "--out", "DRINKS"], ["is no model folder", "hint: choose another"]),
         (2, ["fit", "DRINKS", "--out", "m", "--kernel", "disj(2)"], ["mean 'disjunctive'?"]),
@@ -244,8 +250,11 @@ def test_mistakes_are_said_with_a_hint_and_nothing_is_written(
     run, model, drinks, tmp_path, code, args, said
 ):
     (tmp_path / "folder.csv").mkdir()
+    for name, text in (("EMPTY", ""), ("HEADER", "user,item\n"), ("ODD", "a,b\n1,2\n")):
+        (tmp_path / f"{name}.csv").write_text(text)
     before = sorted(path.name for path in tmp_path.iterdir())
     places = {"MODEL": model, "DRINKS": drinks, "TMP.csv": tmp_path / "folder.csv"}
+    places |= {f"{n}.csv": tmp_path / f"{n}.csv" for n in ("EMPTY", "HEADER", "ODD")}
     places |= {"BELOW": drinks / "model", "BELOW.csv": drinks / "recs.csv"}
     found, out, err = run(*(places.get(arg, arg) for arg in args))
     assert (found, out) == (code, "")
@@ -257,6 +266,25 @@ def test_mistakes_are_said_with_a_hint_and_nothing_is_written(
         assert words in err
     assert "--debug" not in err
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_place_that_may_not_be_written_is_refused_before_the_work(
+    run, model, drinks, tmp_path, monkeypatch
+):
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    # Rights would not do: root may write everywhere.
+    monkeypatch.setattr(os, "access", lambda path, _: path != closed)
+    for args in (
+        ["fit", drinks, "--out", closed / "m"],
+        ["recommend", model, "--out", closed / "recs.csv"],
+        ["spectrum", drinks, "--out", closed / "figure.svg"],
+    ):
+        code, out, err = run(*args)
+        assert (code, out) == (1, "")
+        assert f"you may not write in {closed}" in err
+        assert "\nhint: choose another" in err
+    assert list(closed.iterdir()) == []
 
 
 def test_more_items_than_there_are_are_as_many_as_there_are(run, model):

@@ -24,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line with ``argv``, or with the arguments of the process; always exits."""
     given = list(sys.argv[1:] if argv is None else argv)
     args = [arg for arg in given if arg != "--debug"]
+    debug = args != given
     try:
         code = _run(args)
     except KeyboardInterrupt:
@@ -35,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         code = READER_GONE if gone else int(end.code or 0)
     except Exception as error:
         said = explained(error, lambda: _usage(args))
-        if said is None or args != given:
+        if said is None or debug:
             raise
         code, text = said
         sys.stderr.write(f"{text}\n")

@@ -63,7 +63,7 @@ class Work:
                 now = time.perf_counter()
                 if now - before < _SHORTEST:
                     size *= 2
-                if bar is None and now - self.started > _LONGEST_QUIET:
+                if bar is None and self._takes_long():
                     bar = self._new_bar(text, len(values))
                 if bar is not None:
                     bar.update(bar.task_ids[0], completed=start)
@@ -77,7 +77,7 @@ class Work:
         bars: list[Progress] = []
 
         def told(done: int, total: int, what: str) -> None:
-            if not bars and time.perf_counter() - self.started > _LONGEST_QUIET:
+            if not bars and self._takes_long():
                 bars.append(self._new_bar(text, total))
             for bar in bars:
                 bar.update(bar.task_ids[0], completed=done, description=f"{text}: {what}")
@@ -112,12 +112,15 @@ class Work:
 
         yield told
 
+    def _takes_long(self) -> bool:
+        """Whether it is time for a bar; never where nobody would see it."""
+        return self.messages.is_terminal and time.perf_counter() - self.started > _LONGEST_QUIET
+
     def _new_bar(self, text: str, total: int) -> Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-        quiet = not self.messages.is_terminal
         columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        bar = Progress(*columns, console=self.messages, transient=True, disable=quiet)
+        bar = Progress(*columns, console=self.messages, transient=True)
         bar.add_task(text, total=total)
         bar.start()
         return bar
