@@ -20,7 +20,7 @@ from boolrank.data import DATASETS
 from boolrank.data.protocols import SPLITS
 from boolrank.evaluation import METRICS
 from boolrank.kernels import KERNELS
-from pages import BLOCK, NOT_RUN, arguments, blocks, commands, run_command, run_page
+from documents import BLOCK, NOT_RUN, arguments, blocks, commands, run_command, run_page
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))

@@ -4,8 +4,8 @@ Of a page, all blocks run in order in one folder. Python is a doctest; in a cons
 ``$ `` is run, and what stands below it is what it prints; a block with the name of a file as its
 title is that file. A block that cannot run says so in its title.
 
-``python tests/pages.py docs/choosing.md …`` writes into pages what their blocks print now; look at
-the difference before you keep it.
+``python tests/documents.py docs/choosing.md …`` writes into pages what their blocks print now; look
+at the difference before you keep it.
 """
 
 from __future__ import annotations
