@@ -22,12 +22,13 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def commands() -> str:
     """All commands with their arguments and options, as Markdown."""
-    return "\n\n".join(section for path, each in walk() for section in _section(path, each))
+    root = typer.main.get_command(app)
+    parts = [((), root), *walk(root)]
+    return "\n\n".join(section for path, each in parts for section in _section(path, each))
 
 
-def walk(command: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def walk(parent: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Each command below one, with the words that call it, in the order of ``-h``."""
-    parent = typer.main.get_command(app) if command is None else command
     for name, each in getattr(parent, "commands", {}).items():
         yield (*path, name), each
         yield from walk(each, (*path, name))
@@ -35,9 +36,9 @@ def walk(command: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tupl
 
 def _section(path: tuple[str, ...], command: Any) -> Iterator[str]:
     words = " ".join(path)
-    yield f"{'#' * (1 + len(path))} boolrank {words}"
+    yield f"{'#' * max(2, 1 + len(path))} boolrank {words}".strip()
     yield command.help
-    yield f"```console\n$ {EXAMPLES[words]}\n```"
+    yield f"```console\n$ {EXAMPLES[words or None]}\n```"
     rows = [f"| {_names(each)} | {_said(each)} |" for each in command.params if each.name != "help"]
     if rows:
         yield "\n".join(["| argument or option | what it says |", "|---|---|", *rows])

@@ -111,7 +111,7 @@ def spectral_ratio(
     Parameters
     ----------
     kernel : the kernel or its text, most often its ``.normalized()`` form
-    X : (m, n) matrix of 0 and 1, dense or sparse, or a :class:`PairSpectrum` of one
+    X : (m, n) matrix of 0 and 1, dense or sparse, or a `PairSpectrum` of one
     normalized : True for (C - 1)/(√m - 1), from 0 for vectors all alike to 1 for orthogonal ones;
         False for the plain ratio C = trace / Frobenius norm
 

@@ -86,7 +86,7 @@ class Kernel(ABC):
 
     @property
     def form(self) -> Form:
-        """Which counts the formula needs, where that makes it a table: see :mod:`.evaluate`."""
+        """Which counts the formula needs, where that makes it a table: see `evaluate.py`."""
         return "any"
 
     @abstractmethod
