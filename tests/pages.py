@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-VOID = {"meta", "br", "img", "link", "hr", "input"}
+VOID = {"meta", "wbr", "br", "img", "link", "hr", "input"}
 
 
 class Outline(HTMLParser):

@@ -51,7 +51,7 @@ def test_the_page_has_the_numbers_of_the_library(run, page):
         found = run.evaluations[model]
         for metric, (value, text) in zip(found.metrics, values, strict=True):
             assert float(value) == found.means[metric]
-            assert text == f"{found.means[metric]:.4f}± {found.deviations[metric]:.4f}"
+            assert text == f"{found.means[metric]:.4f}±\u00a0{found.deviations[metric]:.4f}"
     expected = compare(run.evaluations, "auc", resamples=2_000)
     rows = [row for row in tables["differences"][1:] if row[0][1] == "AUC"]
     for row, each in zip(rows, expected, strict=True):
@@ -61,7 +61,7 @@ def test_the_page_has_the_numbers_of_the_library(run, page):
         low, high = (f"{bound:+.4f}".replace("-", "−") for bound in each.interval)
         assert interval.endswith(f"{low} to {high}")
         assert float(p) == each.t_holm
-        assert ranks.endswith(f"ranks {each.wilcoxon_holm:.1g}".replace("-", "−"))
+        assert ranks.endswith(f"ranks\u00a0{each.wilcoxon_holm:.1g}".replace("-", "−"))
     for row, found in zip(tables["times"][1:], run.evaluations.values(), strict=True):
         assert float(row[1][0]) == found.fit_seconds
         assert float(row[2][0]) == found.rank_seconds

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..evaluation.metrics import parse_metric
 from ..experiments.machine import machine
 from .examples import example, example_users
@@ -42,10 +44,13 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
     seconds : how long it took
     """
     found, metric = run.evaluations, _metric(run)
-    best = max(found, key=lambda name: found[name].means[metric])
+    best = max(found, key=lambda name: np.nan_to_num(found[name].means[metric], nan=-np.inf))
     model = next(each for each in run.experiment.models if str(each) == best)
     ranker = model.ranker().fit(run.split.data)
-    people = [example({best: ranker}, user) for user in example_users(run.split.data)]
+    people = [
+        example({best: ranker}, user, title=f"user {user}")
+        for user in example_users(run.split.data)
+    ]
     curves = arity_curves(run, metric)
     names = ", ".join(run.experiment.data)
     command_entry = {"command": f"`{command}`"} if command else {}

@@ -28,6 +28,7 @@ def example(
     user: Hashable,
     *,
     n: int = 5,
+    title: str = "",
     tags: Sequence[str] = (),
     about: str = "",
     tag: Tag = lambda _: ("", False),
@@ -39,7 +40,7 @@ def example(
     models : by name, all fitted on the same interactions
     user : whom to recommend to
     n : how many items
-    tags, about : what else is known of the user
+    title, tags, about : how to call the user, and what else is known
     tag : a word about an item, and whether it is a good one
     """
     data = next(iter(models.values())).interactions
@@ -53,14 +54,17 @@ def example(
         f"and {more} more" if more else "",
     )
     advice = [_advice(name, model, user, n, tag) for name, model in models.items()]
-    return Example(str(user), tags, about, [seen, *advice])
+    return Example(title or str(user), tags, about, [seen, *advice])
 
 
-def example_users(data: Interactions, count: int = 3, length: int = 12) -> list[Any]:
-    """Users with about so many items: enough to have a taste, few enough to read."""
-    lengths: NDArray[np.int64] = np.diff(data.indptr)
-    order = np.argsort(np.abs(lengths - length), kind="stable")
-    return [data.users[int(user)] for user in order[:count]]
+def example_users(data: Interactions, lengths: Sequence[int] = (6, 12, 24)) -> list[Any]:
+    """Users with about so many items each: enough to have a taste, few enough to read."""
+    own: NDArray[np.int64] = np.diff(data.indptr)
+    chosen: list[int] = []
+    for length in lengths:
+        order = np.argsort(np.abs(own - length), kind="stable")
+        chosen += [int(user) for user in order if user not in chosen][:1]
+    return [data.users[user] for user in chosen]
 
 
 def _advice(name: str, model: KernelRanker, user: Hashable, n: int, tag: Tag) -> Listing:

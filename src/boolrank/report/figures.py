@@ -180,7 +180,8 @@ def bars_figure(
         axes.margins(x=0.1)
         axes.set_xlabel(x_label)
         axes.grid(axis="x", linewidth=0.8)
-        axes.legend(**_LEGEND)
+        # Above everything, not above the bars alone, whose names may take half of the width.
+        figure.legend(loc="outside upper left", ncols=3, frameon=False, handlelength=1)
     return figure
 
 

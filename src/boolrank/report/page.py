@@ -84,6 +84,10 @@ def _environment() -> jinja2.Environment:
         marked = _CODE.sub(r"<code>\1</code>", str(escape(text)))
         return Markup(_STRONG.sub(r"<strong>\1</strong>", marked))  # noqa: S704 - escaped above
 
+    def breakable(text: str) -> Markup:
+        """A kernel's text, that may be broken before its parameters where a line is short."""
+        return escape(text).replace("(", Markup("<wbr>(")).replace("_", Markup("_<wbr>"))
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("boolrank.report", "templates"),
         autoescape=True,
@@ -91,5 +95,5 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["prose"] = prose
+    environment.filters |= {"breakable": breakable, "prose": prose}
     return environment

@@ -22,7 +22,7 @@ __all__ = ["PAGE", "check_report", "tables", "write_reproduction"]
 PAGE = "report.html"
 
 # How the page folds columns of the tables into one another.
-_BELOW = {"AUC": {"deviation": "± {}"}, "paper's AUC": {"paper's deviation": "± {}"}}
+_BELOW = {"AUC": {"deviation": "±\u00a0{}"}, "paper's AUC": {"paper's deviation": "±\u00a0{}"}}
 
 
 def write_reproduction(found: Reproduction, out: str | Path, command: str = "") -> Path:

@@ -28,6 +28,8 @@ __all__ = [
 
 # A difference is called significant where chance alone would be so large less often than this.
 SIGNIFICANT = 0.05
+# So many models are compared by all metrics: more rows would say less.
+_FEW = 4
 
 _TITLES = {"auc": "AUC", "map": "mAP", "ndcg": "nDCG", "mrr": "MRR"}
 _FAMILY = re.compile(r"(\w+)\((\d+)\)")
@@ -61,12 +63,15 @@ def differences_table(
 ) -> Table:
     """A row for each metric and model beside the best one by that metric.
 
-    Intervals are of 95 %, by bootstrap over users; p is corrected for the number of models.
+    Intervals are of 95 %, by bootstrap over users; p is corrected for the number of models. Many
+    models are compared by the first metric only.
     """
     rows: list[tuple[Any, ...]] = []
-    for metric in next(iter(evaluations.values())).metrics:
-        if not parse_metric(metric).metric.per_user or len(evaluations) < 2:
-            continue
+    metrics = next(iter(evaluations.values())).metrics
+    compared = [metric for metric in metrics if parse_metric(metric).metric.per_user]
+    for metric in compared[: None if len(evaluations) <= _FEW else 1]:
+        if len(evaluations) < 2:
+            break
         rows += [
             (
                 metric_title(metric),

@@ -34,7 +34,7 @@ __all__ = [
 _HEAD = 10
 
 _SIGNIFICANCE = (
-    "Each model beside the best by each metric, over the same users, with the 95 % interval of the "
+    "Each model beside the best by a metric, over the same users, with the 95 % interval of the "
     "mean difference (bootstrap over users). p is the chance of so large a difference where there "
     "is none, by Student’s t and below it by Wilcoxon’s signed ranks, both with Holm’s correction "
     f"for the number of models. Marked differences have p (t) below {SIGNIFICANT:g}."
@@ -115,7 +115,7 @@ def results_section(evaluations: Mapping[str, Evaluation], text: str, seed: int 
     blocks: list[Block] = [
         Sheet(
             figures,
-            below={name: {f"{name}, deviation": "± {}"} for name in names},
+            below={name: {f"{name}, deviation": "±\u00a0{}"} for name in names},
             best=names[0],
         )
     ]
@@ -127,7 +127,7 @@ def results_section(evaluations: Mapping[str, Evaluation], text: str, seed: int 
                 below={
                     "model": {"best": "beside {}"},
                     "difference": {"from": "{} to ", "to": "{}"},
-                    "p (t)": {"p (Wilcoxon)": "ranks {}"},
+                    "p (t)": {"p (Wilcoxon)": "ranks\u00a0{}"},
                 },
                 marked={"difference": "significant"},
             ),
