@@ -14,9 +14,10 @@ from .matrix import fill_scores, mean_of
 from .ranking import best
 from .simplex import solve
 
-# Scores that differ by less than this, relative to the terms they are made of, are equal: ten
-# times what weights and sums may differ by between storages, threads and machines.
-NOISE = 2.0**-40
+# Scores that differ by less than this, relative to the terms they are made of, are equal: what the
+# last digits of sums may differ by where the terms are the same. More would tie what differs by
+# right: to a long disjunction all items with many users are nearly alike.
+NOISE = 2.0**-50
 
 
 @parallel
