@@ -31,7 +31,7 @@ bench: $(BENCH) ## measure accuracy, time and memory, beside other libraries; ab
 	$(BIN)/python benchmarks/ranker.py
 
 docs: $(DOCS) ## build the documentation into site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 dist: $(READY) ## build wheel and sdist into dist/, and test them as installed in an empty environment
 	rm -rf dist
