@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+RUN    := $(VENV)/.ready-run
 READY  := $(VENV)/.ready
 DOCS   := $(VENV)/.ready-docs
 BENCH  := $(VENV)/.ready-bench
@@ -13,7 +14,7 @@ BENCH  := $(VENV)/.ready-bench
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY) ## run the demonstration; its page is demo/report.html
+demo: $(RUN) ## run the demonstration; its page is demo/report.html
 	$(BIN)/boolrank demo --out demo
 
 test: lint ## lint, then all tests: tests/, the examples in src/, README.md and docs/
@@ -42,7 +43,8 @@ clean: ## remove whatever the targets above made, the virtual environment too
 	rm -rf $(VENV) demo site dist bench .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml
+# The demonstration is met first, and waits for nothing that only tests need.
+$(RUN): pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "boolrank needs Python 3.11 or newer and there is no '$(PYTHON)':" \
 	       "try  make PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -51,6 +53,10 @@ $(READY): pyproject.toml
 	       "try  make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[cli,report]'
+	@touch $@
+
+$(READY): $(RUN)
 	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
 	@touch $@
 
