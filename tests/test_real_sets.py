@@ -33,15 +33,18 @@ def test_on_filmtrust_both_storages_rank_alike(kernel: str, data_dir: Path) -> N
 def test_where_values_crowd_below_one_only_scores_closer_than_rounding_change_places(
     data_dir: Path,
 ) -> None:
-    """At arity 38 popular films are alike to 13 digits and more: gaps of every size, down to 0."""
+    """At arity 38 popular films are alike to 13 digits and more: gaps of every size, down to 0.
+
+    Which of two such films comes first, the last digits decide, and storages round these apart.
+    """
     data = load("filmtrust", data_dir)
     one, two = (
         KernelRanker("disjunctive(38)", storage=s).fit(data) for s in ("dense", "compressed")
     )
     a, b = one.recommend(), two.recommend()
-    assert np.allclose(one.score(), two.score(), rtol=0, atol=1e-10)
-    assert (a.items == b.items).all(axis=1).mean() > 0.99
-    assert np.allclose(a.scores, b.scores, rtol=0, atol=1e-11)
+    assert np.allclose(one.score(), two.score(), rtol=0, atol=1e-13)
+    assert (a.items == b.items).mean() > 0.97
+    assert np.allclose(a.scores, b.scores, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_three_million_interactions_take_seconds():
     [
         ((0, 5, 5), ParameterError, "users of synthetic must be 1 or more"),
         ((5, 5, 5, -1), ParameterError, "seed of synthetic must be 0 or more"),
-        ((5, 5, 26), ParameterError, "at most all pairs, 25; not 26"),
+        ((5, 5, 26), ParameterError, "at most all pairs, 25, not 26"),
         ((5, 5, 4), ParameterError, "at least one a user, 5"),
         ((5.0, 5, 5), ParameterTypeError, "users of synthetic is a whole number, not 5.0"),
     ],
