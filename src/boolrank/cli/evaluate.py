@@ -54,7 +54,8 @@ def evaluate(
     order: Annotated[
         str | None,
         typer.Option(
-            help="What of a user trains: by time, or random.", autocompletion=_complete.orders
+            help="What of a user trains: by time, by file, or random.",
+            autocompletion=_complete.orders,
         ),
     ] = None,
     least: Annotated[
@@ -159,7 +160,7 @@ def _split(experiment: Experiment) -> Split:
             raise
         # What the library says to do is for those who have an array of times.
         raise InputError(
-            f"{wrong}; name their column with --time, or give --order random"
+            f"{wrong}; name their column with --time, or give --order file or --order random"
         ) from error
 
 

@@ -65,7 +65,9 @@ def reproduce(
     with work.teller() as told:
         found = run(
             out,
-            None if datasets is None else [name.strip() for name in datasets.split(",")],
+            None
+            if datasets is None
+            else [name.strip() for name in datasets.split(",") if name.strip()],
             sweep=sweep,
             disjunctive=both or DISJUNCTIVE,
             conjunctive=both or CONJUNCTIVE,

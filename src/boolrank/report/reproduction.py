@@ -84,8 +84,8 @@ _ABOUT_SPECTRUM = (
 )
 _ABOUT_TIME = (
     "The disjunctive kernel matrix of all items at the paper’s arity, then the weights and full "
-    "rankings of the test users of one fold: the shortest of five times each. Loops are compiled "
-    "before."
+    "rankings of the test users of one fold, as measured when they were computed: the shortest of "
+    "five times, or of as many folds as there are. Loops are compiled before."
 )
 _ABOUT_PROTOCOL = (
     "Users are dealt into five folds; in each, its users train with the earlier half of their "
