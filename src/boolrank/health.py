@@ -31,6 +31,7 @@ from .evaluation import Rankings, evaluate
 from .experiments import spectral_curves
 from .experiments.machine import machine
 from .interactions import Interactions
+from .models import Popularity
 from .overlaps import counted_densely, counted_sparsely
 from .ranker import KernelRanker
 
@@ -100,6 +101,7 @@ def _uses() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "counting", partial(counted_densely, data, None)
     for storage, kernel in product(("dense", "compressed"), _KERNELS):
         yield f"{kernel}, {storage}", partial(_rank, data, kernel, storage)
+    yield "popularity", Popularity().fit(data).recommend
     split, one = make_split(data, "hold_out"), Rows(np.arange(2), np.zeros(1, np.int32))
     yield "evaluating", partial(evaluate, KernelRanker("linear"), split)
     yield "evaluating", partial(Rankings.from_lists, [[0]], one)
