@@ -232,7 +232,7 @@ def test_reasons_add_up_to_the_score(run, model):
         (2, ["fit", "DRINKS", "--out", "m", "--kernel", "disjunctive(99)"], ["are only 6 users"]),
         (1, ["fit", "nothing*.csv", "--out", "m"], ["no file matches 'nothing*.csv'"]),
         (1, ["fit", "EMPTY.csv", "--out", "m"], ["EMPTY.csv is empty", "hint: a file has the"]),
-        (1, ["fit", "HEADER.csv", "--out", "m"], ["the input has no rows"]),
+        (1, ["fit", "HEADER.csv", "--out", "m"], ["HEADER.csv has no rows", "a row per event"]),
         (1, ["fit", "ODD.csv", "--out", "m"], ["looks like the user", "hint: name it with --user"]),
         (1, ["fit", "TMP.csv", "--out", "m"], ["is a folder", "hint: name its files"]),
         (1, ["fit", "DRINKS", "--time", "user", "--out", "m"], ["is no time", "with --time"]),

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boolrank import DATASETS, Interactions, cli, load_dataset, synthetic
+from boolrank import DATASETS, Interactions, load_dataset, synthetic
 from boolrank.cli._app import BELOW, EXAMPLES
 from boolrank.data import Size, data_folder, formats
 from boolrank.data.formats import JokeMatrix
@@ -463,17 +463,10 @@ def test_a_real_excerpt_of_the_netflix_prize(data_dir):
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    """Run the command line on the folder of the test; gives exit code, stdout and stderr."""
+def run(run, monkeypatch, tmp_path):
+    """Run the command line on the folder of the test, on a narrow terminal."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("BOOLRANK_DATA", str(tmp_path))
-
-    def run(*args: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit_info:
-            cli.main([str(arg) for arg in args])
-        captured = capsys.readouterr()
-        return int(exit_info.value.code or 0), captured.out, captured.err
-
     return run
 
 

@@ -166,14 +166,16 @@ def test_times_of_text_files_are_numbers_or_dates(write):
     assert data.time.tolist() == [1.5]
     path = write("c.csv", text.format("soon", "later"))
     assert Interactions.from_files(path).time is None
-    with pytest.raises(InputError, match="'date' is no time: it has 'soon'"):
+    where = r"c\.csv, row 1 below the header; correct it"
+    with pytest.raises(InputError, match=rf"'date' is no time: it has 'soon', .* in .*{where}"):
         Interactions.from_files(path, time="date")
 
 
 def test_a_rating_that_is_no_number_is_refused_only_if_it_is_needed(write):
     path = write("events.csv", "user,item,rating\n1,2,5\n1,3,good\n")
     assert Interactions.from_files(path).size == 2
-    with pytest.raises(InputError, match="'rating' is no rating: it has 'good'"):
+    where = r"events\.csv, row 2 below the header"
+    with pytest.raises(InputError, match=rf"'rating' is no rating: it has 'good', .* in .*{where}"):
         Interactions.from_files(path, positive=">= 4")
 
 

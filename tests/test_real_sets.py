@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boolrank import Interactions, KernelRanker, load_dataset
+from boolrank import Interactions, KernelRanker, load_dataset, paper_protocol, rank_fold
 from boolrank.errors import DatasetNotFoundError
 from boolrank.profiles import TOLERANCE
 from test_matrix import KERNELS
@@ -30,21 +30,42 @@ def test_on_filmtrust_both_storages_rank_alike(kernel: str, data_dir: Path) -> N
     assert np.allclose(dense.score(), compressed.score(), rtol=0, atol=1e-10)
 
 
-def test_where_values_crowd_below_one_only_scores_closer_than_rounding_change_places(
-    data_dir: Path,
-) -> None:
-    """At arity 38 popular films are alike to 13 digits and more: gaps of every size, down to 0.
-
-    Which of two such films comes first, the last digits decide, and storages round these apart.
-    """
+@pytest.fixture(scope="module")
+def crowded(data_dir: Path) -> tuple[KernelRanker, KernelRanker]:
+    """FilmTrust at arity 38, dense and compressed: popular films are alike to 13 digits."""
     data = load("filmtrust", data_dir)
     one, two = (
         KernelRanker("disjunctive(38)", storage=s).fit(data) for s in ("dense", "compressed")
     )
-    a, b = one.recommend(), two.recommend()
+    return one, two
+
+
+def test_where_values_crowd_below_one_storages_differ_by_rounding_alone(
+    crowded: tuple[KernelRanker, KernelRanker],
+) -> None:
+    one, two = crowded
     assert np.allclose(one.score(), two.score(), rtol=0, atol=1e-13)
-    assert (a.items == b.items).mean() > 0.97
-    assert np.allclose(a.scores, b.scores, rtol=0, atol=1e-13)
+    assert np.allclose(one.recommend().scores, two.recommend().scores, rtol=0, atol=1e-13)
+
+
+@pytest.mark.xfail(
+    reason="doubles near 1 end where these films begin to differ: to be held as differences from 1"
+)
+def test_where_values_crowd_below_one_storages_give_the_same_lists(
+    crowded: tuple[KernelRanker, KernelRanker],
+) -> None:
+    one, two = crowded
+    assert (one.recommend().items == two.recommend().items).all(axis=1).mean() > 0.99
+
+
+def test_where_values_crowd_below_one_what_is_recommended_is_what_is_measured(
+    data_dir: Path,
+) -> None:
+    fold = paper_protocol(load("filmtrust", data_dir))[0]
+    model = KernelRanker("disjunctive(38)").fit(fold.train)
+    ranked = fold.train.items.names(rank_fold(model, fold, 10).top)
+    same = ranked == model.recommend(list(fold.users), n=10).items
+    assert same.all(axis=1).mean() > 0.99
 
 
 @pytest.mark.parametrize(

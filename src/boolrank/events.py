@@ -51,7 +51,12 @@ def read_events(
             elif role in optional:
                 columns[role] = None
             else:
-                raise InputError(_not_of(frame[name], role))
+                raise InputError(_not_of(frame[name], role, scans))
+    if not len(frame):
+        raise InputError(
+            f"there are no interactions: {scans[0].path} has no rows; below the names of the "
+            "columns stands a row per event"
+        )
     _check_no_nulls(frame, columns, scans)
     return frame, columns
 
@@ -74,18 +79,23 @@ def _check_no_nulls(frame: pl.DataFrame, columns: Columns, scans: list[FileScan]
     for name in filter(None, (columns["user"], columns["item"])):
         missing = frame[name].null_count()
         if missing:
-            where = next(filter(None, (_first_null(scan, name) for scan in scans)), "")
+            where = _first(scans, name, None)
             raise InputError(
-                f"{missing} rows have nothing in the column {name!r}{where}; leave them out first"
+                f"{missing} rows have nothing in the column {name!r}, the first in {where}; leave "
+                "them out first"
             )
 
 
-def _first_null(scan: FileScan, name: str) -> str:
+def _first(scans: list[FileScan], name: str, value: str | None) -> str:
+    """Where a value stands first. Reads again: for what is refused anyway."""
     import polars as pl
 
-    rows = scan.frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    nulls = rows.select(pl.col(name).is_null()).collect().to_series().arg_true()
-    return f", the first in {scan.path}, row {nulls[0] + 1} below the header" if len(nulls) else ""
+    for scan in scans:
+        rows = scan.frame.filter(~pl.all_horizontal(pl.all().is_null()))
+        same = rows.select(pl.col(name).cast(pl.String).eq_missing(value)).collect().to_series()
+        if same.any():
+            return f"{scan.path}, row {same.arg_true()[0] + 1} below the header"
+    return "these files"
 
 
 def _typed(series: pl.Series, role: str) -> pl.Series | None:
@@ -93,11 +103,11 @@ def _typed(series: pl.Series, role: str) -> pl.Series | None:
     return next((c for c in (make(series) for make in _TYPES[role]) if c is not None), None)
 
 
-def _not_of(series: pl.Series, role: str) -> str:
-    wrong = series.filter(_as_numbers(series).is_null() & series.is_not_null())
+def _not_of(series: pl.Series, role: str, scans: list[FileScan]) -> str:
+    wrong = series.filter(_as_numbers(series).is_null() & series.is_not_null()).first()
     return (
-        f"the column {series.name!r} is no {role}: it has {wrong.first()!r}, for one; name another "
-        f"with {role}=..."
+        f"the column {series.name!r} is no {role}: it has {wrong!r}, for one, in "
+        f"{_first(scans, series.name, str(wrong))}; correct it, or name another with {role}=..."
     )
 
 

@@ -11,6 +11,14 @@ if TYPE_CHECKING:
 
 __all__ = ["readings_table", "results_table", "tables"]
 
+_BESIDE = {
+    "AUC": ".4f",
+    "deviation": ".4f",
+    "paper's AUC": ".4f",
+    "paper's deviation": ".4f",
+    "difference": "+.4f",
+}
+
 
 def tables(found: Reproduction) -> list[Table]:
     """All numbers of the page."""
@@ -38,11 +46,7 @@ def results_table(found: Reproduction) -> Table:
     columns = {
         "data set": "",
         "kernel": "",
-        "AUC": ".4f",
-        "deviation": ".4f",
-        "paper's AUC": ".4f",
-        "paper's deviation": ".4f",
-        "difference": "+.4f",
+        **_BESIDE,
         "beyond two deviations": "",
         "mAP@10": ".4f",
         "nDCG@10": ".4f",
@@ -71,11 +75,7 @@ def readings_table(found: Reproduction) -> Table:
         "data set": "",
         "reading": "",
         "kernel": "",
-        "AUC": ".4f",
-        "deviation": ".4f",
-        "paper's AUC": ".4f",
-        "paper's deviation": ".4f",
-        "difference": "+.4f",
+        **_BESIDE,
     }
     return Table("readings", "Other readings of the protocol.", columns, rows)
 
