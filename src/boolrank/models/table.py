@@ -1,0 +1,78 @@
+"""Which models there are, by the names that commands and experiments use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+from .._extras import needs
+from ..errors import ParameterError
+from ..recommender import Recommender
+
+__all__ = ["MODELS", "ModelEntry", "make_model"]
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """A model by name: where its class is, what it is in one line, and who described it.
+
+    Attributes
+    ----------
+    name : as commands have it
+    module, symbol : where the class is; it is imported when it is asked for
+    about : what it is
+    reference : the paper that describes it
+    extra : what has to be installed with boolrank for it, or nothing
+    """
+
+    name: str
+    module: str
+    symbol: str
+    about: str
+    reference: str
+    extra: str = ""
+
+    def load(self) -> type[Recommender]:
+        """The class."""
+        with needs(self.extra, f"The model {self.name}"):
+            found: type[Recommender] = getattr(import_module(self.module, __package__), self.symbol)
+        return found
+
+
+_ENTRIES = (
+    ModelEntry(
+        "popularity",
+        ".popularity",
+        "Popularity",
+        "Items by how many users they have, the same for everybody",
+        "",
+    ),
+    ModelEntry(
+        "kernel-ranker",
+        "..ranker",
+        "KernelRanker",
+        "CF-KOMD: a convex problem per user on any boolean kernel",
+        "Polato and Aiolli, Boolean kernels for collaborative filtering in top-N item "
+        "recommendation, Neurocomputing 286, 2018",
+    ),
+)
+MODELS = {entry.name: entry for entry in _ENTRIES}
+
+
+def make_model(name: str, **params: Any) -> Recommender:
+    """A model by its name, with parameters of its constructor; not fitted yet.
+
+    >>> make_model("kernel-ranker", kernel="linear", reg=0.5)
+    KernelRanker(kernel='linear', reg=0.5, negative_weight=1.0, storage='auto', n_threads=None), \
+not fitted
+    """
+    if name not in MODELS:
+        raise ParameterError(f"there is no model {name!r}; there are {', '.join(MODELS)}")
+    kind = MODELS[name].load()
+    unknown = [each for each in params if each not in signature(kind).parameters]
+    if unknown:
+        known = ", ".join(signature(kind).parameters) or "none"
+        raise ParameterError(f"{name} has no parameter {unknown[0]!r}; there are {known}")
+    return kind(**params)
