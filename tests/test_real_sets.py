@@ -48,9 +48,6 @@ def test_where_values_crowd_below_one_storages_differ_by_rounding_alone(
     assert np.allclose(one.recommend().scores, two.recommend().scores, rtol=0, atol=1e-13)
 
 
-@pytest.mark.xfail(
-    reason="doubles near 1 end where these films begin to differ: to be held as differences from 1"
-)
 def test_where_values_crowd_below_one_storages_give_the_same_lists(
     crowded: tuple[KernelRanker, KernelRanker],
 ) -> None:

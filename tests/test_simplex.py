@@ -39,10 +39,11 @@ def solved(
     A: NDArray[np.float64], b: NDArray[np.float64], tolerance: float = 1e-13
 ) -> tuple[NDArray[np.float64], float]:
     size = len(b)
-    plain = compiled_arrays(DenseMatrix(A, b, Scale()))
+    # The diagonal is twice the distance from the origin, and may differ from item to item.
+    matrix = compiled_arrays(DenseMatrix(A, b, np.diag(A) / 2, Scale()))
     alpha, room = np.empty(size), np.empty(2 * size * size)
     items = np.arange(size, dtype=np.int32)
-    gap = solve(plain, items, float(A[0, 0]), b, tolerance, alpha, room)
+    gap = solve(matrix, items, 0.0, b, tolerance, float(A.max()), alpha, room)
     return alpha, gap
 
 
@@ -65,6 +66,18 @@ def test_random_problems_reach_the_minimum_of_a_generic_solver(seed: int) -> Non
     assert alpha.sum() == pytest.approx(1, abs=1e-12)
     assert objective(A, b, alpha) <= theirs + 1e-9 * max(1, abs(theirs))
     # The gap bounds what is left to gain.
+    assert objective(A, b, alpha) - gap <= theirs + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_problems_with_any_diagonal_reach_the_minimum_too(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    A, b = problem(rng, int(rng.integers(2, 60)), 0.1)
+    sizes = rng.random(len(b)) + 0.01
+    A *= np.outer(sizes, sizes)
+    alpha, gap = solved(A, b)
+    theirs = objective(A, b, by_clarabel(A, b))
+    assert objective(A, b, alpha) <= theirs + 1e-9 * max(1, abs(theirs))
     assert objective(A, b, alpha) - gap <= theirs + 1e-9
 
 

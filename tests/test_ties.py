@@ -16,7 +16,7 @@ def top(
     scores: NDArray[np.float64], means: NDArray[np.float64], n: int
 ) -> tuple[list[int], list[float]]:
     items, values = np.full(n, -1, np.int32), np.full(n, np.nan)
-    best(scores.copy(), means, 1.0, NOISE, n, items, values)
+    best(scores.copy(), -means, NOISE, n, items, values)
     return items[items >= 0].tolist(), values[items >= 0].tolist()
 
 

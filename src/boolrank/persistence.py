@@ -46,7 +46,8 @@ _FORMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "matrix-classes": ("int32", ("m",)),
     "matrix-indptr": ("int64", ("m+1",)),
     "matrix-columns": ("int32", ("x",)),
-    "matrix-means": ("float64", ("m",)),
+    "matrix-pull": ("float64", ("m",)),
+    "matrix-distance": ("float64", ("d",)),
     "scale-exponents": ("float64", ("s",)),
     "scale-nearest": ("int32", ("s",)),
     "scale-lead": ("float64", ("s",)),
@@ -163,6 +164,7 @@ def _check_sound(path: str | Path, arrays: dict[str, NDArray[Any]], users: int, 
     classes, scaled = (len(arrays.get(n, ())) for n in ("matrix-background", "scale-exponents"))
     sides = {"u": users, "u+1": users + 1, "m": items, "m+1": items + 1, "k": classes}
     sides["s"] = items if scaled else 0
+    sides["d"] = items if len(arrays["matrix-distance"]) else 0
     broken = [
         *(name for name in _FORMS if name in arrays and not _has_form(arrays[name], name, sides)),
         *(

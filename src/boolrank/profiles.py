@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TOLERANCE", "Profiles", "ranking_of", "scores_of", "weights_of"]
 
-# Duality gap, relative to 1 + reg, at which a user's problem is solved. Weights are then right to
+# Duality gap, relative to the largest value of an item with itself and reg, usually 1 + reg, at
+# which a user's problem is solved. Weights are then right to
 # about 1e-12, so that both storages give the same scores; a gap of 1e-9 would save a quarter.
 TOLERANCE = 1e-13
 # Nearly singular problems may stop short of that. A gap above this is worth a warning.
@@ -113,10 +114,8 @@ def weights_of(
 
     with threads(n_threads) as count:
         _check_room(int(profiles.lengths.max(initial=0)), count)
-        alpha, gaps = weights(
-            arrays, *profiles, fitted.reg, TOLERANCE * (1 + fitted.reg), profiles.parts(count)
-        )
-    loose = int((gaps > _LOOSE * (1 + fitted.reg)).sum())
+        alpha, gaps = weights(arrays, *profiles, fitted.reg, TOLERANCE, profiles.parts(count))
+    loose = int((gaps > _LOOSE).sum())
     if loose:
         warnings.warn(
             f"the weights of {loose} profiles are right "
@@ -133,7 +132,7 @@ def scores_of(
     """(u, m) scores of all items for each profile."""
     from ._compiled.profiles import score
 
-    out = np.empty((len(profiles.start) - 1, len(arrays.means)))
+    out = np.empty((len(profiles.start) - 1, len(arrays.pull)))
     alpha = weights_of(arrays, fitted, profiles, n_threads)
     with threads(n_threads):
         score(out, arrays, fitted.negative_weight, *profiles, alpha)

@@ -121,10 +121,10 @@ class KernelRanker(Recommender):
         rows = vocabulary.numbers(items)
         chosen, values = np.full((len(rows), n), -1), np.full((len(rows), n), np.nan)
         for k, item in enumerate(rows):
-            near = self._matrix.nearness(int(item))
+            near, shown = self._matrix.nearness(int(item))
             near[item] = -np.inf
             order = np.argsort(-near, kind="stable")[: min(n, len(near) - 1)]
-            chosen[k, : len(order)], values[k, : len(order)] = order, near[order]
+            chosen[k, : len(order)], values[k, : len(order)] = order, shown[order]
         names = [vocabulary[int(r)] for r in rows]
         return Recommendations(names, vocabulary.names(chosen), values, np.zeros(len(rows), bool))
 

@@ -240,5 +240,5 @@ class Recommender(ABC):
                 row[~among] = -np.inf
                 if exclude_own:
                     row[part.own[part.start[k] : part.start[k + 1]]] = -np.inf
-                best(row, exact, 0.0, 0.0, n, chosen[first + k], scores[first + k])
+                best(row, exact, 0.0, n, chosen[first + k], scores[first + k])
         return chosen, scores

@@ -6,7 +6,10 @@ Dense, all values stand in ``dense``. Compressed, ``dense`` is empty and
 
 with all shares 1. Scaled, where values are too small for doubles, each column j is split into its
 largest value, ``lead[j]·2^lead_exp[j]`` at row ``nearest[j]``, and the rest, which stands in K (or
-B and S) and in the means times 2^exponents[j]; the diagonal is left out then.
+B and S) and in ``pull``, the means of columns, times 2^exponents[j]; the diagonal is left out then.
+
+Where values crowd near 1, the origin is moved, ``distance`` is that of each item from it, and held
+is K[i, j] - 1 + distance[i] + distance[j].
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ class Arrays(NamedTuple):
     indptr: NDArray[np.int64]
     columns: NDArray[np.uint32]
     values: NDArray[np.float64]
-    means: NDArray[np.float64]
+    pull: NDArray[np.float64]
+    distance: NDArray[np.float64]
     exponents: NDArray[np.float64]
     nearest: NDArray[np.int32]
     lead: NDArray[np.float64]
@@ -84,47 +88,63 @@ def fill_row(A, ready, matrix, items, at):
 
 
 @njit(cache=True)
-def mean_of(matrix, item):
-    """The mean of a column, as a double."""
-    mean = matrix.means[item]
+def pull_of(matrix, item):
+    """What counts against an item, as a double."""
+    pull = matrix.pull[item]
     if len(matrix.exponents) > 0:
         largest = matrix.lead[item] * np.exp2(matrix.lead_exp[item])
-        mean = mean * np.exp2(matrix.exponents[item]) + largest / len(matrix.means)
-    return mean
+        pull = pull * np.exp2(matrix.exponents[item]) + largest / len(matrix.pull)
+    return pull
 
 
 @njit(cache=True)
-def fill_scores(scores, matrix, negative_weight, items, alpha):
-    """Scores of all items for one profile."""
+def own_of(matrix, item):
+    """The value of an item with itself."""
+    return 1.0 if len(matrix.distance) == 0 else 2 * matrix.distance[item]
+
+
+@njit(cache=True)
+def base_scores(matrix, negative_weight):
+    """Scores of all items, before anything speaks for them.
+
+    From another origin, a weight that is not 1 leaves a part of the items' distances from it.
+    """
+    base = -negative_weight * matrix.pull
+    if len(matrix.distance) > 0:
+        base -= (1.0 - negative_weight) * matrix.distance
+    return base
+
+
+@njit(cache=True)
+def fill_scores(scores, matrix, base, negative_weight, items, alpha):
+    """Scores of all items for one profile, from their base."""
     used = np.flatnonzero(alpha)
     rows, weights = items[used], alpha[used]
     if len(matrix.dense) > 0:
-        for j in range(len(scores)):
-            scores[j] = -negative_weight * matrix.means[j]
+        scores[:] = base
         add_rows(scores, matrix.dense, rows, weights)
     else:
-        _fill_by_class(scores, matrix, negative_weight, rows, weights)
+        _fill_by_class(scores, matrix, base, rows, weights)
     if len(matrix.exponents) > 0:
         finish_scaled(scores, matrix, negative_weight, items, alpha)
 
 
 @njit(cache=True)
-def _fill_by_class(scores, matrix, negative_weight, rows, weights):
+def _fill_by_class(scores, matrix, base, rows, weights):
     """The background, once for each class, and the entries of the correction."""
     by_class = np.zeros(len(matrix.background))
     add_rows(by_class, matrix.background, matrix.classes[rows], weights)
     if len(matrix.exponents) > 0:
         for j in range(len(scores)):
-            background = by_class[matrix.classes[j]] * matrix.share[j]
-            scores[j] = background - negative_weight * matrix.means[j]
+            scores[j] = by_class[matrix.classes[j]] * matrix.share[j] + base[j]
     else:  # shares are 1, and not to read them saves a tenth of the time
         for j in range(len(scores)):
-            scores[j] = by_class[matrix.classes[j]] - negative_weight * matrix.means[j]
-    # On the diagonal stands 1, whatever the background says; scaled, it comes in the log domain.
-    diagonal = 1.0 if len(matrix.exponents) == 0 else 0.0
+            scores[j] = by_class[matrix.classes[j]] + base[j]
+    # The diagonal is known, whatever the background says; scaled, it comes in the log domain.
     for s in range(len(rows)):
         row, weight = rows[s], weights[s]
         under = matrix.background[matrix.classes[row], matrix.classes[row]]
-        scores[row] += weight * (diagonal - under * matrix.share[row])
+        own = own_of(matrix, row) if len(matrix.exponents) == 0 else 0.0
+        scores[row] += weight * (own - under * matrix.share[row])
         for k in range(matrix.indptr[row], matrix.indptr[row + 1]):
             scores[matrix.columns[k]] += weight * matrix.values[k]

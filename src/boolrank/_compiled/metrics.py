@@ -86,7 +86,7 @@ def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n, parts):
                     clashes[user] = 1
             row[:] = scores[user]
             row[own] = -np.inf
-            best(row, row, 0.0, 0.0, n, top[user], values)
+            best(row, row, 0.0, n, top[user], values)
             right, tied, pairs = _rank_user(
                 scores[user], allowed, relevant[first:last], ranks[first:last]
             )

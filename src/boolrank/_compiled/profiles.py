@@ -10,7 +10,7 @@ import numpy as np
 from numba import prange
 
 from .loops import parallel
-from .matrix import fill_scores, mean_of
+from .matrix import base_scores, fill_scores, own_of, pull_of
 from .ranking import best
 from .simplex import solve
 
@@ -22,7 +22,10 @@ NOISE = 2.0**-50
 
 @parallel
 def weights(matrix, start, items, reg, tolerance, n_parts):
-    """Weights on the items of each profile, and the gap of each problem."""
+    """Weights on the items of each profile, and the gap of each problem.
+
+    Gaps, and the tolerance, are relative to the largest value of an item with itself.
+    """
     profiles = len(start) - 1
     alpha = np.empty(start[-1])
     gaps = np.zeros(profiles)
@@ -36,17 +39,12 @@ def weights(matrix, start, items, reg, tolerance, n_parts):
             first, last = start[k], start[k + 1]
             if first == last:
                 continue
+            unit = 0.0
             for s in range(first, last):
-                b[s - first] = mean_of(matrix, items[s])
-            gaps[k] = solve(
-                matrix,
-                items[first:last],
-                1.0 + reg,
-                b[: last - first],
-                tolerance,
-                alpha[first:last],
-                room,
-            )
+                b[s - first] = pull_of(matrix, items[s])
+                unit = max(unit, own_of(matrix, items[s]) + reg)
+            problem = items[first:last], reg, b[: last - first], tolerance * unit, unit
+            gaps[k] = solve(matrix, *problem, alpha[first:last], room) / unit
     return alpha, gaps
 
 
@@ -62,23 +60,25 @@ def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, ord
     hidden = np.flatnonzero(~allowed)
     # In the log domain scores that differ do so by right.
     noise = NOISE if len(matrix.exponents) == 0 else 0.0
+    base = base_scores(matrix, negative_weight)
     for part in prange(n_parts):
-        row = np.empty(len(matrix.means))
+        row = np.empty(len(base))
         for k in order[part::n_parts]:
             own = slice(start[k], start[k + 1])
             if start[k] == start[k + 1]:
                 continue
-            fill_scores(row, matrix, negative_weight, items[own], alpha[own])
+            fill_scores(row, matrix, base, negative_weight, items[own], alpha[own])
             row[hidden] = -np.inf
             if hide_own:
                 row[items[own]] = -np.inf
-            best(row, matrix.means, negative_weight, noise, n, chosen[k], scores[k])
+            best(row, base, noise, n, chosen[k], scores[k])
     return chosen, scores
 
 
 @parallel
 def score(out, matrix, negative_weight, start, items, alpha):
     """Fill `out` with the scores of all items for each profile."""
+    base = base_scores(matrix, negative_weight)
     for k in prange(len(start) - 1):
         own = slice(start[k], start[k + 1])
-        fill_scores(out[k], matrix, negative_weight, items[own], alpha[own])
+        fill_scores(out[k], matrix, base, negative_weight, items[own], alpha[own])

@@ -35,12 +35,12 @@ def _sift_down(values, items, at, size, score, item):
 
 
 @njit(cache=True, fastmath={"nnan", "nsz"})
-def best(scores, means, weight, noise, n, items, values):
+def best(scores, base, noise, n, items, values):
     """Fill `items` and `values` with the n best items, best first; -inf is never among them.
 
-    Scores are differences of a sum and weight·means. Two next to each other that differ by less
-    than ``noise`` times these terms differ by rounding, and count as equal: the lower number comes
-    first. So the list does not depend on how the sums were added up.
+    Scores are sums on top of a base. Two next to each other that differ by less than ``noise``
+    times the two terms differ by rounding, and count as equal: the lower number comes first. So
+    the list does not depend on how the sums were added up.
     """
     chunks = (len(scores) + _CHUNK - 1) // _CHUNK
     most = np.empty(chunks)
@@ -55,18 +55,18 @@ def best(scores, means, weight, noise, n, items, values):
     first = 0
     for k in range(1, size + 1):
         if k == size and size == n:
-            low = _end_of_run(scores, most, means, weight, noise, values[-1])
+            low = _end_of_run(scores, most, base, noise, values[-1])
             _lowest_numbers(scores, most, low, first, items, values)
-        elif k == size or not _equal(scores, means, weight, noise, items[k - 1], items[k]):
+        elif k == size or not _equal(scores, base, noise, items[k - 1], items[k]):
             _by_number(items[first:k], values[first:k])
             first = k
 
 
 @njit(inline="always")
-def _equal(scores, means, weight, noise, item, following):
+def _equal(scores, base, noise, item, following):
     """Whether the score of the item that follows another one differs from it by rounding alone."""
-    here = scores[item] + 2 * weight * means[item]
-    there = scores[following] + 2 * weight * means[following]
+    here = abs(scores[item] - base[item]) + abs(base[item])
+    there = abs(scores[following] - base[following]) + abs(base[following])
     return scores[item] - scores[following] <= noise * max(here, there)
 
 
@@ -99,7 +99,7 @@ def _highest(scores, most, n, items, values):
 
 
 @njit(cache=True)
-def _end_of_run(scores, most, means, weight, noise, low):
+def _end_of_run(scores, most, base, noise, low):
     """The lowest score that is equal to ``low``, or to one that is, and so on."""
     for _ in range(_FEW):
         last, following = -1, -1
@@ -111,14 +111,14 @@ def _end_of_run(scores, most, means, weight, noise, low):
                     last = item
                 elif scores[item] < low and (following < 0 or scores[item] > scores[following]):
                     following = item
-        if following < 0 or not _equal(scores, means, weight, noise, last, following):
+        if following < 0 or not _equal(scores, base, noise, last, following):
             return low
         low = scores[following]
     # A long ladder: in order, its steps are next to each other.
     order = np.argsort(-scores, kind="mergesort")
     for k in range(1, len(order)):
         if scores[order[k - 1]] <= low:
-            if not _equal(scores, means, weight, noise, order[k - 1], order[k]):
+            if not _equal(scores, base, noise, order[k - 1], order[k]):
                 return low
             low = scores[order[k]]
     return low

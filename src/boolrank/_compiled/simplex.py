@@ -1,6 +1,6 @@
 """Small convex problems over the probability simplex, until their duality gap is small.
 
-    minimise  αᵀAα - 2·bᵀα  over α >= 0, Σα = 1,     A = K + reg·1, with 1 + reg on its diagonal
+    minimise  αᵀAα - 2·bᵀα  over α >= 0, Σα = 1,     A = K + reg·1
 
 Pairwise steps find out which weights are above 0: each moves weight between the pair of coordinates
 of least and, among those with weight, largest gradient, exactly to the minimum along their line.
@@ -17,9 +17,9 @@ import numpy as np
 from numba import njit
 
 from .linear import add_rows
-from .matrix import fill_row
+from .matrix import fill_row, own_of
 
-# The gap, relative to 1 + reg, at which a face is good enough to be solved for.
+# The gap, relative to the unit, at which a face is good enough to be solved for.
 _COARSE = 1e-6
 # So many turns are enough for every problem met; a nearly singular one may end with a larger gap.
 _MOST_TURNS = 100
@@ -27,10 +27,11 @@ _REORDERED = {"nnan", "nsz", "reassoc", "contract"}
 
 
 @njit(cache=True)
-def solve(matrix, items, diagonal, b, tolerance, alpha, room):
+def solve(matrix, items, reg, b, tolerance, unit, alpha, room):
     """Solve the problem of one profile: fill alpha; return the gap.
 
-    ``room`` is scratch for twice as many numbers as the problem's matrix has.
+    ``unit`` is the largest number on A's diagonal; ``room`` is scratch for twice as many
+    numbers as the problem's matrix has.
     """
     size = len(items)
     A, inner = room[: size * size].reshape((size, size)), room[size * size :]
@@ -41,12 +42,12 @@ def solve(matrix, items, diagonal, b, tolerance, alpha, room):
         if b[k] > b[best]:
             best = k
     alpha[best] = 1.0
-    _fill(A, ready, matrix, items, diagonal, best)
+    _fill(A, ready, matrix, items, reg, best)
     g = A[best] - b
-    gap, target = np.inf, _COARSE * diagonal
+    gap, target = np.inf, _COARSE * unit
     for _ in range(_MOST_TURNS):
         target = max(target, tolerance)
-        gap = _pairwise(matrix, items, diagonal, target, 100 + 10 * size, alpha, A, g, ready)
+        gap = _pairwise(matrix, items, reg, target, 100 + 10 * size, alpha, A, g, ready)
         if gap <= tolerance:
             break
         _on_face(A, b, tolerance / 4, alpha, g, inner)
@@ -55,14 +56,14 @@ def solve(matrix, items, diagonal, b, tolerance, alpha, room):
 
 
 @njit(cache=True)
-def _fill(A, ready, matrix, items, diagonal, i):
+def _fill(A, ready, matrix, items, reg, i):
     fill_row(A, ready, matrix, items, i)
-    A[i, i] = diagonal
+    A[i, i] = own_of(matrix, items[i]) + reg
     ready[i] = True
 
 
 @njit(cache=True, error_model="numpy", fastmath=_REORDERED)
-def _pairwise(matrix, items, diagonal, target, most_steps, alpha, A, g, ready):
+def _pairwise(matrix, items, reg, target, most_steps, alpha, A, g, ready):
     """Steps between the least g of all and the largest of those with weight, to a target gap."""
     size = len(g)
     # Less g, this is least for the largest g of those with weight.
@@ -81,8 +82,8 @@ def _pairwise(matrix, items, diagonal, target, most_steps, alpha, A, g, ready):
         if gap <= target or g[j] <= g[i]:
             break
         if not ready[i]:
-            _fill(A, ready, matrix, items, diagonal, i)
-        move = (g[j] - g[i]) / (2 * (diagonal - A[i, j]))
+            _fill(A, ready, matrix, items, reg, i)
+        move = (g[j] - g[i]) / (A[i, i] + A[j, j] - 2 * A[i, j])
         if move >= alpha[j]:
             move = alpha[j]
             alpha[j], without[j] = 0.0, np.inf

@@ -128,3 +128,43 @@ def one_count_list(out, x, z, c, n, agreeing, start, value, value_exp, root, roo
             v = value[k] * (root[a] * root[b])
             out[i] = v if plain else _scaled(v, value_exp[k] + root_exp[a] + root_exp[b])
     return impossible == 0
+
+
+@njit(inline="always")
+def _centred(x, z, u):
+    """From 1 - cosine with the full vector, of two vectors and their union.
+
+    With r = 1 - x and s = 1 - z: cosine - r - s + 1, in which all that is near 1 cancels by hand.
+    """
+    roots = (1 - x) * (1 - z)
+    if roots == 0:  # a null vector, whose cosine is 0
+        return x + z - 1
+    return (u * (2 - u) - x * z * (3 - x - z)) / roots
+
+
+@parallel
+def centred_grid(out, x, z, c, n, distance):
+    """Values with the full vector as origin, for a kernel that is additive in the union."""
+    rows, columns = out.shape
+    impossible = 0
+    for i in prange(rows):
+        for j in range(columns):
+            k = np.int64(c[i, j])
+            if k != c[i, j] or _signs(x[i], z[j], k, n) < 0:
+                impossible += 1
+                continue
+            out[i, j] = _centred(distance[x[i]], distance[z[j]], distance[x[i] + z[j] - k])
+    return impossible == 0
+
+
+@parallel
+def centred_list(out, x, z, c, n, distance):
+    """The same for a list of pairs."""
+    impossible = 0
+    for i in prange(len(out)):
+        k = np.int64(c[i])
+        if k != c[i] or _signs(x[i], z[i], k, n) < 0:
+            impossible += 1
+            continue
+        out[i] = _centred(distance[x[i]], distance[z[i]], distance[x[i] + z[i] - k])
+    return impossible == 0

@@ -226,8 +226,14 @@ class Scaled(Kernel):
     def cosine(self, k: Counts) -> Wide:
         return self.kernel.cosine(k)
 
+    def from_full(self, k: Counts) -> Wide:
+        return self.kernel.from_full(k)
+
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> Floats:
         return self.kernel.cosines_of(pairs, checked)
+
+    def centred_of(self, pairs: Pairs) -> Floats:
+        return self.kernel.centred_of(pairs)
 
     @property
     def cosine_bytes_per_pair(self) -> int:
@@ -265,6 +271,9 @@ class Normalized(Kernel):
     def cosine(self, k: Counts) -> Wide:
         return self.kernel.cosine(k)
 
+    def from_full(self, k: Counts) -> Wide:
+        return self.kernel.from_full(k)
+
     def own_value(self, k: Counts) -> Wide:
         return Wide.of(np.ones(k.x.shape))
 
@@ -273,6 +282,9 @@ class Normalized(Kernel):
 
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> Floats:
         return self.kernel.cosines_of(pairs, checked)
+
+    def centred_of(self, pairs: Pairs) -> Floats:
+        return self.kernel.centred_of(pairs)
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,7 +22,7 @@ from ..errors import (
 )
 from .binary import as_binary, overlap_counts
 from .counts import Counts, Pairs
-from .evaluate import cosines, inverse_root, raw_values
+from .evaluate import centred, cosines, inverse_root, raw_values
 from .wide import Wide, spread
 
 if TYPE_CHECKING:
@@ -41,9 +41,10 @@ MOST_POWER = 1 << 20
 _DERIVED = (
     *("form", "own_value", "cosine", "features", "features_in_neither"),
     *("values_of", "cosines_of", "bytes_per_pair", "cosine_bytes_per_pair"),
+    *("from_full", "centred_of"),
 )
 # What takes counts and gives a value for each.
-_FORMULAS = ("value", "own_value", "cosine")
+_FORMULAS = ("value", "own_value", "cosine", "from_full")
 
 
 class Kernel(ABC):
@@ -101,6 +102,13 @@ class Kernel(ABC):
         """κ(x, z)/√(κ(x, x)·κ(z, z)), and 0 where a vector is null."""
         roots = [inverse_root(self.own_value(own)) for own in (k.of_x(), k.of_z())]
         return self.value(k) * (roots[0] * roots[1])
+
+    def from_full(self, k: Counts) -> Wide:
+        """1 - the cosine of a vector with the full one, ``k`` being the vector with itself.
+
+        Overridden where that is tiny, and known to more digits than the cosine has.
+        """
+        return 1.0 - self.cosine(Counts(k.n, k.x, k.n, k.x, k.lifted))
 
     @property
     def bytes_per_pair(self) -> int:
@@ -188,6 +196,13 @@ class Kernel(ABC):
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
         """Normalised values: overridden where they follow from those of the parts."""
         return cosines(self, pairs, checked)
+
+    def centred_of(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Normalised values with the full vector as origin: ⟨φ(x) - φ(1), φ(z) - φ(1)⟩.
+
+        Vectors that have nearly everything in common with the full one are told apart by these.
+        """
+        return centred(self, pairs)
 
     def _affordable(self, m: int, k: int) -> None:
         needed = m * k * self.bytes_per_pair

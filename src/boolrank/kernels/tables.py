@@ -60,6 +60,30 @@ def table_values(
     return out.reshape(pairs.shape)
 
 
+def table_centred(kernel: Kernel, pairs: Pairs, longest: int) -> NDArray[np.float64] | None:
+    """Values with the full vector as origin, of a kernel that is additive in the union.
+
+    With e(t) = 1 - cosine(t, full) and f(t)/f(n) = (1 - e(t))², all of it follows from e.
+    """
+    n = int(_whole(pairs.n).ravel()[0])
+    grid, x, z, c = _arranged(pairs)
+    most = int(max(x.max(), z.max()))
+    reach = _reach(kernel, n, most)
+    if most > n or min(x.min(), z.min()) < 0 or reach >= min(longest, max(_SHORT, 4 * pairs.size)):
+        return None
+    table: NDArray[np.float64] | None = pairs.tables.get((kernel, "centred"))
+    if table is None or len(table) <= reach:
+        sizes = Wide.of(np.arange(reach + 1))
+        table = kernel.from_full(Counts(Wide.of(n), sizes, sizes, sizes)).floats()
+        pairs.tables[kernel, "centred"] = table
+    from .._compiled import tables as compiled
+
+    out = np.empty(c.shape)
+    if not (compiled.centred_grid if grid else compiled.centred_list)(out, x, z, c, n, table):
+        pairs.check()
+    return out.reshape(pairs.shape)
+
+
 class _Table(NamedTuple):
     """What a compiled loop takes for vectors of so many variables at most.
 

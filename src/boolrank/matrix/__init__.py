@@ -9,13 +9,15 @@ This is exact for every kernel. Both storages answer the same questions:
 
 - ``means``: the mean of each column without its diagonal (which is 1 for every item, so that it
   moves no score and no weight; left in, it would swallow the small values of expressive kernels);
-- ``row``: one row; ``nearness``: the same in an order that doubles can hold; ``terms``: what a
+- ``row``: one row; ``nearness``: its order, to more digits than it has; ``terms``: what a
   profile's score of an item is made of; ``frobenius``: the norm, for the spectral ratio;
 - ``arrays``: what the compiled loops over many profiles need (:func:`compiled_arrays`).
 
 Values of very expressive kernels may be smaller than any double. Then each column is scaled by
 powers of two of its own (:class:`Scale`): the scores of an item are computed from its column alone,
-so nothing that matters is lost, and only comparing scores has to look at the exponents.
+so nothing that matters is lost, and only comparing scores has to look at the exponents. And values
+of very coarse kernels may differ past the last digit of a double near 1: then the matrix is held
+with another origin (:mod:`boolrank.matrix.origin`).
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,9 @@ from ..kernels.counts import Pairs
 from ..kernels.evaluate import scaled_cosines
 from ..kernels.wide import times_two_to
 from ..overlaps import Overlaps
-from .scale import NOTHING, Scale, Terms, too_small
+from .held import HeldMatrix
+from .origin import distances
+from .scale import NOTHING, Scale, too_small
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +26,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class CompressedMatrix:
+class CompressedMatrix(HeldMatrix):
     """Background by classes of size, and a sparse correction where items share users.
 
     ``share`` is what column j's scale leaves of its class' background: 1 without exponents.
@@ -35,7 +38,8 @@ class CompressedMatrix:
     indptr: NDArray[np.int64]
     columns: NDArray[np.int32]
     values: Floats
-    means: Floats
+    pull: Floats
+    distance: Floats
     scale: Scale
     storage: ClassVar[str] = "compressed"
 
@@ -44,46 +48,40 @@ class CompressedMatrix:
         from .._compiled.correction import subtract_background
 
         pairs = _Sparse.of(overlaps.sparse())
+        distance = distances(kernel, overlaps)
+        value = kernel.centred_of if len(distance) else partial(kernel.cosines_of, checked=True)
         with np.errstate(all="ignore"):
-            background = pairs.background(lambda p: kernel.cosines_of(p, True))
-            values = pairs.values(lambda p: kernel.cosines_of(p, True))
+            background, values = pairs.background(value), pairs.values(value)
             share, scale = np.ones(overlaps.items), Scale()
             nearest = np.maximum(background.max(axis=0)[pairs.classes], pairs.largest(values))
-            if too_small(kernel, overlaps, nearest):
+            if not len(distance) and too_small(kernel, overlaps, nearest):
                 background, share, values, scale = pairs.scaled(kernel)
         subtract_background(values, pairs.indptr, pairs.columns, pairs.classes, background, share)
         alone = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
-        means = (alone + pairs.totals(values, symmetric=not scale)) / overlaps.items
-        return CompressedMatrix(
-            background, share, pairs.classes, pairs.indptr, pairs.columns, values, means, scale
-        )
+        totals = alone + pairs.totals(values, symmetric=not scale)
+        if len(distance):
+            totals += 2 * distance
+        held = background, share, pairs.classes, pairs.indptr, pairs.columns, values
+        return CompressedMatrix(*held, totals / overlaps.items, distance, scale)
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """Its arrays by the names that compiled loops know."""
         return {field.name: getattr(self, field.name) for field in fields(self)[:-1]}
-
-    def row(self, item: int) -> Floats:
-        return self.scale.unscaled(self._held(item), item)
-
-    def nearness(self, item: int) -> Floats:
-        return self.scale.nearness(self._held(item), item)
-
-    def terms(self, target: int, rows: NDArray[np.int32]) -> Terms:
-        if not self.scale or target in rows:
-            return self.row(target)[rows], float(self.means[target])
-        held = np.array([self._held(int(row))[target] for row in rows])
-        return self.scale.terms(held, self.means[target], target, rows)
 
     def _held(self, item: int) -> Floats:
         row: Floats = self.background[self.classes[item]][self.classes] * self.share
         part = slice(self.indptr[item], self.indptr[item + 1])
         row[self.columns[part]] += self.values[part]
+        if len(self.distance):
+            row[item] = 2 * self.distance[item]
         return row
 
+    def _held_column(self, item: int, rows: NDArray[np.int32]) -> Floats:
+        return np.array([self._held(int(row))[item] for row in rows])
+
     def frobenius(self) -> float:
-        if self.scale:
-            return float(np.sqrt(sum((self.row(i) ** 2).sum() for i in range(len(self.classes)))))
+        if self.scale or len(self.distance):
+            return super().frobenius()
         numbers = np.bincount(self.classes, minlength=len(self.background))
         rows = np.repeat(self.classes, np.diff(self.indptr))
         under = self.background[rows, self.classes[self.columns]]

@@ -13,17 +13,20 @@ from ..kernels.counts import Pairs
 from ..kernels.evaluate import scaled_cosines
 from ..kernels.wide import times_two_to
 from ..overlaps import Overlaps
-from .scale import NOTHING, Scale, Terms, too_small
+from .held import HeldMatrix
+from .origin import distances
+from .scale import NOTHING, Scale, too_small
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class DenseMatrix:
-    """All values with 1 on the diagonal; or, scaled, without the diagonal and what is nearest."""
+class DenseMatrix(HeldMatrix):
+    """All values as they are held; scaled, without the diagonal and what is nearest."""
 
     values: Floats
-    means: Floats
+    pull: Floats
+    distance: Floats
     scale: Scale
     storage: ClassVar[str] = "dense"
 
@@ -31,14 +34,19 @@ class DenseMatrix:
     def of(kernel: Kernel, overlaps: Overlaps) -> DenseMatrix:
         n, sizes = np.asarray(overlaps.n), overlaps.sizes
         pairs = Pairs(n, sizes[:, None], sizes[None, :], overlaps.filled())
+        distance = distances(kernel, overlaps)
         with np.errstate(all="ignore"):
+            if len(distance):
+                values = kernel.centred_of(pairs)
+                np.fill_diagonal(values, 2 * distance)
+                return DenseMatrix(values, values.sum(axis=0) / overlaps.items, distance, Scale())
             values = kernel.cosines_of(pairs, True)
             np.fill_diagonal(values, 0.0)
             if too_small(kernel, overlaps, values.max(axis=0)):
                 return DenseMatrix._scaled(*scaled_cosines(kernel, pairs))
-        means = values.sum(axis=0) / overlaps.items
+        pull = values.sum(axis=0) / overlaps.items
         np.fill_diagonal(values, 1.0)
-        return DenseMatrix(values, means, Scale())
+        return DenseMatrix(values, pull, distance, Scale())
 
     @staticmethod
     def _scaled(mantissas: Floats, powers: NDArray[np.int64]) -> DenseMatrix:
@@ -53,26 +61,19 @@ class DenseMatrix:
         powers[nearest, columns] = NOTHING
         second = powers.max(axis=0)
         values = times_two_to(mantissas, powers - second)
-        means = values.sum(axis=0) / m
+        pull = values.sum(axis=0) / m
         nearest = np.where(lead > 0, nearest, -1).astype(np.int32)
         scale = Scale(second.astype(float), nearest, lead, first.astype(float))
-        return DenseMatrix(values, means, scale)
+        return DenseMatrix(values, pull, np.empty(0), scale)
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """Its arrays by the names that compiled loops know."""
-        return {"dense": self.values, "means": self.means}
+        return {"dense": self.values, "pull": self.pull, "distance": self.distance}
 
-    def row(self, item: int) -> Floats:
-        return self.scale.unscaled(self.values[item], item)
+    def _held(self, item: int) -> Floats:
+        row: Floats = self.values[item]
+        return row
 
-    def nearness(self, item: int) -> Floats:
-        return self.scale.nearness(self.values[item], item)
-
-    def terms(self, target: int, rows: NDArray[np.int32]) -> Terms:
-        if not self.scale or target in rows:
-            return self.row(target)[rows], float(self.means[target])
-        return self.scale.terms(self.values[rows, target], self.means[target], target, rows)
-
-    def frobenius(self) -> float:
-        return float(np.sqrt(sum((self.row(i) ** 2).sum() for i in range(len(self.means)))))
+    def _held_column(self, item: int, rows: NDArray[np.int32]) -> Floats:
+        column: Floats = self.values[rows, item]
+        return column

@@ -14,7 +14,6 @@ from ..kernels.wide import times_two_to
 from ..overlaps import Overlaps
 
 Floats = NDArray[np.float64]
-Terms = tuple[Floats, float]
 
 # A column whose largest value is below this has values that doubles may not hold.
 _SMALL = 2.0**-500
@@ -62,7 +61,9 @@ class Scale(NamedTuple):
         row[item] = self.floor
         return row
 
-    def terms(self, held: Floats, mean: float, target: int, rows: NDArray[np.int32]) -> Terms:
+    def terms(
+        self, held: Floats, mean: float, target: int, rows: NDArray[np.int32]
+    ) -> tuple[Floats, float]:
         """Some values of a column and its mean, all times the same power of two."""
         unit = float(np.exp2(self.exponents[target] - self.lead_exp[target]))
         values = np.where(rows == self.nearest[target], self.lead[target], held * unit)
