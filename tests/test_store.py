@@ -293,7 +293,7 @@ def _put(at, value):
         ("indices", _put(3, -1)),
         ("indices", lambda a: a.reshape(1, -1)),
         ("sizes", lambda a: a[:-1]),
-        ("matrix-means", lambda a: a[:-1]),
+        ("matrix-pull", lambda a: a[:-1]),
         ("matrix-values", lambda a: a[:-1]),
         ("dense:matrix-values", lambda a: a[:-1]),
         ("matrix-columns", _put(0, 10**9)),

@@ -65,6 +65,8 @@ def best(scores, base, noise, n, items, values):
 @njit(inline="always")
 def _equal(scores, base, noise, item, following):
     """Whether the score of the item that follows another one differs from it by rounding alone."""
+    if scores[following] == -np.inf:
+        return False
     here = abs(scores[item] - base[item]) + abs(base[item])
     there = abs(scores[following] - base[following]) + abs(base[following])
     return scores[item] - scores[following] <= noise * max(here, there)
