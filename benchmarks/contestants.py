@@ -242,7 +242,9 @@ _MODELS = {
         small=SMALL,
     ),
     "ease": Contestant("boolrank: EASE", ours("ease", reg=EASE_REG), arrays=2, small=SMALL),
-    "item-knn": Contestant("boolrank: item neighbours", ours("item-knn"), small=SMALL),
+    "item-knn": Contestant(
+        "boolrank: cosine, 20 neighbours", ours("item-knn", neighbours=20), small=SMALL
+    ),
 }
 _PEERS = {
     "als": Contestant("implicit: ALS, 64 factors, 15 iterations", als, blas_threads=1),

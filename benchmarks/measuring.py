@@ -1,8 +1,9 @@
 """Time and memory of contestants, each in a process of its own, in turns, beside the first of them.
 
 What is compiled or loaded at first use is done before the clock starts, on small sets, and told
-apart: how much longer the first time takes there than the second. Memory is the peak of the process while it works, over what it held before: with the data
-and the libraries loaded. Whoever is quick runs several times, and the median counts.
+apart: how much longer the first time takes there than the second. Memory is the peak of the process
+while it works, over what it held before, with the data and the libraries loaded. Whoever is quick
+runs several times, and the median counts.
 
 ``python benchmarks/measuring.py SET KERNEL CONTESTANT`` is one run; what it took is JSON.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -75,8 +77,9 @@ def in_own_process(script: str, *arguments: str, blas: int = THREADS) -> Found:
     except subprocess.TimeoutExpired as error:
         raise NotRunError(f"it took more than {LIMIT / 60:.0f} minutes") from error
     except subprocess.CalledProcessError as error:
-        last = (error.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise NotRunError(f"it ended with {error.returncode}: {last}") from error
+        # Where the error came from is indented; what it is stands below.
+        *_, said = re.split(r"^ .*\n", error.stderr, flags=re.MULTILINE)
+        raise NotRunError(f"it ended with {error.returncode}: {' '.join(said.split())}") from error
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 

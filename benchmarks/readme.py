@@ -35,7 +35,7 @@ def replaced(text: str, table: str) -> str:
             raise ValueError(f"the text has {marker} {text.count(marker)} times; put it there once")
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    return f"{before}{BEGIN}\n{table.strip()}\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{table.strip()}\n\n{END}{after}"
 
 
 def main() -> None:
