@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from boolrank import KernelRanker, synthetic
+from boolrank.models import MODELS
 
 ROOT = Path(__file__).parent.parent
 # What a contestant needs beyond what the tests do.
 NEEDS = {"als": "implicit", "bpr": "implicit", "cosine": "implicit"}
 NEEDS |= {"slim": "irspack", "dense": "cvxopt"}
+OURS = ["disjunctive", "linear", *({"ease", "kernel-ease", "item-knn"} & MODELS.keys())]
 KERNEL = "disjunctive(3)"
 
 
@@ -69,7 +71,7 @@ def _check_table(text: str) -> list[list[str]]:
     return rows
 
 
-@pytest.mark.parametrize("name", ["disjunctive", "linear", "numpy-ease", *NEEDS])
+@pytest.mark.parametrize("name", [*sorted(OURS), "numpy-ease", *NEEDS])
 @pytest.mark.filterwarnings("ignore")  # of others: here they run in this process, with its threads
 def test_every_contestant_gives_everybody_ten_items_they_have_not_seen(script, name):
     if name in NEEDS:
