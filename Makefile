@@ -25,11 +25,13 @@ lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(BENCH) ## measure accuracy, time and memory, beside other libraries; about half an hour
+bench: $(BENCH) ## measure accuracy, time and memory, beside other libraries; about forty minutes
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/metrics.py
-	$(BIN)/python benchmarks/ranker.py
+	$(BIN)/python benchmarks/ranker.py qp growth
+	$(BIN)/python benchmarks/inverse.py
+	$(BIN)/python benchmarks/peers.py
 
 docs: $(DOCS) ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

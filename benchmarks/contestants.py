@@ -1,69 +1,168 @@
 """Who is measured: each fits on a users × items matrix and gives everybody's ten best items.
 
-Peers are written as their users would: implicit with its own threads, EASE and the dense way of
-CF-KOMD in numpy, the latter with the quadratic programs by cvxopt, as its authors did it.
+Peers are written as their users would: implicit and irspack with their own threads and parameters
+of their own choice, EASE and the dense way of CF-KOMD in numpy, the latter with the quadratic
+programs by cvxopt, as its authors did it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from boolrank import Interactions, KernelRanker
+from boolrank import Interactions, KernelRanker, parse_kernel, synthetic
+from boolrank._memory import free_memory, size
+from boolrank.models import MODELS, make_model
 
 Array = NDArray[Any]
+Rank = Callable[[], Array]
+Fit = Callable[[Interactions, str], Rank]
 TOP = 10
 REG = 0.1
+EASE_REG, KERNEL_EASE_REG = 500.0, 10.0
+# Users whose scores are held at a time by those who score everything.
+BLOCK = 1_000
+# Sets that are counted in each of the three ways there are.
+SMALL = ((150, 40, 1_000), (400, 60, 1_200), (900, 900, 1_800))
+# Items times interactions of MovieLens-1M, and how many times these are an hour's work for SLIM.
+MOVIELENS, MOST_WORK = 3_706 * 1_000_209, 50.0
 
 
-def ours(kernel: str) -> Callable[[Interactions], Array]:
-    """The ranker of this library with a kernel."""
+@dataclass(frozen=True)
+class Contestant:
+    """How somebody fits and ranks, and what it needs.
 
-    def run(data: Interactions) -> Array:
-        return KernelRanker(kernel, reg=REG).fit(data).recommend(n=TOP).items
+    Attributes
+    ----------
+    title : as tables have it
+    fit : of interactions and the kernel of the race; gives what ranks everybody
+    arrays : so many (items, items) arrays of doubles are held at once
+    passes : whether each item takes a pass over all interactions, or several
+    blas_threads : implicit warns, rightly, that BLAS threads would slow its own ones down
+    also : what else is to be warm before the clock starts
+    small : users, items and interactions of the sets that it gets warm on
+    """
 
-    return run
+    title: str
+    fit: Fit
+    arrays: int = 0
+    passes: bool = False
+    blas_threads: int = 2
+    also: tuple[Fit, ...] = ()
+    small: tuple[tuple[int, int, int], ...] = SMALL[:1]
+
+    def warm_up(self, kernel: str) -> None:
+        """Load and compile all that it will use."""
+        for users, items, interactions in self.small:
+            data = synthetic(users, items, interactions, seed=0)
+            for fit in (self.fit, *self.also):
+                fit(data, kernel)()
+
+    def unable(self, items: int, interactions: int) -> str:
+        """Why it cannot do a set of this size, or nothing."""
+        needed = 8 * self.arrays * items**2
+        if needed > free_memory():
+            return f"{self.arrays} arrays of items × items doubles would take {size(needed)}"
+        work = items * interactions / MOVIELENS
+        if self.passes and work > MOST_WORK:
+            return f"items × interactions, as which it grows, are {work:.0f} times MovieLens-1M's"
+        return ""
 
 
-def als(data: Interactions) -> Array:
+def ranker(kernel: str | None = None, storage: str = "auto") -> Fit:
+    """The ranker of this library, with the kernel of the race or another."""
+
+    def fit(data: Interactions, of_race: str) -> Rank:
+        model = KernelRanker(kernel or of_race, reg=REG, storage=storage).fit(data)
+        return lambda: model.recommend(n=TOP).items
+
+    return fit
+
+
+def ours(name: str, takes_kernel: bool = False, **params: Any) -> Fit:
+    """Another model of this library."""
+
+    def fit(data: Interactions, of_race: str) -> Rank:
+        kernel = {"kernel": of_race} if takes_kernel else {}
+        model = make_model(name, **kernel, **params).fit(data)
+        return lambda: model.recommend(n=TOP).items
+
+    return fit
+
+
+def als(data: Interactions, _: str) -> Rank:
     """Implicit's alternating least squares: 64 factors, 15 iterations."""
     from implicit.als import AlternatingLeastSquares
 
-    matrix = implicit_matrix(data)
     model = AlternatingLeastSquares(factors=64, iterations=15, num_threads=2, random_state=0)
+    return by_implicit(model, data)
+
+
+def bpr(data: Interactions, _: str) -> Rank:
+    """Implicit's Bayesian personalised ranking: 64 factors, 100 iterations."""
+    from implicit.bpr import BayesianPersonalizedRanking
+
+    model = BayesianPersonalizedRanking(factors=64, num_threads=2, random_state=0)
+    return by_implicit(model, data)
+
+
+def cosine(data: Interactions, _: str) -> Rank:
+    """Implicit's item neighbours by cosine: 20 of each item."""
+    from implicit.nearest_neighbours import CosineRecommender
+
+    return by_implicit(CosineRecommender(num_threads=2), data)
+
+
+def by_implicit(model: Any, data: Interactions) -> Rank:
+    """Any model of implicit, which wants a csr_matrix in single precision."""
+    from scipy.sparse import csr_matrix
+
+    matrix = csr_matrix(data.matrix())
     model.fit(matrix, show_progress=False)
-    return np.asarray(model.recommend(np.arange(matrix.shape[0]), matrix, N=TOP)[0])
+    users = np.arange(matrix.shape[0])
+    return lambda: np.asarray(model.recommend(users, matrix, N=TOP)[0])
 
 
-def ease(data: Interactions) -> Array:
+def slim(data: Interactions, _: str) -> Rank:
+    """SLIM of irspack, as it comes."""
+    from irspack.recommenders.slim import SLIMRecommender
+    from scipy.sparse import csr_matrix
+
+    matrix = csr_matrix(data.matrix(), dtype=np.float64)
+    model = SLIMRecommender(matrix, n_threads=2).learn()
+    return lambda: best(model.get_score_block, data)
+
+
+def ease(data: Interactions, _: str) -> Rank:
     """EASE in numpy: one inverse of the regularised Gram matrix."""
     matrix = data.matrix()
     gram = (matrix.T @ matrix).toarray().astype(np.float64)
-    gram[np.diag_indices_from(gram)] += 500.0
+    gram[np.diag_indices_from(gram)] += EASE_REG
     inverse = np.linalg.inv(gram)
     weights = inverse / -np.diag(inverse)
     np.fill_diagonal(weights, 0.0)
-    return best(matrix @ weights, data)
+    return lambda: best(lambda first, stop: matrix[first:stop] @ weights, data)
 
 
-def dense(arity: int) -> Callable[[Interactions], Array]:
+def dense(data: Interactions, of_race: str) -> Rank:
     """CF-KOMD the dense way: the whole matrix from logarithms of binomials, a QP per user."""
+    matrix = dense_disjunctive(data, parse_kernel(of_race).arity)
+    means = matrix.mean(axis=0)
 
-    def run(data: Interactions) -> Array:
-        matrix = dense_disjunctive(data, arity)
-        means = matrix.mean(axis=0)
-        scores = np.empty(data.shape)
-        for user in range(data.shape[0]):
+    def scores(first: int, stop: int) -> Array:
+        out = np.empty((stop - first, data.shape[1]))
+        for user in range(first, stop):
             own = data.row(user)
             weights = qp_by_cvxopt(matrix[np.ix_(own, own)], means[own])
-            scores[user] = weights @ matrix[own] - means
-        return best(scores, data)
+            out[user - first] = weights @ matrix[own] - means
+        return out
 
-    return run
+    return lambda: best(scores, data)
 
 
 def dense_disjunctive(data: Interactions, arity: int) -> NDArray[np.float64]:
@@ -72,9 +171,9 @@ def dense_disjunctive(data: Interactions, arity: int) -> NDArray[np.float64]:
     n, common = data.shape[0], items @ items.T
     sizes = np.diag(common).astype(float)
 
-    def missed(size: Array) -> Array:
+    def missed(active: Array) -> Array:
         """Share of the d-subsets without any of so many variables."""
-        rest = np.maximum(n - size, 0)
+        rest = np.maximum(n - active, 0)
         with np.errstate(invalid="ignore"):
             logs = gammaln(rest + 1) - gammaln(rest - arity + 1) - gammaln(n + 1)
         return np.where(rest < arity, 0.0, np.exp(logs + gammaln(n - arity + 1)))
@@ -90,41 +189,73 @@ def qp_by_cvxopt(matrix: Array, means: Array, tolerance: float = 1e-9) -> Array:
     from cvxopt import matrix as column
     from cvxopt import solvers
 
-    size = len(means)
+    count = len(means)
     solvers.options.update(
         show_progress=False, abstol=tolerance, reltol=tolerance, feastol=tolerance
     )
     found = solvers.qp(
-        column(2.0 * (matrix + REG * np.eye(size))),
+        column(2.0 * (matrix + REG * np.eye(count))),
         column(-2.0 * means),
-        column(-np.eye(size)),
-        column(np.zeros(size)),
-        column(np.ones((1, size))),
+        column(-np.eye(count)),
+        column(np.zeros(count)),
+        column(np.ones((1, count))),
         column(1.0),
     )
     return np.array(found["x"]).ravel()
 
 
-def best(scores: Array, data: Interactions) -> Array:
-    """The best unseen items of each user, best first."""
-    rows = np.repeat(np.arange(data.shape[0]), np.diff(data.indptr))
-    scores[rows, data.indices] = -np.inf
-    top = np.argpartition(-scores, TOP, axis=1)[:, :TOP]
-    order = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1)
-    return np.asarray(np.take_along_axis(top, order, axis=1))
+def best(scores: Callable[[int, int], Array], data: Interactions) -> Array:
+    """The best unseen items of each user, best first, from scores of users in blocks."""
+    users = data.shape[0]
+    chosen = np.empty((users, TOP), np.int64)
+    for first in range(0, users, BLOCK):
+        stop = min(first + BLOCK, users)
+        part = scores(first, stop)
+        bounds = data.indptr[first : stop + 1]
+        rows = np.repeat(np.arange(stop - first), np.diff(bounds))
+        part[rows, data.indices[bounds[0] : bounds[-1]]] = -np.inf
+        top = np.argpartition(-part, TOP, axis=1)[:, :TOP]
+        order = np.argsort(-np.take_along_axis(part, top, axis=1), axis=1)
+        chosen[first:stop] = np.take_along_axis(top, order, axis=1)
+    return chosen
 
 
-def implicit_matrix(data: Interactions) -> Any:
-    """What implicit wants: a csr_matrix in single precision."""
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix(data.matrix())
-
-
-KERNELS = ("linear", "disjunctive(2)", "disjunctive(20)", "disjunctive(116)")
-CONTESTANTS: dict[str, Callable[[Interactions], Array]] = {
-    **{kernel: ours(kernel) for kernel in KERNELS},
-    "implicit ALS, 64 factors, 15 iterations": als,
-    "EASE in numpy": ease,
-    "dense CF-KOMD, numpy and cvxopt": dense(116),
+_RANKERS = {
+    "disjunctive": Contestant(
+        "boolrank: disjunctive ranker",
+        ranker(),
+        also=(ranker(storage="dense"), ranker(storage="compressed")),
+        small=SMALL,
+    ),
+    "linear": Contestant(
+        "boolrank: linear ranker",
+        ranker("linear"),
+        also=(ranker("linear", "dense"), ranker("linear", "compressed")),
+        small=SMALL,
+    ),
+}
+_MODELS = {
+    "kernel-ease": Contestant(
+        "boolrank: KernelEase, disjunctive",
+        ours("kernel-ease", takes_kernel=True, reg=KERNEL_EASE_REG),
+        arrays=2,
+        small=SMALL,
+    ),
+    "ease": Contestant("boolrank: EASE", ours("ease", reg=EASE_REG), arrays=2, small=SMALL),
+    "item-knn": Contestant(
+        "boolrank: cosine, 20 neighbours", ours("item-knn", neighbours=20), small=SMALL
+    ),
+}
+_PEERS = {
+    "als": Contestant("implicit: ALS, 64 factors, 15 iterations", als, blas_threads=1),
+    "bpr": Contestant("implicit: BPR, 64 factors, 100 iterations", bpr, blas_threads=1),
+    "cosine": Contestant("implicit: cosine, 20 neighbours", cosine, blas_threads=1),
+    "numpy-ease": Contestant("EASE in numpy", ease, arrays=3),
+    "slim": Contestant("irspack: SLIM", slim, passes=True),
+    "dense": Contestant("CF-KOMD the dense way, numpy and cvxopt", dense, arrays=7),
+}
+CONTESTANTS: dict[str, Contestant] = {
+    **_RANKERS,
+    **{name: who for name, who in _MODELS.items() if name in MODELS},
+    **_PEERS,
 }

@@ -76,7 +76,7 @@ def test_few_blocks_are_not_run_and_each_says_why():
     ]
     assert reasons == [
         "comparing.md: it needs implicit",
-        "comparing.md: it takes half an hour, and installs what it compares with",
+        "comparing.md: it takes forty minutes, and installs what it compares with",
         "datasets.md: it needs the network",
         "quickstart.md: it installs",
         "reproduce.md: it needs the data sets",
