@@ -91,7 +91,7 @@ def test_als_scores_as_the_library_does_when_it_recalculates_users(data):
     )
     ours = make_model("als", factors=6, reg=0.2, confidence=3.0, iterations=4, seed=5, n_threads=1)
     found = ours.fit(data).score([data.users[int(u)] for u in users])
-    assert np.abs(found - theirs).max() < 2e-6  # 4e-7; the library multiplies in single precision
+    assert np.abs(found - theirs).max() < 2e-6  # 7e-7: the library multiplies in single precision
 
 
 def test_bpr_and_logistic_score_as_the_library_does(data):
@@ -130,7 +130,9 @@ def test_bpr_and_logistic_score_as_the_library_does(data):
         ours = make_model(name, factors=6, seed=5, **params).fit(data)
         found = ours.score([data.users[int(u)] for u in users])
         expected = _of_implicit(theirs, data, users)
-        assert np.abs(found - expected).max() < 1e-5 * np.abs(expected).max()  # 2e-7
+        assert (
+            np.abs(found - expected).max() < 1e-5 * np.abs(expected).max()
+        )  # 7e-8 of 1.5, 7e-7 of 11
 
 
 def test_slim_and_rp3beta_score_as_the_library_does(data):

@@ -139,20 +139,13 @@ def _study(
 ) -> Study:
     from ..tuning import tune_model
 
-    done = 0
-
-    def told(number: int, total: int, what: str) -> None:
-        nonlocal done
-        done = number
-        bar(number, total, what)
-
-    with work.counter("Tuning") as bar:
+    with work.counter("Tuning") as told:
         try:
             return tune_model(
                 name, fold, measures, folder=out, n_threads=threads, progress=told, **budget
             )
         except KeyboardInterrupt:
-            stopped = f"{done} trials are kept in {out}; the same command goes on from there"
+            stopped = f"the trials so far are kept in {out}; the same command goes on from there"
             work.messages.print(stopped, **_PLAIN)
             raise
 
@@ -214,12 +207,11 @@ def _table(study: Study) -> Table:
     table.add_column("parameters", style="cyan", overflow="fold")
     for name in study.metrics:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("seconds", justify="right", no_wrap=True)
     for row in shown:
         given = ", ".join(f"{name}={_short(value)}" for name, value in row["params"].items())
         values = [f"{row['metrics'][name]:.4f}" for name in study.metrics]
         text = Text(given or "the defaults")  # brackets in it are no markup
-        table.add_row(f"{row['trial']}", text, *values, f"{row['seconds']:.2f}")
+        table.add_row(f"{row['trial']}", text, *values)
     return table
 
 

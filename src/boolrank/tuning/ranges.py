@@ -79,12 +79,12 @@ class Arity:
 
 @dataclass(frozen=True)
 class Kernels:
-    """A kernel as text: one of some families, each with what its arguments may be.
+    """A kernel as text: one of some families, with what stands for each ``{}`` of it.
 
     Attributes
     ----------
-    families : the arguments of each, by its name
-    powers : what the kernel may be raised to, at most; a family without arguments is, too
+    families : the ranges of their arguments, by their texts, such as ``"threshold(2, {})"``
+    powers : what the kernel may be raised to, at most
     """
 
     families: dict[str, tuple[Range, ...]]
@@ -96,6 +96,6 @@ class Kernels:
             argument.draw(trial, f"{name}.{family}.{place}", train)
             for place, argument in enumerate(self.families[family])
         ]
-        text = f"{family}({', '.join(map(str, given))})" if given else str(family)
+        text: str = family.format(*given)
         power = trial.suggest_int(f"{name}.power", 1, self.powers) if self.powers > 1 else 1
         return text if power == 1 else f"{text}**{power}"

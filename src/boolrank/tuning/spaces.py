@@ -17,18 +17,14 @@ __all__ = ["SPACES", "draw", "space_of"]
 
 Space = Mapping[str, Range]
 
-# The families of the paper, the dial between them, and their powers.
+# disjunctive(1) is the linear kernel and threshold(2, 2) is conjunctive(2): both are among these.
+# Longer conjunctions are not: on sparse data their matrix is nearly the identity.
+_DISJUNCTIVE = {"disjunctive({})": (Arity(1),)}
 _RANKER = Kernels(
-    {
-        "linear": (),
-        "tanimoto": (),
-        "disjunctive": (Arity(2),),
-        "conjunctive": (Whole(2, 3),),
-        "threshold": (Whole(2, 3), Arity(4)),
-    },
+    _DISJUNCTIVE | {"threshold(2, {})": (Arity(2),), "tanimoto": ()},
     powers=4,
 )
-_PLAIN = Kernels({"linear": (), "tanimoto": (), "disjunctive": (Arity(2),)})
+_PLAIN = Kernels(_DISJUNCTIVE | {"tanimoto": ()})
 _NEIGHBOURS = Whole(5, 2000, log=True)
 _FACTORS = Whole(8, 256, log=True)
 
