@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -171,8 +170,8 @@ def test_a_study_that_was_killed_goes_on_to_the_same_trials(fold, tmp_path):
         assert time.time() < deadline
         time.sleep(0.02)
         path = next(tmp_path.glob("kernel-ranker-*.json"), None)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    process.kill()
+    assert process.wait() != 0
     before = json.loads(path.read_text())["trials"]
     assert 4 <= len(before) < 500
     more = len(before) + 9
