@@ -33,7 +33,7 @@ def tune(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Which model; default kernel-ranker.",
+            help="Which model, such as ease or als; default kernel-ranker.",
             autocompletion=_complete.models,
         ),
     ] = None,

@@ -56,14 +56,14 @@ SPACES: dict[str, Space] = {
     "ecf-omd": {"reg": Real(1e-4, 1e2, log=True)},
     "als": {
         "factors": _FACTORS,
-        "reg": Real(1e-3, 1e2, log=True),
+        "reg": Real(1e-2, 1e3, log=True),
         "confidence": Real(0.1, 100.0, log=True),
         "iterations": Whole(5, 30),
     },
     "bpr": {
         "factors": _FACTORS,
         "learning_rate": Real(1e-3, 0.5, log=True),
-        "reg": Real(1e-5, 0.1, log=True),
+        "reg": Real(1e-5, 1.0, log=True),
         "iterations": Whole(20, 300, log=True),
     },
     "logistic-mf": {
