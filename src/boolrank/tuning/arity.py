@@ -75,7 +75,7 @@ def validation_fold(data: Interactions, order: str = "time", seed: int = 0) -> F
 
     >>> from boolrank import synthetic
     >>> validation_fold(synthetic(60, 30, 700))
-    Fold: 75 test interactions of 10 users, 625 for training
+    Fold: 66 test interactions of 8 users, 634 for training
     """
     return paper_protocol(data, folds=FOLDS, order=order, seed=seed)[0]
 

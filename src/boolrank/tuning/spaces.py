@@ -74,8 +74,8 @@ SPACES: dict[str, Space] = {
         "negatives": Whole(2, 60, log=True),
     },
     "slim": {
-        "reg": Real(1e-5, 1.0, log=True),
-        "l1_ratio": Real(0.0, 1.0),
+        "reg": Real(1e-4, 10.0, log=True),
+        "l1_ratio": Real(1e-4, 1.0, log=True),
         "neighbours": _NEIGHBOURS,
     },
     "rp3beta": {"beta": Real(0.0, 1.0), "neighbours": _NEIGHBOURS},
