@@ -33,6 +33,7 @@ ORDER = [
     {"data"},
     {"evaluation"},
     {"experiments"},
+    {"tuning"},
     {"boolrank"},
     {"health", "testing"},
     {"report"},

@@ -93,6 +93,15 @@ from .models import Popularity
 from .overlaps import Overlaps
 from .ranker import KernelRanker
 from .recommendations import Recommendations
+from .tuning import (
+    ArityChoice,
+    Study,
+    Trial,
+    arity_from_spectrum,
+    best_arity,
+    tune_model,
+    validation_fold,
+)
 from .vocabulary import Vocabulary
 
 __all__ = [
@@ -102,6 +111,7 @@ __all__ = [
     "METRICS",
     "SPLITS",
     "AllSubset",
+    "ArityChoice",
     "BoolrankError",
     "Comparison",
     "Composed",
@@ -153,14 +163,18 @@ __all__ = [
     "Scaled",
     "SpectralCurve",
     "Split",
+    "Study",
     "Sum",
     "Summary",
     "Tanimoto",
     "Threshold",
+    "Trial",
     "UnknownIdError",
     "Vocabulary",
     "Wide",
     "__version__",
+    "arity_from_spectrum",
+    "best_arity",
     "bootstrap_interval",
     "compare",
     "evaluate",
@@ -187,5 +201,7 @@ __all__ = [
     "summarize",
     "synthetic",
     "temporal_cut",
+    "tune_model",
+    "validation_fold",
     "wilcoxon",
 ]

@@ -38,7 +38,7 @@ from .ranker import KernelRanker
 __all__ = ["Finding", "compile_ahead", "examine"]
 
 # Extras that somebody may miss; the others are for those who work on boolrank.
-_EXTRAS = ("cli", "report", "tune")
+_EXTRAS = ("cli", "report", "tune", "compare")
 _REQUIREMENT = re.compile(r"([\w.-]+)[^;>]*(?:>=([\d.]+))?[^;]*(?:;.*extra == ['\"](\w+)['\"])?")
 _LITTLE_MEMORY = 500_000_000
 _CACHE_HINT = "set NUMBA_CACHE_DIR to a folder that you may write to"

@@ -22,6 +22,7 @@ from .recommend import recommend
 from .reproduce import reproduce
 from .similar import similar
 from .spectrum import spectrum
+from .tune import tune
 
 __all__ = ["app", "usage"]
 
@@ -33,6 +34,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "explain": explain,
     "evaluate": evaluate,
     "spectrum": spectrum,
+    "tune": tune,
     "reproduce": reproduce,
     "kernels": kernels,
     "datasets": datasets,
@@ -51,6 +53,7 @@ EXAMPLES = {
     "explain": "boolrank explain model ann tea",
     "evaluate": "boolrank evaluate ratings.csv --kernel linear --kernel 'disjunctive(8)'",
     "spectrum": "boolrank spectrum ratings.csv --kernel disjunctive --arities 1:150",
+    "tune": "boolrank tune ratings.csv --model kernel-ranker --metric ndcg@10 --trials 8",
     "reproduce": "boolrank reproduce --datasets filmtrust,movielens-1m --out reproduction",
     "kernels": "boolrank kernels --json",
     "datasets": "boolrank datasets --check",

@@ -57,6 +57,49 @@ _ENTRIES = (
         "Polato and Aiolli, Boolean kernels for collaborative filtering in top-N item "
         "recommendation, Neurocomputing 286, 2018",
     ),
+    ModelEntry(
+        "als",
+        ".with_implicit",
+        "ImplicitAls",
+        "Matrix factorisation by weighted least squares (WRMF), of implicit",
+        "Hu, Koren and Volinsky, Collaborative filtering for implicit feedback datasets, ICDM 2008",
+        "compare",
+    ),
+    ModelEntry(
+        "bpr",
+        ".with_implicit",
+        "ImplicitBpr",
+        "Matrix factorisation by Bayesian personalised ranking, of implicit",
+        "Rendle, Freudenthaler, Gantner and Schmidt-Thieme, BPR: Bayesian personalized ranking "
+        "from implicit feedback, UAI 2009",
+        "compare",
+    ),
+    ModelEntry(
+        "logistic-mf",
+        ".with_implicit",
+        "ImplicitLogistic",
+        "Logistic matrix factorisation, of implicit",
+        "Johnson, Logistic matrix factorization for implicit feedback data, NIPS workshop on "
+        "distributed machine learning and matrix computations, 2014",
+        "compare",
+    ),
+    ModelEntry(
+        "slim",
+        ".with_irspack",
+        "IrspackSlim",
+        "Sparse linear weights between items, not negative, of irspack",
+        "Ning and Karypis, SLIM: sparse linear methods for top-N recommender systems, ICDM 2011",
+        "compare",
+    ),
+    ModelEntry(
+        "rp3beta",
+        ".with_irspack",
+        "IrspackRP3beta",
+        "A walk of three steps between users and items, against popularity, of irspack",
+        "Paudel, Christoffel, Newell and Bernstein, Updatable, accurate, diverse, and scalable "
+        "recommendations for interactive applications, ACM TiiS 7(1), 2017",
+        "compare",
+    ),
 )
 MODELS = {entry.name: entry for entry in _ENTRIES}
 

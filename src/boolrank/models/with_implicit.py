@@ -1,0 +1,227 @@
+"""Matrix factorisation of the library implicit: ALS, BPR and logistic, under the same contract.
+
+The library learns; ids, lists, exclusions and empty histories are ours. Its loops ask for BLAS with
+one thread, which is scoped here and restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from .._extras import needs
+from ..interactions import Interactions
+from ..profiles import Profiles
+from ..recommender import Floats, Recommender
+from ._factors import UserFactors
+from ._ranges import check_numbers
+
+with needs("compare", "Matrix factorisation by implicit"):
+    from implicit.cpu.als import AlternatingLeastSquares
+    from implicit.cpu.bpr import BayesianPersonalizedRanking
+    from implicit.cpu.lmf import LogisticMatrixFactorization
+    from threadpoolctl import threadpool_limits
+
+__all__ = ["ImplicitAls", "ImplicitBpr", "ImplicitLogistic"]
+
+
+class ImplicitAls(Recommender):
+    """ALS, or WRMF (Hu, Koren and Volinsky, 2008): weighted least squares for users and items.
+
+    Everybody is folded in, known or not: the user's factors are solved for from the profile, as
+    implicit's ``recalculate_user`` does. The same seed gives the same bits with any number of
+    threads.
+
+    Parameters
+    ----------
+    factors : how many
+    reg : what large factors cost
+    confidence : how much a pair that is there weighs beside one that is not; implicit's alpha
+    iterations : how often users and items take turns
+    seed : of the first factors
+    n_threads : how many threads; all by default
+
+    >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+    >>> ImplicitAls(factors=2).fit(data).recommend([3], n=1).lists()
+    [['a']]
+    """
+
+    def __init__(
+        self,
+        factors: int = 64,
+        reg: float = 0.01,
+        confidence: float = 1.0,
+        iterations: int = 15,
+        seed: int = 0,
+        n_threads: int | None = None,
+    ) -> None:
+        self.factors = factors
+        self.reg = reg
+        self.confidence = confidence
+        self.iterations = iterations
+        self.seed = seed
+        self.n_threads = n_threads
+
+    def fit(self, interactions: Interactions) -> Self:
+        """Learn the factors of items; gives the model itself."""
+        check_numbers(self, factors=1, reg=0.0, confidence=0.0, iterations=1, seed=0)
+        data = self._given(interactions)
+        with _one_blas_thread():
+            model = AlternatingLeastSquares(
+                factors=self.factors,
+                regularization=float(self.reg),
+                alpha=float(self.confidence),
+                iterations=self.iterations,
+                num_threads=self.n_threads or 0,
+                random_state=self.seed,
+            )
+            model.fit(_matrix(data), show_progress=False)
+            model.YtY  # noqa: B018 - a cache, which users must find filled
+        self._interactions, self._model = data, model
+        self._items = model.item_factors.astype(np.float64)
+        return self
+
+    def _scored(self, profiles: Profiles) -> Floats:
+        shape = len(profiles.lengths), len(self._items)
+        ones = np.ones(len(profiles.own), np.float32)
+        rows = csr_matrix((ones, profiles.own, profiles.start), shape)
+        with _one_blas_thread():
+            users = self._model.recalculate_user(np.arange(shape[0]), rows)
+            return np.asarray(users.astype(np.float64) @ self._items.T)
+
+
+class ImplicitBpr(Recommender):
+    """BPR (Rendle and others, 2009): factors by which a user's items stand above the others.
+
+    One thread learns: with more, implicit's threads overwrite each other's steps, and the same seed
+    would not give the same factors. The library has no way to fold somebody in; `_factors.py` says
+    what is done instead.
+
+    Parameters
+    ----------
+    factors : how many, besides a bias for each item
+    learning_rate : how far a step goes
+    reg : what large factors cost
+    iterations : how often as many steps are made as there are interactions
+    seed : of the first factors and of the pairs that are drawn
+
+    >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+    >>> ImplicitBpr(factors=2).fit(data).recommend([3], n=1).lists()
+    [['a']]
+    """
+
+    def __init__(
+        self,
+        factors: int = 64,
+        learning_rate: float = 0.05,
+        reg: float = 0.01,
+        iterations: int = 100,
+        seed: int = 0,
+    ) -> None:
+        self.factors = factors
+        self.learning_rate = learning_rate
+        self.reg = reg
+        self.iterations = iterations
+        self.seed = seed
+
+    def fit(self, interactions: Interactions) -> Self:
+        """Learn the factors of users and items; gives the model itself."""
+        check_numbers(self, factors=1, learning_rate=0.0, reg=0.0, iterations=1, seed=0)
+        data = self._given(interactions)
+        model = BayesianPersonalizedRanking(
+            factors=self.factors,
+            learning_rate=float(self.learning_rate),
+            regularization=float(self.reg),
+            iterations=self.iterations,
+            num_threads=1,
+            random_state=self.seed,
+        )
+        self._factors = _learned(model, data)
+        self._interactions = data
+        return self
+
+    def _scored(self, profiles: Profiles) -> Floats:
+        return _products(self._factors, profiles)
+
+
+class ImplicitLogistic(Recommender):
+    """Logistic matrix factorisation (Johnson, 2014): how likely a user is to take an item.
+
+    Threads and folding in are as in `ImplicitBpr`.
+
+    Parameters
+    ----------
+    factors : how many, besides biases of users and items
+    learning_rate : how far a step goes
+    reg : what large factors cost
+    iterations : how often users and items take turns
+    negatives : how many items are drawn that a user has not touched, for each that the user has
+    seed : of the first factors and of the items that are drawn
+
+    >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+    >>> ImplicitLogistic(factors=2).fit(data).recommend([3], n=1).lists()
+    [['a']]
+    """
+
+    def __init__(
+        self,
+        factors: int = 64,
+        learning_rate: float = 1.0,
+        reg: float = 0.6,
+        iterations: int = 30,
+        negatives: int = 30,
+        seed: int = 0,
+    ) -> None:
+        self.factors = factors
+        self.learning_rate = learning_rate
+        self.reg = reg
+        self.iterations = iterations
+        self.negatives = negatives
+        self.seed = seed
+
+    def fit(self, interactions: Interactions) -> Self:
+        """Learn the factors of users and items; gives the model itself."""
+        least = {"factors": 1, "learning_rate": 0.0, "reg": 0.0, "iterations": 1}
+        check_numbers(self, **least, negatives=1, seed=0)
+        data = self._given(interactions)
+        model = LogisticMatrixFactorization(
+            factors=self.factors,
+            learning_rate=float(self.learning_rate),
+            regularization=float(self.reg),
+            iterations=self.iterations,
+            neg_prop=self.negatives,
+            num_threads=1,
+            random_state=self.seed,
+        )
+        self._factors = _learned(model, data)
+        self._interactions = data
+        return self
+
+    def _scored(self, profiles: Profiles) -> Floats:
+        return _products(self._factors, profiles)
+
+
+def _learned(model: Any, data: Interactions) -> UserFactors:
+    with _one_blas_thread():
+        model.fit(_matrix(data), show_progress=False)
+        return UserFactors.of(data, model.user_factors, model.item_factors)
+
+
+def _products(factors: UserFactors, profiles: Profiles) -> Floats:
+    with _one_blas_thread():
+        return factors.of_profiles(profiles) @ factors.items.T
+
+
+def _matrix(data: Interactions) -> Any:
+    return csr_matrix(data.matrix(), dtype=np.float32)
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """What implicit asks for: its own threads call BLAS; ours then gives the same bits always."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

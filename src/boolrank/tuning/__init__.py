@@ -1,0 +1,24 @@
+"""Tuning: parameters of any model on a validation fold, and the arity of a kernel by itself."""
+
+from .arity import ArityChoice, arity_from_spectrum, best_arity, validation_fold
+from .ranges import Arity, Kernels, Range, Real, Whole
+from .result import Study, Trial
+from .spaces import SPACES, space_of
+from .study import tune_model
+
+__all__ = [
+    "SPACES",
+    "Arity",
+    "ArityChoice",
+    "Kernels",
+    "Range",
+    "Real",
+    "Study",
+    "Trial",
+    "Whole",
+    "arity_from_spectrum",
+    "best_arity",
+    "space_of",
+    "tune_model",
+    "validation_fold",
+]

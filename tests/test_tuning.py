@@ -1,0 +1,400 @@
+"""Tuning: spaces that fit their models, studies that go on as if nothing had been, and arities."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from inspect import signature
+
+import numpy as np
+import optuna
+import pytest
+
+from boolrank import (
+    InputError,
+    KernelRanker,
+    MatrixTooLargeError,
+    MissingExtraError,
+    PairSpectrum,
+    ParameterError,
+    ParameterTypeError,
+    evaluate_fold,
+    make_split,
+    paper_protocol,
+    parse_kernel,
+    synthetic,
+)
+from boolrank.models import MODELS, make_model
+from boolrank.overlaps import Overlaps
+from boolrank.tuning import (
+    SPACES,
+    Arity,
+    Study,
+    Trial,
+    arity_from_spectrum,
+    best_arity,
+    space_of,
+    tune_model,
+    validation_fold,
+)
+from boolrank.tuning.spaces import draw
+from boolrank.tuning.study import fold_hash
+
+DATA = (200, 100, 3_000, 3)
+
+
+@pytest.fixture(scope="module")
+def fold():
+    return validation_fold(synthetic(*DATA))
+
+
+def _tried(study):
+    return [(dict(t.params), dict(t.metrics), t.error, dict(t.drawn)) for t in study.trials]
+
+
+# Spaces.
+
+
+def test_every_model_has_a_space():
+    assert set(MODELS) <= set(SPACES)
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_a_space_has_parameters_of_its_model_and_draws_values_that_it_takes(name, fold):
+    if name not in MODELS:
+        pytest.skip(f"there is no model {name} yet")
+    try:
+        kind = MODELS[name].load()
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+    assert set(space_of(name)) <= set(signature(kind).parameters)
+    rng = np.random.default_rng(0)
+    sampler = optuna.samplers.RandomSampler(seed=int(rng.integers(2**31)))
+    study = optuna.create_study(sampler=sampler)
+    for _ in range(30):
+        params = draw(space_of(name), study.ask(), fold.train)
+        assert json.loads(json.dumps(params)) == params
+        model = make_model(name, **params)
+        if "kernel" in params:
+            parse_kernel(params["kernel"])
+    assert model.fit(fold.train).score().shape == fold.train.shape
+
+
+def test_arities_go_up_to_the_inverse_of_the_density(fold):
+    users, items = fold.train.shape
+    assert Arity(1).most(fold.train) == max(8, round(users * items / fold.train.size))
+    few = synthetic(5, 40, 20)
+    assert Arity(1).most(few) <= 5
+
+
+# Studies.
+
+
+def test_the_first_trial_has_the_defaults_and_every_trial_is_what_evaluate_fold_finds(fold):
+    study = tune_model("kernel-ranker", fold, ["auc", "recall@5"], trials=6)
+    assert study.trials[0].params == {}
+    for trial in study.trials:
+        assert trial.worked
+        expected = evaluate_fold(KernelRanker(**trial.params), fold, ["auc", "recall@5"])
+        assert trial.metrics == expected.means
+        assert trial.seconds > 0
+    assert len({json.dumps(trial.params) for trial in study.trials}) == 6
+    for metric in ("auc", "recall@5"):
+        best = study.best(metric)
+        assert best.metrics[metric] == max(t.metrics[metric] for t in study.trials)
+    assert study.make("auc").get_params() == KernelRanker(**study.best("auc").params).get_params()
+
+
+def test_the_same_seed_gives_the_same_trials_and_another_gives_others(fold):
+    first = tune_model("kernel-ranker", fold, trials=14, seed=1)
+    again = tune_model("kernel-ranker", fold, trials=14, seed=1, n_threads=1)
+    assert _tried(first) == _tried(again)
+    other = tune_model("kernel-ranker", fold, trials=3, seed=2)
+    assert _tried(other)[1:] != _tried(first)[1:3]
+
+
+def test_what_the_sampler_has_seen_changes_what_it_draws(fold, monkeypatch):
+    """After ten random trials the draws follow what was measured: by chance they would not."""
+    plain = tune_model("kernel-ranker", fold, "auc", trials=13)
+    upside = {"auc": lambda value: -value}
+
+    def reversed_means(*args, **kwargs):
+        found = evaluate_fold(*args, **kwargs)
+        found.means["auc"] = upside["auc"](found.means["auc"])
+        return found
+
+    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", reversed_means)
+    other = tune_model("kernel-ranker", fold, "auc", trials=13)
+    assert [t.params for t in plain.trials[:10]] == [t.params for t in other.trials[:10]]
+    assert [t.params for t in plain.trials[10:]] != [t.params for t in other.trials[10:]]
+
+
+def test_a_longer_study_begins_with_a_shorter_one_and_measures_only_what_is_new(
+    fold, tmp_path, monkeypatch
+):
+    whole = tune_model("kernel-ranker", fold, trials=14)
+    tune_model("kernel-ranker", fold, trials=3, folder=tmp_path)
+    calls = []
+
+    def counted(*args, **kwargs):
+        calls.append(args)
+        return evaluate_fold(*args, **kwargs)
+
+    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", counted)
+    longer = tune_model("kernel-ranker", fold, trials=14, folder=tmp_path)
+    assert len(calls) == 11
+    assert _tried(longer) == _tried(whole)
+    assert _tried(tune_model("kernel-ranker", fold, trials=2, folder=tmp_path)) == _tried(whole)[:2]
+    assert _tried(tune_model("kernel-ranker", fold, trials=14, folder=tmp_path)) == _tried(whole)
+    assert len(calls) == 11
+    assert len(list(tmp_path.iterdir())) == 1
+    tune_model("kernel-ranker", fold, trials=1, folder=tmp_path, seed=5)
+    tune_model("kernel-ranker", fold, "auc", trials=1, folder=tmp_path)
+    tune_model("popularity", fold, trials=1, folder=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4, "each is kept by what it depends on"
+
+
+def test_a_study_that_was_killed_goes_on_to_the_same_trials(fold, tmp_path):
+    program = (
+        "from boolrank import synthetic\n"
+        "from boolrank.tuning import tune_model, validation_fold\n"
+        f"fold = validation_fold(synthetic(*{DATA}))\n"
+        f"tune_model('kernel-ranker', fold, trials=500, folder={str(tmp_path)!r})\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program])
+    path, deadline = None, time.time() + 60
+    while path is None or len(json.loads(path.read_text())["trials"]) < 4:
+        assert process.poll() is None, "it has ended by itself"
+        assert time.time() < deadline
+        time.sleep(0.02)
+        path = next(tmp_path.glob("kernel-ranker-*.json"), None)
+    process.kill()
+    assert process.wait() != 0
+    before = json.loads(path.read_text())["trials"]
+    assert 4 <= len(before) < 500
+    more = len(before) + 9
+    resumed = tune_model("kernel-ranker", fold, trials=more, folder=tmp_path)
+    assert json.loads(path.read_text())["trials"][: len(before)] == before
+    assert _tried(resumed) == _tried(tune_model("kernel-ranker", fold, trials=more))
+
+
+def test_a_damaged_file_is_measured_again(fold, tmp_path):
+    first = tune_model("kernel-ranker", fold, trials=3, folder=tmp_path)
+    (path,) = tmp_path.iterdir()
+    path.write_text(path.read_text()[:-40])
+    assert _tried(tune_model("kernel-ranker", fold, trials=3, folder=tmp_path)) == _tried(first)
+    assert Study.from_dict(json.loads(path.read_text())).to_dict()["trials"][0]["params"] == {}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MatrixTooLargeError("this would take 80 GB"),
+        MemoryError(),
+        ParameterError("reg is odd"),
+        FloatingPointError("overflow"),
+        RuntimeWarning("weights are not exact"),
+        np.linalg.LinAlgError("singular"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_trial_that_fails_is_recorded_and_the_study_goes_on(error, fold, tmp_path, monkeypatch):
+    plain = tune_model("kernel-ranker", fold, trials=5)
+    bad = plain.trials[2].params
+
+    def failing(model, *args, **kwargs):
+        if model.get_params()["reg"] == bad["reg"]:
+            raise error
+        return evaluate_fold(model, *args, **kwargs)
+
+    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", failing)
+    study = tune_model("kernel-ranker", fold, trials=5, folder=tmp_path)
+    assert (len(study.trials), study.failed) == (5, 1)
+    trial = study.trials[2]
+    assert trial.params == bad
+    assert not trial.worked
+    assert trial.error == f"{type(error).__name__}: {error}"
+    assert trial not in study.ranked()
+    again = tune_model("kernel-ranker", fold, trials=7, folder=tmp_path)
+    assert again.trials[:5] == study.trials, "what has failed is not tried again"
+
+
+def test_a_study_of_which_nothing_fits_into_memory_says_so(fold, tmp_path, monkeypatch):
+    monkeypatch.setattr("boolrank.matrix.free_memory", lambda: 1_000)
+    with pytest.raises(InputError, match=r"none of 3 trials of kernel-ranker has worked: Matrix"):
+        tune_model("kernel-ranker", fold, trials=3, folder=tmp_path)
+    (path,) = tmp_path.iterdir()
+    errors = [trial["error"] for trial in json.loads(path.read_text())["trials"]]
+    assert all(error.startswith("MatrixTooLargeError: ") for error in errors)
+    assert len(errors) == 3
+
+
+def test_a_metric_that_nobody_has_fails_the_trial(fold, monkeypatch):
+    def undefined(*args, **kwargs):
+        found = evaluate_fold(*args, **kwargs)
+        found.means["auc"] = float("nan")
+        return found
+
+    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", undefined)
+    with pytest.raises(InputError, match="none of 2 trials of kernel-ranker has worked: a metric"):
+        tune_model("kernel-ranker", fold, trials=2)
+
+
+def test_no_trial_begins_after_the_limit_and_the_first_always_does(fold, tmp_path):
+    short = tune_model("kernel-ranker", fold, trials=50, seconds=1e-9, folder=tmp_path)
+    assert len(short.trials) == 1
+    kept = tune_model("kernel-ranker", fold, trials=6, folder=tmp_path)
+    limit = sum(trial.seconds for trial in kept.trials[:3])
+    again = tune_model("kernel-ranker", fold, trials=6, seconds=limit, folder=tmp_path)
+    assert len(again.trials) == 3, "time that an earlier run has spent counts"
+
+
+def test_models_without_parameters_have_one_trial(fold):
+    study = tune_model("popularity", fold, trials=20)
+    assert len(study.trials) == 1
+    assert (
+        study.best("auc").metrics
+        == evaluate_fold(make_model("popularity"), fold, "auc,ndcg@10").means
+    )
+
+
+def test_overlaps_are_counted_once_for_all_trials(fold, monkeypatch):
+    counted = []
+    plain = Overlaps.of
+
+    def of(*args):
+        counted.append(args)
+        return plain(*args)
+
+    monkeypatch.setattr(Overlaps, "of", staticmethod(of))
+    tune_model("kernel-ranker", fold, trials=5)
+    assert len(counted) == 1
+
+
+def test_progress_is_told_and_optunas_messages_are_left_as_they_were(fold, capfd):
+    told = []
+    before = optuna.logging.get_verbosity()
+    tune_model("kernel-ranker", fold, "auc", trials=3, progress=lambda *it: told.append(it))
+    assert [it[:2] for it in told] == [(1, 3), (2, 3), (3, 3)]
+    assert told[0][2].startswith("kernel-ranker: auc 0.")
+    assert optuna.logging.get_verbosity() == before
+    assert capfd.readouterr() == ("", "")
+
+
+def test_mistakes_are_said(fold):
+    with pytest.raises(ParameterError, match="there is no search space for 'magic'; there are"):
+        tune_model("magic", fold)
+    with pytest.raises(ParameterTypeError, match="a study takes a Fold, not Split; take one of"):
+        tune_model("popularity", paper_protocol(synthetic(*DATA)))
+    for wrong in ({"trials": 0}, {"trials": 2.5}, {"seed": -1}, {"seconds": 0}, {"seconds": "1"}):
+        with pytest.raises(ParameterError, match=f"^{next(iter(wrong))} must be"):
+            tune_model("popularity", fold, **wrong)
+    study = Study("ease", ("auc",), 0, "", (Trial({}, {"auc": 0.5}, 1.0),))
+    with pytest.raises(ParameterError, match="'mrr' was not measured; there are auc"):
+        study.best("mrr")
+
+
+def test_a_study_is_a_value_that_json_keeps(fold):
+    study = tune_model("kernel-ranker", fold, trials=3)
+    back = Study.from_dict(json.loads(json.dumps(study.to_dict())))
+    assert back.to_dict() == study.to_dict()
+    assert back.trials == study.trials
+    assert repr(back).startswith("Study of kernel-ranker: 3 trials, 0 failed\n  auc 0.")
+    assert "<table" in study._repr_html_()
+
+
+def test_without_the_extra_the_error_has_the_command(fold, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'boolrank\[tune\]'"):
+        tune_model("kernel-ranker", fold)
+
+
+def test_the_validation_fold_is_the_first_of_six_and_shares_no_test_user_with_the_others():
+    data = synthetic(*DATA)
+    split = make_split(data, "paper", folds=6, seed=4)
+    fold = validation_fold(data, seed=4)
+    assert fold_hash(fold) == fold_hash(split[0])
+    assert list(fold.users) == list(split[0].users)
+    others = {user for each in split[1:] for user in each.users}
+    assert others
+    assert not others & set(fold.users)
+    assert fold_hash(split[1]) != fold_hash(split[0])
+
+
+# Arities.
+
+
+def test_the_search_finds_the_best_arity_of_all_of_them(fold):
+    found = best_arity(fold, most=24)
+    every = {
+        arity: evaluate_fold(KernelRanker(f"disjunctive({arity})"), fold, ["auc"]).means["auc"]
+        for arity in range(1, 25)
+    }
+    assert all(every[arity] == value for arity, value in found.measured.items())
+    assert found.measured[found.arity] == max(found.measured.values())
+    assert every[found.arity] > max(every.values()) - 0.001
+    assert len(found.measured) < 14
+    assert found.kernel == f"disjunctive({found.arity})"
+
+
+@pytest.mark.parametrize("peak", [1, 2, 3, 5, 17, 90, 399, 400])
+def test_a_single_peak_is_found_wherever_it_is(peak, fold, monkeypatch):
+    class Found:
+        def __init__(self, value):
+            self.means = {"auc": value}
+
+    def pointed(model, *_, **__):
+        arity = int(model.kernel.removeprefix("disjunctive(").removesuffix(")"))
+        return Found(-abs(np.log(arity / peak)))
+
+    monkeypatch.setattr("boolrank.tuning.arity.evaluate_fold", pointed)
+    found = best_arity(fold, most=400)
+    assert abs(np.log(found.arity / peak)) < 0.15
+    assert found.arity == peak or peak > 5
+    assert len(found.measured) <= 20
+
+
+def test_interactions_are_validated_on_their_validation_fold(fold):
+    data = synthetic(*DATA)
+    assert best_arity(data, most=8) == best_arity(fold, most=8, n_threads=1)
+    other = best_arity(data, "threshold(2, {})", "ndcg@10", least=2, most=8, reg=1.0)
+    assert other.kernel == f"threshold(2, {other.arity})"
+    assert other.measure == "ndcg@10"
+
+
+def test_the_arity_from_the_spectrum_is_the_last_above_the_share():
+    data = synthetic(300, 100, 1_000)
+    pairs = PairSpectrum.of(data.T.matrix())
+    ratios = [pairs.ratio(parse_kernel(f"disjunctive({d})").normalized()) for d in range(1, 30)]
+    assert ratios == sorted(ratios, reverse=True)
+    assert ratios[-1] < 0.5 * ratios[0]
+    for share in (0.95, 0.8, 0.5):
+        found = arity_from_spectrum(data, share=share)
+        above = [d for d, ratio in enumerate(ratios, 1) if ratio >= share * ratios[0]]
+        assert found.arity == above[-1]
+        assert arity_from_spectrum(pairs, share=share) == found
+
+
+def test_arities_that_cannot_be_chosen_are_told(fold):
+    data = synthetic(*DATA)
+    with pytest.raises(ParameterError, match=r"conjunctive does not fall .*; use best_arity"):
+        arity_from_spectrum(data, "conjunctive")
+    with pytest.raises(ParameterError, match="share must be between 0 and 1"):
+        arity_from_spectrum(data, share=1.5)
+    with pytest.raises(ParameterError, match="there are none from 9 to 3"):
+        best_arity(fold, least=9, most=3)
+    with pytest.raises(ParameterTypeError, match="chosen on Interactions, not list"):
+        best_arity([1, 2])
+
+
+def test_on_real_data_the_spectrum_alone_is_near_the_best(data_dir):
+    from boolrank.data.inputs import load_in_file_order
+
+    fold = validation_fold(load_in_file_order(["filmtrust"], data_dir))
+    quick, searched = arity_from_spectrum(fold.train), best_arity(fold)
+    auc = evaluate_fold(KernelRanker(quick.kernel), fold, ["auc"]).means["auc"]
+    assert 10 < quick.arity < 60
+    assert searched.measured[searched.arity] > 0.973
+    assert auc > searched.measured[searched.arity] - 0.001
