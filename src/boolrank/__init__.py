@@ -52,6 +52,7 @@ from .evaluation import (
 )
 from .experiments import (
     Experiment,
+    ModelSpec,
     RankerSpec,
     Run,
     SpectralCurve,
@@ -134,6 +135,7 @@ __all__ = [
     "Metric",
     "MissingExtraError",
     "ModelFileError",
+    "ModelSpec",
     "MonotoneDNF",
     "Normalized",
     "NotFittedError",
