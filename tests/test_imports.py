@@ -33,6 +33,7 @@ ORDER = [
     {"data"},
     {"evaluation"},
     {"experiments"},
+    {"comparison"},
     {"boolrank"},
     {"health", "testing"},
     {"report"},

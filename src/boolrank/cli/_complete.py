@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-__all__ = ["kernels", "metrics", "orders", "paper_sets", "protocols", "sets", "storages"]
+__all__ = ["kernels", "metrics", "models", "orders", "paper_sets", "protocols", "sets", "storages"]
 
 Complete = Callable[[str], list[str]]
 
@@ -52,6 +52,12 @@ def _metrics() -> Iterable[str]:
     return [name + cut for name, metric in METRICS.items() for cut in cuts[metric.cut]]
 
 
+def _models() -> Iterable[str]:
+    from ..models import MODELS
+
+    return MODELS
+
+
 def _protocols() -> Iterable[str]:
     from ..data.protocols import SPLITS
     from ..experiments.experiment import PUBLISHED
@@ -67,6 +73,7 @@ def _storages() -> Iterable[str]:
 
 kernels = _completing(_kernels)
 metrics = _completing(_metrics)
+models = _completing(_models)
 orders = _completing(lambda: ("time", "random"))
 paper_sets = _completing(_paper_sets)
 protocols = _completing(_protocols)

@@ -20,6 +20,7 @@ __all__ = [
     "Kernel",
     "Kernels",
     "Model",
+    "Models",
     "NegativeWeight",
     "Number",
     "Positive",
@@ -74,6 +75,16 @@ Families = Annotated[
         "further one; default disjunctive.",
         show_default=False,
         autocompletion=_complete.kernels,
+    ),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        help="Any other model by name, such as popularity or 'ease(reg=500)'; again for each "
+        "further one.",
+        show_default=False,
+        autocompletion=_complete.models,
     ),
 ]
 Reg = Annotated[

@@ -26,7 +26,7 @@ from ..evaluation.result import Evaluation, FoldResult
 from ..overlaps import Overlaps
 from .cells import Cells, canonical, cell_key, digest, write_text
 from .experiment import Experiment
-from .machine import machine
+from .machine import clock, machine
 from .specs import ModelSpec
 from .toml import to_toml
 
@@ -173,8 +173,8 @@ def _manifest(run: Run, start: float, n_threads: int | None) -> dict[str, Any]:
         "split_hash": run.split.hash,
         **machine(),
         "threads": count,
-        "started": _clock(start),
-        "finished": _clock(time.time()),
+        "started": clock(start),
+        "finished": clock(time.time()),
         "computed_now": run.computed,
         "computed_before": len(run.split) * len(run.experiment.models) - run.computed,
         "seconds": {
@@ -182,10 +182,6 @@ def _manifest(run: Run, start: float, n_threads: int | None) -> dict[str, Any]:
             for name, found in run.evaluations.items()
         },
     }
-
-
-def _clock(moment: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
 def _nulls(values: dict[str, float]) -> dict[str, float | None]:

@@ -21,7 +21,15 @@ from ..models import make_model
 from ..ranker import KernelRanker
 from ..recommender import Recommender
 
-__all__ = ["RANKER", "ModelSpec", "RankerSpec", "parse_model", "specs", "usual_params"]
+__all__ = [
+    "RANKER",
+    "ModelSpec",
+    "RankerSpec",
+    "parse_model",
+    "specs",
+    "split_commas",
+    "usual_params",
+]
 
 RANKER = "kernel-ranker"
 # How a model computes, not what: its results are the same.
@@ -143,7 +151,7 @@ def parse_model(text: str) -> ModelSpec:
     if match is None:
         raise ParameterError(f"a model is written as 'popularity' or 'ease(reg=500)', not {text!r}")
     params: dict[str, Any] = {}
-    for part in _parts(match[2] or ""):
+    for part in split_commas(match[2] or ""):
         name, equals, value = part.partition("=")
         if not equals or not value.strip():
             raise ParameterError(
@@ -153,8 +161,12 @@ def parse_model(text: str) -> ModelSpec:
     return ModelSpec(match[1], params)
 
 
-def _parts(text: str) -> list[str]:
-    """Parts between commas that stand in no parentheses: kernels have commas of their own."""
+def split_commas(text: str) -> list[str]:
+    """Parts between commas that stand in no parentheses: models and kernels have their own.
+
+    >>> split_commas("popularity, kernel-ranker(reg=1, kernel=linear)")
+    ['popularity', 'kernel-ranker(reg=1, kernel=linear)']
+    """
     parts, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -162,7 +174,7 @@ def _parts(text: str) -> list[str]:
             parts.append("")
         else:
             parts[-1] += letter
-    return parts if text.strip() else []
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _value(text: str) -> Any:

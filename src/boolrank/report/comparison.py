@@ -1,0 +1,253 @@
+"""The page of a comparison: who is best and by how much, the figures, the trade-offs, the cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..experiments.cells import write_text
+from .blocks import Block, Entries, Facts, Figures, Note, Sheet
+from .comparison_tables import PARTS, best_table, chosen_table, comparison_tables, models_table
+from .figures import Drawn, to_png, to_svg_file
+from .page import Page, Section, check_report, render_page
+from .results import SIGNIFICANT, metric_title
+from .scatter import Dots, scatter_figure
+from .sections import DataFacts, machine_entries, made_section
+from .tables import FORMS
+
+if TYPE_CHECKING:
+    from ..comparison import ModelResult, SetComparison
+
+__all__ = ["PAGE", "check_report", "comparison_page", "findings", "write_comparison"]
+
+PAGE = "comparison.html"
+
+# A model that is so many times as far from the best as half of the others is would leave these no
+# room in a figure.
+_OUTSIDE = 4.0
+
+
+def write_comparison(
+    sets: Sequence[SetComparison], out: str | Path, manifest: Mapping[str, Any]
+) -> Path:
+    """Write the page, and beside it ``tables/`` and ``figures/``; returns the page."""
+    out = Path(out)
+    page = comparison_page(sets, manifest)
+    for name, drawn in page.figures().items():
+        place = out / "figures" / name
+        write_text(place.with_suffix(".svg"), to_svg_file(drawn.figure))
+        write_text(place.with_suffix(".png"), to_png(drawn.figure))
+    for table in comparison_tables(sets):
+        for ending, form in FORMS.items():
+            write_text(out / "tables" / f"{table.name}{ending}", form(table))
+    write_text(out / PAGE, render_page(page))
+    return out / PAGE
+
+
+def comparison_page(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) -> Page:
+    """All that was found; `render_page` makes HTML of it."""
+    names = ", ".join(each.title for each in sets)
+    said = {each.title: " ".join(findings(each)) for each in sets}
+    best: list[Block] = [
+        Entries(said),
+        Sheet(best_table(sets), marked={"difference": "significant"}),
+        Note(_BEST_NOTE),
+    ]
+    return Page(
+        f"Side by side: {names}",
+        _lead(sets),
+        [
+            Section("best", "Who is best", _budget(sets[0]), best),
+            *(_set_section(each, number) for number, each in enumerate(sets, start=1)),
+            made_section(_made(sets, manifest), _RERUN),
+        ],
+        "Figures are the same for the same data, seed and trials; times and memory are of this "
+        "machine, and of what else it did.",
+    )
+
+
+def findings(found: SetComparison) -> list[str]:
+    """What there is to say of a data set, in a sentence for each metric and each failure."""
+    sentences = [_finding(found, metric) for metric in found.metrics if found.measured]
+    return sentences + [f"`{each.name}` failed: {each.error}." for each in found.failed]
+
+
+def _finding(found: SetComparison, metric: str) -> str:
+    title, ranked = metric_title(metric), found.ranked(metric)
+    best = ranked[0]
+    value = f"{best.by(metric).means[metric]:.4f}"
+    rival = next((each for each in ranked if each.ours != best.ours), None)
+    if rival is None:
+        return f"The highest {title} is that of `{best.name}`, {value}."
+    versus = found.versus_best[metric][rival.name]
+    gap, chance = f"{-versus.difference:.4f}", _chance(versus.t_holm)
+    if best.ours:
+        return (
+            f"The highest {title} is that of `{best.name}`, a boolrank model, {value}: {gap} above "
+            f"`{rival.name}`, the best of the others ({chance})."
+        )
+    return (
+        f"**The highest {title} is not a boolrank model’s:** it is that of `{best.name}`, {value}, "
+        f"{gap} above `{rival.name}`, the best of boolrank’s ({chance})."
+    )
+
+
+def _chance(p: float) -> str:
+    text = "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+    return text if p < SIGNIFICANT else f"{text}: it may be chance"
+
+
+def _lead(sets: Sequence[SetComparison]) -> str:
+    """On how many sets a model of boolrank is best, and where it is not."""
+    parts = []
+    for metric in sets[0].metrics:
+        tops = {each.title: each.ranked(metric)[0] for each in sets if each.measured}
+        others = [f"{title} (`{top.name}`)" for title, top in tops.items() if not top.ours]
+        won = f"{len(tops) - len(others)} of {len(tops)}"
+        text = f"the highest {metric_title(metric)} on {won} data sets"
+        parts.append(text + (f", not on {' and '.join(others)}" if others else ""))
+    return f"A boolrank model has {'; and '.join(parts)}."
+
+
+def _budget(found: SetComparison) -> str:
+    if not found.trials:
+        return (
+            "**Nothing was tuned:** all models have the parameters that they have by default, so "
+            "this says little of what each of them can do."
+        )
+    limit = "" if found.seconds is None else f" and {found.seconds:g} s at most"
+    names = " and ".join(metric_title(metric) for metric in found.metrics)
+    return (
+        f"Every model had {found.trials} trials{limit} to find its parameters on a fold of users "
+        f"who were not tested, for {names} each; those were then measured on the other folds."
+    )
+
+
+def _set_section(found: SetComparison, number: int) -> Section:
+    data = DataFacts.of(found.split.data)
+    facts = {
+        "users": f"{data.users:,}",
+        "items": f"{data.items:,}",
+        "interactions": f"{data.interactions:,}",
+        "density": f"{data.density:.2%}",
+        "items per user, median": f"{data.median_of_users:g}",
+        "test users": f"{found.users:,}",
+    }
+    titles = [metric_title(metric) for metric in found.metrics]
+    below = {
+        title: dict(zip((f"{title}, {part}" for part in PARTS), _SMALL, strict=True))
+        for title in titles
+    }
+    where = {"data set": found.title}
+    blocks: list[Block] = [
+        Facts(facts),
+        Sheet(
+            replace(models_table([found]).where(where), name=f"models-{number}"),
+            below=below | {"model": {"failed": "failed: {}"}},
+            marked={title: f"{title}, below the best" for title in titles},
+            best=titles[0],
+        ),
+        Note(_MODELS_NOTE),
+    ]
+    if found.measured:
+        figures, outside = _figures(found, f"set{number}")
+        blocks.append(Figures(figures))
+        blocks.append(Note(_FIGURES_NOTE + outside))
+        blocks.append(
+            Sheet(
+                replace(chosen_table([found]).where(where), name=f"chosen-{number}"),
+                title="Parameters",
+                about="that were best in validation, and what each is worth in the test",
+                below={"trials": {"failed trials": "{} failed"}},
+            )
+        )
+    return Section(f"set{number}", found.title, " ".join(findings(found)), blocks)
+
+
+def _figures(found: SetComparison, prefix: str) -> tuple[list[Drawn], str]:
+    """The trade-offs, and which models lie outside them."""
+    metrics = found.metrics
+    inside = [each for each in found.ranked(metrics[0]) if _near(found, each)]
+    outside = [each for each in found.measured if each not in inside]
+    drawn = []
+    if len(metrics) > 1:
+        one, two = metrics[:2]
+        dots = {each.name: _dots(each, [(one, two, m) for m in (one, two)]) for each in inside}
+        x_label, y_label = metric_title(one), metric_title(two)
+        figure = scatter_figure(dots, x_label=x_label, y_label=y_label)
+        drawn.append(Drawn(f"{prefix}-quality", f"{y_label} against {x_label}", figure))
+    for metric in metrics:
+        title = metric_title(metric)
+        dots = {
+            each.name: Dots([sum(each.seconds(metric))], [each.by(metric).means[metric]], each.ours)
+            for each in inside
+        }
+        x_label = "seconds to fit and to rank, a fold"
+        figure = scatter_figure(dots, x_label=x_label, y_label=title, log=True)
+        name = f"{prefix}-time-{metric.replace('@', '-')}"
+        drawn.append(Drawn(name, f"{title} against {x_label}, logarithmic", figure))
+    if not outside:
+        return drawn, ""
+    far = [
+        f"`{each.name}` ({', '.join(f'{each.by(m).means[m]:.4f}' for m in metrics)})"
+        for each in outside
+    ]
+    return drawn, f" Too far below the others to be shown: {', '.join(far)}."
+
+
+def _near(found: SetComparison, model: ModelResult) -> bool:
+    """Whether a model is near enough to the best to share a figure with the others."""
+    for metric in found.metrics:
+        values = np.array([each.by(metric).means[metric] for each in found.measured])
+        gaps = values.max() - values
+        if values.max() - model.by(metric).means[metric] > _OUTSIDE * max(np.median(gaps), 1e-9):
+            return False
+    return True
+
+
+def _dots(model: ModelResult, axes: Sequence[tuple[str, str, str]]) -> Dots:
+    """Where a model stands by two metrics, once for the parameters chosen by each of them."""
+    points = dict.fromkeys(
+        (model.by(chosen).means[x], model.by(chosen).means[y]) for x, y, chosen in axes
+    )
+    return Dots([x for x, _ in points], [y for _, y in points], model.ours)
+
+
+def _made(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) -> dict[str, str]:
+    command = manifest.get("command")
+    entries = {"command": f"`{command}`"} if command else {}
+    entries |= {"seed": str(sets[0].seed)}
+    entries |= {
+        f"split of {each.title}": f"{each.split!r}; fold 0 is for validation" for each in sets
+    }
+    times = f"{manifest['started']} to {manifest['finished']}, {manifest['threads']} threads"
+    return entries | {"run": times} | machine_entries(manifest)
+
+
+_SMALL = ("±\u00a0{}", " {}", " ({} to", " {})", " p\u00a0{}")
+_BEST_NOTE = (
+    "Boolrank’s own are the models on boolean kernels, `kernel-ranker` and `kernel-ease`; all "
+    "others are what people use instead, under the same contract. A difference is marked where p "
+    f"is below {SIGNIFICANT:g}."
+)
+_MODELS_NOTE = (
+    "By each metric, the parameters that were chosen by it: the mean over the test folds ± its "
+    "deviation; below it the difference from the best model, its 95 % interval (bootstrap over "
+    "users) and p (paired t test, Holm’s correction for the number of models); marked where p is "
+    f"below {SIGNIFICANT:g}. Seconds are medians over the folds, memory is the most that a process "
+    "held which did nothing else, Python and the data included; both for the parameters chosen by "
+    "the first metric."
+)
+_FIGURES_NOTE = (
+    "Up and to the right is better in the first figure, up and to the left in the others. Boolrank "
+    "models are coloured. Two points of one model, joined by a line, are its parameters by one "
+    "metric and by the other."
+)
+_RERUN = (
+    "The command below, with the same data, gives these figures again; stopped and started again, "
+    "it goes on where it was. `results.json` and `manifest.json` beside this page have all of it."
+)
