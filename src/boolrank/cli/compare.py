@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._extras import needs
 from ..errors import MissingExtraError
 from . import _complete
 from ._inputs import note_ratings
@@ -97,6 +98,7 @@ def compare(
 
     work, started = Work(), clock.time()
     check_report()
+    tuner = _tuner() if trials else None
     columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
     sets = _sets(inputs, given({"order": order, "least": least}), given(columns), seed or 0)
     chosen = _models(models)
@@ -110,7 +112,7 @@ def compare(
                     chosen,
                     metrics,
                     title=title,
-                    tuner=_tuner() if trials else None,
+                    tuner=tuner,
                     trials=trials,
                     seconds=seconds,
                     seed=seed or 0,
@@ -170,6 +172,8 @@ def _is_here(load: Callable[[], object]) -> bool:
 
 
 def _tuner() -> Callable[..., Any]:
+    with needs("tune", "Finding parameters"):  # better said now than of every model
+        import optuna  # noqa: F401
     tune: Callable[..., Any] = import_module("boolrank.tuning").tune_model
     return tune
 

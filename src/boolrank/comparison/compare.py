@@ -158,6 +158,9 @@ class _Plan:
             seed=search.seed,
             folder=kept,
             n_threads=self.bench.n_threads,
+            progress=lambda done, total, what: self.progress(
+                f"{self.title}, {name}: trial {done} of {total} ({what})"
+            ),
         )
         best = {metric: study.best(metric) for metric in self.bench.metrics}
         return {metric: ModelSpec(name, each.params) for metric, each in best.items()}, study.trials

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..experiments.cells import write_text
 from .blocks import Block, Entries, Facts, Figures, Note, Sheet
-from .comparison_tables import PARTS, best_table, chosen_table, comparison_tables, models_table
+from .comparison_tables import best_table, chosen_table, comparison_tables, models_table
 from .figures import Drawn, to_png, to_svg_file
 from .page import Page, Section, check_report, render_page
 from .results import SIGNIFICANT, metric_title
@@ -71,9 +71,10 @@ def comparison_page(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) 
 
 
 def findings(found: SetComparison) -> list[str]:
-    """What there is to say of a data set, in a sentence for each metric and each failure."""
+    """What there is to say of a data set, in a sentence for each metric, and for failures."""
     sentences = [_finding(found, metric) for metric in found.metrics if found.measured]
-    return sentences + [f"`{each.name}` failed: {each.error}." for each in found.failed]
+    failed = ", ".join(f"`{each.name}`" for each in found.failed)
+    return [*sentences, f"Failed, for the reason in the table: {failed}."] if failed else sentences
 
 
 def _finding(found: SetComparison, metric: str) -> str:
@@ -103,13 +104,15 @@ def _chance(p: float) -> str:
 
 def _lead(sets: Sequence[SetComparison]) -> str:
     """On how many sets a model of boolrank is best, and where it is not."""
+    if not any(model.ours for each in sets for model in each.measured):
+        return "No boolrank model is part of this comparison, or none came through."
     parts = []
     for metric in sets[0].metrics:
-        tops = {each.title: each.ranked(metric)[0] for each in sets if each.measured}
-        others = [f"{title} (`{top.name}`)" for title, top in tops.items() if not top.ours]
-        won = f"{len(tops) - len(others)} of {len(tops)}"
-        text = f"the highest {metric_title(metric)} on {won} data sets"
-        parts.append(text + (f", not on {' and '.join(others)}" if others else ""))
+        tops = [(each.title, each.ranked(metric)[0]) for each in sets if each.measured]
+        others = [f"{title} (`{top.name}`)" for title, top in tops if not top.ours]
+        won = f"{len(tops) - len(others)} of {len(tops)} data sets"
+        text = f"the highest {metric_title(metric)} on {won}"
+        parts.append(text + (f", not on {', '.join(others)}" if others else ""))
     return f"A boolrank model has {'; and '.join(parts)}."
 
 
@@ -138,17 +141,23 @@ def _set_section(found: SetComparison, number: int) -> Section:
         "test users": f"{found.users:,}",
     }
     titles = [metric_title(metric) for metric in found.metrics]
-    below = {
-        title: dict(zip((f"{title}, {part}" for part in PARTS), _SMALL, strict=True))
-        for title in titles
-    }
+    below = {"model": {"failed": "failed: {}"}, "fit (s)": {"rank (s)": "+\u00a0{} to rank"}}
+    for title in titles:
+        below |= {
+            title: {f"{title}, deviation": "±\u00a0{}"},
+            f"{title}, difference": {
+                f"{title}, from": "{} to ",
+                f"{title}, to": "{}",
+                f"{title}, p": "\np\u00a0=\u00a0{}",
+            },
+        }
     where = {"data set": found.title}
     blocks: list[Block] = [
         Facts(facts),
         Sheet(
             replace(models_table([found]).where(where), name=f"models-{number}"),
-            below=below | {"model": {"failed": "failed: {}"}},
-            marked={title: f"{title}, below the best" for title in titles},
+            below=below,
+            marked={f"{title}, difference": f"{title}, significant" for title in titles},
             best=titles[0],
         ),
         Note(_MODELS_NOTE),
@@ -162,7 +171,10 @@ def _set_section(found: SetComparison, number: int) -> Section:
                 replace(chosen_table([found]).where(where), name=f"chosen-{number}"),
                 title="Parameters",
                 about="that were best in validation, and what each is worth in the test",
-                below={"trials": {"failed trials": "{} failed"}},
+                below={
+                    "trials": {"failed trials": "{} failed"},
+                    "fit (s)": {"rank (s)": "+\u00a0{} to rank"},
+                },
             )
         )
     return Section(f"set{number}", found.title, " ".join(findings(found)), blocks)
@@ -228,7 +240,6 @@ def _made(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) -> dict[st
     return entries | {"run": times} | machine_entries(manifest)
 
 
-_SMALL = ("±\u00a0{}", " {}", " ({} to", " {})", " p\u00a0{}")
 _BEST_NOTE = (
     "Boolrank’s own are the models on boolean kernels, `kernel-ranker` and `kernel-ease`; all "
     "others are what people use instead, under the same contract. A difference is marked where p "
@@ -236,9 +247,9 @@ _BEST_NOTE = (
 )
 _MODELS_NOTE = (
     "By each metric, the parameters that were chosen by it: the mean over the test folds ± its "
-    "deviation; below it the difference from the best model, its 95 % interval (bootstrap over "
-    "users) and p (paired t test, Holm’s correction for the number of models); marked where p is "
-    f"below {SIGNIFICANT:g}. Seconds are medians over the folds, memory is the most that a process "
+    "deviation; the difference from the best model with its 95 % interval (bootstrap over users), "
+    "and p (paired t test, Holm’s correction for the number of models), marked where p is below "
+    f"{SIGNIFICANT:g}. Seconds are medians over the folds, memory is the most that a process "
     "held which did nothing else, Python and the data included; both for the parameters chosen by "
     "the first metric."
 )

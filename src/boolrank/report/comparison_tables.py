@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["best_table", "chosen_table", "comparison_tables", "models_table"]
 
-# Numbers of these columns stand small below the figure that they belong to.
+# What there is to each figure of a model.
 PARTS = ("deviation", "difference", "from", "to", "p")
 
 
@@ -30,14 +30,14 @@ def models_table(sets: Sequence[SetComparison]) -> Table:
     """
     metrics = sets[0].metrics
     columns = {"data set": "", "model": ""}
-    forms = {"deviation": ".4f", "difference": "+.4f", "from": "+.4f", "to": "+.4f", "p": ".2g"}
+    forms = {"deviation": ".4f", "difference": "+.4f", "from": "+.4f", "to": "+.4f", "p": ".1g"}
     for title in map(metric_title, metrics):
         columns |= {title: ".4f"} | {f"{title}, {part}": forms[part] for part in PARTS}
-        columns |= {f"{title}, below the best": ""}
+        columns |= {f"{title}, significant": ""}
     columns |= {"fit (s)": ".3f", "rank (s)": ".3f", "memory (MB)": ",.0f", "failed": ""}
     rows: list[tuple[Any, ...]] = []
     for each in sets:
-        for model in each.models:
+        for model in (*each.ranked(metrics[0]), *each.failed):
             cells = [cell for metric in metrics for cell in _figures(each, model, metric)]
             cost = _cost(model, metrics[0])
             rows.append((each.title, model.name, *cells, *cost, model.error or None))
@@ -80,29 +80,36 @@ def chosen_table(sets: Sequence[SetComparison]) -> Table:
 
 
 def best_table(sets: Sequence[SetComparison]) -> Table:
-    """A row for each data set and metric: the best model, and the best of boolrank's beside it."""
-    columns = {"data set": "", "metric": "", "best": "", "value": ".4f"}
-    columns |= {"best of boolrank": "", "its value": ".4f", "difference": "+.4f", "p": ".2g"}
+    """A row for each data set and metric: the best of boolrank's models beside that of others."""
+    columns = {"data set": "", "metric": "", "boolrank’s best": "", "its value": ".4f"}
+    columns |= {"others’ best": "", "value": ".4f", "difference": "+.4f", "p": ".2g"}
     columns |= {"significant": ""}
     rows: list[tuple[Any, ...]] = []
     for each in sets:
         for metric in each.metrics:
             ranked = each.ranked(metric)
             ours = next((model for model in ranked if model.ours), None)
-            for best in ranked[:1]:
-                row = (each.title, metric_title(metric), best.name, best.by(metric).means[metric])
-                versus = None if ours is None else each.versus_best[metric].get(ours.name)
-                rows.append(
-                    (
-                        *row,
-                        None if ours is None else ours.name,
-                        None if ours is None else ours.by(metric).means[metric],
-                        None if versus is None else versus.difference,
-                        None if versus is None else versus.t_holm,
-                        "yes" if versus is not None and versus.t_holm < SIGNIFICANT else "no",
-                    )
-                )
-    return Table("best", "The best model of each data set and metric.", columns, rows)
+            theirs = next((model for model in ranked if not model.ours), None)
+            values = [cell for model in (ours, theirs) for cell in _best(model, metric)]
+            row: tuple[Any, ...] = (each.title, metric_title(metric), *values)
+            if ours is None or theirs is None:
+                rows.append((*row, None, None, "no"))
+                continue
+            # One of the two is the best of all, so the other was compared with it.
+            versus = each.versus_best[metric]
+            found = versus[theirs.name if ours is ranked[0] else ours.name]
+            difference = found.difference if theirs is ranked[0] else -found.difference
+            rows.append((*row, difference, found.t_holm, _yes(found.t_holm < SIGNIFICANT)))
+    caption = "The best of boolrank's models beside the best of the others: what it is above it."
+    return Table("best", caption, columns, rows)
+
+
+def _best(model: ModelResult | None, metric: str) -> tuple[str | None, float | None]:
+    return (None, None) if model is None else (model.name, model.by(metric).means[metric])
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
 
 
 def _figures(found: SetComparison, model: ModelResult, metric: str) -> list[Any]:
@@ -113,8 +120,8 @@ def _figures(found: SetComparison, model: ModelResult, metric: str) -> list[Any]
     versus = found.versus_best[metric].get(model.name)
     if versus is None:
         return [*figures, None, None, None, None, "no"]
-    significant = "yes" if versus.t_holm < SIGNIFICANT else "no"
-    return [*figures, versus.difference, *versus.interval, versus.t_holm, significant]
+    significant = versus.t_holm < SIGNIFICANT
+    return [*figures, versus.difference, *versus.interval, versus.t_holm, _yes(significant)]
 
 
 def _cost(model: ModelResult, metric: str) -> tuple[float | None, float | None, float | None]:
