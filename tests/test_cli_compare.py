@@ -46,8 +46,9 @@ def test_several_data_sets_are_sections_of_one_page(run, tmp_path):
         *("--out", tmp_path),
     )
     assert code == 0
+    flags = re.MULTILINE
     for name in (DATA, OTHER):
-        assert re.search(rf"^ {name} +popularity +0\.\d{{4}} ± 0\.\d{{4}} +best ", printed, re.M)
+        assert re.search(rf"^ {name} +popularity +0\.\d{{4}} ± 0\.\d{{4}} +best ", printed, flags)
     page = (tmp_path / "comparison.html").read_text(encoding="utf-8")
     assert page.count("<section") == 4
     results = json.loads((tmp_path / "results.json").read_text())

@@ -1,6 +1,7 @@
 """Boolean kernels, exact at any size, for recommending items from implicit feedback."""
 
 from ._version import __version__
+from .comparison import ModelResult, SetComparison, compare_models
 from .data import DATASETS, Dataset, fetch_dataset, load_dataset, synthetic
 from .data.protocols import (
     SPLITS,
@@ -135,6 +136,7 @@ __all__ = [
     "Metric",
     "MissingExtraError",
     "ModelFileError",
+    "ModelResult",
     "ModelSpec",
     "MonotoneDNF",
     "Normalized",
@@ -153,6 +155,7 @@ __all__ = [
     "Rows",
     "Run",
     "Scaled",
+    "SetComparison",
     "SpectralCurve",
     "Split",
     "Sum",
@@ -165,6 +168,7 @@ __all__ = [
     "__version__",
     "bootstrap_interval",
     "compare",
+    "compare_models",
     "evaluate",
     "evaluate_fold",
     "fetch_dataset",

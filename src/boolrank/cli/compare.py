@@ -13,7 +13,19 @@ from .._extras import needs
 from ..errors import MissingExtraError
 from . import _complete
 from ._inputs import note_ratings
-from ._options import Inputs, Item, Positive, Rating, Seed, Threads, Time, User
+from ._options import (
+    Inputs,
+    Item,
+    Least,
+    Metrics,
+    Order,
+    Positive,
+    Rating,
+    Seed,
+    Threads,
+    Time,
+    User,
+)
 from ._output import AsCsv, AsJson, new_table, print_records
 from ._work import Work
 from .evaluate import given, load_split
@@ -46,13 +58,7 @@ def compare(
             autocompletion=_complete.models,
         ),
     ] = None,
-    metrics: Annotated[
-        str,
-        typer.Option(
-            help="Metrics as name,name@k,...; for each, models are tuned and compared.",
-            autocompletion=_complete.metrics,
-        ),
-    ] = "auc,ndcg@10",
+    metrics: Metrics = None,
     trials: Annotated[
         int,
         typer.Option(min=0, help="Trials of each model to find its parameters; 0: as they are."),
@@ -60,16 +66,8 @@ def compare(
     seconds: Annotated[
         float | None, typer.Option(min=0, help="Seconds of each model for its trials, at most.")
     ] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            help="What of a user trains: by time, by file, or random.",
-            autocompletion=_complete.orders,
-        ),
-    ] = None,
-    least: Annotated[
-        int | None, typer.Option(help="How many events a test user has at least.")
-    ] = None,
+    order: Order = None,
+    least: Least = None,
     seed: Seed = None,
     out: Annotated[
         Path, typer.Option(help="Folder for the page, tables, figures and results.")
@@ -86,14 +84,15 @@ def compare(
     """Tune models with the same budget, measure them on the same folds, and write a page of it.
 
     Users are dealt into six folds, by the paper's protocol: the first is for finding parameters,
-    the others test. Inputs that are names of data sets are compared one by one; files are parts of
-    one set.
+    the others test. By each metric, auc and ndcg@10 or those that are given, the parameters that
+    are best by it are measured. Inputs that are names of data sets are compared one by one; files
+    are parts of one set.
 
     Into the folder go comparison.html, which needs nothing else, tables/ (CSV, Markdown, LaTeX),
     figures/ (SVG, PNG) and results.json. Results are kept there as they come: stopped and started
     again, the run goes on where it was. A model that fails is in the table with its reason.
     """
-    from ..comparison import compare_models, record
+    from ..comparison import METRICS, compare_models, record
     from ..report.comparison import check_report, write_comparison
 
     work, started = Work(), clock.time()
@@ -110,7 +109,7 @@ def compare(
                 compare_models(
                     load_split(experiment),
                     chosen,
-                    metrics,
+                    metrics or METRICS,
                     title=title,
                     tuner=tuner,
                     trials=trials,
@@ -121,9 +120,11 @@ def compare(
                     progress=told,
                 )
             )
-    note_ratings(inputs if len(sets) == 1 else inputs[:1], columns)
+    for experiment in sets.values():
+        note_ratings(experiment.data, experiment.columns)
     options = {"models": models, "metrics": metrics, "trials": trials, "seconds": seconds}
-    command = _command(inputs, options | {"order": order, "least": least, "seed": seed} | columns)
+    others = {"order": order, "least": least, "seed": seed, "out": out}
+    command = _command(inputs, options | others | columns)
     with work.step("Writing the page"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
         page = write_comparison(found, out, manifest)

@@ -15,8 +15,11 @@ from ._options import (
     Inputs,
     Item,
     Kernels,
+    Least,
+    Metrics,
     Models,
     NegativeWeight,
+    Order,
     Positive,
     Rating,
     Reg,
@@ -53,26 +56,12 @@ def evaluate(
         ),
     ] = None,
     folds: Annotated[int | None, typer.Option(help="How many, where the protocol has any.")] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            help="What of a user trains: by time, by file, or random.",
-            autocompletion=_complete.orders,
-        ),
-    ] = None,
-    least: Annotated[
-        int | None, typer.Option(help="How many events a test user has at least.")
-    ] = None,
+    order: Order = None,
+    least: Least = None,
     share: Annotated[
         float | None, typer.Option(help="Which part tests, where the protocol has one.")
     ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            help="Metrics as name,name@k,...; default auc,map@10,ndcg@10.",
-            autocompletion=_complete.metrics,
-        ),
-    ] = None,
+    metrics: Metrics = None,
     seed: Seed = None,
     out: Annotated[
         Path | None,
@@ -93,7 +82,8 @@ def evaluate(
 
     A row has the means over the folds with their standard deviations, and how the model stands
     beside the best by the first metric: the difference, its 95 % interval (paired bootstrap over
-    users), and p (paired t, Holm's correction).
+    users), and p (paired t, Holm's correction). The metrics are auc, map@10 and ndcg@10, or those
+    that are given.
     """
     from ..experiments import read_experiment, run_experiment, summarize
 

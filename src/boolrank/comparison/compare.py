@@ -70,9 +70,9 @@ def compare_models(
 
     >>> from boolrank import paper_protocol, synthetic
     >>> split = paper_protocol(synthetic(60, 30, 700), folds=3)
-    >>> found = compare_models(split, ["popularity", "kernel-ranker(kernel=linear)"])
-    >>> [each.name for each in found.ranked("auc")]
-    ['kernel-ranker(kernel=linear)', 'popularity']
+    >>> found = compare_models(split, ["popularity"], "auc")
+    >>> len(found.models[0].by("auc").folds), found.computed
+    (2, 2)
     """
     measures = parse_metrics(metrics)
     for each in measures:

@@ -99,6 +99,14 @@ class SetComparison:
     trials, seconds : what each model had to find its parameters with; no trials are no search
     seed : of all that is random
     computed : how many results were new; the others were there already
+
+    >>> from boolrank import compare_models, paper_protocol, synthetic
+    >>> split = paper_protocol(synthetic(60, 30, 700), folds=3)
+    >>> found = compare_models(split, ["popularity", "kernel-ranker(kernel=linear)"])
+    >>> [each.name for each in found.ranked("auc")]
+    ['kernel-ranker(kernel=linear)', 'popularity']
+    >>> found.versus_best["auc"]["popularity"].difference < 0
+    True
     """
 
     title: str
