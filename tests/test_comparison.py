@@ -143,6 +143,13 @@ def test_every_model_has_its_own_times_and_memory(found):
     assert "seconds" not in json.dumps(found.models[0].to_dict())
 
 
+@pytest.mark.skipif(peak_memory() is None, reason="the system does not say")
+def test_what_the_process_holds_that_compares_is_not_the_model_s(split):
+    held = np.ones(60_000_000)  # 480 MB
+    (model,) = compare_models(split, ["popularity"], "auc").models
+    assert model.peak_memory("auc") < held.nbytes
+
+
 def test_a_second_comparison_computes_nothing_and_what_is_damaged_is_computed_again(
     split, tuner, found, folder
 ):

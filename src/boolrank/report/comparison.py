@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from .page import Page, Section, check_report, render_page
 from .results import SIGNIFICANT, metric_title
 from .scatter import Dots, scatter_figure
 from .sections import DataFacts, machine_entries, made_section
-from .tables import FORMS
+from .tables import FORMS, Table
 
 if TYPE_CHECKING:
     from ..comparison import ModelResult, SetComparison
@@ -29,6 +30,7 @@ PAGE = "comparison.html"
 # A model that is so many times as far from the best as half of the others is would leave these no
 # room in a figure.
 _OUTSIDE = 4.0
+_LONG = re.compile(r"\d+\.\d{4,}(?:e[+-]?\d+)?")
 
 
 def write_comparison(
@@ -168,7 +170,7 @@ def _set_section(found: SetComparison, number: int) -> Section:
         blocks.append(Note(_FIGURES_NOTE + outside))
         blocks.append(
             Sheet(
-                replace(chosen_table([found]).where(where), name=f"chosen-{number}"),
+                _short(replace(chosen_table([found]).where(where), name=f"chosen-{number}")),
                 title="Parameters",
                 about="that were best in validation, and what each is worth in the test",
                 below={
@@ -181,52 +183,65 @@ def _set_section(found: SetComparison, number: int) -> Section:
 
 
 def _figures(found: SetComparison, prefix: str) -> tuple[list[Drawn], str]:
-    """The trade-offs, and which models lie outside them."""
+    """The trade-offs, and what lies outside them."""
     metrics = found.metrics
-    inside = [each for each in found.ranked(metrics[0]) if _near(found, each)]
-    outside = [each for each in found.measured if each not in inside]
-    drawn = []
+    limits = {metric: _limit(found, metric) for metric in metrics}
+    drawn, shown = [], []
     if len(metrics) > 1:
         one, two = metrics[:2]
-        dots = {each.name: _dots(each, [(one, two, m) for m in (one, two)]) for each in inside}
+        dots = {each.name: _dots(each, one, two, limits) for each in found.ranked(one)}
+        shown.append(dots)
         x_label, y_label = metric_title(one), metric_title(two)
-        figure = scatter_figure(dots, x_label=x_label, y_label=y_label)
-        drawn.append(Drawn(f"{prefix}-quality", f"{y_label} against {x_label}", figure))
+        if _some(dots):  # those that are good by one metric may all be bad by the other
+            figure = scatter_figure(_some(dots), x_label=x_label, y_label=y_label)
+            drawn.append(Drawn(f"{prefix}-quality", f"{y_label} against {x_label}", figure))
     for metric in metrics:
-        title = metric_title(metric)
-        dots = {
-            each.name: Dots([sum(each.seconds(metric))], [each.by(metric).means[metric]], each.ours)
-            for each in inside
-        }
-        x_label = "seconds to fit and to rank, a fold"
-        figure = scatter_figure(dots, x_label=x_label, y_label=title, log=True)
+        title, x_label = metric_title(metric), "seconds to fit and to rank, a fold"
+        dots = {each.name: _timed(each, metric, limits) for each in found.ranked(metric)}
+        figure = scatter_figure(_some(dots), x_label=x_label, y_label=title, log=True)
         name = f"{prefix}-time-{metric.replace('@', '-')}"
         drawn.append(Drawn(name, f"{title} against {x_label}, logarithmic", figure))
-    if not outside:
+        shown.append(dots)
+    far = dict.fromkeys(name for dots in shown for name, each in dots.items() if not each.x)
+    if not far:
         return drawn, ""
-    far = [
-        f"`{each.name}` ({', '.join(f'{each.by(m).means[m]:.4f}' for m in metrics)})"
-        for each in outside
-    ]
-    return drawn, f" Too far below the others to be shown: {', '.join(far)}."
+    names = ", ".join(f"`{name}`" for name in far)
+    return drawn, f" Left out of a figure where they are too far below the others: {names}."
 
 
-def _near(found: SetComparison, model: ModelResult) -> bool:
-    """Whether a model is near enough to the best to share a figure with the others."""
-    for metric in found.metrics:
-        values = np.array([each.by(metric).means[metric] for each in found.measured])
-        gaps = values.max() - values
-        if values.max() - model.by(metric).means[metric] > _OUTSIDE * max(np.median(gaps), 1e-9):
-            return False
-    return True
+def _limit(found: SetComparison, metric: str) -> float:
+    """What a point must be worth to share a figure with the others."""
+    values = np.array([each.by(metric).means[metric] for each in found.measured])
+    gaps = values.max() - values
+    return float(values.max() - _OUTSIDE * max(np.median(gaps), 1e-9))
 
 
-def _dots(model: ModelResult, axes: Sequence[tuple[str, str, str]]) -> Dots:
+def _dots(model: ModelResult, one: str, two: str, limits: Mapping[str, float]) -> Dots:
     """Where a model stands by two metrics, once for the parameters chosen by each of them."""
-    points = dict.fromkeys(
-        (model.by(chosen).means[x], model.by(chosen).means[y]) for x, y, chosen in axes
-    )
+    means = [model.by(chosen).means for chosen in (one, two)]
+    near = [each for each in means if each[one] >= limits[one] and each[two] >= limits[two]]
+    points = dict.fromkeys((each[one], each[two]) for each in near)
     return Dots([x for x, _ in points], [y for _, y in points], model.ours)
+
+
+def _timed(model: ModelResult, metric: str, limits: Mapping[str, float]) -> Dots:
+    value = model.by(metric).means[metric]
+    near = value >= limits[metric]
+    return Dots([sum(model.seconds(metric))] if near else [], [value] if near else [], model.ours)
+
+
+def _some(dots: Mapping[str, Dots]) -> dict[str, Dots]:
+    return {name: each for name, each in dots.items() if each.x}
+
+
+def _short(table: Table) -> Table:
+    """The table with fewer digits of the parameters; its files have them all."""
+
+    def rounded(value: Any) -> Any:
+        text = value if isinstance(value, str) else ""
+        return _LONG.sub(lambda m: f"{float(m[0]):.4g}", text) if text else value
+
+    return replace(table, rows=[tuple(map(rounded, row)) for row in table.rows])
 
 
 def _made(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) -> dict[str, str]:
