@@ -55,12 +55,11 @@ class Bench:
             "n_threads": self.n_threads,
             "model": model.to_dict(),
             "folds": list(folds),
-            "parent": os.getpid(),
         }
         # -P: what lies in the folder where we are must not stand for a module.
-        call = [sys.executable, "-P", "-m", "boolrank.comparison.measure"]
+        call = [sys.executable, "-P", "-X", "utf8", "-m", "boolrank.comparison.measure"]
         done = subprocess.run(  # noqa: S603 - our own module
-            call, input=json.dumps(task), capture_output=True, text=True, check=False
+            call, input=json.dumps(task), capture_output=True, encoding="utf-8", check=False
         )
         if done.returncode:
             raise ModelFailedError(done.stdout.strip() or _ended(done.returncode, done.stderr))
@@ -87,8 +86,9 @@ def _measure(task: dict[str, Any]) -> None:
     """What the other process does."""
     split, cells = Split.load(task["split"]), Cells(Path(task["cells"]))
     model, metrics = ModelSpec.from_dict(task["model"]), tuple(task["metrics"])
+    parent = os.getppid()
     for number in task["folds"]:
-        if os.getppid() != task["parent"]:
+        if os.getppid() != parent:
             return  # whoever asked is gone, and will ask again
         found = evaluate_fold(
             model.make(task["n_threads"]), split[number], metrics, task["n_threads"]
