@@ -101,7 +101,7 @@ class SetComparison:
     computed : how many results were new; the others were there already
 
     >>> from boolrank import compare_models, paper_protocol, synthetic
-    >>> split = paper_protocol(synthetic(60, 30, 700), folds=3)
+    >>> split = paper_protocol(synthetic(150, 60, 1800), folds=3)
     >>> found = compare_models(split, ["popularity", "kernel-ranker(kernel=linear)"])
     >>> [each.name for each in found.ranked("auc")]
     ['kernel-ranker(kernel=linear)', 'popularity']
