@@ -12,6 +12,7 @@ import pytest
 from boolrank import (
     Disjunctive,
     KernelRanker,
+    Popularity,
     evaluate,
     load_dataset,
     make_split,
@@ -55,6 +56,20 @@ def test_evaluate_prints_what_the_library_finds(run):
     assert other["best"] == best["model"]
     low, high = other["interval"]
     assert low <= other["difference"] <= high
+
+
+def test_evaluate_takes_models_by_name_beside_kernels(run):
+    models = ["--model", "popularity", "--model", "kernel-ranker(kernel=tanimoto, reg=1)"]
+    code, printed, _ = run("evaluate", DATA, "--kernel", "linear", *models, "--folds", 2, "--json")
+    assert code == 0
+    split = make_split(load_dataset(DATA), "paper", folds=2)
+    expected = {
+        "linear": KernelRanker("linear"),
+        "popularity": Popularity(),
+        "tanimoto, reg=1": KernelRanker("tanimoto", reg=1),
+    }
+    found = {record["model"]: record["means"] for record in json.loads(printed)}
+    assert found == {name: evaluate(model, split).means for name, model in expected.items()}
 
 
 def test_evaluate_prints_a_table_with_deviations_and_the_best(run, monkeypatch):
@@ -114,6 +129,7 @@ def test_undefined_values_are_null_in_json(run):
         (["--kernel", "linear", "--protocol", "temporal", "--folds", "3"], "no parameter 'folds'"),
         (["--kernel", "linear", "--reg", "-1"], "reg of a model must be 0 or more"),
         (["--kernel", "linear", "--user", "who"], "leave out --user"),
+        (["--model", "popularty"], "there is no model 'popularty'"),
         ([], "give one or more, such as --kernel linear"),
     ],
 )

@@ -13,10 +13,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from boolrank import Experiment, KernelRanker, RankerSpec, evaluate, read_experiment, run_experiment
+from boolrank import (
+    Disjunctive,
+    Experiment,
+    KernelRanker,
+    ModelSpec,
+    Popularity,
+    RankerSpec,
+    evaluate,
+    read_experiment,
+    run_experiment,
+)
 from boolrank.errors import InputError, KernelSyntaxError, ParameterError, ParameterTypeError
 from boolrank.evaluation.significance import compare
-from boolrank.experiments import family, parse_arities, summarize, to_toml
+from boolrank.experiments import family, parse_arities, parse_model, summarize, to_toml
 from boolrank.experiments.cells import Cells, cell_key
 
 DATA = "synthetic:120x60x1500:3"
@@ -192,6 +202,66 @@ def test_toml_gives_back_the_experiment(tmp_path):
         assert read_experiment(path) == experiment
 
 
+def test_a_model_of_any_name_is_measured_as_evaluate_does(tmp_path):
+    path = tmp_path / "experiment.toml"
+    path.write_text(f"""
+data = "{DATA}"
+[split]
+folds = 3
+[[models]]
+model = "popularity"
+[[models]]
+model = "kernel-ranker"
+kernel = "disjunctive"
+arities = "2,3"
+reg = 1
+""")
+    experiment = read_experiment(path)
+    texts = ["popularity", "disjunctive(2), reg=1", "disjunctive(3), reg=1"]
+    assert [str(model) for model in experiment.models] == texts
+    run = run_experiment(experiment, tmp_path)
+    assert read_experiment(run.folder / "experiment.toml") == experiment
+    alone = evaluate(Popularity(), run.split, experiment.metrics)
+    assert run.evaluations["popularity"].means == alone.means
+    assert run_experiment(experiment, tmp_path).computed == 0
+
+
+def test_equal_models_are_equal_however_they_are_written():
+    same = [
+        RankerSpec("disjunctive( 8 )", reg=1),
+        ModelSpec("kernel-ranker", {"reg": 1.0}),
+        ModelSpec("kernel-ranker", {"reg": np.float64(1), "kernel": Disjunctive(8)}),
+        ModelSpec.from_dict({"reg": 1}),
+        parse_model(" kernel-ranker( reg = 1, kernel='disjunctive(8)' )"),
+    ]
+    assert set(same) == {same[0]}
+    assert {str(each) for each in same} == {"disjunctive(8), reg=1"}
+    assert all(ModelSpec.from_dict(each.to_dict()) == each for each in same)
+    assert ModelSpec("kernel-ranker", {"reg": 0.5}) != same[0]
+    model = same[1].make(n_threads=2)
+    assert (model.reg, model.n_threads) == (1.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "a model is written as"),
+        ("kernel-ranker(reg)", "name=value"),
+        ("kernel-ranker(reg=)", "name=value"),
+        ("kernel-ranker(reg=x)", "reg of a model is a finite number"),
+        ("kernel-ranker(reg=inf)", "reg of a model is a finite number"),
+        ("kernel-ranker(reg=none)", "reg of a model is a finite number"),
+        ("kernel-ranker(reg=true)", "reg of a model is a finite number"),
+        ("kernel-ranker(storage=dense)", "storage of kernel-ranker changes no result"),
+        ("kernel-ranker(lambda=3)", "no parameter 'lambda'"),
+        ("kernel-ranker(kernel=linaer)", "linear"),
+    ],
+)
+def test_a_model_that_is_none_is_an_error(text, words):
+    with pytest.raises((ParameterError, ParameterTypeError, KernelSyntaxError), match=words):
+        parse_model(text)
+
+
 def test_toml_expands_arities_and_looks_for_files_beside_it(tmp_path):
     path = tmp_path / "experiment.toml"
     path.write_text(SWEEP)
@@ -218,6 +288,9 @@ def test_toml_expands_arities_and_looks_for_files_beside_it(tmp_path):
         ('data = "a"\n[[models]]\nkernel = "linear"\nreg = -1.0', "number 1: reg of a model must"),
         ('data = "a"\n[[models]]\nkernel = "linear"\nlambda = 1', "no key 'lambda'"),
         ('data = "a"\n[[models]]\nkernel = "disjunctive"\narities = "5:1"', "must go up"),
+        ('data = "a"\n[[models]]\nmodel = "popularty"', "line 3: .*no model 'popularty'"),
+        ('data = "a"\n[[models]]\nmodel = "popularity"\nkernel = "linear"', "no key 'kernel'"),
+        ('data = "a"\n[[models]]\nmodel = "kernel-ranker"\nreg = "x"', "reg is written as 0.1"),
         ('data = "a"\nmodels = [3]', r"write it as \[\[models\]\]"),
         ('data = "a"\n[columns]\nwho = "x"\n[[models]]\nkernel = "linear"', "no column option"),
         ('data = "a"\n[split]\nfold = 3\n[[models]]\nkernel = "linear"', "did you mean 'folds'"),

@@ -34,6 +34,7 @@ ORDER = [
     {"evaluation"},
     {"experiments"},
     {"tuning"},
+    {"comparison"},
     {"boolrank"},
     {"health", "testing"},
     {"report"},

@@ -1,6 +1,7 @@
 """Boolean kernels, exact at any size, for recommending items from implicit feedback."""
 
 from ._version import __version__
+from .comparison import ModelResult, SetComparison, compare_models
 from .data import DATASETS, Dataset, fetch_dataset, load_dataset, synthetic
 from .data.protocols import (
     SPLITS,
@@ -52,6 +53,7 @@ from .evaluation import (
 )
 from .experiments import (
     Experiment,
+    ModelSpec,
     RankerSpec,
     Run,
     SpectralCurve,
@@ -144,6 +146,8 @@ __all__ = [
     "Metric",
     "MissingExtraError",
     "ModelFileError",
+    "ModelResult",
+    "ModelSpec",
     "MonotoneDNF",
     "Normalized",
     "NotFittedError",
@@ -161,6 +165,7 @@ __all__ = [
     "Rows",
     "Run",
     "Scaled",
+    "SetComparison",
     "SpectralCurve",
     "Split",
     "Study",
@@ -177,6 +182,7 @@ __all__ = [
     "best_arity",
     "bootstrap_interval",
     "compare",
+    "compare_models",
     "evaluate",
     "evaluate_fold",
     "fetch_dataset",

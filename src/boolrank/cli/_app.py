@@ -11,6 +11,7 @@ import typer
 
 from .._version import __version__
 from ._errors import EXIT_CODES
+from .compare import compare
 from .datasets import datasets, fetch
 from .demo import demo
 from .doctor import doctor
@@ -33,6 +34,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "similar": similar,
     "explain": explain,
     "evaluate": evaluate,
+    "compare": compare,
     "spectrum": spectrum,
     "tune": tune,
     "reproduce": reproduce,
@@ -52,6 +54,7 @@ EXAMPLES = {
     "similar": "boolrank similar model tea --n 5",
     "explain": "boolrank explain model ann tea",
     "evaluate": "boolrank evaluate ratings.csv --kernel linear --kernel 'disjunctive(8)'",
+    "compare": "boolrank compare ratings.csv --models kernel-ranker,popularity --trials 0",
     "spectrum": "boolrank spectrum ratings.csv --kernel disjunctive --arities 1:150",
     "tune": "boolrank tune ratings.csv --model kernel-ranker --metric ndcg@10 --trials 8",
     "reproduce": "boolrank reproduce --datasets filmtrust,movielens-1m --out reproduction",

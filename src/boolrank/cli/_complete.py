@@ -7,16 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-__all__ = [
-    "kernels",
-    "metrics",
-    "models",
-    "orders",
-    "paper_sets",
-    "protocols",
-    "sets",
-    "storages",
-]
+__all__ = ["kernels", "metrics", "models", "orders", "paper_sets", "protocols", "sets", "storages"]
 
 Complete = Callable[[str], list[str]]
 

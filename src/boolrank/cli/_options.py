@@ -19,9 +19,13 @@ __all__ = [
     "Item",
     "Kernel",
     "Kernels",
+    "Least",
+    "Metrics",
     "Model",
+    "Models",
     "NegativeWeight",
     "Number",
+    "Order",
     "Positive",
     "Rating",
     "Reg",
@@ -76,12 +80,39 @@ Families = Annotated[
         autocompletion=_complete.kernels,
     ),
 ]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        help="Any other model by name, such as popularity or 'ease(reg=500)'; again for each "
+        "further one.",
+        show_default=False,
+        autocompletion=_complete.models,
+    ),
+]
 Reg = Annotated[
     float | None, typer.Option(help="How evenly a user's items share the weight; default 0.1.")
 ]
 NegativeWeight = Annotated[
     float | None,
     typer.Option(help="How much an item's nearness to all counts against it; default 1.0."),
+]
+
+# How data are split, and what is measured.
+Order = Annotated[
+    str | None,
+    typer.Option(
+        help="What of a user trains: by time, by file, or random.",
+        autocompletion=_complete.orders,
+    ),
+]
+Least = Annotated[int | None, typer.Option(help="How many events a test user has at least.")]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        help="Metrics as name,name@k,...; the text above has the default.",
+        autocompletion=_complete.metrics,
+    ),
 ]
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that `boolrank fit` wrote.")]

@@ -104,7 +104,7 @@ class Work:
         parts: list[str] = []
 
         def told(text: str) -> None:
-            part = text.partition(":")[0]
+            part = text.partition(": ")[0]
             if part not in parts[-1:]:
                 parts.append(part)
                 seconds = time.perf_counter() - self.started

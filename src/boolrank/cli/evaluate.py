@@ -15,7 +15,11 @@ from ._options import (
     Inputs,
     Item,
     Kernels,
+    Least,
+    Metrics,
+    Models,
     NegativeWeight,
+    Order,
     Positive,
     Rating,
     Reg,
@@ -31,15 +35,16 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..data.splits import Split
-    from ..experiments import Experiment, Run, Summary
+    from ..experiments import Experiment, ModelSpec, Run, Summary
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "given", "load_split"]
 
 
 def evaluate(
     inputs: Inputs,
     *,
     kernel: Kernels = None,
+    model: Models = None,
     reg: Reg = None,
     negative_weight: NegativeWeight = None,
     protocol: Annotated[
@@ -51,26 +56,12 @@ def evaluate(
         ),
     ] = None,
     folds: Annotated[int | None, typer.Option(help="How many, where the protocol has any.")] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            help="What of a user trains: by time, by file, or random.",
-            autocompletion=_complete.orders,
-        ),
-    ] = None,
-    least: Annotated[
-        int | None, typer.Option(help="How many events a test user has at least.")
-    ] = None,
+    order: Order = None,
+    least: Least = None,
     share: Annotated[
         float | None, typer.Option(help="Which part tests, where the protocol has one.")
     ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            help="Metrics as name,name@k,...; default auc,map@10,ndcg@10.",
-            autocompletion=_complete.metrics,
-        ),
-    ] = None,
+    metrics: Metrics = None,
     seed: Seed = None,
     out: Annotated[
         Path | None,
@@ -91,29 +82,32 @@ def evaluate(
 
     A row has the means over the folds with their standard deviations, and how the model stands
     beside the best by the first metric: the difference, its 95 % interval (paired bootstrap over
-    users), and p (paired t, Holm's correction).
+    users), and p (paired t, Holm's correction). The metrics are auc, map@10 and ndcg@10, or those
+    that are given.
     """
     from ..experiments import read_experiment, run_experiment, summarize
 
     work = Work()
     split = {"folds": folds, "order": order, "least": least, "share": share}
     columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
-    models = {"reg": reg, "negative_weight": negative_weight}
+    of_kernels = {"reg": reg, "negative_weight": negative_weight}
     if len(inputs) == 1 and inputs[0].lower().endswith(".toml"):
-        others = {"kernel": kernel, "protocol": protocol, "metrics": metrics, "seed": seed}
-        given = _given(split | columns | models | others)
-        if given:
+        models = {"kernel": kernel, "model": model} | of_kernels
+        others = {"protocol": protocol, "metrics": metrics, "seed": seed}
+        beside = given(models | split | columns | others)
+        if beside:
             raise ParameterError(
-                f"{inputs[0]} says all of it; leave out --{next(iter(given)).replace('_', '-')}, "
+                f"{inputs[0]} says all of it; leave out --{next(iter(beside)).replace('_', '-')}, "
                 "or change the file"
             )
         experiment = read_experiment(inputs[0])
     else:
+        specs = _models(kernel or [], model or [], given(of_kernels))
         experiment = _experiment(
-            inputs, kernel, _given(models), protocol, _given(split), metrics, seed, _given(columns)
+            inputs, specs, protocol, given(split), metrics, seed, given(columns)
         )
     with work.step("Reading and splitting"):
-        parts = _split(experiment)
+        parts = load_split(experiment)
     note_ratings(experiment.data, experiment.columns)
     with work.counter("Measuring") as told:
         run = run_experiment(experiment, out, split=parts, n_threads=threads, progress=told)
@@ -127,31 +121,36 @@ def evaluate(
     work.done(text, beside_data=out is None)
 
 
+def _models(kernels: list[str], names: list[str], of_kernels: dict[str, Any]) -> list[ModelSpec]:
+    from ..experiments import RankerSpec, parse_model
+
+    if not kernels and not names:
+        raise ParameterError(
+            "there is no model to evaluate; give one or more, such as --kernel linear --kernel "
+            "'disjunctive(8)' --model popularity"
+        )
+    return [RankerSpec(each, **of_kernels) for each in kernels] + [*map(parse_model, names)]
+
+
 def _experiment(
     inputs: list[str],
-    kernels: list[str] | None,
-    model: dict[str, Any],
+    models: list[ModelSpec],
     protocol: str | None,
     split: dict[str, Any],
     metrics: str | None,
     seed: int | None,
     columns: dict[str, Any],
 ) -> Experiment:
-    from ..experiments import Experiment, RankerSpec
+    from ..experiments import Experiment
 
-    if not kernels:
-        raise ParameterError(
-            "there is no model to evaluate; give one or more, such as --kernel linear --kernel "
-            "'disjunctive(8)'"
-        )
-    others: dict[str, Any] = _given({"protocol": protocol, "seed": seed})
+    others: dict[str, Any] = given({"protocol": protocol, "seed": seed})
     if metrics is not None:
         others["metrics"] = tuple(metrics.split(","))
-    models = tuple(RankerSpec(each, **model) for each in kernels)
-    return Experiment(tuple(inputs), models, split=split, columns=columns, **others)
+    return Experiment(tuple(inputs), tuple(models), split=split, columns=columns, **others)
 
 
-def _split(experiment: Experiment) -> Split:
+def load_split(experiment: Experiment) -> Split:
+    """Read and split data; what to do where they have no time is said in options."""
     try:
         return experiment.load_split()
     except InputError as error:
@@ -164,7 +163,8 @@ def _split(experiment: Experiment) -> Split:
         ) from error
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """Those that have a value."""
     return {name: value for name, value in options.items() if value is not None}
 
 

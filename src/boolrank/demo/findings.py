@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..data.protocols import paper_protocol
 from ..evaluation.folds import evaluate
+from ..experiments import Experiment, RankerSpec
 from ..experiments.arities import family
-from ..experiments.experiment import Experiment, RankerSpec
 from ..experiments.run import run_experiment
 from ..expressiveness import PairSpectrum
 from ..kernels import parse_kernel

@@ -28,6 +28,7 @@ class FoldResult:
     values : by metric, u values, NaN for users without one; for metrics of the whole model, one
     fit_seconds, rank_seconds : how long it took to fit, and to score and rank for all test users
     unseen_items, cold_users : what the fold left out
+    peak_memory : bytes that the process held at most, where it did nothing else
 
     >>> FoldResult(["ann", "bob"], {"auc": np.array([0.5, np.nan])}, 0.1, 0.2)
     FoldResult: 2 users, auc 0.5000
@@ -39,6 +40,7 @@ class FoldResult:
     rank_seconds: float
     unseen_items: int = 0
     cold_users: int = 0
+    peak_memory: int | None = None
 
     @cached_property
     def means(self) -> dict[str, float]:
@@ -58,6 +60,7 @@ class FoldResult:
             "rank_seconds": self.rank_seconds,
             "unseen_items": self.unseen_items,
             "cold_users": self.cold_users,
+            "peak_memory": self.peak_memory,
         }
 
     @staticmethod

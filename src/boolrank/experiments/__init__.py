@@ -1,20 +1,23 @@
 """Experiments: data, split, models and metrics as a value; runs that can be stopped and go on."""
 
 from .arities import family, parse_arities
-from .experiment import Experiment, RankerSpec
+from .experiment import Experiment
 from .run import Run, run_experiment
+from .specs import ModelSpec, RankerSpec, parse_model
 from .spectrum import SpectralCurve, spectral_curves
 from .summary import Summary, summarize
 from .toml import read_experiment, to_toml
 
 __all__ = [
     "Experiment",
+    "ModelSpec",
     "RankerSpec",
     "Run",
     "SpectralCurve",
     "Summary",
     "family",
     "parse_arities",
+    "parse_model",
     "read_experiment",
     "run_experiment",
     "spectral_curves",

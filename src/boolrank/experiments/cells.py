@@ -21,7 +21,7 @@ from .._version import __version__
 from ..data.splits import Split
 from ..errors import InputError
 from ..evaluation.result import FoldResult
-from .experiment import RankerSpec
+from .specs import ModelSpec
 
 __all__ = ["Cells", "cell_key", "digest", "write_text"]
 
@@ -29,7 +29,7 @@ __all__ = ["Cells", "cell_key", "digest", "write_text"]
 FORMAT = 1
 
 
-def cell_key(split: Split, fold: int, model: RankerSpec, metrics: tuple[str, ...]) -> str:
+def cell_key(split: Split, fold: int, model: ModelSpec, metrics: tuple[str, ...]) -> str:
     """What the values of a model on a fold depend on, as text: always the same for the same."""
     return canonical(
         {
@@ -37,7 +37,7 @@ def cell_key(split: Split, fold: int, model: RankerSpec, metrics: tuple[str, ...
             "boolrank": __version__,
             "split": split.hash,
             "fold": fold,
-            "model": vars(model),
+            "model": model.to_dict(),
             "metrics": list(metrics),
         }
     )

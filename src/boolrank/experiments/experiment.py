@@ -6,8 +6,8 @@ another machine the last digits may differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from inspect import signature
 from pathlib import Path
@@ -21,10 +21,9 @@ from ..data.splits import Split
 from ..errors import ParameterError, ParameterTypeError
 from ..evaluation.folds import DEFAULT_METRICS
 from ..evaluation.metrics import parse_metrics
-from ..kernels import parse_kernel
-from ..ranker import KernelRanker
+from .specs import ModelSpec
 
-__all__ = ["COLUMNS", "PUBLISHED", "Experiment", "RankerSpec"]
+__all__ = ["COLUMNS", "PUBLISHED", "Experiment"]
 
 # The protocol that needs no parameters: somebody else has split already.
 PUBLISHED = "published"
@@ -32,41 +31,6 @@ PUBLISHED = "published"
 FILE_ORDER = "file"
 # What files of one's own can be told: `Interactions.from_files` has the same names.
 COLUMNS = ("user", "item", "rating", "time", "positive")
-_DEFAULTS = KernelRanker().get_params()
-
-
-@dataclass(frozen=True)
-class RankerSpec:
-    """A `KernelRanker` that is still to be made: its kernel as text, and its other parameters.
-
-    >>> RankerSpec("conjunctive( 2 )")
-    RankerSpec(kernel='conjunctive(2)', reg=0.1, negative_weight=1.0)
-    """
-
-    kernel: str
-    reg: float = _DEFAULTS["reg"]
-    negative_weight: float = _DEFAULTS["negative_weight"]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kernel", repr(parse_kernel(self.kernel)))
-        for name in ("reg", "negative_weight"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise ParameterTypeError(f"{name} of a model is a number, not {value!r}")
-            if not 0 <= value < float("inf"):
-                raise ParameterError(f"{name} of a model must be 0 or more, not {value!r}")
-            object.__setattr__(self, name, float(value))  # 1 and 1.0 are the same model
-
-    def ranker(self, n_threads: int | None = None) -> KernelRanker:
-        """The ranker, not fitted yet."""
-        return KernelRanker(**asdict(self), n_threads=n_threads)
-
-    def __str__(self) -> str:
-        """The kernel, and whatever else is not as usual."""
-        others = {name: getattr(self, name) for name in ("reg", "negative_weight")}
-        # All digits: results are told apart by this text.
-        unusual = [f"{k}={v!r}" for k, v in others.items() if v != _DEFAULTS[k]]
-        return ", ".join([self.kernel, *unusual])
 
 
 @dataclass(frozen=True)
@@ -84,12 +48,13 @@ class Experiment:
     seed : of everything random
     columns : which columns files have, see `Interactions.from_files`
 
+    >>> from boolrank.experiments import RankerSpec
     >>> Experiment(("filmtrust",), (RankerSpec("linear"),), split={"folds": 3}).metrics
     ('auc', 'map@10', 'ndcg@10')
     """
 
     data: tuple[str, ...]
-    models: tuple[RankerSpec, ...]
+    models: tuple[ModelSpec, ...]
     protocol: str = "paper"
     split: Mapping[str, Any] = field(default_factory=dict)
     metrics: tuple[str, ...] = DEFAULT_METRICS
@@ -104,8 +69,10 @@ class Experiment:
         if not self.models:
             raise ParameterError("an experiment needs a model: give a kernel, such as 'linear'")
         for model in self.models:
-            if not isinstance(model, RankerSpec):
-                raise ParameterTypeError(f"a model is a RankerSpec('linear'), not {model!r}")
+            if not isinstance(model, ModelSpec):
+                raise ParameterTypeError(
+                    f"a model is a RankerSpec('linear') or a ModelSpec('popularity'), not {model!r}"
+                )
         seed: Any = self.seed
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise ParameterError(f"seed must be a whole number from 0 on, not {seed!r}")
@@ -144,7 +111,7 @@ class Experiment:
     def to_dict(self) -> dict[str, Any]:
         """As JSON and TOML have it; `from_dict` gives it back.
 
-        >>> found = Experiment(("filmtrust",), (RankerSpec("linear"),))
+        >>> found = Experiment(("filmtrust",), (ModelSpec("popularity"),))
         >>> Experiment.from_dict(found.to_dict()) == found
         True
         """
@@ -154,7 +121,7 @@ class Experiment:
             "metrics": list(self.metrics),
             "split": {"protocol": self.protocol} | dict(self.split),
             "columns": dict(self.columns),
-            "models": [asdict(model) for model in self.models],
+            "models": [model.to_dict() for model in self.models],
         }
 
     @staticmethod
@@ -164,7 +131,7 @@ class Experiment:
         protocol = split.pop("protocol", "paper")
         return Experiment(
             data=tuple(content["data"]),
-            models=tuple(RankerSpec(**model) for model in content["models"]),
+            models=tuple(ModelSpec.from_dict(model) for model in content["models"]),
             protocol=protocol,
             split=split,
             metrics=tuple(content.get("metrics", DEFAULT_METRICS)),
@@ -194,8 +161,3 @@ def _plain(name: str, value: Any) -> str | int | float:
     if not isinstance(value, str | int | float):
         raise ParameterTypeError(f"{name} of a split is a number or text, not {value!r}")
     return value
-
-
-def specs(kernels: Iterable[str], **parameters: float) -> tuple[RankerSpec, ...]:
-    """One model for each kernel, all with the same other parameters."""
-    return tuple(RankerSpec(kernel, **parameters) for kernel in kernels)

@@ -5,19 +5,34 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from .._version import __version__
 
-__all__ = ["machine"]
+__all__ = ["clock", "machine"]
 
 
-def machine() -> dict[str, Any]:
-    """Versions of what computes, and the machine it runs on."""
+_NONE = "not installed"
+
+
+def clock(moment: float) -> str:
+    """Seconds since 1970 as a date and a time, in UTC.
+
+    >>> clock(0)
+    '1970-01-01T00:00:00Z'
+    """
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+
+
+def machine(*others: str) -> dict[str, Any]:
+    """Versions of what computes, other packages too where they are installed, and the machine."""
+    core = ("boolrank", "numpy", "scipy", "numba", "narwhals")
+    found = {name: _version(name) for name in (*core, *others)}
     return {
         "versions": {"python": platform.python_version()}
-        | {name: _version(name) for name in ("boolrank", "numpy", "scipy", "numba", "narwhals")},
+        | {name: text for name, text in found.items() if name in core or text != _NONE},
         "machine": {
             "system": f"{platform.system()} {platform.release()}",
             "architecture": platform.machine(),
@@ -33,7 +48,7 @@ def _version(package: str) -> str:
     try:
         return __version__ if package == "boolrank" else version(package)
     except PackageNotFoundError:
-        return "not installed"
+        return _NONE
 
 
 def _processor() -> str:

@@ -26,11 +26,12 @@ from ..matrix import kernel_matrix
 from ..overlaps import Overlaps
 from ..ranker import KernelRanker
 from .arities import family
-from .experiment import Experiment, specs
+from .experiment import Experiment
 from .found import Curve, Missing, OtherReading, Reproduction, Row, SetResult, Timing
 from .machine import machine
 from .paper import COLUMNS, PAPER, PaperSet, Reading
 from .run import run_experiment
+from .specs import specs
 from .spectrum import spectral_curves
 
 __all__ = ["CONJUNCTIVE", "DISJUNCTIVE", "FAR", "reproduce"]

@@ -25,8 +25,9 @@ from ..evaluation.folds import evaluate_fold, model_text
 from ..evaluation.result import Evaluation, FoldResult
 from ..overlaps import Overlaps
 from .cells import Cells, canonical, cell_key, digest, write_text
-from .experiment import Experiment, RankerSpec
-from .machine import machine
+from .experiment import Experiment
+from .machine import clock, machine
+from .specs import ModelSpec
 from .toml import to_toml
 
 __all__ = ["Progress", "Run", "run_experiment"]
@@ -100,7 +101,7 @@ def run_experiment(
 ) -> Run:
     """Measure what is not there already, and write it down as it comes.
 
-    Overlaps are counted once a fold, for all models that are still to be measured.
+    Overlaps are counted once a fold, for all models that use them and are still to be measured.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ def run_experiment(
     if place is not None:  # first, so that a folder that cannot be written to is no surprise later
         write_text(place / "experiment.toml", to_toml(experiment.anchored()))
     total = len(split) * len(experiment.models)
-    results: dict[RankerSpec, list[FoldResult]] = {model: [] for model in experiment.models}
+    results: dict[ModelSpec, list[FoldResult]] = {model: [] for model in experiment.models}
     done = computed = 0
     for number, fold in enumerate(split):
         overlaps = None
@@ -132,9 +133,9 @@ def run_experiment(
             result = None if cells is None else cells.read(key, users)
             if result is None:
                 overlaps = overlaps or Overlaps.of(fold.train, n_threads)
-                ranker = model.ranker(n_threads)
+                options = model.fit_options(overlaps=overlaps)
                 result = evaluate_fold(
-                    ranker, fold, experiment.metrics, n_threads, overlaps=overlaps
+                    model.make(n_threads), fold, experiment.metrics, n_threads, **options
                 )
                 computed += 1
                 if cells is not None:
@@ -143,7 +144,7 @@ def run_experiment(
             done += 1
             progress(done, total, f"fold {number + 1}, {model}")
     evaluations = {
-        str(model): Evaluation(model_text(model.ranker()), repr(split), split.hash, tuple(found))
+        str(model): Evaluation(model_text(model.make()), repr(split), split.hash, tuple(found))
         for model, found in results.items()
     }
     run = Run(experiment, split, evaluations, computed, place)
@@ -172,8 +173,8 @@ def _manifest(run: Run, start: float, n_threads: int | None) -> dict[str, Any]:
         "split_hash": run.split.hash,
         **machine(),
         "threads": count,
-        "started": _clock(start),
-        "finished": _clock(time.time()),
+        "started": clock(start),
+        "finished": clock(time.time()),
         "computed_now": run.computed,
         "computed_before": len(run.split) * len(run.experiment.models) - run.computed,
         "seconds": {
@@ -181,10 +182,6 @@ def _manifest(run: Run, start: float, n_threads: int | None) -> dict[str, Any]:
             for name, found in run.evaluations.items()
         },
     }
-
-
-def _clock(moment: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
 def _nulls(values: dict[str, float]) -> dict[str, float | None]:

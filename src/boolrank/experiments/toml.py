@@ -16,6 +16,9 @@ kernel = "disjunctive"
 arities = "1:150"                # one model for each
 reg = 0.1
 
+[[models]]
+model = "popularity"             # any other than the kernel ranker, by name
+
 [columns]                        # of files, where their names do not tell
 user = "customer"
 """
@@ -26,7 +29,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -34,7 +37,8 @@ from typing import Any
 from ..data.inputs import is_name
 from ..errors import BoolrankError, InputError
 from .arities import family, parse_arities
-from .experiment import Experiment, RankerSpec
+from .experiment import Experiment
+from .specs import RANKER, ModelSpec, RankerSpec, usual_params
 
 __all__ = ["read_experiment", "to_toml"]
 
@@ -49,10 +53,17 @@ _KEYS: dict[str, tuple[tuple[type, ...], str]] = {
 }
 _NEEDED = ("data", "models")
 _MODEL_KEYS: dict[str, tuple[tuple[type, ...], str]] = {
+    "model": ((str,), '"popularity"'),
     "kernel": ((str,), '"disjunctive(8)"'),
     "arities": ((str, int), '"1:150"'),
-    "reg": ((int, float), "0.1"),
-    "negative_weight": ((int, float), "1.0"),
+}
+# What a parameter may be, by what it is by default.
+_LIKE: dict[type, tuple[type, ...]] = {
+    bool: (bool,),
+    float: (int, float),
+    int: (int, float),
+    str: (str,),
+    type(None): (bool, float, int, str),
 }
 
 
@@ -85,8 +96,8 @@ def read_experiment(path: str | Path) -> Experiment:
     ...     path = Path(folder, "small.toml")
     ...     lines = 'data = "synthetic:60x30x600"', "[[models]]", 'kernel = "linear"'
     ...     written = path.write_text("\n".join(lines))
-    ...     read_experiment(path).models
-    (RankerSpec(kernel='linear', reg=0.1, negative_weight=1.0),)
+    ...     read_experiment(path).models == (RankerSpec("linear"),)
+    True
     """
     path = Path(path)
     try:
@@ -107,11 +118,11 @@ def read_experiment(path: str | Path) -> Experiment:
         _check_texts(values, source.at(key), key)
     if not is_name(inputs):
         inputs = [str(path.parent / Path(name).expanduser()) for name in inputs]
-    models: list[RankerSpec] = []
+    models: list[ModelSpec] = []
     for number, table in enumerate(content["models"], start=1):
         models += _models(table, replace(source, inside=f"models, number {number}"))
     try:
-        plain = [asdict(model) for model in models]
+        plain = [model.to_dict() for model in models]
         return Experiment.from_dict(content | {"data": inputs, "models": plain})
     except BoolrankError as error:
         # Messages name the key that they are about; those of tables tell more than the table's.
@@ -151,16 +162,28 @@ def to_toml(experiment: Experiment) -> str:
     return "\n".join(head + _lines(part) for head, part in zip(heads, parts, strict=True))
 
 
-def _models(table: Any, source: _Source) -> list[RankerSpec]:
+def _models(table: Any, source: _Source) -> list[ModelSpec]:
     if not isinstance(table, dict):
         raise InputError(f'{source.at()}: write it as [[models]] and below kernel = "linear"')
-    _check(table, _MODEL_KEYS, source, ("kernel",))
-    given = dict(table)
-    kernel = given.pop("kernel")
-    arities = given.pop("arities", None)
     try:
-        kernels = [kernel] if arities is None else family(kernel, parse_arities(str(arities)))
-        return [RankerSpec(each, **given) for each in kernels]
+        usual = usual_params(table.get("model", RANKER))
+    except BoolrankError as error:
+        raise InputError(f"{source.at('model')}: {error}") from None
+    keys = {key: (_LIKE[type(value)], json.dumps(value)) for key, value in usual.items()}
+    known = {key: _MODEL_KEYS[key] for key in _MODEL_KEYS if key == "model" or "kernel" in usual}
+    _check(table, known | keys | known, source, () if "model" in table else ("kernel",))
+    given = dict(table)
+    name = given.pop("model", None)
+    try:
+        if "arities" in given:
+            arities = parse_arities(str(given.pop("arities")))
+            kernels = family(given.get("kernel", usual["kernel"]), arities)
+            tables = [given | {"kernel": kernel} for kernel in kernels]
+        else:
+            tables = [given]
+        if name is None:
+            return [RankerSpec(**each) for each in tables]
+        return [ModelSpec(name, each) for each in tables]
     except BoolrankError as error:
         raise InputError(f"{source.at()}: {error}") from None
 
@@ -177,7 +200,7 @@ def _check(
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
             raise InputError(f"{source.at(key)}: there is no key {key!r}; {hint}")
         types, form = known[key]
-        if not isinstance(value, types) or isinstance(value, bool):
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
             raise InputError(f"{source.at(key)}: {key} is written as {form}, not {value!r}")
     for key in needed:
         if not table.get(key):

@@ -46,7 +46,7 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
     found, metric = run.evaluations, _metric(run)
     best = max(found, key=lambda name: np.nan_to_num(found[name].means[metric], nan=-np.inf))
     model = next(each for each in run.experiment.models if str(each) == best)
-    ranker = model.ranker().fit(run.split.data)
+    ranker = model.make().fit(run.split.data)
     people = [
         example({best: ranker}, user, title=f"user {user}")
         for user in example_users(run.split.data)
@@ -66,8 +66,8 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
             Section(
                 "examples",
                 "Recommendations, and why",
-                f"What `{best}`, fitted on all data, recommends to three users, and which of their "
-                "own items speak most for the first of these.",
+                f"What `{best}`, fitted on all data, recommends to three users, and where it can "
+                "tell, which of their own items speak most for the first of these.",
                 people,
             ),
             time_section(found, "Over all folds.", seconds),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..interactions import Interactions
-    from ..ranker import KernelRanker
+    from ..recommender import Recommender
 
 __all__ = ["example", "example_users"]
 
@@ -24,7 +24,7 @@ Tag = Callable[[Any], tuple[str, bool]]
 
 
 def example(
-    models: Mapping[str, KernelRanker],
+    models: Mapping[str, Recommender],
     user: Hashable,
     *,
     n: int = 5,
@@ -33,7 +33,8 @@ def example(
     about: str = "",
     tag: Tag = lambda _: ("", False),
 ) -> Example:
-    """A user's rarest items, the n best of each model, and what speaks for the first of these.
+    """A user's rarest items, the n best of each model, and what speaks for the first of these
+    where a model can tell.
 
     Parameters
     ----------
@@ -67,14 +68,17 @@ def example_users(data: Interactions, lengths: Sequence[int] = (6, 12, 24)) -> l
     return [data.users[user] for user in chosen]
 
 
-def _advice(name: str, model: KernelRanker, user: Hashable, n: int, tag: Tag) -> Listing:
+def _advice(name: str, model: Recommender, user: Hashable, n: int, tag: Tag) -> Listing:
     found = model.recommend([user], n=n)
     items = found.lists()[0]
     listed = [_listed(k, tag, float(s)) for k, s in zip(items, found.scores[0], strict=False)]
     title = f"`{name}` recommends"
     if not items:
         return Listing(title, [], "nothing that is new")
-    parts = model.explain(user, items[0])
+    explain = getattr(model, "explain", None)
+    if explain is None:
+        return Listing(title, listed)
+    parts = explain(user, items[0])
     shown = [(str(own), add) for own, add in parts[:_REASONS]]
     others = parts[_REASONS:]
     if others:

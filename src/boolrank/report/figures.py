@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Drawn",
     "bars_figure",
+    "canvas",
     "curves_figure",
     "tail_figure",
     "to_png",
@@ -101,7 +102,7 @@ def curves_figure(
     ``dots`` a label to a single point, drawn as a ring. Without a ``y_range`` the values say what
     is shown.
     """
-    with _canvas(size) as (figure, axes):
+    with canvas(size) as (figure, axes):
         for colour, (label, (xs, ys)) in zip(SERIES, series.items(), strict=False):
             axes.plot(xs, ys, color=colour, label=label, **_LINE)
             if spread is not None:
@@ -141,7 +142,7 @@ def tail_figure(
 
     values = np.sort(counts[counts > 0])[::-1]
     ranks = np.unique(np.geomspace(1, len(values), _RANKS).round().astype(int))
-    with _canvas(size) as (figure, axes):
+    with canvas(size) as (figure, axes):
         axes.plot(ranks, values[ranks - 1], color=SERIES[colour], label=label, **_LINE)
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -166,7 +167,7 @@ def bars_figure(
 
     ``bars`` maps a name to its parts, all with the same labels.
     """
-    with _canvas(size) as (figure, axes):
+    with canvas(size) as (figure, axes):
         names = list(bars)[::-1]  # the first on top
         ends = [0.0] * len(names)
         for colour, label in zip(SERIES, next(iter(bars.values())), strict=False):
@@ -204,7 +205,7 @@ _RING: dict[str, Any] = {
 
 
 @contextmanager
-def _canvas(size: tuple[float, float]) -> Iterator[tuple[Figure, Axes]]:
+def canvas(size: tuple[float, float]) -> Iterator[tuple[Figure, Axes]]:
     """An empty figure in the style of the house."""
     with needs("report", "The page"):
         import matplotlib as mpl

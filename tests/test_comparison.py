@@ -1,0 +1,368 @@
+"""Comparisons: chosen on one fold and measured on others, killed and gone on, failures and all."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from boolrank import Evaluation, KernelRanker, compare, evaluate_fold, paper_protocol, synthetic
+from boolrank._memory import peak_memory
+from boolrank.comparison import ModelResult, SetComparison, compare_models, record
+from boolrank.errors import ParameterError
+from boolrank.experiments import ModelSpec
+from boolrank.models import MODELS, ModelEntry, Popularity, make_model
+from boolrank.report import render_page
+from boolrank.report.comparison import comparison_page, findings, write_comparison
+from boolrank.report.comparison_tables import best_table, chosen_table, models_table
+from boolrank.report.scatter import Dots, _boxes, placed, scatter_figure
+from boolrank.report.tables import missing
+from pages import check_page
+
+METRICS = ("auc", "ndcg@10")
+GRID = {
+    "kernel-ranker": [{"kernel": "linear"}, {"kernel": "disjunctive(30)"}, {"reg": -1.0}],
+    "popularity": [{}],
+}
+
+
+@dataclass
+class GridTrial:
+    params: dict
+    metrics: dict
+    error: str = ""
+
+
+@dataclass
+class GridStudy:
+    trials: tuple[GridTrial, ...]
+
+    def best(self, metric):
+        worked = [trial for trial in self.trials if not trial.error]
+        return max(worked, key=lambda trial: trial.metrics[metric])
+
+
+class GridTuner:
+    """A tuner that tries all of a short list; and remembers what it was asked."""
+
+    def __init__(self):
+        self.folds, self.budgets = [], []
+
+    def __call__(self, name, fold, *, metrics, trials, seconds, seed, folder, n_threads, progress):
+        self.folds.append(fold)
+        self.budgets.append((trials, seconds, seed))
+        tried = []
+        for params in GRID[name][:trials]:
+            try:
+                found = evaluate_fold(make_model(name, **params), fold, metrics, n_threads)
+                tried.append(GridTrial(params, found.means))
+            except ParameterError as error:
+                tried.append(GridTrial(params, {}, str(error)))
+            progress(len(tried), trials, name)
+        assert folder is not None
+        return GridStudy(tuple(tried))
+
+
+@pytest.fixture(scope="module")
+def split():
+    return paper_protocol(synthetic(120, 60, 1500, 3), folds=4)
+
+
+@pytest.fixture(scope="module")
+def tuner():
+    return GridTuner()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("comparison")
+
+
+@pytest.fixture(scope="module")
+def found(split, tuner, folder):
+    models = ["popularity", "kernel-ranker", "kernel-ranker(kernel=tanimoto)"]
+    options = {"title": "made up", "tuner": tuner, "trials": 9, "seconds": 7, "seed": 2}
+    return compare_models(split, models, METRICS, folder=folder, **options)
+
+
+@pytest.fixture(scope="module")
+def page(found, folder):
+    manifest = record([found], folder, command="boolrank compare <x>", started=time.time())
+    write_comparison([found], folder, manifest)
+    return (folder / "comparison.html").read_text(encoding="utf-8")
+
+
+def test_parameters_are_chosen_on_the_first_fold_whose_users_are_never_tested(split, tuner, found):
+    assert tuner.budgets == [(9, 7, 2)] * 2, "one with parameters is not tuned"
+    asked = set(tuner.folds[0].users)
+    assert asked == set(split[0].users)
+    ranker = found.models[1]
+    assert (ranker.trials, ranker.failed) == (3, 1)
+    for metric in METRICS:
+        scores = {
+            kernel: evaluate_fold(KernelRanker(kernel), split[0], [metric]).means[metric]
+            for kernel in ("linear", "disjunctive(30)")
+        }
+        assert ranker.chosen[metric].params["kernel"] == max(scores, key=scores.get)
+        tested = [user for fold in ranker.by(metric).folds for user in fold.users]
+        assert not asked & set(tested)
+        assert len(tested) == len(set(tested)) == found.users
+
+
+def test_what_is_measured_is_what_the_model_is_worth_on_the_other_folds(split, found):
+    tanimoto = found.models[2]
+    assert str(tanimoto.chosen["auc"]) == "tanimoto"
+    for each, fold in zip(tanimoto.by("auc").folds, split[1:], strict=True):
+        alone = evaluate_fold(KernelRanker("tanimoto"), fold, METRICS)
+        np.testing.assert_array_equal(each.values["auc"], alone.values["auc"])
+        assert each.means == alone.means
+
+
+def test_models_stand_beside_the_best_by_each_metric(found):
+    for metric in METRICS:
+        evaluations = {each.name: each.by(metric) for each in found.measured}
+        rows = compare(evaluations, metric, resamples=2_000, seed=2)
+        assert found.versus_best[metric] == {row.model: row for row in rows}
+        assert found.ranked(metric)[0].name == rows[0].baseline
+
+
+def test_every_model_has_its_own_times_and_memory(found):
+    for each in found.measured:
+        fit, rank = each.seconds("auc")
+        assert fit > 0
+        assert rank > 0
+        if peak_memory() is not None:
+            assert 2e7 < each.peak_memory("auc") < 2e10
+    assert "seconds" not in json.dumps(found.models[0].to_dict())
+
+
+@pytest.mark.skipif(peak_memory() is None, reason="the system does not say")
+def test_what_the_process_holds_that_compares_is_not_the_model_s(split):
+    held = np.ones(60_000_000)  # 480 MB
+    (model,) = compare_models(split, ["popularity"], "auc").models
+    assert model.peak_memory("auc") < held.nbytes
+
+
+def test_a_second_comparison_computes_nothing_and_what_is_damaged_is_computed_again(
+    split, tuner, found, folder
+):
+    def again():
+        models = [each.name for each in found.models]
+        options = {"title": "made up", "tuner": tuner, "trials": 9, "seconds": 7, "seed": 2}
+        return compare_models(split, models, METRICS, folder=folder, **options)
+
+    second = again()
+    assert second.computed == 0
+    assert second.to_dict() == found.to_dict()
+    assert second.models[1].seconds("auc") == found.models[1].seconds("auc")
+    next((folder / "measured").rglob("*.json")).write_text("{")
+    third = again()
+    assert third.to_dict() == found.to_dict()
+    assert third.computed == 0, "it took the place of the damaged one"
+
+
+def test_a_comparison_killed_in_the_middle_goes_on_and_ends_as_an_undisturbed_one(tmp_path):
+    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
+
+    def start(out):
+        program = f"""
+from boolrank import paper_protocol, synthetic
+from boolrank.comparison import compare_models, record
+split = paper_protocol(synthetic(120, 60, 1500, 3), folds=6)
+found = compare_models(split, ["popularity", "kernel-ranker"], folder={str(out)!r})
+record([found], {str(out)!r}, started=0.0)
+"""
+        return subprocess.Popen([sys.executable, "-c", program])
+
+    def cells(out):
+        return [path for path in out.rglob("measured/*/*.json") if path.name[0] != "."]
+
+    process = start(stopped)
+    deadline = time.monotonic() + 120
+    while len(cells(stopped)) < 2 and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert 2 <= len(cells(stopped)) < 10
+    assert not (stopped / "results.json").exists()
+    assert start(stopped).wait(120) == start(whole).wait(120) == 0
+    a, b = (out / "results.json" for out in (stopped, whole))
+    assert a.read_bytes() == b.read_bytes()
+    assert len(cells(stopped)) == len(cells(whole)) == 10
+
+
+def test_a_model_that_fails_is_recorded_with_its_reason_and_the_others_go_on(split, monkeypatch):
+    absent = ModelEntry("absent", "surely_not_installed", "X", "", "", extra="compare")
+    monkeypatch.setitem(MODELS, "absent", absent)
+
+    def tuner(*_args, **_options):
+        raise MemoryError("8 TB")
+
+    found = compare_models(split, ["absent", "kernel-ranker(reg=-1)", "popularity"], ["auc"])
+    assert [each.name for each in found.measured] == ["popularity"]
+    missing_extra, wrong = (each.error for each in found.failed)
+    assert "pip install 'boolrank[compare]'" in missing_extra
+    assert wrong.startswith("reg of KernelRanker must be 0 or more")
+    assert findings(found) == [
+        f"The highest AUC is that of `popularity`, {found.models[2].by('auc').means['auc']:.4f}.",
+        "Failed, for the reason in the table: `absent`, `kernel-ranker(reg=-1)`.",
+    ]
+    check_page(render_page(comparison_page([found], _manifest())))
+    out_of_memory = compare_models(split, ["popularity"], ["auc"], tuner=tuner)
+    assert out_of_memory.failed[0].error == "out of memory: 8 TB"
+    check_page(render_page(comparison_page([out_of_memory], _manifest())))
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [("kill -9 $$", "ended by signal 9"), ("echo boom >&2; exit 3", "ended with code 3: boom")],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for the process")
+def test_a_process_that_is_ended_is_a_failure_with_a_reason(
+    split, tmp_path, monkeypatch, script, words
+):
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    (failed,) = compare_models(split, ["popularity"]).failed
+    assert words in failed.error
+
+
+@pytest.mark.parametrize(
+    ("models", "metrics", "words"),
+    [
+        (["popularty"], "auc", "there is no model 'popularty'"),
+        (["kernel-ranker(rog=1)"], "auc", "no parameter 'rog'"),
+        ([], "auc", "no model to compare"),
+        (["popularity"], "coverage@10", "users have no coverage@10"),
+        (["popularity"], "auk", "did you mean 'auc'"),
+    ],
+)
+def test_a_comparison_that_makes_no_sense_is_an_error_at_once(split, models, metrics, words):
+    with pytest.raises(ParameterError, match=words):
+        compare_models(split, models, metrics)
+
+
+def test_a_comparison_needs_a_fold_for_validation():
+    with pytest.raises(ParameterError, match="needs a fold for validation"):
+        compare_models(paper_protocol(synthetic(60, 30, 700), folds=1), ["popularity"])
+
+
+def _manifest():
+    machine = {"processor": "p", "cores": 2, "system": "s", "architecture": "a"}
+    times = {"started": "then", "finished": "now", "threads": 2}
+    return {"command": "boolrank compare x", "versions": {}, "machine": machine} | times
+
+
+def _made_up(scores):
+    """A comparison in which models have these AUCs, and every user the same."""
+    split = paper_protocol(synthetic(60, 30, 700), folds=2)
+    real = evaluate_fold(Popularity(), split[1], ["auc"])
+    models = []
+    for name, auc in scores.items():
+        spec = ModelSpec("popularity")
+        values = {"auc": np.full(len(real.users), auc) + np.linspace(0, 1e-3, len(real.users))}
+        fold = type(real)(real.users, values, 1.0, 2.0)
+        evaluation = Evaluation("made up", repr(split), split.hash, (fold,))
+        models.append(ModelResult(name, {"auc": spec}, {str(spec): evaluation}))
+    return SetComparison("some data", split, ("auc",), tuple(models), 5, None, 0, 1)
+
+
+def test_where_a_model_of_ours_is_not_best_the_page_says_so_plainly():
+    best = _made_up({"kernel-ranker": 0.8, "kernel-ease": 0.9, "slim": 0.85, "als": 0.7})
+    (said,) = findings(best)
+    assert said == (
+        "The highest AUC is that of `kernel-ease`, a boolrank model, 0.9005: 0.0500 above `slim`, "
+        "the best of the others (p < 0.0001)."
+    )
+    not_best = _made_up({"kernel-ranker": 0.8, "kernel-ease": 0.81, "slim": 0.85, "als": 0.82})
+    (said,) = findings(not_best)
+    assert said == (
+        "**The highest AUC is not a boolrank model’s:** it is that of `slim`, 0.8505, 0.0400 above "
+        "`kernel-ease`, the best of boolrank’s (p < 0.0001)."
+    )
+    assert comparison_page([best, not_best], _manifest()).lead == (
+        "A boolrank model has the highest AUC on 1 of 2 data sets, not on some data (`slim`)."
+    )
+    rows = best_table([best, not_best]).records()
+    assert [round(row["difference"], 6) for row in rows] == [0.05, -0.04]
+    even = _made_up({"kernel-ease": 0.8, "slim": 0.8})
+    assert "p = 1: it may be chance" in findings(even)[0]
+
+
+def test_the_page_is_sound_needs_nothing_else_and_has_the_numbers_of_the_library(found, page):
+    outline = check_page(page)
+    for name in ("best", "set1", "made"):
+        assert f'href="#{name}"' in page
+    assert "boolrank compare &lt;x&gt;" in page
+    assert found.split.hash[:12] in page
+    rows = {row[0][0]: row for row in outline.tables["models-1"][1:]}
+    assert list(rows) == [each.name for each in found.ranked("auc")]
+    for each in found.measured:
+        _, (auc, text), (difference, _), (ndcg, _), *_ = rows[each.name]
+        measured = each.by("auc")
+        assert float(auc) == measured.means["auc"]
+        assert text == f"{measured.means['auc']:.4f}±\u00a0{measured.deviations['auc']:.4f}"
+        assert float(ndcg) == each.by("ndcg@10").means["ndcg@10"]
+        versus = found.versus_best["auc"].get(each.name)
+        assert difference == ("" if versus is None else str(versus.difference))
+
+
+def test_tables_and_figures_are_files_too(found, folder, page):
+    assert page
+    for name in ("best", "models", "chosen"):
+        assert {path.suffix for path in (folder / "tables").glob(f"{name}.*")} == {
+            ".csv",
+            ".md",
+            ".tex",
+        }
+    assert len(list((folder / "figures").glob("*.png"))) == 3
+    records = chosen_table([found]).records()
+    assert {row["parameters"] for row in records if row["model"] == "kernel-ranker"} == {
+        str(spec) for spec in found.models[1].chosen.values()
+    }
+    assert not any(missing(row["AUC"]) for row in models_table([found]).records())
+
+
+def test_who_only_reads_a_comparison_does_not_sign_it(found, folder, page):
+    assert page
+    before = (folder / "manifest.json").read_bytes()
+    kept = record([replace(found, computed=0)], folder, command="another", started=0.0)
+    assert kept["command"] == "boolrank compare <x>"
+    assert (folder / "manifest.json").read_bytes() == before
+
+
+def test_names_in_a_figure_lie_on_no_other_name_and_on_no_point():
+    rng = np.random.default_rng(0)
+    points = rng.normal(100, 14, (13, 2))
+    sizes = np.column_stack([rng.uniform(20, 70, 13), np.full(13, 10.0)])
+    taken = np.column_stack([points, np.full(13, 200.0)])
+    chosen = placed(points, sizes, taken, np.array([0, 0, 250, 200]))
+    boxes = [_boxes(p, s)[k] for p, s, k in zip(points, sizes, chosen, strict=True)]
+    for k, (left, bottom, right, top) in enumerate(boxes):
+        assert left >= 0
+        assert bottom >= 0
+        assert right <= 250
+        assert top <= 200
+        inside = (points > [left, bottom]) & (points < [right, top])
+        assert not inside.all(axis=1).any()
+        for other in boxes[:k]:
+            apart = right <= other[0] or other[2] <= left or top <= other[1] or other[3] <= bottom
+            assert apart
+
+
+def test_points_of_a_figure_have_their_names():
+    dots = {"one": Dots([1.0, 2.0], [0.5, 0.6], strong=True), "two": Dots([30.0], [0.55])}
+    figure = scatter_figure(dots, x_label="seconds", y_label="AUC", log=True)
+    axes = figure.axes[0]
+    assert [text.get_text() for text in axes.texts] == ["one", "two"]
+    assert axes.get_xscale() == "log"
+    assert list(axes.lines[0].get_xdata()) == [1.0, 2.0]
