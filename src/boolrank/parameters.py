@@ -15,7 +15,7 @@ from .matrix import STORAGES, KernelMatrix, kernel_matrix
 from .overlaps import Overlaps
 from .vocabulary import Vocabulary
 
-__all__ = ["Fitted", "allowed", "checked_overlaps", "matrix_of", "whole"]
+__all__ = ["Fitted", "allowed", "checked_overlaps", "matrix_of", "number", "whole"]
 
 # By then a profile's items weigh the same to about 1e-12: more changes nothing.
 _MOST_REG = 1e12
@@ -37,16 +37,24 @@ class Fitted(NamedTuple):
         >>> Fitted.of("linear", 1, 0.5, "auto")
         Fitted(kernel=linear, reg=1.0, negative_weight=0.5, storage='auto')
         """
-        numbers: dict[str, Any] = {"reg": reg, "negative_weight": negative_weight}
-        for name, value in numbers.items():
-            if not isinstance(value, _REAL) or not 0 <= value <= _MOST_REG:
-                raise ParameterError(
-                    f"{name} of KernelRanker must be 0 or more, at most {_MOST_REG:g}, not "
-                    f"{value!r}"
-                )
+        reg = number("KernelRanker", "reg", reg)
+        negative_weight = number("KernelRanker", "negative_weight", negative_weight)
         if storage not in STORAGES:
             raise ParameterError(f"storage is one of {', '.join(STORAGES)}, not {storage!r}")
-        return Fitted(parse_kernel(kernel), float(reg), float(negative_weight), storage)
+        return Fitted(parse_kernel(kernel), reg, negative_weight, storage)
+
+
+def number(model: str, name: str, value: Any, least: float = 0.0, most: float = _MOST_REG) -> float:
+    """A parameter of a model, if it is a number within its range.
+
+    >>> number("Ease", "reg", 500)
+    500.0
+    """
+    if not isinstance(value, _REAL) or not least <= value <= most:
+        raise ParameterError(
+            f"{name} of {model} must be {least:g} or more, at most {most:g}, not {value!r}"
+        )
+    return float(value)
 
 
 def checked_overlaps(
