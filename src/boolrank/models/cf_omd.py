@@ -141,7 +141,7 @@ class CfOmd(Recommender):
         For any t > 0, K is at most (1 + t)·K_own and (1 + 1/t)·K_others side by side. Few items
         have small eigenvalues, so their steps may be longer; t balances how long both take.
         """
-        own = positive.astype(np.float64)
+        own, largest = positive.astype(np.float64), np.ones(len(positive))
         for _ in range(3):
             product = own @ self._kernel
             np.multiply(product, positive, out=product)
@@ -150,7 +150,7 @@ class CfOmd(Recommender):
         regs = np.maximum(self._regs, 1e-3)
         t = np.sqrt(self._largest * regs[0] / (largest * regs[1]))
         both = [(1 + t) * largest, (1 + 1 / t) * self._largest]
-        return np.column_stack(both) + self._regs
+        return np.asarray(np.column_stack(both) + self._regs)
 
 
 def _largest_eigenvalue(kernel: Floats) -> float:

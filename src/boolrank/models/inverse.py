@@ -113,4 +113,4 @@ def invert(model: str, matrix: Matrix, reg: float) -> Floats:
             f"larger reg{wider}"
         )
     inverse(matrix.T, lower=1, overwrite_c=1)
-    return diagonal.astype(np.float64)
+    return np.array(diagonal, np.float64)
