@@ -32,11 +32,14 @@ from .kernel_ease import kernel_values
 
 __all__ = ["CfOmd", "warn_of_gaps"]
 
-# Duality gap, relative to 1 + reg, at which a user's problem is solved.
-_GAP = 1e-10
-# A gap above this is worth a warning.
-_LOOSE = 1e-8
+# Duality gap, relative to 1 + reg, at which a user's problem is solved; where the others' weights
+# cost much, rounding leaves more of it, relative to that.
+_GAP, _ROUNDING = 1e-10, 2.0**-44
+# A gap so many times as large is worth a warning.
+_LOOSE = 100
 _MOST_STEPS = 5_000
+# Of negative_reg: by then it is ECF-OMD to six digits, and with more rounding would show.
+_MOST = 1e8
 # Weights that are held at a time: 8 MB, four times over.
 _BLOCK = 1 << 20
 _SMALL = 1 << 16
@@ -79,8 +82,9 @@ class CfOmd(Recommender):
         Several models on the same interactions can share their ``overlaps``.
         """
         data = self._given(interactions)
-        regs = [number("CfOmd", name, getattr(self, name)) for name in ("reg", "negative_reg")]
-        asked = Fitted.of(self.kernel, regs[0], 0.0, "dense")
+        reg = number("CfOmd", "reg", self.reg)
+        regs = reg, number("CfOmd", "negative_reg", self.negative_reg, most=_MOST)
+        asked = Fitted.of(self.kernel, reg, 0.0, "dense")
         check_room("CfOmd", len(data.items), "float64")
         self._kernel = kernel_values(asked, checked_overlaps(data, overlaps, self.n_threads))
         self._largest, self._regs = _largest_eigenvalue(self._kernel), np.array(regs)
@@ -112,14 +116,14 @@ class CfOmd(Recommender):
         done_weights, done_scores = np.empty_like(weights), np.empty_like(scores)
         left, gaps, ages = np.arange(len(signs)), np.empty(len(signs)), np.ones(len(signs))
         before, scores_before = weights.copy(), scores.copy()
-        exact = _GAP * (1 + self._regs[0])
+        exact = _GAP * (1 + self._regs[0]) + _ROUNDING * self._regs[1] / others[:, 0]
         for steps in range(_MOST_STEPS + 1):
             with threads(self._threads(weights)):
                 look(gaps, weights, scores, signs, self._regs)
-            done = (gaps <= exact) | (steps == _MOST_STEPS)
+            done = (gaps <= exact[left]) | (steps == _MOST_STEPS)
             if done.any():
                 done_weights[left[done]], done_scores[left[done]] = weights[done], scores[done]
-                warn_of_gaps(gaps[done], self._regs[0], _LOOSE)
+                warn_of_gaps(gaps[done], _LOOSE * exact[left[done]])
                 arrays = left, gaps, ages, weights, before, scores, scores_before, signs, metric
                 left, gaps, ages, weights, before, scores, scores_before, signs, metric = (
                     each[~done] for each in arrays
@@ -167,9 +171,9 @@ def _largest_eigenvalue(kernel: Floats) -> float:
     return bound
 
 
-def warn_of_gaps(gaps: Floats, reg: float, loose: float = 1e-9) -> None:
+def warn_of_gaps(gaps: Floats, loose: Floats | float) -> None:
     """Warn of problems that were not solved as exactly as they should be."""
-    count = int((gaps > loose * (1 + reg)).sum())
+    count = int((gaps > loose).sum())
     if count:
         warnings.warn(
             f"the weights of {count} profiles are right to a duality gap of {gaps.max():.1e} only; "

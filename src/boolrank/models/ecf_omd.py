@@ -27,6 +27,9 @@ from .cf_omd import warn_of_gaps
 
 __all__ = ["EcfOmd"]
 
+# A gap above this, relative to 1 + reg, is worth a warning.
+_LOOSE = 1e-9
+
 
 class EcfOmd(Recommender):
     """ECF-OMD (Aiolli, Convex AUC optimization for top-N recommendation with implicit feedback,
@@ -70,5 +73,5 @@ class EcfOmd(Recommender):
             exact, parts = TOLERANCE * (1 + self._reg), profiles.parts(count)
             alpha, gaps = mean_weights(self._arrays, *profiles, self._reg, exact, parts)
             mean_scores(out, self._arrays, *profiles, alpha)
-        warn_of_gaps(gaps, self._reg)
+        warn_of_gaps(gaps, _LOOSE * (1 + self._reg))
         return out
