@@ -114,6 +114,12 @@ def test_kernel_ease_is_the_inverse_of_the_kernel_matrix(data, seen, kernel, dty
     assert _furthest(KernelEase(kernel, 3.0, 0.7, 0.2, dtype), data, damped) < CLOSE[dtype]
 
 
+def test_kernel_ease_with_a_large_reg_is_item_knn(data):
+    """reg → ∞ leaves the kernel itself, here the cosine."""
+    near, kernel = ItemKNN().fit(data).score(), KernelEase("linear", 1e9).fit(data).score()
+    assert np.abs(1e9 * kernel - near).max() < 1e-6 * near.max()
+
+
 def test_positive_exponents_damp_popular_items(data):
     sizes = data.popularity()
 
@@ -293,11 +299,12 @@ def test_shuffled_rows_give_the_same_bits(data):
 
 @pytest.mark.parametrize("kind", [Ease, LRec, KernelEase])
 def test_what_does_not_fit_is_said_before_it_is_tried(data, monkeypatch, kind):
-    monkeypatch.setattr(inverse, "free_memory", lambda: 60_000)
+    monkeypatch.setattr(inverse, "free_memory", lambda: 50_000)
     needed = r"70 items would take 0.1 MB, for two matrices of all pairs, and there are 0.1 MB"
     with pytest.raises(MatrixTooLargeError, match=rf"{kind.__name__} on .*{needed}.*rarest items"):
         kind(reg=1.0, dtype="float64").fit(data)
-    kind(reg=1.0, dtype="float32").fit(data)
+    if kind is not KernelEase:  # whose values are computed in double precision
+        kind(reg=1.0, dtype="float32").fit(data)
 
 
 def test_similarities_that_do_not_fit_are_said(data, monkeypatch):

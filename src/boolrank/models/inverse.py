@@ -64,13 +64,14 @@ class ItemWeights:
         return out
 
 
-def check_room(model: str, items: int, dtype: str) -> None:
-    """Raise where two matrices of items would not fit into memory."""
+def check_room(model: str, items: int, dtype: str, least: int = 0) -> None:
+    """Raise where two matrices of items, or so many bytes a pair, would not fit into memory."""
     if dtype not in DTYPES:
         raise ParameterError(f"dtype of {model} is one of {', '.join(DTYPES)}, not {dtype!r}")
-    needed, available = 2 * items**2 * np.dtype(dtype).itemsize, free_memory()
+    pair = max(2 * np.dtype(dtype).itemsize, least)
+    needed, available = pair * items**2, free_memory()
     if needed > available:
-        half = "use dtype='float32' for half of it, " if dtype == "float64" else ""
+        half = "use dtype='float32', " if dtype == "float64" and model != "CfOmd" else ""
         raise MatrixTooLargeError(
             f"{model} on {items:,} items would take {size(needed)}, for two matrices of all pairs, "
             f"and there are {size(available)}; {half}leave out the rarest items, or use a model "

@@ -7,7 +7,8 @@ With K the kernel matrix of items and P = (K + reg·I)⁻¹,
 
 where x are the numbers of users of items. In the feature space of the kernel, column j of B is the
 least-squares prediction of item j from all the others. EASE regularises a popular item less, for
-its size; here all items have length 1, and each is regularised alike.
+its size; here all items have length 1, and each is regularised alike. A large reg leaves B = K/reg:
+then it is item-kNN by the kernel.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from .inverse import ItemWeights, check_room, invert
 
 __all__ = ["KernelEase"]
 
+# Bytes of a pair of items: kernel values in double precision, and what they are computed from.
+_PAIR = 12
 # With more, one item's weight is all, or nothing.
 _MOST_EXPONENT = 10.0
 
@@ -40,7 +43,7 @@ class KernelEase(Recommender):
     reg : added to the diagonal of the kernel matrix, which is 1; 0 or more
     input_exponent : above 0, popular items of a profile say less; 0: all the same
     output_exponent : above 0, popular items score less; 0: as they are
-    dtype : ``"float64"`` or ``"float32"``, which takes half the memory and time for the inverse
+    dtype : ``"float64"`` or ``"float32"``, which halves the model and the time of the inverse
     n_threads : how many threads compiled loops use; BLAS has a setting of its own
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -75,7 +78,7 @@ class KernelEase(Recommender):
         data, reg = self._given(interactions), number("KernelEase", "reg", self.reg)
         damped = [self._damping(name, data) for name in ("input_exponent", "output_exponent")]
         asked = Fitted.of(self.kernel, reg, 0.0, "dense")
-        check_room("KernelEase", len(data.items), self.dtype)
+        check_room("KernelEase", len(data.items), self.dtype, _PAIR)
         counted = checked_overlaps(data, overlaps, self.n_threads)
         values = kernel_values(asked, counted)
         del counted
