@@ -115,7 +115,7 @@ def test_kernel_ease_is_the_inverse_of_the_kernel_matrix(data, seen, kernel, dty
 
 
 def test_kernel_ease_with_a_large_reg_is_item_knn(data):
-    """reg → ∞ leaves the kernel itself, here the cosine."""
+    """It leaves the kernel itself, here the cosine."""
     near, kernel = ItemKNN().fit(data).score(), KernelEase("linear", 1e9).fit(data).score()
     assert np.abs(1e9 * kernel - near).max() < 1e-6 * near.max()
 
