@@ -20,6 +20,7 @@ from boolrank.data import DATASETS
 from boolrank.data.protocols import SPLITS
 from boolrank.evaluation import METRICS
 from boolrank.kernels import KERNELS
+from boolrank.models import MODELS
 from documents import BLOCK, NOT_RUN, arguments, blocks, commands, run_command, run_page
 
 ROOT = Path(__file__).parent.parent
@@ -116,6 +117,18 @@ def test_every_metric_stands_in_the_documentation_as_it_is_in_the_code(name):
     names = {"none": f"`{name}`", "needed": f"`{name}@k`", "optional": f"`{name}`, `{name}@k`"}
     row = [names[metric.cut], metric.formula, "user" if metric.per_user else "model", metric.empty]
     assert f"| {' | '.join(row)} |\n" in _text(ROOT / "docs" / "evaluation.md")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_stands_in_the_documentation_as_it_is_in_the_code(name):
+    entry = MODELS[name]
+    row = [
+        f"`{name}`",
+        f"[`{entry.symbol}`][boolrank.{entry.symbol}]",
+        entry.about,
+        entry.reference,
+    ]
+    assert f"| {' | '.join(row)} |\n" in _text(ROOT / "docs" / "models.md")
 
 
 @pytest.mark.parametrize("name", SPLITS)

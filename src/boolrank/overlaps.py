@@ -27,8 +27,8 @@ _SINGLE = 1 << 24
 _DENSE_UP_TO = 22_000
 # Bytes of a pair of items while it is counted: column and count, in blocks and then in one piece.
 _PAIR_BYTES = 16
-# Bytes of a pair in a dense matrix while that is filled: the products, half of them, the whole.
-_DENSE_BYTES = 12
+# Bytes of a pair in a dense matrix.
+_DENSE_BYTES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Overlaps:
         if sparsely or _DENSE_BYTES * items * items > free_memory():
             return counted_sparsely(interactions, n_threads)
         if float(n) * items * items < _BLAS_STEPS * steps:
-            return counted_by_products(interactions)
+            return counted_by_products(interactions, n_threads)
         return counted_densely(interactions, n_threads)
 
     def updated(self, before: Interactions, after: Interactions) -> Overlaps:
@@ -161,9 +161,11 @@ class Overlaps:
         return len(self.rows()[1])
 
 
-def counted_by_products(interactions: Interactions) -> Overlaps:
+def counted_by_products(interactions: Interactions, n_threads: int | None = None) -> Overlaps:
     """Count by products of blocks of the dense matrix."""
     from scipy.linalg.blas import ssyrk
+
+    from ._compiled.weights import spread
 
     n, items = interactions.shape
     sizes = interactions.popularity()
@@ -172,11 +174,11 @@ def counted_by_products(interactions: Interactions) -> Overlaps:
     matrix = interactions.matrix()
     for start in range(0, n, step):
         block = matrix[start : start + step].toarray()
-        total = ssyrk(1.0, block.T, beta=1.0, c=total, overwrite_c=1)
-    upper = np.triu(total, 1)
-    upper += upper.T
-    np.fill_diagonal(upper, sizes)
-    return Overlaps(n, sizes, dense=np.ascontiguousarray(upper))
+        total = ssyrk(1.0, block.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+    dense, ones = total.T, np.ones(items)
+    with threads(n_threads) as count:
+        spread(dense, ones, ones, sizes.astype(np.float64), count)
+    return Overlaps(n, sizes, dense=dense)
 
 
 def counted_densely(interactions: Interactions, n_threads: int | None) -> Overlaps:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,15 @@ from .matrix import STORAGES, KernelMatrix, kernel_matrix
 from .overlaps import Overlaps
 from .vocabulary import Vocabulary
 
-__all__ = ["Fitted", "allowed", "checked_overlaps", "matrix_of", "whole"]
+__all__ = [
+    "Fitted",
+    "allowed",
+    "checked_overlaps",
+    "matrix_of",
+    "number",
+    "variables_are_users",
+    "whole",
+]
 
 # By then a profile's items weigh the same to about 1e-12: more changes nothing.
 _MOST_REG = 1e12
@@ -37,16 +46,24 @@ class Fitted(NamedTuple):
         >>> Fitted.of("linear", 1, 0.5, "auto")
         Fitted(kernel=linear, reg=1.0, negative_weight=0.5, storage='auto')
         """
-        numbers: dict[str, Any] = {"reg": reg, "negative_weight": negative_weight}
-        for name, value in numbers.items():
-            if not isinstance(value, _REAL) or not 0 <= value <= _MOST_REG:
-                raise ParameterError(
-                    f"{name} of KernelRanker must be 0 or more, at most {_MOST_REG:g}, not "
-                    f"{value!r}"
-                )
+        reg = number("KernelRanker", "reg", reg)
+        negative_weight = number("KernelRanker", "negative_weight", negative_weight)
         if storage not in STORAGES:
             raise ParameterError(f"storage is one of {', '.join(STORAGES)}, not {storage!r}")
-        return Fitted(parse_kernel(kernel), float(reg), float(negative_weight), storage)
+        return Fitted(parse_kernel(kernel), reg, negative_weight, storage)
+
+
+def number(model: str, name: str, value: Any, least: float = 0.0, most: float = _MOST_REG) -> float:
+    """A parameter of a model, if it is a number within its range.
+
+    >>> number("Ease", "reg", 500)
+    500.0
+    """
+    if not isinstance(value, _REAL) or not least <= value <= most:
+        raise ParameterError(
+            f"{name} of {model} must be {least:g} or more, at most {most:g}, not {value!r}"
+        )
+    return float(value)
 
 
 def checked_overlaps(
@@ -70,9 +87,16 @@ def checked_overlaps(
 
 
 def matrix_of(fitted: Fitted, overlaps: Overlaps) -> KernelMatrix:
-    """The kernel matrix of items, whose variables are their users: an arity too high says so."""
-    try:
+    """The kernel matrix of items."""
+    with variables_are_users():
         return kernel_matrix(fitted.kernel, overlaps, fitted.storage)
+
+
+@contextmanager
+def variables_are_users() -> Iterator[None]:
+    """Kernels of items have users for variables: an arity too high says so."""
+    try:
+        yield
     except ParameterError as error:
         raise ParameterError(str(error).replace("variable", "user")) from None
 

@@ -1,6 +1,23 @@
 """What one would pick instead of the kernel ranker, under the same contract."""
 
+from .cf_omd import CfOmd
+from .ease import Ease
+from .ecf_omd import EcfOmd
+from .item_knn import ItemKNN
+from .kernel_ease import KernelEase
+from .lrec import LRec
 from .popularity import Popularity
 from .table import MODELS, ModelEntry, make_model
 
-__all__ = ["MODELS", "ModelEntry", "Popularity", "make_model"]
+__all__ = [
+    "MODELS",
+    "CfOmd",
+    "Ease",
+    "EcfOmd",
+    "ItemKNN",
+    "KernelEase",
+    "LRec",
+    "ModelEntry",
+    "Popularity",
+    "make_model",
+]

@@ -25,6 +25,9 @@ class ModelEntry:
     about : what it is
     reference : the paper that describes it
     extra : what has to be installed with boolrank for it, or nothing
+
+    >>> MODELS["ease"].load()
+    <class 'boolrank.models.ease.Ease'>
     """
 
     name: str
@@ -56,6 +59,52 @@ _ENTRIES = (
         "CF-KOMD: a convex problem per user on any boolean kernel",
         "Polato and Aiolli, Boolean kernels for collaborative filtering in top-N item "
         "recommendation, Neurocomputing 286, 2018",
+    ),
+    ModelEntry(
+        "item-knn",
+        ".item_knn",
+        "ItemKNN",
+        "Items near to the user's, by the cosine or an asymmetric one",
+        "Aiolli, Efficient top-N recommendation for very large scale binary rated datasets, "
+        "RecSys 2013",
+    ),
+    ModelEntry(
+        "ease",
+        ".ease",
+        "Ease",
+        "Each item predicted from all others, by least squares in closed form",
+        "Steck, Embarrassingly shallow autoencoders for sparse data, WWW 2019",
+    ),
+    ModelEntry(
+        "kernel-ease",
+        ".kernel_ease",
+        "KernelEase",
+        "EASE in the feature space of any boolean kernel",
+        "after Steck, Embarrassingly shallow autoencoders for sparse data, WWW 2019",
+    ),
+    ModelEntry(
+        "lrec",
+        ".lrec",
+        "LRec",
+        "A regularised linear classifier per user, all in closed form",
+        "Sedhain, Menon, Sanner and Braziunas, On the effectiveness of linear models for one-class "
+        "collaborative filtering, AAAI 2016",
+    ),
+    ModelEntry(
+        "cf-omd",
+        ".cf_omd",
+        "CfOmd",
+        "A mixture of the user's items against a mixture of all others",
+        "Aiolli, Convex AUC optimization for top-N recommendation with implicit feedback, "
+        "RecSys 2014",
+    ),
+    ModelEntry(
+        "ecf-omd",
+        ".ecf_omd",
+        "EcfOmd",
+        "A mixture of the user's items against the mean of all others, linear",
+        "Aiolli, Convex AUC optimization for top-N recommendation with implicit feedback, "
+        "RecSys 2014",
     ),
     ModelEntry(
         "als",

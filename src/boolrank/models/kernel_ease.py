@@ -1,0 +1,93 @@
+"""KernelEase: EASE with a normalised boolean kernel in the place of the numbers of shared users.
+
+With K the kernel matrix of items and P = (K + reg·I)⁻¹,
+
+    B[i, j] = -P[i, j] / P[j, j],   B[j, j] = 0,
+    score_j = x_j^-output_exponent · Σ x_i^-input_exponent·B[i, j]   over the items i of a user,
+
+where x are the numbers of users of items. In the feature space of the kernel, column j of B is the
+least-squares prediction of item j from all the others. EASE regularises a popular item less, for
+its size; here all items have length 1, and each is regularised alike. A large reg leaves B = K/reg:
+then it is item-kNN by the kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+
+from ..interactions import Interactions
+from ..kernels import Kernel
+from ..overlaps import Overlaps
+from ..parameters import Fitted, checked_overlaps, number
+from ..profiles import Profiles
+from ..recommender import Floats, Recommender
+from .inverse import ItemWeights, check_room, invert, values_of
+
+__all__ = ["KernelEase"]
+
+# With more, one item's weight is all, or nothing.
+_MOST_EXPONENT = 10.0
+
+
+class KernelEase(Recommender):
+    """EASE (Steck, 2019) on any boolean kernel.
+
+    Parameters
+    ----------
+    kernel : a kernel, or text such as ``"disjunctive(2)"``; it is used in its normalised form
+    reg : added to the diagonal of the kernel matrix, which is 1; 0 or more
+    input_exponent : above 0, popular items of a profile say less; 0: all the same
+    output_exponent : above 0, popular items score less; 0: as they are
+    dtype : ``"float64"`` or ``"float32"``, which halves the model and the time of the inverse
+    n_threads : how many threads compiled loops use; BLAS has a setting of its own
+
+    >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+    >>> model = KernelEase("linear", reg=1.0).fit(data)
+    >>> model.recommend([3], n=2).lists()
+    [['a', 'c']]
+    >>> model.score([3]).round(3)
+    array([[ 0.25 ,  0.   , -0.094]])
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | str = "disjunctive(2)",
+        reg: float = 10.0,
+        input_exponent: float = 0.0,
+        output_exponent: float = 0.0,
+        dtype: str = "float64",
+        n_threads: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.reg = reg
+        self.input_exponent = input_exponent
+        self.output_exponent = output_exponent
+        self.dtype = dtype
+        self.n_threads = n_threads
+
+    def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
+        """Compute the kernel matrix of items and invert it; gives the model itself.
+
+        Several models on the same interactions can share their ``overlaps``.
+        """
+        data, reg = self._given(interactions), number("KernelEase", "reg", self.reg)
+        damped = [self._damping(name, data) for name in ("input_exponent", "output_exponent")]
+        asked = Fitted.of(self.kernel, reg, 0.0, "dense")
+        check_room("KernelEase", len(data.items), self.dtype)
+        counted = checked_overlaps(data, overlaps, self.n_threads)
+        matrix = values_of(asked.kernel, counted, self.dtype, self.n_threads)
+        del counted
+        diagonal = invert("KernelEase", matrix, reg)
+        nothing, (into, out) = np.zeros(len(diagonal)), damped
+        self._weights = ItemWeights.of(matrix, -out / diagonal, nothing, into, self.n_threads)
+        self._interactions = data
+        return self
+
+    def _damping(self, name: str, data: Interactions) -> Floats:
+        exponent = number("KernelEase", name, getattr(self, name), -_MOST_EXPONENT, _MOST_EXPONENT)
+        return np.maximum(data.popularity(), 1.0) ** -exponent
+
+    def _scored(self, profiles: Profiles) -> Floats:
+        return self._weights.scores(profiles, self.n_threads)

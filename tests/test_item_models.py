@@ -1,0 +1,355 @@
+"""Models with weights of items for items: each beside its definition, in the plainest way."""
+
+from __future__ import annotations
+
+import copy
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from boolrank import (
+    MODELS,
+    Ease,
+    Interactions,
+    ItemKNN,
+    KernelEase,
+    KernelRanker,
+    LRec,
+    MatrixTooLargeError,
+    Overlaps,
+    ParameterError,
+    Recommendations,
+    make_model,
+    parse_kernel,
+    synthetic,
+)
+from boolrank.models import inverse, item_knn
+from boolrank.testing import check_recommender
+
+# How far scores may be from the definition, relative to the largest: they are rounded to 2^-36 of
+# their terms in double precision.
+CLOSE = {"float64": 1e-10, "float32": 2e-4}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return synthetic(150, 70, 1_800, 3)
+
+
+@pytest.fixture(scope="module")
+def seen(data):
+    return data.matrix().toarray().astype(float)
+
+
+def _furthest(model, data, expected):
+    """The largest difference of scores, relative to the largest score."""
+    return np.abs(model.fit(data).score() - expected).max() / np.abs(expected).max()
+
+
+def _autoencoder(matrix, reg):
+    inverted = np.linalg.inv(matrix + reg * np.eye(len(matrix)))
+    weights = np.eye(len(matrix)) - inverted @ np.diag(1 / np.diag(inverted))
+    np.fill_diagonal(weights, 0.0)
+    return weights
+
+
+@pytest.mark.parametrize("name", sorted(set(MODELS) - {"popularity", "kernel-ranker"}))
+def test_every_model_keeps_the_contract(name):
+    if MODELS[name].extra:
+        pytest.skip(f"{name} is tested with what it needs")
+    check_recommender(make_model(name, n_threads=1), n_users=15, n_items=9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Ease(0.5, "float32", n_threads=1),
+        LRec(3.0, "float32", n_threads=1),
+        KernelEase("monotone_dnf", 0.01, 0.5, -0.2, n_threads=1),
+        KernelEase("linear", 0.2, 0.1, 0.3, "float32", n_threads=1),
+        ItemKNN(0.2, 3.0, 4, n_threads=1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_models_keep_the_contract_with_other_parameters(model):
+    check_recommender(model, 1, n_users=14, n_items=10)
+
+
+@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize("reg", [0.5, 20.0, 500.0])
+def test_ease_is_the_inverse_of_the_counts(data, seen, reg, dtype):
+    expected = seen @ _autoencoder(seen.T @ seen, reg)
+    assert _furthest(Ease(reg, dtype), data, expected) < CLOSE[dtype]
+
+
+def test_ease_predicts_an_item_from_the_others_by_least_squares(data, seen):
+    reg, scores = 7.0, Ease(7.0).fit(data).score()
+    for item in (0, 13, 69):
+        others = np.delete(seen, item, axis=1)
+        rows = np.vstack([others, np.sqrt(reg) * np.eye(others.shape[1])])
+        wanted = np.concatenate([seen[:, item], np.zeros(others.shape[1])])
+        weights, *_ = np.linalg.lstsq(rows, wanted, rcond=None)
+        assert scores[:, item] == pytest.approx(others @ weights, abs=1e-10)
+
+
+@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize("reg", [0.5, 20.0, 500.0])
+def test_lrec_is_a_ridge_regression_for_each_user(data, seen, reg, dtype):
+    """Features of an item are its users; a user's own items are what is to be found."""
+    weights = np.linalg.inv(seen @ seen.T + reg * np.eye(len(seen))) @ seen @ seen.T
+    assert _furthest(LRec(reg, dtype), data, weights.T @ seen) < CLOSE[dtype]
+
+
+@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize("kernel", ["linear", "disjunctive(2)", "disjunctive(8)**3", "tanimoto"])
+def test_kernel_ease_is_the_inverse_of_the_kernel_matrix(data, seen, kernel, dtype):
+    gram = parse_kernel(kernel).normalized()(seen.T.astype(np.int8))
+    sizes = seen.sum(axis=0)
+    plain = seen @ _autoencoder(gram, 3.0)
+    assert _furthest(KernelEase(kernel, 3.0, dtype=dtype), data, plain) < CLOSE[dtype]
+    damped = (seen * sizes**-0.7) @ _autoencoder(gram, 3.0) * sizes**-0.2
+    assert _furthest(KernelEase(kernel, 3.0, 0.7, 0.2, dtype), data, damped) < CLOSE[dtype]
+
+
+def test_kernel_ease_with_a_large_reg_is_item_knn(data):
+    """It leaves the kernel itself, here the cosine."""
+    near, kernel = ItemKNN().fit(data).score(), KernelEase("linear", 1e9).fit(data).score()
+    assert np.abs(1e9 * kernel - near).max() < 1e-6 * near.max()
+
+
+def test_positive_exponents_damp_popular_items(data):
+    sizes = data.popularity()
+
+    def popularity_of_lists(**exponents):
+        found = KernelEase("linear", 3.0, **exponents).fit(data).recommend(n=5)
+        return np.mean([sizes[data.items.number(item)] for row in found.lists() for item in row])
+
+    plain = popularity_of_lists()
+    assert (
+        popularity_of_lists(output_exponent=1.0) < plain < popularity_of_lists(output_exponent=-1.0)
+    )
+
+
+def test_kernel_ease_takes_values_below_all_doubles_as_they_are():
+    """Two thousand users of each item: with the monotone DNF kernel only its diagonal is left."""
+    rng = np.random.default_rng(0)
+    data = Interactions.from_matrix(rng.random((4000, 6)) < 0.5)
+    model = KernelEase("monotone_dnf", 1.0).fit(data)
+    assert KernelRanker("monotone_dnf").fit(data).matrix.scale
+    assert np.isfinite(model.score()[data.matrix().toarray().any(axis=1)]).all()
+
+
+@pytest.mark.parametrize("locality", [1.0, 2.5])
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 0.5, 1.0])
+def test_item_knn_is_the_asymmetric_cosine_to_a_power(data, seen, alpha, locality):
+    expected = np.zeros(seen.shape)
+    users = [set(np.flatnonzero(column)) for column in seen.T]
+    near = np.zeros((len(users), len(users)))
+    for i, of_i in enumerate(users):
+        for j, of_j in enumerate(users):
+            if i != j:
+                near[i, j] = len(of_i & of_j) / (len(of_i) ** alpha * len(of_j) ** (1 - alpha))
+    expected = seen @ near**locality
+    assert _furthest(ItemKNN(alpha, locality), data, expected) < 1e-12
+
+
+def test_item_knn_keeps_the_nearest_of_each_item(data, seen):
+    sizes = seen.sum(axis=0)
+    near = (seen.T @ seen) / np.sqrt(np.outer(sizes, sizes))
+    np.fill_diagonal(near, 0.0)
+    for i, row in enumerate(near):
+        left = sorted(range(len(row)), key=lambda j: (-row[j], j))[5:]
+        near[i, left] = 0.0
+    assert _furthest(ItemKNN(neighbours=5), data, seen @ near) < 1e-12
+    everything = ItemKNN(neighbours=10**6).fit(data).score()
+    assert np.array_equal(everything, ItemKNN().fit(data).score())
+
+
+SMALL = [Ease(1.0), LRec(1.0), KernelEase("linear", 1.0), ItemKNN()]
+
+
+@pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
+def test_small_and_full_data_do(model):
+    one = copy.deepcopy(model).fit(Interactions.from_pairs([1], ["a"]))
+    assert one.recommend(n=3).lists() == [[]]
+    assert one.recommend(n=3, exclude_seen=False).lists() == [["a"]]
+    row = copy.deepcopy(model).fit(Interactions.from_pairs([1, 1, 1], ["a", "b", "c"]))
+    assert row.recommend_profile(["b"]).lists() == [["a", "c"]]
+    full = copy.deepcopy(model).fit(Interactions.from_matrix(np.ones((4, 5), bool)))
+    assert full.recommend_profile([3]).lists() == [[0, 1, 2, 4]]
+    lonely = np.eye(4, 5, dtype=bool) | (np.arange(5) == 0)
+    lonely[:, 4] = False  # an item that nobody has
+    found = copy.deepcopy(model).fit(Interactions.from_matrix(lonely)).score()
+    assert np.isfinite(found).all()
+    assert (found[:, 4] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize("kind", [Ease, LRec, KernelEase])
+def test_a_singular_matrix_is_said_with_what_to_do(kind, dtype):
+    full = Interactions.from_matrix(np.ones((4, 5), bool))
+    for reg in (0.0, 1e-20):
+        with pytest.raises(ParameterError, match=rf"reg={reg:g} of {kind.__name__} leaves .* sing"):
+            kind(reg=reg, dtype=dtype).fit(full)
+    nobody = Interactions.from_matrix(np.array([[True, False], [True, False]]))
+    if kind is not KernelEase:  # where an item that nobody has stands for itself
+        with pytest.raises(ParameterError, match="use a larger reg"):
+            kind(reg=0.0, dtype=dtype).fit(nobody)
+
+
+def test_independent_items_need_no_regularisation():
+    data = Interactions.from_matrix(np.eye(3, dtype=bool))
+    assert np.array_equal(Ease(reg=0.0).fit(data).score(), np.zeros((3, 3)))
+    assert np.array_equal(LRec(reg=0.0).fit(data).score(), np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (Ease(reg=-1.0), "reg of Ease must be 0 or more, at most 1e.12, not -1.0"),
+        (Ease(reg=float("nan")), "reg of Ease must be .* not nan"),
+        (Ease(reg="5"), "reg of Ease must be .* not '5'"),
+        (Ease(dtype="float16"), "dtype of Ease is one of float32, float64, not 'float16'"),
+        (LRec(reg=None), "reg of LRec must be .* not None"),
+        (LRec(dtype=np.float32), "dtype of LRec is one of"),
+        (KernelEase(reg=-2), "reg of KernelEase must be .* not -2"),
+        (KernelEase(input_exponent=float("inf")), "input_exponent of KernelEase must be -10 or"),
+        (KernelEase(output_exponent="1"), "output_exponent of KernelEase must be .* not '1'"),
+        (KernelEase("disjunctive(0)"), "arity"),
+        (KernelEase("disjunctive(9999)"), "user"),
+        (ItemKNN(alpha=1.5), "alpha of ItemKNN must be 0 or more, at most 1, not 1.5"),
+        (ItemKNN(locality=-1), "locality of ItemKNN must be 0 or more"),
+        (ItemKNN(neighbours=0), "neighbours of ItemKNN must be a whole number from 1 on, or None"),
+        (ItemKNN(neighbours=2.5), "neighbours of ItemKNN must be a whole number .* not 2.5"),
+        (Ease(n_threads=0), "n_threads must be a whole number"),
+    ],
+)
+def test_impossible_parameters_are_said(data, model, said):
+    with pytest.raises(ValueError, match=said):
+        model.fit(data)
+
+
+@pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
+def test_threads_and_given_overlaps_change_no_bit(data, model):
+    one = copy.deepcopy(model).set_params(n_threads=1).fit(data)
+    two = copy.deepcopy(model).set_params(n_threads=2).fit(data, Overlaps.of(data))
+    assert np.array_equal(one.score(), two.score())
+    _same_lists(one.recommend(n=9), two.recommend(n=9))
+    sparse = copy.deepcopy(model).fit(data, Overlaps.of(data).sparse())
+    assert np.array_equal(one.score(), sparse.score())
+
+
+def _same_lists(left: Recommendations, right: Recommendations) -> None:
+    assert left.lists() == right.lists()
+    assert np.array_equal(left.scores, right.scores, equal_nan=True)
+
+
+LISTS = """
+from boolrank import Ease, KernelEase, LRec, synthetic
+import numpy as np
+data = synthetic(400, 300, 4_000, 3)
+for model in (Ease(50.0), LRec(5.0), KernelEase("disjunctive(2)", 5.0)):
+    for row in model.fit(data).recommend(n=20).lists():
+        print(*row)
+"""
+
+
+def test_lists_do_not_depend_on_the_threads_of_blas():
+    """The last digits of an inverse do; items that tie by right have to tie all the same."""
+    lists = [
+        subprocess.run(
+            [sys.executable, "-c", LISTS],
+            env=os.environ | {"OPENBLAS_NUM_THREADS": count},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for count in ("1", "2")
+    ]
+    assert lists[0].count("\n") == 1200
+    assert lists[0] == lists[1]
+
+
+def test_items_that_everybody_treats_alike_tie(seen):
+    """But for one in hundreds whose scores are rounded apart: they fall on both sides of a step."""
+    twins = np.hstack([seen, seen[:, :30]]).astype(bool)
+    data = Interactions.from_matrix(twins)
+    for model in SMALL:
+        scores = copy.deepcopy(model).fit(data).score()
+        alone = ~twins[:, :30]  # who has both has them speak for each other
+        left, right = scores[:, 70:][alone], scores[:, :30][alone]
+        assert np.mean(left == right) > 0.995
+        assert np.abs(left - right).max() < 1e-10 * np.abs(scores).max()
+
+
+def test_shuffled_rows_give_the_same_bits(data):
+    rows = np.repeat(np.arange(150), np.diff(data.indptr))
+    users = np.array(list(data.users))[rows]
+    items = np.array(list(data.items))[data.indices]
+    order = np.random.default_rng(4).permutation(len(rows))
+    mixed = Interactions.from_pairs(users[order].tolist(), items[order].tolist())
+    straight = Interactions.from_pairs(users.tolist(), items.tolist())
+    for model in SMALL:
+        first, second = (copy.deepcopy(model).fit(each) for each in (straight, mixed))
+        _same_lists(first.recommend(n=8), second.recommend(n=8))
+
+
+@pytest.mark.parametrize("kind", [Ease, LRec, KernelEase])
+def test_what_does_not_fit_is_said_before_it_is_tried(data, monkeypatch, kind):
+    monkeypatch.setattr(inverse, "free_memory", lambda: 50_000)
+    needed = r"70 items would take 0.1 MB, for two matrices of all pairs, and there are 0.1 MB"
+    with pytest.raises(MatrixTooLargeError, match=rf"{kind.__name__} on .*{needed}.*rarest items"):
+        kind(reg=1.0, dtype="float64").fit(data)
+    if kind is not KernelEase:  # whose values are computed in double precision
+        kind(reg=1.0, dtype="float32").fit(data)
+
+
+def test_similarities_that_do_not_fit_are_said(data, monkeypatch):
+    monkeypatch.setattr(item_knn, "free_memory", lambda: 1000)
+    with pytest.raises(MatrixTooLargeError, match="pairs of items would take"):
+        ItemKNN().fit(data)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(data):
+    model = Ease(5.0).fit(data)
+    before = model.score()
+    with pytest.raises(ParameterError):
+        model.set_params(reg=-1.0).fit(data)
+    assert np.array_equal(model.score(), before)
+
+
+PEAK = """
+import sys
+import numpy as np
+from boolrank import Ease, Interactions, KernelEase, LRec
+
+def memory(name):
+    with open("/proc/self/status") as status:
+        return next(1024 * int(line.split()[1]) for line in status if line.startswith(name))
+
+kind, dtype = sys.argv[1:]
+model = {"ease": Ease, "lrec": LRec, "kernel": KernelEase}[kind](reg=5.0, dtype=dtype)
+rng = np.random.default_rng(0)
+model.fit(Interactions.from_matrix(rng.random((300, 60)) < 0.2))  # whatever is loaded, is
+data = Interactions.from_matrix(rng.random((300, 3000)) < 0.08)
+with open("/proc/self/clear_refs", "w") as peak:
+    peak.write("5")  # the peak so far does not count
+before = memory("VmRSS")
+model.fit(data)
+print((memory("VmHWM") - before) / 3000**2 / np.dtype(dtype).itemsize)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is asked of Linux")
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [("ease", "float64"), ("ease", "float32"), ("lrec", "float64"), ("kernel", "float64")],
+)
+def test_no_more_than_two_matrices_are_held_at_once(kind, dtype):
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, kind, dtype], capture_output=True, text=True, check=True
+    )
+    assert 0.9 < float(done.stdout) < 2.2  # a tenth for the data and for LAPACK's own
