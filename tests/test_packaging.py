@@ -138,24 +138,46 @@ def test_a_release_is_published_without_a_password_and_after_the_tests() -> None
     assert 'tags: ["v[0-9]*"]' in text
 
 
-@pytest.mark.parametrize("words", [["demo"], ["-h"], ["recommend", "model"]], ids=" ".join)
-def test_without_extras_the_command_is_one_line_with_what_installs_them(words: list[str]) -> None:
-    """As after ``pip install boolrank`` alone."""
-    program = (
-        "import sys\n"
-        "for name in ('typer', 'rich', 'polars', 'matplotlib', 'jinja2', 'optuna'):\n"
-        "    sys.modules[name] = None\n"
-        "from boolrank.cli import main\n"
-        f"main({words!r})\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+# As after ``pip install boolrank`` alone.
+_BARE = (
+    "import sys\n"
+    "for name in ('typer', 'rich', 'polars', 'matplotlib', 'jinja2', 'optuna'):\n"
+    "    sys.modules[name] = None\n"
+)
+
+
+def _bare(program: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", _BARE + program]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "words", [["demo", "--out", "page"], ["-h"], ["recommend", "model"]], ids=" ".join
+)
+def test_without_extras_one_line_says_what_installs_all_of_them(words: list[str]) -> None:
+    done = _bare(f"from boolrank.cli import main\nmain({words!r})\n")
     assert done.returncode == 1
     assert done.stdout == ""
     error, hint = done.stderr.splitlines()
     assert re.fullmatch(r"error: The command line needs \w+, which is not installed", error)
-    assert re.fullmatch(r"hint: run pip install '.*'", hint)
+    assert hint == "hint: run pip install 'boolrank[all]'"
+
+
+def test_without_extras_the_demonstration_is_plain_text() -> None:
+    """With a few viewers, for time; ``make dist`` runs it whole."""
+    done = _bare(
+        "from functools import partial\n"
+        "import boolrank.demo\n"
+        "boolrank.demo.run_demo = partial(boolrank.demo.run_demo, n_users=60)\n"
+        "from boolrank.cli import main\n"
+        "main(['demo', '--seed', '1'])\n"
+    )
+    assert done.returncode == 0, done.stderr
+    for text in ("popularity", "disjunctive(4) recommends", "nDCG@10", "Why ", "the score"):
+        assert text in done.stdout
+    assert "measuring" in done.stderr
+    assert "run pip install 'boolrank[all]'" in done.stderr
+    assert "boolrank fit events.csv --out model" in done.stderr
 
 
 def test_in_an_environment_of_pipx_the_command_is_its_own(

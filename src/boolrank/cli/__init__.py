@@ -12,6 +12,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .._extras import needs
+from ..errors import MissingExtraError
 from ._errors import INTERRUPTED, READER_GONE, explained
 
 if TYPE_CHECKING:
@@ -48,9 +49,17 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _run(args: list[str]) -> int:
-    with needs("cli", "The command line"):
-        import rich  # noqa: F401 (tables need it; better said now than after the work)
-        import typer  # noqa: F401
+    try:
+        # All that any verb needs: nobody should have to install twice.
+        with needs("all", "The command line"):
+            import rich  # noqa: F401 (tables need it; better said now than after the work)
+            import typer  # noqa: F401
+    except MissingExtraError as error:
+        if args[:1] != ["demo"]:
+            raise
+        from ._bare import bare_demo
+
+        return bare_demo(args[1:], error)
 
     from ._app import app  # it needs typer
 
