@@ -168,7 +168,7 @@ def test_without_extras_the_demonstration_is_plain_text() -> None:
     done = _bare(
         "from functools import partial\n"
         "import boolrank.demo\n"
-        "boolrank.demo.run_demo = partial(boolrank.demo.run_demo, n_users=60)\n"
+        "boolrank.demo.run_demo = partial(boolrank.demo.run_demo, n_users=100)\n"
         "from boolrank.cli import main\n"
         "main(['demo', '--seed', '1'])\n"
     )
