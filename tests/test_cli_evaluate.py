@@ -175,6 +175,21 @@ def test_the_usual_arities_end_where_there_are_no_more_users(run, ratings):
     assert f"there are only {users} variables" in messages
 
 
+def test_on_a_narrow_terminal_no_name_and_no_figure_is_cut(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    models = ("--kernel", "linear", "--kernel", "disjunctive(2)")
+    _, narrow, _ = run("evaluate", DATA, *models)
+    _, printed, _ = run("evaluate", DATA, *models, "--json")
+    assert "…" not in narrow
+    for record in json.loads(printed):
+        assert record["model"] in narrow
+        for value in (*record["means"].values(), *record["deviations"].values()):
+            assert f"{value:.4f}" in narrow
+        if record["p"] is not None:
+            assert f" {record['p']:.2g} " in narrow
+    assert max(len(line) for line in narrow.splitlines()) <= 80
+
+
 @pytest.mark.filterwarnings("default")
 def test_a_time_column_that_was_found_and_left_out_is_told(run, ratings):
     lines = ratings.read_text().splitlines()
@@ -184,7 +199,7 @@ def test_a_time_column_that_was_found_and_left_out_is_told(run, ratings):
     code, _, messages = run("evaluate", ratings, "--kernel", "linear")
     assert code == 1
     assert "warning: left out: the column 'date' is no time: it has 'soon'" in messages
-    assert "row 4 below the header" in messages
+    assert "row 4 below the header; correct it, or name another with --time\n" in messages
     assert "error: the data have no time" in messages
 
 

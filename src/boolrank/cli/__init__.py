@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._extras import needs
 from ..errors import MissingExtraError
-from ._errors import INTERRUPTED, READER_GONE, explained
+from ._errors import INTERRUPTED, READER_GONE, as_options, explained
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,4 +77,4 @@ def _usage(args: list[str]) -> str:
 
 
 def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    sys.stderr.write(f"warning: {message}\n")
+    sys.stderr.write(f"warning: {as_options(str(message))}\n")
