@@ -222,8 +222,12 @@ def test_the_command_writes_the_page_and_prints_the_table(run, folder, tmp_path,
     assert "Netflix was left out" in messages
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "boolrank reproduce --arities 1,3" in page
-    args = ["--datasets", "filmtrust", "--no-sweep", "--arities", "1,3", "--json"]
-    code, printed, _ = run("reproduce", "--out", out, *args)
+    args = ["--datasets", "filmtrust", "--no-sweep", "--arities", "1,3"]
+    monkeypatch.setenv("COLUMNS", "80")
+    _, narrow, _ = run("reproduce", "--out", out, *args)
+    assert "…" not in narrow
+    assert "conjunctive(2)" in narrow
+    code, printed, _ = run("reproduce", "--out", out, *args, "--json")
     assert code == 0
     record = json.loads(printed)[0]
     assert record["data_set"] == "FilmTrust"
