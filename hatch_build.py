@@ -17,9 +17,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _PACKAGE = Path("src", "boolrank")
-# Their __all__ is what is public; docstrings of commands are what their help says.
-_PUBLIC = ("__init__.py", "testing/__init__.py")
-_WHOLE = ("cli/", *_PUBLIC)
+# What a package exports is public; docstrings of commands are what their help says.
+_PUBLIC = "__init__.py"
+_COMMANDS = "cli/"
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -43,7 +43,8 @@ class LeaveOut(BuildHookInterface[Any]):
         for name, source in sources.items():
             copy = Path(self.copies.name, name)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            keep = None if name.startswith(_WHOLE) else public
+            whole = name.startswith(_COMMANDS) or name.endswith(_PUBLIC)
+            keep = None if whole else public
             copy.write_text(lean(source, keep), encoding="utf-8")
             build_data["force_include"][str(copy)] = f"boolrank/{name}"
 
@@ -57,8 +58,9 @@ def public_names(sources: Mapping[str, str]) -> set[str]:
     """What is public, by name, and the classes that it inherits from."""
     public = {
         name
-        for file in _PUBLIC
-        for node in ast.parse(sources[file]).body
+        for file, source in sources.items()
+        if file.endswith(_PUBLIC)
+        for node in ast.parse(source).body
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
         for name in ast.literal_eval(node.value)
     }

@@ -106,11 +106,13 @@ def test_whatever_is_public_is_documented_in_the_wheel(wheel: Path) -> None:
 
 _DOCUMENTED = """
 import inspect, json
-import boolrank, boolrank.testing
+import boolrank, boolrank.evaluation, boolrank.experiments, boolrank.models, boolrank.report
+import boolrank.testing
 from boolrank.cli._app import VERBS
 found = {"where": boolrank.__file__, "boolrank": boolrank.__doc__}
 found |= {verb: function.__doc__ for verb, function in VERBS.items()}
-for module in (boolrank, boolrank.testing):
+packages = ("evaluation", "experiments", "models", "report", "testing")
+for module in (boolrank, *(getattr(boolrank, name) for name in packages)):
     for name in module.__all__:
         each = getattr(module, name)
         if not inspect.isclass(each) and not inspect.isfunction(each):
