@@ -275,7 +275,7 @@ def test_a_missing_dependency_gives_the_command_that_installs_it(run, monkeypatc
     assert (code, out) == (1, "")
     assert err.splitlines() == [
         f"error: The command line needs {missing}, which is not installed",
-        "hint: run pip install 'boolrank[cli]'",
+        "hint: run pip install 'boolrank[all]'",
     ]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from boolrank import (
     Disjunctive,
+    Interactions,
     KernelRanker,
     Popularity,
     evaluate,
@@ -19,6 +20,8 @@ from boolrank import (
     spectral_ratio,
     synthetic,
 )
+from boolrank.cli.spectrum import _USUAL
+from boolrank.experiments import parse_arities
 
 DATA = "synthetic:120x60x1500:3"
 
@@ -174,6 +177,46 @@ def test_spectrum_prints_the_ratio_of_each_arity(run):
         kernel = Disjunctive(record["arity"]).normalized()
         assert record["ratio"] == pytest.approx(spectral_ratio(kernel, matrix), rel=1e-12)
     assert [record["arity"] for record in records] == [1, 2, 3]
+
+
+def test_the_usual_arities_end_where_there_are_no_more_users(run, ratings):
+    code, printed, _ = run("spectrum", ratings, "--json")
+    assert code == 0
+    arities = [record["arity"] for record in json.loads(printed)]
+    users = len(Interactions.from_files(ratings).users)
+    assert arities[:10] == list(range(1, 11))
+    assert max(arities) <= users < max(parse_arities(_USUAL))
+    code, _, messages = run("spectrum", ratings, "--arities", "1:150")
+    assert code == 2
+    assert f"there are only {users} variables" in messages
+
+
+def test_on_a_narrow_terminal_no_name_and_no_figure_is_cut(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    models = ("--kernel", "linear", "--kernel", "disjunctive(2)")
+    _, narrow, _ = run("evaluate", DATA, *models)
+    _, printed, _ = run("evaluate", DATA, *models, "--json")
+    assert "…" not in narrow
+    for record in json.loads(printed):
+        assert record["model"] in narrow
+        for value in (*record["means"].values(), *record["deviations"].values()):
+            assert f"{value:.4f}" in narrow
+        if record["p"] is not None:
+            assert f" {record['p']:.2g} " in narrow
+    assert max(len(line) for line in narrow.splitlines()) <= 80
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_time_column_that_was_found_and_left_out_is_told(run, ratings):
+    lines = ratings.read_text().splitlines()
+    head, times = lines[0].split(","), [line.split(",") for line in lines[1:]]
+    times[3][head.index("date")] = "soon"
+    ratings.write_text("\n".join(",".join(row) for row in [head, *times]))
+    code, _, messages = run("evaluate", ratings, "--kernel", "linear")
+    assert code == 1
+    assert "warning: left out: the column 'date' is no time: it has 'soon'" in messages
+    assert "row 4 below the header; correct it, or name another with --time\n" in messages
+    assert "error: the data have no time" in messages
 
 
 def test_a_title_stands_in_one_line_above_a_narrow_table(run):

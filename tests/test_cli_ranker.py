@@ -37,6 +37,7 @@ dee,coffee,5,2024-01-09
 007,coffee,5,2024-02-07
 eve,milk,1,2024-02-07
 """
+_PLAIN = "user,item,n\nann,tea,1\n"
 
 
 @pytest.fixture
@@ -233,7 +234,11 @@ def test_reasons_add_up_to_the_score(run, model):
         (1, ["fit", "nothing*.csv", "--out", "m"], ["no file matches 'nothing*.csv'"]),
         (1, ["fit", "EMPTY.csv", "--out", "m"], ["EMPTY.csv is empty", "hint: a file has the"]),
         (1, ["fit", "HEADER.csv", "--out", "m"], ["HEADER.csv has no rows", "a row per event"]),
-        (1, ["fit", "ODD.csv", "--out", "m"], ["looks like the user", "hint: name it with --user"]),
+        (
+            1,
+            ["fit", "ODD.csv", "--out", "m"],
+            ["like the user or the item", "hint: name them with --user"],
+        ),
         (1, ["fit", "TMP.csv", "--out", "m"], ["is a folder", "hint: name its files"]),
         (1, ["fit", "DRINKS", "--time", "user", "--out", "m"], ["is no time", "with --time"]),
         (1, ["recommend", "TMP.csv"], ["is no model folder", "that a model was saved in"]),
@@ -244,17 +249,31 @@ def test_reasons_add_up_to_the_score(run, model):
         (2, ["fit", "DRINKS", "--out", "m", "--positive", "4"], ["such as '>= 4'"]),
         (2, ["fit", "DRINKS", "--out", "m", "--storage", "x"], ["storage is one of"]),
         (2, ["fit", "DRINKS", "--out", "m", "--reg", "-1"], ["reg of KernelRanker must be 0"]),
+        # What is wrong with the command is said before what is wrong with the file.
+        (2, ["fit", "nowhere.csv", "--out", "m", "--reg", "-1"], ["reg of KernelRanker must be 0"]),
+        (2, ["fit", "nowhere.csv", "--out", "m", "--storage", "x"], ["storage is one of"]),
+        (2, ["fit", "nowhere.csv", "--out", "m", "--kernel", "disj(2)"], ["mean 'disjunctive'?"]),
+        (
+            1,
+            ["fit", "PLAIN.csv", "--out", "m", "--positive", "> 1"],
+            ["no column looks like the rating", "name it with --rating, of ['user', 'item', 'n']"],
+        ),
     ],
 )
 def test_mistakes_are_said_with_a_hint_and_nothing_is_written(
     run, model, drinks, tmp_path, code, args, said
 ):
     (tmp_path / "folder.csv").mkdir()
-    for name, text in (("EMPTY", ""), ("HEADER", "user,item\n"), ("ODD", "a,b\n1,2\n")):
+    for name, text in (
+        ("EMPTY", ""),
+        ("HEADER", "user,item\n"),
+        ("ODD", "a,b\n1,2\n"),
+        ("PLAIN", _PLAIN),
+    ):
         (tmp_path / f"{name}.csv").write_text(text)
     before = sorted(path.name for path in tmp_path.iterdir())
     places = {"MODEL": model, "DRINKS": drinks, "TMP.csv": tmp_path / "folder.csv"}
-    places |= {f"{n}.csv": tmp_path / f"{n}.csv" for n in ("EMPTY", "HEADER", "ODD")}
+    places |= {f"{n}.csv": tmp_path / f"{n}.csv" for n in ("EMPTY", "HEADER", "ODD", "PLAIN")}
     places |= {"BELOW": drinks / "model", "BELOW.csv": drinks / "recs.csv"}
     found, out, err = run(*(places.get(arg, arg) for arg in args))
     assert (found, out) == (code, "")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import shlex
+import sys
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from boolrank import cli, compare, paper_protocol
-from boolrank.demo import NEXT, run_demo
+from boolrank.demo import NEXT, Demo, run_demo
 from boolrank.demo.findings import ARITIES, POPULARITY, RANKED, SHOWN
 from boolrank.demo.people import LIKED, TOP, fit_models
+from boolrank.demo.printed import printed
 from boolrank.demo.tastes import TITLES, plant_tastes
 from boolrank.kernels import KERNELS, parse_kernel
 from pages import check_page
@@ -242,6 +244,44 @@ def test_progress_is_told_throughout(told):
     assert len(parts) >= 4
     models = len(set(RANKED) | {f"{k}({a})" for k in ARITIES for a in ARITIES[k]})
     assert sum(text.startswith("measuring: ") for text in told) == 5 * models
+
+
+def test_an_output_that_is_a_file_is_refused_before_the_work(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("boolrank.demo.run_demo", lambda *_, **__: pytest.fail("it has worked"))
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit) as exit_info:
+        cli.main(["demo", "--out", str(tmp_path / "file")])
+    assert exit_info.value.code == 1
+    assert "is a file, not a folder" in capsys.readouterr().err
+
+
+def test_without_what_makes_the_page_the_figures_are_printed(found, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setattr(
+        "boolrank.demo.run_demo", lambda out, **_: Demo(found, None, out) if out is None else 1 / 0
+    )
+    with pytest.raises(SystemExit) as exit_info:
+        cli.main(["demo"])
+    out, err = capsys.readouterr()
+    assert not exit_info.value.code
+    assert "nDCG@10" in out
+    assert "no page: The page needs jinja2, which is not installed: pip install" in err
+    with pytest.raises(SystemExit) as exit_info:
+        cli.main(["demo", "--out", "asked"])
+    assert exit_info.value.code == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_tables_in_plain_text_have_whole_cells_below_their_heads(found):
+    for table in printed(found):
+        title, _, *lines = table.plain().splitlines()
+        assert title == table.title
+        starts = [lines[0].index(name) for name, number in table.columns[:1] if not number]
+        for row, line in zip(table.rows, lines[2:], strict=False):
+            assert all(cell in line for cell in row)
+            assert all(line[start:].startswith(row[0]) for start in starts)
+        assert all(below in lines[-1] for below in table.footer)
 
 
 def test_what_to_try_next_works_as_written(tmp_path, monkeypatch):

@@ -108,6 +108,19 @@ def test_every_display_is_a_small_table_with_nothing_of_the_ids_unescaped(
         assert set(colours) == {"inherit"}, f"{name} has a colour of its own"
 
 
+def test_nearest_items_are_headed_as_what_they_are(named: Interactions) -> None:
+    found = KernelRanker("linear").fit(named).similar_items([f"{EVIL}1"], n=3)
+    assert repr(found) == "Nearest items: up to 3 items for 1 items"
+    assert Reader(found._repr_html_()).rows[0] == ["item", "rank", "similar", "similarity"]
+    columns = found.to_dict()
+    assert list(columns) == ["item", "rank", "similar", "similarity"]
+    assert columns["item"] == [f"{EVIL}1"] * 3
+    assert columns["similar"] == found.lists()[0]
+    assert columns["similarity"] == found.scores[0].tolist()
+    frame = KernelRanker("linear").fit(named).similar_items([]).to_frame()
+    assert frame.schema["similarity"].is_float()
+
+
 def test_recommendations_are_the_first_rows_of_their_columns(named: Interactions) -> None:
     found = KernelRanker("linear").fit(named).recommend(n=7)
     read, columns = Reader(found._repr_html_()), found.to_dict()

@@ -164,10 +164,25 @@ def test_times_of_text_files_are_numbers_or_dates(write):
     assert data.time.tolist() == [np.datetime64("2023-05-01", "us").item()]
     data = Interactions.from_files(write("b.csv", text.format("2.5", "1.5")))
     assert data.time.tolist() == [1.5]
-    path = write("c.csv", text.format("soon", "later"))
-    assert Interactions.from_files(path).time is None
-    where = r"c\.csv, row 1 below the header; correct it"
-    with pytest.raises(InputError, match=rf"'date' is no time: it has 'soon', .* in .*{where}"):
+
+
+@pytest.mark.parametrize(
+    ("values", "wrong", "row"),
+    [
+        (("soon", "later"), "soon", 1),
+        (("2024-05-01", "soon"), "soon", 2),
+        (("2024-05-01", "2024-13-45"), "2024-13-45", 2),
+        (("3", "1.5", "x"), "x", 3),
+    ],
+)
+def test_a_time_that_is_none_is_told_and_refused_where_it_was_asked_for(write, values, wrong, row):
+    path = write("c.csv", "user,item,date\n" + "".join(f"1,2,{value}\n" for value in values))
+    message = (
+        rf"'date' is no time: it has '{wrong}', .* in .*c\.csv, row {row} below the header; correct"
+    )
+    with pytest.warns(UserWarning, match=f"left out: the column {message}"):
+        assert Interactions.from_files(path).time is None
+    with pytest.raises(InputError, match=message):
         Interactions.from_files(path, time="date")
 
 
@@ -186,6 +201,10 @@ def test_a_rating_that_is_no_number_is_refused_only_if_it_is_needed(write):
         ("a.parquet", "", "a.parquet is empty"),
         ("a.jsonl", "", "a.jsonl is empty"),
         ("a.csv", "user,item\n", "no interactions"),
+        ("a.csv", b"PAR1\x15\x04,\n", r"a.csv is a Parquet file, .*; give .* ends in .parquet"),
+        ("a.csv", b"PK\x03\x04x,\n", "a.csv is an Excel workbook or a zip archive, .* as CSV"),
+        ("a.csv", gzip.compress(b"user,item\n1,2\n"), "a.csv is compressed with gzip, .* in .gz"),
+        ("a.tsv", "user\titem\n1\t2\n".encode("utf-16"), "a.tsv is text in UTF-16, .* in UTF-8"),
         ("a.xlsx", "x", r"a.xlsx ends in '.xlsx'; files that can be read end in .csv"),
         ("events", "x", "ends in 'nothing'"),
         ("a.parquet.gz", gzip.compress(b"x"), "ends in '.parquet.gz'"),
@@ -201,7 +220,10 @@ def test_a_rating_that_is_no_number_is_refused_only_if_it_is_needed(write):
         ("a.jsonl", '{"user": 1, "item": 2}\n{"user": 3}\n', "1 rows have nothing"),
         ("a.parquet", b"PAR1 and more that is none", "a.parquet cannot be read"),
         ("a.csv.gz", gzip.compress(b"user,item\n" + b"1,2\n" * 9999)[:60], "a.csv.gz cannot be"),
-        ("a.csv", "who,what\n1,2\n", "no column looks like the user"),
+        (
+            *("a.csv", "who,what\n1,2\n"),
+            r"no.* the user or the item; name them with user=.* and item=.*, of \['who', 'what'\]",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(write, name, content, message):

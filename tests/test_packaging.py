@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import os
 import re
 import subprocess
 import sys
@@ -58,6 +61,68 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
         for path in (ROOT / "src/boolrank").rglob("*.py")
     }
     assert source <= package
+
+
+def test_the_wheel_has_the_code_of_the_source_line_by_line(wheel: Path) -> None:
+    """What is left out are comments and docstrings of what is not public."""
+    archive = zipfile.ZipFile(wheel)
+    for path in (ROOT / "src/boolrank").rglob("*.py"):
+        name = f"boolrank/{path.relative_to(ROOT / 'src/boolrank').as_posix()}"
+        shipped = archive.read(name).decode()
+        source = path.read_text(encoding="utf-8")
+        assert _statements(shipped) == _statements(source), name
+        assert len(shipped.splitlines()) == len(source.splitlines()), name
+
+
+def _statements(source: str) -> list[tuple[int, str]]:
+    """Every statement but docstrings and the dots in their place, with its line."""
+    return [
+        (node.lineno, ast.dump(node) if not hasattr(node, "body") else type(node).__name__)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.stmt)
+        and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+    ]
+
+
+def test_whatever_is_public_is_documented_in_the_wheel(wheel: Path) -> None:
+    """And so is the help of the command line."""
+    command = [sys.executable, "-c", _DOCUMENTED]
+    from_wheel, here = (
+        json.loads(
+            subprocess.run(
+                command,
+                env=os.environ | {"PYTHONPATH": str(place)},
+                capture_output=True,
+                check=True,
+            ).stdout
+        )
+        for place in (wheel, ROOT / "src")
+    )
+    assert from_wheel["where"].startswith(str(wheel))
+    assert here.pop("where") != from_wheel.pop("where")
+    assert len(here) > 300
+    assert from_wheel == here
+
+
+_DOCUMENTED = """
+import inspect, json
+import boolrank, boolrank.evaluation, boolrank.experiments, boolrank.models, boolrank.report
+import boolrank.testing
+from boolrank.cli._app import VERBS
+found = {"where": boolrank.__file__, "boolrank": boolrank.__doc__}
+found |= {verb: function.__doc__ for verb, function in VERBS.items()}
+packages = ("evaluation", "experiments", "models", "report", "testing")
+for module in (boolrank, *(getattr(boolrank, name) for name in packages)):
+    for name in module.__all__:
+        each = getattr(module, name)
+        if not inspect.isclass(each) and not inspect.isfunction(each):
+            continue
+        found[name] = each.__doc__
+        for member, value in inspect.getmembers(each) if inspect.isclass(each) else ():
+            if not member.startswith("_") and (callable(value) or isinstance(value, property)):
+                found[f"{name}.{member}"] = value.__doc__
+print(json.dumps(found))
+"""
 
 
 def test_the_wheel_says_who_it_is(wheel: Path) -> None:
@@ -138,24 +203,46 @@ def test_a_release_is_published_without_a_password_and_after_the_tests() -> None
     assert 'tags: ["v[0-9]*"]' in text
 
 
-@pytest.mark.parametrize("words", [["demo"], ["-h"], ["recommend", "model"]], ids=" ".join)
-def test_without_extras_the_command_is_one_line_with_what_installs_them(words: list[str]) -> None:
-    """As after ``pip install boolrank`` alone."""
-    program = (
-        "import sys\n"
-        "for name in ('typer', 'rich', 'polars', 'matplotlib', 'jinja2', 'optuna'):\n"
-        "    sys.modules[name] = None\n"
-        "from boolrank.cli import main\n"
-        f"main({words!r})\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
+# As after ``pip install boolrank`` alone.
+_BARE = (
+    "import sys\n"
+    "for name in ('typer', 'rich', 'polars', 'matplotlib', 'jinja2', 'optuna'):\n"
+    "    sys.modules[name] = None\n"
+)
+
+
+def _bare(program: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", _BARE + program]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "words", [["demo", "--out", "page"], ["-h"], ["recommend", "model"]], ids=" ".join
+)
+def test_without_extras_one_line_says_what_installs_all_of_them(words: list[str]) -> None:
+    done = _bare(f"from boolrank.cli import main\nmain({words!r})\n")
     assert done.returncode == 1
     assert done.stdout == ""
     error, hint = done.stderr.splitlines()
     assert re.fullmatch(r"error: The command line needs \w+, which is not installed", error)
-    assert re.fullmatch(r"hint: run pip install '.*'", hint)
+    assert hint == "hint: run pip install 'boolrank[all]'"
+
+
+def test_without_extras_the_demonstration_is_plain_text() -> None:
+    """With a few viewers, for time; ``make dist`` runs it whole."""
+    done = _bare(
+        "from functools import partial\n"
+        "import boolrank.demo\n"
+        "boolrank.demo.run_demo = partial(boolrank.demo.run_demo, n_users=100)\n"
+        "from boolrank.cli import main\n"
+        "main(['demo', '--seed', '1'])\n"
+    )
+    assert done.returncode == 0, done.stderr
+    for text in ("popularity", "disjunctive(4) recommends", "nDCG@10", "Why ", "the score"):
+        assert text in done.stdout
+    assert "measuring" in done.stderr
+    assert "run pip install 'boolrank[all]'" in done.stderr
+    assert "boolrank fit events.csv --out model" in done.stderr
 
 
 def test_in_an_environment_of_pipx_the_command_is_its_own(

@@ -40,8 +40,13 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(folder, tmp_path_factory):
-    return reproduce(tmp_path_factory.mktemp("out"), folder=folder, **ARITIES)
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("out")
+
+
+@pytest.fixture(scope="module")
+def found(folder, place):
+    return reproduce(place, folder=folder, **ARITIES)
 
 
 @pytest.fixture(scope="module")
@@ -105,15 +110,13 @@ def test_curves_meet_the_table_and_the_spectral_ratio_is_that_of_the_items(found
     assert disjunctive.ratios[2] == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_second_run_takes_what_is_there(folder, found, tmp_path, monkeypatch):
-    first = reproduce(tmp_path, ["filmtrust"], folder=folder, sweep=False, **ARITIES)
-
+def test_a_second_run_takes_what_is_there(folder, found, place, monkeypatch):
     def refuse(*_args, **_kwargs):
         raise AssertionError("nothing should be fitted again")
 
     monkeypatch.setattr("boolrank.experiments.run.evaluate_fold", refuse)
-    again = reproduce(tmp_path, ["filmtrust"], folder=folder, sweep=False, **ARITIES)
-    assert again.sets[0].rows == first.sets[0].rows == found.sets[1].rows
+    again = reproduce(place, ["filmtrust"], folder=folder, sweep=False, **ARITIES)
+    assert again.sets[0].rows == found.sets[1].rows
     assert again.sets[0].curves[0].means == ()
 
 
@@ -219,8 +222,12 @@ def test_the_command_writes_the_page_and_prints_the_table(run, folder, tmp_path,
     assert "Netflix was left out" in messages
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "boolrank reproduce --arities 1,3" in page
-    args = ["--datasets", "filmtrust", "--no-sweep", "--arities", "1,3", "--json"]
-    code, printed, _ = run("reproduce", "--out", out, *args)
+    args = ["--datasets", "filmtrust", "--no-sweep", "--arities", "1,3"]
+    monkeypatch.setenv("COLUMNS", "80")
+    _, narrow, _ = run("reproduce", "--out", out, *args)
+    assert "…" not in narrow
+    assert "conjunctive(2)" in narrow
+    code, printed, _ = run("reproduce", "--out", out, *args, "--json")
     assert code == 0
     record = json.loads(printed)[0]
     assert record["data_set"] == "FilmTrust"

@@ -41,8 +41,12 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def find_columns(names: Sequence[str], **given: str | None) -> dict[str, str | None]:
+def find_columns(
+    names: Sequence[str], *, needed: Sequence[str] = ("user", "item"), **given: str | None
+) -> dict[str, str | None]:
     """Which column is the user's, the item's, the time's, the rating's: as given, or as usual.
+
+    Those that are ``needed`` and not there are an error, one for all of them.
 
     >>> find_columns(["userId", "movieId", "stars"], user=None, item="movieId", rating=None)
     {'user': 'userId', 'item': 'movieId', 'rating': 'stars'}
@@ -54,10 +58,14 @@ def find_columns(names: Sequence[str], **given: str | None) -> dict[str, str | N
             raise InputError(f"there is no column {name!r} for the {role}; there are {list(names)}")
         usual = next((by_lower[n] for n in USUAL_NAMES[role] if n in by_lower), None)
         found[role] = name if name is not None else usual
-        if found[role] is None and role in ("user", "item"):
-            raise InputError(
-                f"no column looks like the {role}; name it with {role}=..., one of {list(names)}"
-            )
+    missing = [role for role in needed if found[role] is None]
+    if missing:
+        which = " or the ".join(missing)
+        to_name = " and ".join(f"{role}=..." for role in missing)
+        raise InputError(
+            f"no column looks like the {which}; name {'it' if len(missing) == 1 else 'them'} with "
+            f"{to_name}, of {list(names)}"
+        )
     if found["user"] == found["item"]:
         raise InputError(f"user and item are the same column, {found['user']!r}; name two")
     return found

@@ -7,6 +7,7 @@ they stay text.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ def read_events(
 
     Users and items are whole numbers where every one of them is written so, and text otherwise;
     ratings and times are numbers, times dates too. Roles that are ``optional`` are left out where
-    the values are of another kind.
+    the values are of another kind, with a warning that says which.
     """
     with needs("cli", "Reading files"):
         import polars as pl
@@ -50,6 +51,7 @@ def read_events(
                 frame = frame.with_columns(typed)
             elif role in optional:
                 columns[role] = None
+                warnings.warn(f"left out: {_not_of(frame[name], role, scans)}", stacklevel=4)
             else:
                 raise InputError(_not_of(frame[name], role, scans))
     if not len(frame):
@@ -81,8 +83,8 @@ def _check_no_nulls(frame: pl.DataFrame, columns: Columns, scans: list[FileScan]
         if missing:
             where = _first(scans, name, None)
             raise InputError(
-                f"{missing} rows have nothing in the column {name!r}, the first in {where}; leave "
-                "them out first"
+                f"{missing} rows have nothing in the column {name!r}, the first in {where}; fill "
+                "it in, or take such rows out of the file"
             )
 
 
@@ -104,7 +106,9 @@ def _typed(series: pl.Series, role: str) -> pl.Series | None:
 
 
 def _not_of(series: pl.Series, role: str, scans: list[FileScan]) -> str:
-    wrong = series.filter(_as_numbers(series).is_null() & series.is_not_null()).first()
+    # What the fewest values break is what the column was meant to be.
+    broken = [series.filter(make(series).is_null() & series.is_not_null()) for make in _FORMS[role]]
+    wrong = min(broken, key=len).first()
     return (
         f"the column {series.name!r} is no {role}: it has {wrong!r}, for one, in "
         f"{_first(scans, series.name, str(wrong))}; correct it, or name another with {role}=..."
@@ -132,13 +136,17 @@ def _numbers(series: pl.Series) -> pl.Series | None:
     return numbers if numbers.null_count() == series.null_count() else None
 
 
-def _dates(series: pl.Series) -> pl.Series | None:
+def _as_dates(series: pl.Series) -> pl.Series:
     import polars as pl
 
     try:
-        dates = series.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")
-    except pl.exceptions.PolarsError:
-        return None  # no form of dates that it knows
+        return series.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")
+    except pl.exceptions.PolarsError:  # no form of dates that it knows
+        return pl.Series(series.name, [None] * len(series), pl.Datetime("us", "UTC"))
+
+
+def _dates(series: pl.Series) -> pl.Series | None:
+    dates = _as_dates(series)
     return dates if dates.null_count() == series.null_count() else None
 
 
@@ -151,4 +159,10 @@ _TYPES: dict[str, tuple[Callable[[Any], pl.Series | None], ...]] = {
     "item": (_whole_numbers, _as_it_is),
     "rating": (_numbers,),
     "time": (_whole_numbers, _numbers, _dates),
+}
+
+# What a column of a role is made of, null where a value is none.
+_FORMS: dict[str, tuple[Callable[[Any], pl.Series], ...]] = {
+    "rating": (_as_numbers,),
+    "time": (_as_numbers, _as_dates),
 }

@@ -86,8 +86,31 @@ def scan_file(path: Path) -> FileScan:
             raise InputError(
                 f"{path} is empty; a file has the names of its columns, and below a row per event"
             )
+        _check_content(path, ending)
         frame = ENDINGS[ending](path)
         return FileScan(path, frame, dict(frame.collect_schema()), ENDINGS[ending] in _TEXT)
+
+
+# How files of other kinds begin, what these are, and what to do.
+_BEGINNINGS = {
+    b"PAR1": ("a Parquet file", "give it a name that ends in .parquet"),
+    b"PK\x03\x04": ("an Excel workbook or a zip archive", "save its table as CSV, in UTF-8"),
+    b"\xd0\xcf\x11\xe0": ("an old Excel workbook", "save its table as CSV, in UTF-8"),
+    b"\x1f\x8b": ("compressed with gzip", "give it a name that ends in .gz"),
+    b"\xff\xfe": ("text in UTF-16", "save it in UTF-8"),
+    b"\xfe\xff": ("text in UTF-16", "save it in UTF-8"),
+}
+
+
+def _check_content(path: Path, ending: str) -> None:
+    """Refuse what the name of a text file hides: as text it would be a riddle of odd signs."""
+    if ENDINGS[ending] is _scan_parquet or path.suffix.lower() == ".gz":
+        return
+    with path.open("rb") as file:
+        start = file.read(4)
+    for beginning, (what, to_do) in _BEGINNINGS.items():
+        if start.startswith(beginning):
+            raise InputError(f"{path} is {what}, whatever its name says; {to_do}")
 
 
 def _ending(path: Path) -> str:
@@ -217,7 +240,7 @@ def _bad_json(numbered: tuple[int, str]) -> str | None:
 
 def _bad_row(path: Path, separator: str) -> str | None:
     if bad := next((n for n, line in enumerate(_lines(path), 1) if "\ufffd" in line), None):
-        return f"line {bad}: no UTF-8; save the file in that encoding"
+        return f"line {bad}: no UTF-8; save the file in that encoding (Excel: CSV UTF-8)"
     rows = csv.reader(_lines(path), delimiter=separator)
     expected, line = len(next(rows, [])), 2
     for row in rows:

@@ -166,10 +166,13 @@ class Interactions:
 
         table: Any = nw.from_native(frame, eager_only=False)
         table = table.collect() if isinstance(table, nw.LazyFrame) else table
-        columns = find_columns(list(table.columns), user=user, item=item, time=time, rating=rating)
-        if positive is not None:
+        given = {"user": user, "item": item, "time": time, "rating": rating}
+        columns = find_columns(list(table.columns), needed=_needed(positive), **given)
+        name = columns["rating"]
+        if positive is not None and name is not None:
             above, bound = parse_threshold(positive)
-            name = _rating(table, columns["rating"])
+            if not table[name].dtype.is_numeric():
+                raise InputError(f"the ratings in {name!r} are no numbers but {table[name].dtype}")
             every = table
             table = table.filter(above(nw.col(name), bound))
             if len(every) and not len(table):
@@ -218,7 +221,7 @@ class Interactions:
         unneeded = {"rating"} if positive is None else set()
 
         def choose(names: list[str]) -> dict[str, str | None]:
-            found = find_columns(names, **given)
+            found = find_columns(names, needed=_needed(positive), **given)
             return {role: None if role in unneeded else name for role, name in found.items()}
 
         optional = [role for role, name in given.items() if name is None and role == "time"]
@@ -356,13 +359,6 @@ class Interactions:
         return html_table(repr(self), heads, rows, note)
 
 
-def _rating(table: Any, name: str | None) -> str:
-    """The rating column, if there is one and it has numbers."""
-    if name is None:
-        raise InputError(
-            f"positive needs a rating column, and there is none among {list(table.columns)}; "
-            "name it with rating=..."
-        )
-    if not table[name].dtype.is_numeric():
-        raise InputError(f"the ratings in {name!r} are no numbers but {table[name].dtype}")
-    return name
+def _needed(positive: str | None) -> tuple[str, ...]:
+    """The columns that must be there."""
+    return ("user", "item") if positive is None else ("user", "item", "rating")

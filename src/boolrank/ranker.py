@@ -126,7 +126,8 @@ class KernelRanker(Recommender):
             order = np.argsort(-near, kind="stable")[: min(n, len(near) - 1)]
             chosen[k, : len(order)], values[k, : len(order)] = order, shown[order]
         names = [vocabulary[int(r)] for r in rows]
-        return Recommendations(names, vocabulary.names(chosen), values, np.zeros(len(rows), bool))
+        none = np.zeros(len(rows), bool)
+        return Recommendations(names, vocabulary.names(chosen), values, none, near=True)
 
     def explain(self, user: Hashable, item: Hashable) -> list[tuple[Any, float]]:
         """The user's items and how much each adds to the score of an item, the largest first.

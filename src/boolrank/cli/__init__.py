@@ -12,7 +12,8 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .._extras import needs
-from ._errors import INTERRUPTED, READER_GONE, explained
+from ..errors import MissingExtraError
+from ._errors import INTERRUPTED, READER_GONE, as_options, explained
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,9 +49,17 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _run(args: list[str]) -> int:
-    with needs("cli", "The command line"):
-        import rich  # noqa: F401 (tables need it; better said now than after the work)
-        import typer  # noqa: F401
+    try:
+        # All that any verb needs: nobody should have to install twice.
+        with needs("all", "The command line"):
+            import rich  # noqa: F401 (tables need it; better said now than after the work)
+            import typer  # noqa: F401
+    except MissingExtraError as error:
+        if args[:1] != ["demo"]:
+            raise
+        from ._bare import bare_demo
+
+        return bare_demo(args[1:], error)
 
     from ._app import app  # it needs typer
 
@@ -68,4 +77,4 @@ def _usage(args: list[str]) -> str:
 
 
 def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    sys.stderr.write(f"warning: {message}\n")
+    sys.stderr.write(f"warning: {as_options(str(message))}\n")

@@ -19,7 +19,7 @@ from ..errors import (
     ParameterTypeError,
 )
 
-__all__ = ["EXIT_CODES", "INTERRUPTED", "READER_GONE", "Said", "explained"]
+__all__ = ["EXIT_CODES", "INTERRUPTED", "READER_GONE", "Said", "as_options", "explained"]
 
 _STATE, _COMMAND, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 
@@ -53,11 +53,12 @@ def explained(error: Exception, usage: Callable[[], str]) -> tuple[int, str] | N
     if said is None:
         return None
     code, wrong, hints = said
-    lines = [f"error: {wrong}", *(f"hint: {_options(hint)}" for hint in hints or [usage()])]
+    lines = [f"error: {wrong}", *(f"hint: {as_options(hint)}" for hint in hints or [usage()])]
     return code, "\n".join(lines)
 
 
-def _options(hint: str) -> str:
+def as_options(hint: str) -> str:
+    """A hint with arguments of functions written as options."""
     return _ARGUMENT.sub(lambda m: " ".join(filter(None, (_option(m[1]), m[2]))), hint)
 
 

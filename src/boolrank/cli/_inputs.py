@@ -30,8 +30,9 @@ def note_ratings(inputs: Sequence[str], options: Mapping[str, str | None]) -> No
 
     if is_name(inputs) or options.get("positive") is not None:
         return
-    columns = {role: options.get(role) for role in ("user", "item", "rating")}
-    rating = find_columns(list(scan_file(expand(inputs)[0]).schema), **columns)["rating"]
+    user, item, rating = (options.get(role) for role in ("user", "item", "rating"))
+    names = list(scan_file(expand(inputs)[0]).schema)
+    rating = find_columns(names, user=user, item=item, rating=rating)["rating"]
     if rating is not None:
         text = f"note: every row counts, whatever its {rating!r}; --positive '>= 4' takes some"
         console(stderr=True).print(text, markup=False, soft_wrap=True)

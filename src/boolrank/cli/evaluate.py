@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate", "given", "load_split"]
 
+# Names up to this one stand in one line; longer ones, of sums of kernels, may break.
+_LONGEST = 24
+
 
 def evaluate(
     inputs: Inputs,
@@ -195,12 +198,14 @@ def _table(found: list[Summary], run: Run) -> Table:
     versus = next((each.versus_best for each in found if each.versus_best is not None), None)
     users = sum(len(fold.users) for fold in next(iter(run.evaluations.values())).folds)
     table = new_table(title=f"{users:,} test users in {len(run.split)} folds")
-    table.add_column("model", style="cyan", overflow="fold")
+    # On a narrow terminal figures break between, never within; names give way last.
+    short = max(len(each.model) for each in found) <= _LONGEST
+    table.add_column("model", style="cyan", overflow="fold", no_wrap=short)
     for metric in metrics:
-        table.add_column(metric, justify="right", no_wrap=True)
+        table.add_column(metric, justify="right")
     if versus is not None:
-        table.add_column(f"{versus.metric} beside the best", justify="right", no_wrap=True)
-        table.add_column("95 % interval", justify="right", no_wrap=True)
+        table.add_column(f"{versus.metric} beside the best", justify="right")
+        table.add_column("95 % interval", justify="right")
         table.add_column("p", justify="right", no_wrap=True)
     for each in found:
         cells = [_figure(each.means[name], each.deviations[name]) for name in metrics]

@@ -52,19 +52,21 @@ def fit(
     Columns are found by the usual names (user, user_id, item, movieId, rating, timestamp, ...).
     Repeated events count once. The first run on a machine compiles its loops, once.
     """
-    from ..kernels import parse_kernel
+    from ..parameters import Fitted
     from ..ranker import KernelRanker
     from ..store import check_target
 
     work = Work()
     # The constructor has the defaults; only what is given goes there.
     given = {
-        "kernel": None if kernel is None else parse_kernel(kernel),
+        "kernel": kernel,
         "reg": reg,
         "negative_weight": negative_weight,
         "storage": storage,
     }
     model = KernelRanker(**{k: v for k, v in given.items() if v is not None}, n_threads=threads)  # type: ignore[arg-type]  # each of its own type
+    # Now, not after the reading.
+    Fitted.of(model.kernel, model.reg, model.negative_weight, model.storage)
     check_target(out)
     with work.step("Reading"):
         events = read_inputs(

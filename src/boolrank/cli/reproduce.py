@@ -110,10 +110,11 @@ def _missing(value: Any) -> bool:
 
 def _table(records: list[dict[str, Any]]) -> Table:
     table = new_table(title="AUC beside the paper's")
-    for name in ("data set", "kernel"):
-        table.add_column(name, style="cyan" if name == "kernel" else None)
+    # On a narrow terminal figures break at their deviation; names are not cut.
+    table.add_column("data set", overflow="fold")
+    table.add_column("kernel", style="cyan", no_wrap=True)
     for name in ("ours", "paper", "difference", "mAP@10", "nDCG@10"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=name not in ("ours", "paper"))
     last = None
     for row in records:
         deviation = "" if row["deviation"] is None else f" ± {row['deviation']:.4f}"

@@ -19,14 +19,22 @@ if TYPE_CHECKING:
 
 __all__ = ["spectrum"]
 
+# Denser where curves bend.
+_USUAL = "1:10,12:20:2,25:50:5,60:150:10"
+
 
 def spectrum(
     inputs: Inputs,
     *,
     kernel: Families = None,
     arities: Annotated[
-        str, typer.Option(help="Arities as 1:150, 1:150:10 or 1,2,5.")
-    ] = "1:10,12:20:2,25:50:5,60:150:10",
+        str | None,
+        typer.Option(
+            help=f"Arities as 1:150, 1:150:10 or 1,2,5; default {_USUAL}, as far as there are "
+            "users.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File for a figure: .svg or .png.")] = None,
     user: User = None,
     item: Item = None,
@@ -43,11 +51,13 @@ def spectrum(
     from ..experiments import parse_arities, spectral_curves
 
     work = Work()
-    chosen = parse_arities(arities)
+    chosen = parse_arities(_USUAL if arities is None else arities)
     if out is not None:
         _check_figure(out)
     with work.step("Reading"):
         events = read_inputs(inputs, user=user, item=item, rating=rating, positive=positive)
+    if arities is None:
+        chosen = tuple(arity for arity in chosen if arity <= len(events.users))
     with work.step("Counting pairs of items"):
         curves = spectral_curves(events, kernel or ["disjunctive"], chosen)
     if out is not None:

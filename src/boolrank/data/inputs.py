@@ -95,7 +95,8 @@ def _rows_in_order(
         )
 
     def choose(names: list[str]) -> dict[str, str | None]:
-        found = find_columns(names, user=user, item=item, rating=rating)
+        needed = ("user", "item") if positive is None else ("user", "item", "rating")
+        found = find_columns(names, needed=needed, user=user, item=item, rating=rating)
         return found if positive is not None else found | {"rating": None}
 
     frame, columns = read_events(paths, choose)

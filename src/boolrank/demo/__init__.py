@@ -44,15 +44,15 @@ NEXT = {
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """What the demonstration found, what its page says of it, and where that is."""
+    """What the demonstration found; if it has a page, what that says of it, and where it is."""
 
     found: Findings
-    page: Page
-    path: Path
+    page: Page | None
+    path: Path | None
 
 
 def run_demo(
-    out: str | Path,
+    out: str | Path | None,
     *,
     seed: int = 0,
     n_users: int = 600,
@@ -61,9 +61,10 @@ def run_demo(
     """Run the demonstration and write ``report.html`` and ``spectral-ratio.png`` into ``out``.
 
     ``progress`` is told what is done next, as ``"part: more"``. The folder is made where it does
-    not exist.
+    not exist; with None nothing is written, and the extra ``report`` is not needed.
     """
-    check_report("The demonstration")
+    if out is not None:
+        check_report("The page of the demonstration")
     start = time.perf_counter()
     progress("drawing viewers with planted tastes")
     data = plant_tastes(np.random.default_rng(seed), n_users=n_users)
@@ -74,9 +75,11 @@ def run_demo(
     models = fit_models(data)
     persons, met = people(data, models), hits(data, models)
 
-    progress("writing the page")
     seconds = time.perf_counter() - start
     found = Findings(seed, data, split, evaluations, curves, ratios, persons, met, seconds)
+    if out is None:
+        return Demo(found, None, None)
+    progress("writing the page")
     page = demo_page(found, NEXT)
     path = Path(out) / "report.html"
     write_text(path, render_page(page))

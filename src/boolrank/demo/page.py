@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .findings import Findings
 
-__all__ = ["demo_page"]
+__all__ = ["demo_page", "hits_table"]
 
 _LEAD = (
     "A made-up catalogue of films, viewers who each like one or two kinds of them, and models that "
@@ -72,7 +72,7 @@ _FOOTER = "The figures of this page, but for time and memory, are the same for t
 
 def demo_page(found: Findings, next_steps: Mapping[str, str]) -> Page:
     """All that was found, in the order in which one would ask."""
-    hits: list[Block] = [Sheet(_hits_table(found)), Note(_HITS_NOTE)]
+    hits: list[Block] = [Sheet(hits_table(found)), Note(_HITS_NOTE)]
     ratios = [Sheet(_ratios_table(found), bars=("spectral ratio",))]
     sections = [
         data_section(found.data.events, _DATA, "viewers", "films"),
@@ -88,7 +88,8 @@ def demo_page(found: Findings, next_steps: Mapping[str, str]) -> Page:
     return Page("What boolean kernels recommend", _LEAD, sections, _FOOTER)
 
 
-def _hits_table(found: Findings) -> Table:
+def hits_table(found: Findings) -> Table:
+    """How often recommendations are of a taste that the viewer likes."""
     rows = [(each.model, each.n_liked, each.liked, each.users) for each in found.hits]
     columns = {"model": "", "of a liked taste": ",", "share": ".1%", "mean viewers": ".0f"}
     title = f"The {TOP} recommendations to each viewer: how many are of a taste that is liked?"

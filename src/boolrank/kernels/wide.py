@@ -214,7 +214,7 @@ def at_least_zero(a: Wide) -> Wide:
 
 
 def stack(values: list[Wide]) -> Wide:
-    """Scalars as one array."""
+    """Scalars, or arrays of one shape, as one array."""
     return Wide(
         np.array([v.hi for v in values]),
         np.array([v.lo for v in values]),
