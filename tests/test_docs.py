@@ -122,9 +122,10 @@ def test_every_metric_stands_in_the_documentation_as_it_is_in_the_code(name):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_stands_in_the_documentation_as_it_is_in_the_code(name):
     entry = MODELS[name]
+    part = f"models{entry.module}." if entry.extra else ""
     row = [
         f"`{name}`",
-        f"[`{entry.symbol}`][boolrank.{entry.symbol}]",
+        f"[`{entry.symbol}`][boolrank.{part}{entry.symbol}]",
         entry.about,
         entry.reference,
     ]

@@ -31,7 +31,7 @@ from .evaluation import Rankings, evaluate
 from .experiments import spectral_curves
 from .experiments.machine import machine
 from .interactions import Interactions
-from .models import Popularity
+from .models import MODELS, Ease, ItemKNN, make_model
 from .overlaps import counted_densely, counted_sparsely
 from .ranker import KernelRanker
 
@@ -44,8 +44,9 @@ _LITTLE_MEMORY = 500_000_000
 _CACHE_HINT = "set NUMBA_CACHE_DIR to a folder that you may write to"
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 
-# One kernel of each form that compiled loops tell apart, see kernels/evaluate.py.
-_KERNELS = ("linear", "dnf", "disjunctive(8)", "tanimoto")
+# One kernel of each form that compiled loops tell apart, see kernels/evaluate.py; and one whose
+# values crowd near 1.
+_KERNELS = ("linear", "dnf", "disjunctive(8)", "disjunctive(300)", "tanimoto")
 
 Tell = Callable[[str], None]
 
@@ -101,7 +102,11 @@ def _uses() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "counting", partial(counted_densely, data, None)
     for storage, kernel in product(("dense", "compressed"), _KERNELS):
         yield f"{kernel}, {storage}", partial(_rank, data, kernel, storage)
-    yield "popularity", Popularity().fit(data).recommend
+    for name, entry in MODELS.items():
+        if not entry.extra:
+            yield name, partial(_recommend, name, data)
+    yield "item-knn", partial(ItemKNN(neighbours=5).fit, data)
+    yield "ease", partial(Ease().fit, data, counted_sparsely(data, None))
     split, one = make_split(data, "hold_out"), Rows(np.arange(2), np.zeros(1, np.int32))
     yield "evaluating", partial(evaluate, KernelRanker("linear"), split)
     yield "evaluating", partial(Rankings.from_lists, [[0]], one)
@@ -118,6 +123,12 @@ def _rank(data: Interactions, kernel: str, storage: str) -> None:
     ranker = KernelRanker(kernel, storage=storage).fit(data)
     ranker.recommend(n=5)
     ranker.score([0])
+
+
+def _recommend(model: str, data: Interactions) -> None:
+    made = make_model(model).fit(data)
+    made.recommend(n=5)
+    made.score([0])
 
 
 def _compiling(progress: Tell) -> Iterator[Finding]:

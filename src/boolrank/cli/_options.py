@@ -29,9 +29,11 @@ __all__ = [
     "Positive",
     "Rating",
     "Reg",
+    "Seconds",
     "Seed",
     "Threads",
     "Time",
+    "Trials",
     "User",
 ]
 
@@ -89,6 +91,14 @@ Models = Annotated[
         show_default=False,
         autocompletion=_complete.models,
     ),
+]
+Trials = Annotated[
+    int | None,
+    typer.Option(min=0, help="Sets of parameters that a model may try; default 30, 0 tries none."),
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option(help="No trial of a model begins after so many; no limit if not given."),
 ]
 Reg = Annotated[
     float | None, typer.Option(help="How evenly a user's items share the weight; default 0.1.")

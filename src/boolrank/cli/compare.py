@@ -20,9 +20,11 @@ from ._options import (
     Order,
     Positive,
     Rating,
+    Seconds,
     Seed,
     Threads,
     Time,
+    Trials,
     User,
 )
 from ._output import AsCsv, AsJson, new_table, print_records
@@ -58,13 +60,8 @@ def compare(
         ),
     ] = None,
     metrics: Metrics = None,
-    trials: Annotated[
-        int,
-        typer.Option(min=0, help="Trials of each model to find its parameters; 0: as they are."),
-    ] = 30,
-    seconds: Annotated[
-        float | None, typer.Option(min=0, help="Seconds of each model for its trials, at most.")
-    ] = None,
+    trials: Trials = None,
+    seconds: Seconds = None,
     order: Order = None,
     least: Least = None,
     seed: Seed = None,
@@ -95,6 +92,7 @@ def compare(
     from ..report.comparison import check_report, write_comparison
 
     work, started = Work(), clock.time()
+    trials = 30 if trials is None else trials
     check_report()
     tuner = _tuner() if trials else None
     columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}

@@ -11,7 +11,19 @@ import typer
 from ..errors import ParameterError
 from . import _complete
 from ._inputs import note_ratings
-from ._options import Inputs, Item, Positive, Rating, Seed, Threads, Time, User
+from ._options import (
+    Inputs,
+    Item,
+    Order,
+    Positive,
+    Rating,
+    Seconds,
+    Seed,
+    Threads,
+    Time,
+    Trials,
+    User,
+)
 from ._output import AsCsv, AsJson, new_table, print_records
 from ._work import Work
 
@@ -52,17 +64,9 @@ def tune(
             autocompletion=_complete.metrics,
         ),
     ] = None,
-    trials: Annotated[int | None, typer.Option(min=1, help="How many; default 30.")] = None,
-    seconds: Annotated[
-        float | None, typer.Option(help="No trial begins after so many; no limit if not given.")
-    ] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            help="What of a user trains: by time, by file, or random.",
-            autocompletion=_complete.orders,
-        ),
-    ] = None,
+    trials: Trials = None,
+    seconds: Seconds = None,
+    order: Order = None,
     seed: Seed = None,
     out: Annotated[
         Path, typer.Option(help="Folder for studies; what is there already is not tried again.")
@@ -84,6 +88,8 @@ def tune(
     started again with the same command, it goes on where it was.
     """
     work = Work()
+    if trials == 0:
+        raise typer.BadParameter("at least one is needed", param_hint="'--trials'")
     _check_forms(arity, {"model": model, "trials": trials, "seconds": seconds})
     columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
     given = {name: value for name, value in columns.items() if value is not None}
@@ -95,7 +101,7 @@ def tune(
         _tune_arity(work, fold, arity, measures, threads, as_json=as_json, as_csv=as_csv)
         return
     name = model or "kernel-ranker"
-    budget = {"trials": trials or 30, "seconds": seconds, "seed": seed or 0}
+    budget = {"trials": 30 if trials is None else trials, "seconds": seconds, "seed": seed or 0}
     study = _study(work, name, fold, measures, budget, out, threads)
     records = _records(study)
     print_records(records, lambda: _table(study), as_json=as_json, as_csv=as_csv)
