@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from boolrank import Interactions, KernelRanker, Overlaps, load_dataset, parse_kernel
 from boolrank.errors import DatasetNotFoundError
 from boolrank.kernels.counts import Pairs
-from boolrank.kernels.evaluate import FEW_PAIRS
 from boolrank.matrix import CompressedMatrix, DenseMatrix
 
 # Digits that exact values are worked out to.
@@ -37,13 +36,9 @@ def both(X: NDArray[np.bool_], kernel: str, **options: float) -> list[KernelRank
 
 def shares(kernel: str, n: int, x: int, z: int, c: int) -> Fraction:
     """The kernel's raw value over that of the full vector with itself, exactly."""
-    name, d = kernel.rstrip(")").split("(")
-    if name == "disjunctive":
-        hit = [comb(n, int(d)) - comb(n - t, int(d)) for t in (x, z, x + z - c, n)]
-        return Fraction(hit[0] + hit[1] - hit[2], hit[3])
-    always = (2 ** int(d) - 2) * comb(n, int(d))
-    values = [always + comb(s, int(d)) for s in (n - x - z + 2 * c, n)]
-    return Fraction(values[0], values[1])
+    d = int(kernel.rstrip(")").split("(")[1])
+    hit = [comb(n, d) - comb(n - t, d) for t in (x, z, x + z - c, n)]
+    return Fraction(hit[0] + hit[1] - hit[2], hit[3])
 
 
 def cosine(kernel: str, n: int, x: int, z: int, c: int) -> Decimal:
@@ -53,13 +48,10 @@ def cosine(kernel: str, n: int, x: int, z: int, c: int) -> Decimal:
     return value / (own_x * own_z).sqrt() if own_x and own_z else Decimal(0)
 
 
-@pytest.mark.parametrize("kernel", ["disjunctive(5)", "disjunctive(20)", "literal_disjunctive(30)"])
-@pytest.mark.parametrize("many", [False, True])
-def test_values_from_the_full_vector_are_exact_however_small(kernel: str, many: bool) -> None:
-    """Few pairs are computed one by one, many come from a table."""
+@pytest.mark.parametrize("kernel", ["disjunctive(5)", "disjunctive(60)", "0.5*disjunctive(20)"])
+def test_values_from_the_full_vector_are_exact_however_small(kernel: str) -> None:
     n, rng = 300, np.random.default_rng(0)
-    size = FEW_PAIRS + 1 if many else 60
-    x, z = rng.integers(1, n + 1, (2, size))
+    x, z = rng.integers(1, n + 1, (2, 60))
     c = rng.integers(np.maximum(0, x + z - n), np.minimum(x, z) + 1)
     found = parse_kernel(kernel).normalized().centred_of(Pairs.of(n, x, z, c))
     with localcontext() as context:
@@ -72,7 +64,7 @@ def test_values_from_the_full_vector_are_exact_however_small(kernel: str, many: 
             assert abs(Decimal(found[i]) - exact) <= Decimal("1e-14") * max(abs(exact), *far)
 
 
-@pytest.mark.parametrize("kernel", ["disjunctive(20)", "literal_disjunctive(30)"])
+@pytest.mark.parametrize("kernel", ["disjunctive(20)", "disjunctive(60)"])
 def test_both_storages_still_give_the_kernel_matrix(kernel: str) -> None:
     X = popular(1)
     overlaps, gram = (
@@ -88,8 +80,10 @@ def test_both_storages_still_give_the_kernel_matrix(kernel: str) -> None:
         assert matrix.frobenius() == pytest.approx(np.linalg.norm(gram), rel=1e-12)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "tanimoto", "conjunctive(2)", "disjunctive(2)"])
-def test_kernels_whose_values_do_not_crowd_are_held_as_they_are(kernel: str) -> None:
+@pytest.mark.parametrize(
+    "kernel", ["linear", "tanimoto", "conjunctive(2)", "disjunctive(2)", "disjunctive(20)**2"]
+)
+def test_kernels_whose_values_do_not_crowd_or_may_be_tiny_are_held_as_they_are(kernel: str) -> None:
     for model in both(popular(2), kernel):
         assert len(model.matrix.distance) == 0
 
@@ -100,7 +94,7 @@ def test_kernels_whose_values_do_not_crowd_are_held_as_they_are(kernel: str) -> 
         ("disjunctive(20)", 1.0),
         ("disjunctive(20)", 0.6),
         ("disjunctive(20)", 0.0),
-        ("literal_disjunctive(30)", 1.0),
+        ("disjunctive(20)", 2.0),
     ],
 )
 def test_the_order_is_that_of_exact_arithmetic(kernel: str, negative_weight: float) -> None:
@@ -134,13 +128,29 @@ def test_the_order_is_that_of_exact_arithmetic(kernel: str, negative_weight: flo
                 assert model.recommend([user], n=m).lists()[0] == expected
 
 
-def test_weights_and_parts_are_those_of_the_kernel_matrix() -> None:
+def test_items_of_one_size_are_told_apart_by_what_they_share() -> None:
+    rng = np.random.default_rng(0)
+    X = np.zeros((300, 24), bool)
+    for item in range(24):
+        X[rng.permutation(300)[:200], item] = True
+    one, two = both(X, "disjunctive(12)")
+    assert len(one.matrix.distance) == 24
+    assert np.array_equal(one.recommend(n=24).items, two.recommend(n=24).items)
+    assert len(np.unique(one.recommend([0], n=24).scores[0, :5])) == 5
+
+
+def test_parts_are_those_of_the_kernel_matrix_less_what_scores_leave_out() -> None:
     X = popular(4)
     for model in both(X, "disjunctive(20)", negative_weight=0.7):
         scores = model.score()
         for user, item in ((0, 1), (1, 2), (2, 7)):
-            parts = dict(model.explain(user, item))
-            assert sum(parts.values()) == pytest.approx(scores[user, item], rel=1e-12)
+            own = np.flatnonzero(X[user])
+            alpha = model.weights([user])[0]
+            plain = alpha * (model.matrix.row(item)[own] - 0.7 * model.matrix.means[item])
+            parts = model.explain(user, item)
+            assert sum(part for _, part in parts) == pytest.approx(scores[user, item], abs=1e-14)
+            expected = plain + alpha * (scores[user, item] - plain.sum())
+            assert dict(parts) == pytest.approx(dict(zip(own.tolist(), expected, strict=True)))
         near = model.similar_items([0], n=X.shape[1])
         K = model.matrix.row(0)
         assert near.scores[0, :-1].tolist() == [K[i] for i in near.items[0, :-1]]

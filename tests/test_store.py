@@ -293,6 +293,8 @@ def _put(at, value):
         ("indices", _put(3, -1)),
         ("indices", lambda a: a.reshape(1, -1)),
         ("sizes", lambda a: a[:-1]),
+        ("matrix-distance", lambda _: np.zeros(3)),
+        ("matrix-distance", lambda _: np.array(1.0)),
         ("matrix-pull", lambda a: a[:-1]),
         ("matrix-values", lambda a: a[:-1]),
         ("dense:matrix-values", lambda a: a[:-1]),

@@ -164,7 +164,7 @@ def _check_sound(path: str | Path, arrays: dict[str, NDArray[Any]], users: int, 
     classes, scaled = (len(arrays.get(n, ())) for n in ("matrix-background", "scale-exponents"))
     sides = {"u": users, "u+1": users + 1, "m": items, "m+1": items + 1, "k": classes}
     sides["s"] = items if scaled else 0
-    sides["d"] = items if len(arrays["matrix-distance"]) else 0
+    sides["d"] = items if arrays["matrix-distance"].size else 0
     broken = [
         *(name for name in _FORMS if name in arrays and not _has_form(arrays[name], name, sides)),
         *(

@@ -133,7 +133,8 @@ class KernelRanker(Recommender):
         """The user's items and how much each adds to the score of an item, the largest first.
 
         With Σα = 1 the score is Σ α_i·(K_ij - negative_weight·q_j): the parts add up to it. Where
-        no double holds them, the score is a logarithm, and the parts are shares of it.
+        no double holds them, the score is a logarithm, and the parts are shares of it; where values
+        crowd near 1, what scores leave out is left out of the parts, in proportion to the weights.
 
         >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
         >>> [(i, round(part, 3)) for i, part in KernelRanker("linear").fit(data).explain(1, "c")]
@@ -148,6 +149,8 @@ class KernelRanker(Recommender):
         parts = weights * (values - self._fitted.negative_weight * mean)
         if self._matrix.scale and parts.any():
             parts *= self._scored(profile)[0, target] / parts.sum()
+        if len(self._matrix.distance):
+            parts += weights * (self._scored(profile)[0, target] - parts.sum())
         order = np.argsort(-parts, kind="stable")
         return [(items[int(profile.own[k])], float(parts[k])) for k in order]
 

@@ -226,7 +226,7 @@ class Scaled(Kernel):
     def cosine(self, k: Counts) -> Wide:
         return self.kernel.cosine(k)
 
-    def from_full(self, k: Counts) -> Wide:
+    def from_full(self, k: Counts) -> Wide | None:
         return self.kernel.from_full(k)
 
     def cosines_of(self, pairs: Pairs, checked: bool = False) -> Floats:
@@ -271,7 +271,7 @@ class Normalized(Kernel):
     def cosine(self, k: Counts) -> Wide:
         return self.kernel.cosine(k)
 
-    def from_full(self, k: Counts) -> Wide:
+    def from_full(self, k: Counts) -> Wide | None:
         return self.kernel.from_full(k)
 
     def own_value(self, k: Counts) -> Wide:

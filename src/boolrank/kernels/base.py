@@ -22,7 +22,7 @@ from ..errors import (
 )
 from .binary import as_binary, overlap_counts
 from .counts import Counts, Pairs
-from .evaluate import centred, cosines, inverse_root, raw_values
+from .evaluate import cosines, inverse_root, raw_values
 from .wide import Wide, spread
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _DERIVED = (
     *("from_full", "centred_of"),
 )
 # What takes counts and gives a value for each.
-_FORMULAS = ("value", "own_value", "cosine", "from_full")
+_FORMULAS = ("value", "own_value", "cosine")
 
 
 class Kernel(ABC):
@@ -103,12 +103,12 @@ class Kernel(ABC):
         roots = [inverse_root(self.own_value(own)) for own in (k.of_x(), k.of_z())]
         return self.value(k) * (roots[0] * roots[1])
 
-    def from_full(self, k: Counts) -> Wide:
+    def from_full(self, k: Counts) -> Wide | None:  # noqa: ARG002 - for kernels that know it
         """1 - the cosine of a vector with the full one, ``k`` being the vector with itself.
 
-        Overridden where that is tiny, and known to more digits than the cosine has.
+        For kernels that are additive in the union, and know it to all digits however small it is.
         """
-        return 1.0 - self.cosine(Counts(k.n, k.x, k.n, k.x, k.lifted))
+        return None
 
     @property
     def bytes_per_pair(self) -> int:
@@ -198,10 +198,12 @@ class Kernel(ABC):
         return cosines(self, pairs, checked)
 
     def centred_of(self, pairs: Pairs) -> NDArray[np.float64]:
-        """Normalised values with the full vector as origin: ⟨φ(x) - φ(1), φ(z) - φ(1)⟩.
+        """Normalised values with the full vector as origin, of kernels that know `from_full`.
 
         Vectors that have nearly everything in common with the full one are told apart by these.
         """
+        from .tables import centred
+
         return centred(self, pairs)
 
     def _affordable(self, m: int, k: int) -> None:

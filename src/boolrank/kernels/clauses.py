@@ -102,7 +102,9 @@ class Disjunctive(Kernel):
         fits(self, "arity", self.arity, k.n, k.things)
         return hits(k.n, k.x, self.arity)
 
-    def from_full(self, k: Counts) -> Wide:
+    def from_full(self, k: Counts) -> Wide | None:
+        if self.arity == 1:
+            return None
         fits(self, "arity", self.arity, k.n, k.things)
         missed = choose(k.n - k.x, self.arity) / choose(k.n, self.arity)
         return missed / (at_least_zero(1.0 - missed).sqrt() + 1.0)

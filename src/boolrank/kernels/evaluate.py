@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .counts import Counts, Pairs
+from .counts import Pairs
 from .wide import Wide, where
 
 if TYPE_CHECKING:
@@ -67,36 +67,6 @@ def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[NDArray[np.float64], N
         value = kernel.cosine(distinct.block(start, start + _BLOCK))
         hi[part], exp[part] = value.hi, value.exp
     return hi[inverse].reshape(pairs.shape), exp[inverse].reshape(pairs.shape)
-
-
-def centred(kernel: Kernel, pairs: Pairs) -> NDArray[np.float64]:
-    """cosine(x, z) - cosine(x, full) - cosine(z, full) + 1, to digits of its own however small."""
-    if pairs.size > FEW_PAIRS and kernel.form == "union" and pairs.n.size == 1:
-        from .tables import table_centred
-
-        values = table_centred(kernel, pairs, LONGEST_TABLE)
-        if values is not None:
-            return values
-    pairs.check()
-    distinct, inverse = pairs.distinct()
-    out = np.empty(len(distinct.c))
-    for start in range(0, len(out), _BLOCK):
-        out[start : start + _BLOCK] = _centred(kernel, distinct.block(start, start + _BLOCK))
-    return out[inverse].reshape(pairs.shape)
-
-
-def _centred(kernel: Kernel, k: Counts) -> NDArray[np.float64]:
-    x, z = kernel.from_full(k.of_x()), kernel.from_full(k.of_z())
-    plain = x + z - (1.0 - kernel.cosine(k))
-    if kernel.form != "union":
-        return plain.floats()
-    # All follows from the distance of the union: f(t)/f(n) is (1 - its distance)², and the cosine
-    # cancels by hand.
-    union = k.union
-    u = kernel.from_full(Counts(k.n, union, union, union, k.lifted))
-    roots = (1.0 - x) * (1.0 - z)
-    value = (u * (2.0 - u) - x * z * (3.0 - x - z)) / where(roots.positive(), roots, 1.0)
-    return where(roots.positive(), value, plain).floats()
 
 
 def _by_size(kernel: Kernel, pairs: Pairs, normalize: bool, checked: bool) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ParameterTypeError
 from .counts import Counts, Pairs
 from .wide import Wide, times_two_to
 
@@ -60,26 +61,30 @@ def table_values(
     return out.reshape(pairs.shape)
 
 
-def table_centred(kernel: Kernel, pairs: Pairs, longest: int) -> NDArray[np.float64] | None:
-    """Values with the full vector as origin, of a kernel that is additive in the union.
+def centred(kernel: Kernel, pairs: Pairs) -> NDArray[np.float64]:
+    """cosine(x, z) - cosine(x, full) - cosine(z, full) + 1, without the digits that cancel.
 
-    With e(t) = 1 - cosine(t, full) and f(t)/f(n) = (1 - e(t))², all of it follows from e.
+    For a kernel that is additive in the union: with e(t) = 1 - cosine(t, full), f(t)/f(n) is
+    (1 - e(t))², and all of it follows from a table of e.
     """
+    from .._compiled.tables import centred_grid, centred_list
+
     n = int(_whole(pairs.n).ravel()[0])
     grid, x, z, c = _arranged(pairs)
-    most = int(max(x.max(), z.max()))
-    reach = _reach(kernel, n, most)
-    if most > n or min(x.min(), z.min()) < 0 or reach >= min(longest, max(_SHORT, 4 * pairs.size)):
-        return None
+    if max(x.max(initial=0), z.max(initial=0)) > n or min(x.min(initial=0), z.min(initial=0)) < 0:
+        pairs.check()
+    reach = _reach(kernel, n, int(max(x.max(initial=0), z.max(initial=0))))
     table: NDArray[np.float64] | None = pairs.tables.get((kernel, "centred"))
     if table is None or len(table) <= reach:
         sizes = Wide.of(np.arange(reach + 1))
-        table = kernel.from_full(Counts(Wide.of(n), sizes, sizes, sizes)).floats()
-        pairs.tables[kernel, "centred"] = table
-    from .._compiled import tables as compiled
-
+        found = kernel.from_full(Counts(Wide.of(n), sizes, sizes, sizes))
+        if found is None:
+            raise ParameterTypeError(
+                f"{kernel} does not know how far vectors are from the full one"
+            )
+        table = pairs.tables[kernel, "centred"] = found.floats()
     out = np.empty(c.shape)
-    if not (compiled.centred_grid if grid else compiled.centred_list)(out, x, z, c, n, table):
+    if not (centred_grid if grid else centred_list)(out, x, z, c, n, table):
         pairs.check()
     return out.reshape(pairs.shape)
 

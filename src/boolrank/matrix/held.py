@@ -67,13 +67,10 @@ class HeldMatrix(ABC):
     def terms(self, target: int, rows: NDArray[np.int32]) -> tuple[Floats, float]:
         """What scores of an item are made of: its values with others, and what counts against it.
 
-        Up to a factor, where values are scaled, and to what is the same for all items.
+        Up to a factor, where values are scaled.
         """
-        if len(self.distance):
-            far = self.distance[target]
-            return self._held(target)[rows] - far, float(self.pull[target] - far)
         if not self.scale or target in rows:
-            return self.row(target)[rows], float(self.pull[target])
+            return self.row(target)[rows], float(self.means[target])
         held = self._held_column(target, rows)
         return self.scale.terms(held, self.pull[target], target, rows)
 

@@ -6,24 +6,24 @@ double near 1. So that item is made the origin. With e_i = 1 - K(i, everybody's)
 
     held_ij = ⟨φ_i - φ_*, φ_j - φ_*⟩ = K_ij - 1 + e_i + e_j,     held_ii = 2·e_i,
 
-which is as small as the items are near, and has all of its digits. Weights sum to 1, so that to
+which is as small as the items are near, and has digits of its own. Weights sum to 1, so that to
 move the origin changes no problem, and of the scores of a profile what is the same for all items.
+Kernels that are additive in the union can be held so, the disjunctive ones: there everything
+follows from e, which is a quotient of binomials. Where values do not crowd, or may be tiny and
+matter, they are held as they are.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelOverflowError
 from ..kernels import Counts, Kernel, Wide
 from ..overlaps import Overlaps
 
 Floats = NDArray[np.float64]
 
-# Values crowd where items of different sizes are nearer than this to one that everybody has.
+# Values crowd where two items are nearer than this to one that everybody has.
 _NEAR = 2.0**-20
 
 
@@ -31,11 +31,12 @@ def distances(kernel: Kernel, overlaps: Overlaps) -> Floats:
     """(m,) how far items are from one that everybody has, where values crowd near it; or empty."""
     sizes, inverse = np.unique(overlaps.sizes, return_inverse=True)
     own = Wide.of(sizes)
-    with suppress(KernelOverflowError), np.errstate(all="ignore"):
-        found = kernel.from_full(Counts(Wide.of(overlaps.n), own, own, own)).floats()
-        if (found < _NEAR).sum() > 1:
-            return np.asarray(found[inverse])
-    return np.empty(0)
+    with np.errstate(all="ignore"):
+        found = kernel.from_full(Counts(Wide.of(overlaps.n), own, own, own))
+    if found is None:
+        return np.empty(0)
+    out: Floats = found.floats()[inverse]
+    return out if (out < _NEAR).sum() > 1 else np.empty(0)
 
 
 def row_of(held: Floats, distance: Floats, item: int) -> Floats:
