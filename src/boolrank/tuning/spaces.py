@@ -43,9 +43,11 @@ SPACES: dict[str, Space] = {
     "ease": {"reg": Real(1.0, 1e4, log=True)},
     "kernel-ease": {
         "kernel": _PLAIN,
-        "reg": Real(0.1, 1e3, log=True),
-        "input_exponent": Real(-0.5, 1.0),
-        "output_exponent": Real(-0.5, 1.0),
+        "reg": Real(1.0, 1e3, log=True),
+        # From nothing to what EASE has: its matrix is that of the linear kernel, times the roots
+        # of the sizes on both sides.
+        "input_exponent": Real(0.0, 0.5),
+        "output_exponent": Real(-0.5, 0.0),
     },
     "lrec": {"reg": Real(1.0, 1e4, log=True)},
     "cf-omd": {
