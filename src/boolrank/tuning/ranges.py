@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ..interactions import Interactions
 
-__all__ = ["Arity", "Kernels", "Range", "Real", "Trial", "Whole"]
+__all__ = ["Arity", "Kernels", "Only", "Range", "Real", "Trial", "Whole"]
 
 
 class Trial(Protocol):
@@ -52,6 +52,16 @@ class Whole:
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> int:  # noqa: ARG002 - Range's
         return trial.suggest_int(name, self.low, self.high, log=self.log)
+
+
+@dataclass(frozen=True)
+class Only:
+    """Always the same, where that is not the default."""
+
+    value: str
+
+    def draw(self, trial: Trial, name: str, train: Interactions) -> str:  # noqa: ARG002 - Range's
+        return self.value
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Search spaces: for each model, which parameters are tuned, and in which ranges. One table.
 
-What is not here stays as the constructor has it: the seed, the number of threads, the storage, the
-precision. The defaults need not lie in the ranges; they are always tried first.
+What is not here stays as the constructor has it: the seed, the number of threads, the storage. The
+defaults need not lie in the ranges; they are always tried first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..interactions import Interactions
-from .ranges import Arity, Kernels, Range, Real, Trial, Whole
+from .ranges import Arity, Kernels, Only, Range, Real, Trial, Whole
 
 __all__ = ["SPACES", "draw", "space_of"]
 
@@ -27,6 +27,8 @@ _RANKER = Kernels(
 _PLAIN = Kernels(_DISJUNCTIVE | {"tanimoto": ()})
 _NEIGHBOURS = Whole(5, 2000, log=True)
 _FACTORS = Whole(8, 256, log=True)
+# An inverse takes half the time in it, and what that rounds is no more than noise in a metric.
+_SINGLE = Only("float32")
 
 SPACES: dict[str, Space] = {
     "popularity": {},
@@ -40,7 +42,7 @@ SPACES: dict[str, Space] = {
         "locality": Real(0.5, 8.0, log=True),
         "neighbours": _NEIGHBOURS,
     },
-    "ease": {"reg": Real(1.0, 1e4, log=True)},
+    "ease": {"reg": Real(1.0, 1e4, log=True), "dtype": _SINGLE},
     "kernel-ease": {
         "kernel": _PLAIN,
         "reg": Real(1.0, 1e3, log=True),
@@ -48,8 +50,9 @@ SPACES: dict[str, Space] = {
         # of the sizes on both sides.
         "input_exponent": Real(0.0, 0.5),
         "output_exponent": Real(-0.5, 0.0),
+        "dtype": _SINGLE,
     },
-    "lrec": {"reg": Real(1.0, 1e4, log=True)},
+    "lrec": {"reg": Real(1.0, 1e4, log=True), "dtype": _SINGLE},
     "cf-omd": {
         "kernel": _PLAIN,
         "reg": Real(1e-3, 1e2, log=True),
@@ -87,8 +90,8 @@ SPACES: dict[str, Space] = {
 def space_of(name: str) -> Space:
     """The search space of a model.
 
-    >>> space_of("ease")
-    {'reg': Real(low=1.0, high=10000.0, log=True)}
+    >>> space_of("ecf-omd")
+    {'reg': Real(low=0.0001, high=100.0, log=True)}
     """
     if name not in SPACES:
         raise ParameterError(
