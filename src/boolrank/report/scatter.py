@@ -28,6 +28,8 @@ _ROUNDS = 3
 # How bad it is to lie on something, where a point of print further off is 1.5.
 _ON_POINT, _ON_LINE = 200.0, 10.0
 _SIZE = 10  # of the names
+# Over more powers of ten than these there is room for their names alone.
+_DECADES = 2.0
 # Inches: somewhat higher than other figures, so that names have room.
 _PANEL = (4.5, 3.6)
 
@@ -63,7 +65,9 @@ def scatter_figure(
             axes.plot(each.x, each.y, label=name, **_look(each))
         if log:
             axes.set_xscale("log")
-            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
+            ends = np.log10([value for each in dots.values() for value in each.x])
+            subs = (1, 2, 5) if np.ptp(ends) < _DECADES else (1,)
+            axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=8))
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axes.xaxis.set_minor_formatter(NullFormatter())
             axes.tick_params(which="minor", length=0)
