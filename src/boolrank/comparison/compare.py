@@ -17,7 +17,7 @@ from typing import Any
 from ..data.splits import Split
 from ..errors import MissingExtraError, ParameterError
 from ..evaluation.folds import model_text
-from ..evaluation.metrics import parse_metrics
+from ..evaluation.metrics import users_metrics
 from ..evaluation.result import Evaluation
 from ..experiments.cells import Cells, cell_key
 from ..experiments.specs import ModelSpec, parse_model
@@ -74,12 +74,7 @@ def compare_models(
     >>> len(found.models[0].by("auc").folds), found.computed
     (2, 2)
     """
-    measures = parse_metrics(metrics)
-    for each in measures:
-        if not each.metric.per_user:
-            raise ParameterError(
-                f"models are compared user by user, and users have no {each}; take another metric"
-            )
+    measures = users_metrics(metrics)
     if len(split) < 2:
         raise ParameterError(
             f"a comparison needs a fold for validation and others that test; {split.name} has "

@@ -90,6 +90,24 @@ def parse_metric(text: str) -> Measure:
     return Measure(metric, k)
 
 
+def users_metrics(metrics: Iterable[str | Measure] | str) -> list[Measure]:
+    """Metrics that users have values of, by which models can be chosen and compared.
+
+    >>> users_metrics("gini@10")
+    Traceback (most recent call last):
+    boolrank.errors.ParameterError: models are chosen and compared by how they serve users, and \
+users have no gini@10; take another metric
+    """
+    measures = parse_metrics(metrics)
+    for each in measures:
+        if not each.metric.per_user:
+            raise ParameterError(
+                "models are chosen and compared by how they serve users, and users have no "
+                f"{each}; take another metric"
+            )
+    return measures
+
+
 def parse_metrics(metrics: Iterable[str | Measure] | str) -> list[Measure]:
     """Several of them, each once; text may have them separated by commas."""
     given = metrics.split(",") if isinstance(metrics, str) else metrics

@@ -20,7 +20,7 @@ from ..data.protocols import paper_protocol
 from ..data.splits import Fold
 from ..errors import ParameterError, ParameterTypeError
 from ..evaluation.folds import evaluate_fold
-from ..evaluation.metrics import Measure, parse_metrics
+from ..evaluation.metrics import Measure, users_metrics
 from ..experiments.arities import family as kernels_of
 from ..expressiveness import PairSpectrum
 from ..interactions import Interactions
@@ -108,7 +108,7 @@ def best_arity(
     True
     """
     fold = data if isinstance(data, Fold) else validation_fold(_interactions(data))
-    (measure,) = parse_metrics([metric])
+    (measure,) = users_metrics([metric])
     highest = Arity(least).most(fold.train) if most is None else most
     if not 1 <= least <= highest:
         raise ParameterError(

@@ -26,7 +26,7 @@ from .._version import __version__
 from ..data.splits import Fold
 from ..errors import MissingExtraError, ParameterError, ParameterTypeError
 from ..evaluation.folds import evaluate_fold
-from ..evaluation.metrics import Measure, parse_metrics
+from ..evaluation.metrics import Measure, users_metrics
 from ..experiments.cells import canonical, digest, write_text
 from ..models import MODELS, make_model
 from ..overlaps import Overlaps
@@ -62,7 +62,7 @@ def tune_model(
     ----------
     name : of the model, see `make_model`
     fold : what to fit and measure on; keep it apart from what the model is tested on
-    metrics : the higher, the better
+    metrics : that users have values of
     trials : how many, those that fail among them
     seconds : none begins after so many, of all trials together; the first always does
     seed : of the sampler
@@ -81,7 +81,7 @@ def tune_model(
         raise ParameterTypeError(
             f"a study takes a Fold, not {type(fold).__name__}; take one of make_split(interactions)"
         )
-    measured = tuple(str(each) for each in parse_metrics(metrics))
+    measured = tuple(str(each) for each in users_metrics(metrics))
     _check_budget(trials, seconds, seed)
     path = None if folder is None else study_path(folder, name, fold, measured, seed)
     kept = _read(path)
