@@ -18,7 +18,7 @@ demo: $(RUN) ## run the demonstration; its page is demo/report.html
 	$(BIN)/boolrank demo --out demo
 
 test: lint ## lint, then all tests: tests/, the examples in src/, README.md and docs/
-	$(BIN)/python -m pytest --doctest-modules tests src
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --doctest-modules tests src
 
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .

@@ -302,6 +302,9 @@ class Unwilling:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError("not today")
 
+    def __repr__(self):
+        return "Unwilling()"
+
 
 @pytest.mark.parametrize(
     ("bad", "said"),

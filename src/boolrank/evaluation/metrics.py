@@ -95,14 +95,14 @@ def users_metrics(metrics: Iterable[str | Measure] | str) -> list[Measure]:
 
     >>> users_metrics("gini@10")
     Traceback (most recent call last):
-    boolrank.errors.ParameterError: models are chosen and compared by how they serve users, and \
-users have no gini@10; take another metric
+    boolrank.errors.ParameterError: models are chosen and compared user by user, and users have no \
+gini@10; take another metric
     """
     measures = parse_metrics(metrics)
     for each in measures:
         if not each.metric.per_user:
             raise ParameterError(
-                "models are chosen and compared by how they serve users, and users have no "
+                "models are chosen and compared user by user, and users have no "
                 f"{each}; take another metric"
             )
     return measures
