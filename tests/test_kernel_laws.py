@@ -102,7 +102,7 @@ def test_values_do_not_depend_on_which_vector_comes_first(kernel: Kernel) -> Non
 
 
 @given(expressions(5))
-@settings(max_examples=12)  # of some twenty laws each
+@settings(max_examples=20)
 def test_random_expressions_obey_the_laws(kernel: Kernel) -> None:
     check_kernel(kernel, n=6)
 

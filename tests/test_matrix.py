@@ -47,7 +47,6 @@ def draw(seed: int, users: int, items: int) -> NDArray[np.bool_]:
 
 @pytest.mark.parametrize("text", KERNELS)
 @given(st.integers(0, 10**6), st.integers(8, 40), st.integers(2, 25))
-@settings(max_examples=20)
 def test_both_storages_hold_the_gram_matrix_of_the_items(
     text: str, seed: int, users: int, items: int
 ) -> None:
