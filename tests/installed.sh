@@ -43,5 +43,5 @@ rm -rf src
 import boolrank, sys
 assert boolrank.__file__.startswith(sys.prefix), boolrank.__file__
 print('testing', boolrank.__version__, 'in', boolrank.__file__)"
-"$bin/python" -m pytest -q -p no:cacheprovider tests
+"$bin/python" -m pytest -q -p no:cacheprovider --numprocesses auto --dist loadfile tests
 "$bin/python" -m pytest -q -p no:cacheprovider --pyargs --doctest-modules boolrank
