@@ -6,7 +6,6 @@ Progress is for people: it appears on stderr if that is a terminal, and only aft
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from .._memory import peak_memory
 from ..errors import InputError, ParameterError
 from ._output import console
 
@@ -133,19 +133,9 @@ class Work:
         if beside_data and not console().is_terminal:
             return
         took = f"{time.perf_counter() - self.started:.1f} s"
-        peak = _peak_memory()
+        peak = peak_memory()
         memory = "" if peak is None else f", {peak / 1e6:,.0f} MB at most"
         self.messages.print(f"{text}; {took}{memory}", markup=False, soft_wrap=True)
-
-
-def _peak_memory() -> int | None:
-    """The most bytes that this process has held at once; None where the system does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
 
 
 # How a frame is written, by how the file's name ends.

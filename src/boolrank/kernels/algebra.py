@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import KernelOverflowError, ParameterError, ParameterTypeError
-from .base import MOST_POWER, Form, Kernel, real, whole
+from .base import Form, Kernel
+from .checks import MOST_POWER, real, whole
 from .counts import Counts, Pairs
 from .evaluate import raw_values
 from .wide import Wide, where

@@ -13,7 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from .base import Form, Kernel, fits, flag, whole
+from .base import Form, Kernel
+from .checks import fits, flag, whole
 from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
 from .wide import Wide, at_least_zero, spread, stack

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from ..errors import ParameterTypeError
 from .algebra import Composed
-from .base import Form, Kernel, fits, flag, real, whole
+from .base import Form, Kernel
+from .checks import fits, flag, real, whole
 from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
 from .combinatorics import power_cosine, weighted_subsets
 from .counts import Counts

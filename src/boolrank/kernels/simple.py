@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import MOST_POWER, Form, Kernel, real, whole
+from .base import Form, Kernel
+from .checks import MOST_POWER, real, whole
 from .combinatorics import power_decay
 from .counts import Counts, Pairs
 from .wide import Wide, two_to

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from ..errors import ParameterError
-from .base import Kernel, fits, whole
+from .base import Kernel
+from .checks import fits, whole
 from .combinatorics import choose
 from .counts import Counts
 from .wide import Wide, at_least_zero
