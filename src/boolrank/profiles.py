@@ -107,14 +107,24 @@ class Profiles(NamedTuple):
 
 
 def weights_of(
-    arrays: Arrays, fitted: Fitted, profiles: Profiles, n_threads: int | None = None
+    arrays: Arrays,
+    reg: float,
+    profiles: Profiles,
+    n_threads: int | None = None,
+    *,
+    against_others: bool = False,
 ) -> Floats:
-    """The weight of each item of each profile, one after the other as the items are."""
+    """The weight of each item of each profile, one after the other as the items are.
+
+    They are against the mean of all items, or of the others, those that a profile does not have.
+    """
     from ._compiled.profiles import weights
 
     with threads(n_threads) as count:
         _check_room(int(profiles.lengths.max(initial=0)), count)
-        alpha, gaps = weights(arrays, *profiles, fitted.reg, TOLERANCE, profiles.parts(count))
+        alpha, gaps = weights(
+            arrays, *profiles, reg, against_others, TOLERANCE, profiles.parts(count)
+        )
     loose = int((gaps > _LOOSE).sum())
     if loose:
         warnings.warn(
@@ -133,7 +143,7 @@ def scores_of(
     from ._compiled.profiles import score
 
     out = np.empty((len(profiles.start) - 1, len(arrays.pull)))
-    alpha = weights_of(arrays, fitted, profiles, n_threads)
+    alpha = weights_of(arrays, fitted.reg, profiles, n_threads)
     with threads(n_threads):
         score(out, arrays, fitted.negative_weight, *profiles, alpha)
     return out
@@ -155,7 +165,7 @@ def ranking_of(
     """
     from ._compiled.profiles import rank
 
-    alpha = weights_of(arrays, fitted, profiles, n_threads)
+    alpha = weights_of(arrays, fitted.reg, profiles, n_threads)
     order = profiles.by_longest_row(sizes)
     with threads(n_threads) as count:
         asked = candidates, exclude_own, n, order, profiles.parts(count)

@@ -145,7 +145,7 @@ class KernelRanker(Recommender):
         row = np.array([self._interactions.users.number(user)])
         profile = Profiles.of_users(self._interactions, row)
         values, mean = self._matrix.terms(target, profile.own)
-        weights = weights_of(self._arrays, self._fitted, profile, self.n_threads)
+        weights = weights_of(self._arrays, self._fitted.reg, profile, self.n_threads)
         parts = weights * (values - self._fitted.negative_weight * mean)
         if self._matrix.scale and parts.any():
             parts *= self._scored(profile)[0, target] / parts.sum()
@@ -157,7 +157,7 @@ class KernelRanker(Recommender):
     def weights(self, users: Ids) -> list[Floats]:
         """The weights of each user's items, which sum to 1, in the order of the items' ids."""
         profiles = Profiles.of_users(self.interactions, self.interactions.users.numbers(users))
-        found = weights_of(self._arrays, self._fitted, profiles, self.n_threads)
+        found = weights_of(self._arrays, self._fitted.reg, profiles, self.n_threads)
         return np.split(found, profiles.start[1:-1])
 
     def update(

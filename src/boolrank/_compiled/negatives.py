@@ -1,8 +1,8 @@
 """Profiles against all other items: these as their mean (ECF-OMD), or with weights (CF-OMD).
 
-The first are problems over a profile's own items alone, which the ranker's solver takes. The others
-have a weight on every item; ``look`` and ``step`` are what is done for each of many profiles
-between two products with the kernel matrix.
+The first are problems over a profile's own items alone, which the ranker's loop solves; here are
+their scores. The others have a weight on every item; ``look`` and ``step`` are what is done for
+each of many profiles between two products with the kernel matrix.
 """
 
 from __future__ import annotations
@@ -11,50 +11,8 @@ import numpy as np
 from numba import njit, prange
 
 from .loops import parallel
-from .matrix import fill_row, fill_scores, own_of, pull_of
-from .simplex import solve
+from .matrix import fill_scores
 from .weights import SUMS, settled
-
-
-@parallel
-def mean_weights(matrix, start, items, reg, tolerance, n_parts):
-    """Weights on the items of each profile against the mean of the others, and relative gaps."""
-    profiles = len(start) - 1
-    alpha = np.empty(start[-1])
-    gaps = np.zeros(profiles)
-    longest = 0
-    for k in range(profiles):
-        longest = max(longest, start[k + 1] - start[k])
-    for part in prange(n_parts):
-        room = np.empty(2 * longest * longest)
-        for k in range(part, profiles, n_parts):
-            own, weights = items[start[k] : start[k + 1]], alpha[start[k] : start[k + 1]]
-            b = _nearness_to_others(matrix, own, room)
-            unit = reg
-            for item in own:
-                unit = max(unit, own_of(matrix, item) + reg)
-            found = solve(matrix, own, reg, b, tolerance * unit, unit, weights, room)
-            gaps[k] = found / unit
-    return alpha, gaps
-
-
-@njit(cache=True)
-def _nearness_to_others(matrix, own, room):
-    """The mean of each own item's row over the others: all that it has less that of the own."""
-    size, others = len(own), len(matrix.pull) - len(own)
-    A, ready = room[: size * size].reshape((size, size)), np.zeros(size, np.bool_)
-    b = np.zeros(size)
-    if others > 0:
-        for s in range(size):
-            fill_row(A, ready, matrix, own, s)
-            among = 0.0
-            for t in range(size):
-                if t != s:
-                    among += A[s, t]
-            if len(matrix.distance) > 0:  # seen from another origin, the diagonal is in the mean
-                among += own_of(matrix, own[s])
-            b[s] = (len(matrix.pull) * pull_of(matrix, own[s]) - among) / others
-    return b
 
 
 @parallel

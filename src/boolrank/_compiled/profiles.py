@@ -7,10 +7,10 @@ and nothing is added across them, so the results do not depend on the number of 
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
+from numba import njit, prange
 
 from .loops import parallel
-from .matrix import base_scores, fill_scores, own_of, pull_of
+from .matrix import base_scores, fill_row, fill_scores, own_of, pull_of
 from .ranking import best
 from .simplex import solve
 
@@ -21,9 +21,10 @@ NOISE = 2.0**-50
 
 
 @parallel
-def weights(matrix, start, items, reg, tolerance, n_parts):
+def weights(matrix, start, items, reg, against_others, tolerance, n_parts):
     """Weights on the items of each profile, and the gap of each problem.
 
+    They are against the mean of all items, or of those that the profile does not have.
     Gaps, and the tolerance, are relative to the largest value of an item with itself.
     """
     profiles = len(start) - 1
@@ -39,13 +40,30 @@ def weights(matrix, start, items, reg, tolerance, n_parts):
             first, last = start[k], start[k + 1]
             if first == last:
                 continue
-            unit = 0.0
-            for s in range(first, last):
-                b[s - first] = pull_of(matrix, items[s])
-                unit = max(unit, own_of(matrix, items[s]) + reg)
-            problem = items[first:last], reg, b[: last - first], tolerance * unit, unit
+            own, unit = items[first:last], 0.0
+            for s in range(len(own)):
+                b[s] = pull_of(matrix, own[s])
+                unit = max(unit, own_of(matrix, own[s]) + reg)
+            if against_others:
+                _leave_out_own(b, matrix, own, room)
+            problem = own, reg, b[: len(own)], tolerance * unit, unit
             gaps[k] = solve(matrix, *problem, alpha[first:last], room) / unit
     return alpha, gaps
+
+
+@njit(cache=True)
+def _leave_out_own(b, matrix, own, room):
+    """From means over all items to those over what is not in a profile; 0 where it has all."""
+    size, others = len(own), len(matrix.pull) - len(own)
+    A, ready = room[: size * size].reshape((size, size)), np.zeros(size, np.bool_)
+    for s in range(size):
+        # Seen from another origin, the diagonal is part of the mean.
+        among = own_of(matrix, own[s]) if len(matrix.distance) > 0 else 0.0
+        fill_row(A, ready, matrix, own, s)
+        for t in range(size):
+            if t != s:
+                among += A[s, t]
+        b[s] = (len(matrix.pull) * b[s] - among) / others if others > 0 else 0.0
 
 
 @parallel

@@ -29,7 +29,7 @@ from ..profiles import Profiles
 from ..recommender import Floats, Recommender
 from .inverse import check_room, values_of
 
-__all__ = ["CfOmd", "warn_of_gaps"]
+__all__ = ["CfOmd"]
 
 # Duality gap, relative to 1 + reg, at which a user's problem is solved; where the others' weights
 # cost much, rounding leaves more of it, relative to that.
@@ -123,7 +123,7 @@ class CfOmd(Recommender):
             done = (gaps <= exact[left]) | (steps == _MOST_STEPS)
             if done.any():
                 done_weights[left[done]], done_scores[left[done]] = weights[done], scores[done]
-                warn_of_gaps(gaps[done], _LOOSE * exact[left[done]])
+                _warn_of_gaps(gaps[done], _LOOSE * exact[left[done]])
                 arrays = left, gaps, ages, weights, before, scores, scores_before, signs, metric
                 left, gaps, ages, weights, before, scores, scores_before, signs, metric = (
                     each[~done] for each in arrays
@@ -171,7 +171,7 @@ def _largest_eigenvalue(kernel: Floats) -> float:
     return bound
 
 
-def warn_of_gaps(gaps: Floats, loose: Floats | float) -> None:
+def _warn_of_gaps(gaps: Floats, loose: Floats) -> None:
     """Warn of problems that were not solved as exactly as they should be."""
     count = int((gaps > loose).sum())
     if count:

@@ -21,14 +21,10 @@ from ..interactions import Interactions
 from ..matrix import compiled_arrays
 from ..overlaps import Overlaps
 from ..parameters import Fitted, checked_overlaps, matrix_of, number
-from ..profiles import TOLERANCE, Profiles
+from ..profiles import Profiles, weights_of
 from ..recommender import Floats, Recommender
-from .cf_omd import warn_of_gaps
 
 __all__ = ["EcfOmd"]
-
-# A gap above this, relative to 1 + reg, is worth a warning.
-_LOOSE = 1e-9
 
 
 class EcfOmd(Recommender):
@@ -66,12 +62,11 @@ class EcfOmd(Recommender):
         return self
 
     def _scored(self, profiles: Profiles) -> Floats:
-        from .._compiled.negatives import mean_scores, mean_weights
+        from .._compiled.negatives import mean_scores
 
+        asked = self._arrays, self._reg, profiles, self.n_threads
+        alpha = weights_of(*asked, against_others=True)
         out = np.empty((len(profiles.start) - 1, len(self._interactions.items)))
-        with threads(self.n_threads) as count:
-            asked = self._reg, TOLERANCE, profiles.parts(count)
-            alpha, gaps = mean_weights(self._arrays, *profiles, *asked)
+        with threads(self.n_threads):
             mean_scores(out, self._arrays, *profiles, alpha)
-        warn_of_gaps(gaps, _LOOSE)
         return out
