@@ -7,8 +7,9 @@ potri), which need and give one triangle: the half that comes first in each row.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,15 @@ from numpy.typing import NDArray
 from .._memory import free_memory, size
 from .._threads import threads
 from ..errors import MatrixTooLargeError, ParameterError
+from ..interactions import Interactions
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..overlaps import Overlaps
-from ..parameters import variables_are_users
+from ..parameters import checked_overlaps, number, variables_are_users
 from ..profiles import Profiles
-from ..recommender import Floats
+from ..recommender import Floats, Recommender
 
-__all__ = ["DTYPES", "ItemWeights", "check_room", "counts_of", "invert", "values_of"]
+__all__ = ["CountsInverse", "ItemWeights", "check_room", "invert", "values_of"]
 
 DTYPES = ("float32", "float64")
 
@@ -138,3 +140,37 @@ def invert(model: str, matrix: Matrix, reg: float) -> Floats:
         )
     inverse(matrix.T, lower=1, overwrite_c=1)
     return np.array(diagonal, np.float64)
+
+
+class CountsInverse(Recommender):
+    """A model that is the inverse of the numbers of shared users, with rows and columns scaled."""
+
+    def __init__(
+        self, reg: float = 500.0, dtype: str = "float64", n_threads: int | None = None
+    ) -> None:
+        self.reg = reg
+        self.dtype = dtype
+        self.n_threads = n_threads
+
+    @abstractmethod
+    def _scaling(self, diagonal: Floats) -> tuple[Floats, Floats]:
+        """What the columns of the inverse are multiplied by, and the weights' own diagonal."""
+
+    def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
+        """Count the overlaps of items and invert them; gives the model itself.
+
+        Several models on the same interactions can share their ``overlaps``.
+        """
+        name, data = type(self).__name__, self._given(interactions)
+        reg = number(name, "reg", self.reg)
+        check_room(name, len(data.items), self.dtype)
+        counted = checked_overlaps(data, overlaps, self.n_threads)
+        matrix = counts_of(counted, self.dtype, self.n_threads)
+        del counted
+        scaling = self._scaling(invert(name, matrix, reg))
+        self._weights = ItemWeights.of(matrix, *scaling, n_threads=self.n_threads)
+        self._interactions = data
+        return self
+
+    def _scored(self, profiles: Profiles) -> Floats:
+        return self._weights.scores(profiles, self.n_threads)

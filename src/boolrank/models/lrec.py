@@ -11,21 +11,15 @@ Unlike there, an item speaks for itself: B has a diagonal, which matters for see
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 
-from ..interactions import Interactions
-from ..overlaps import Overlaps
-from ..parameters import checked_overlaps, number
-from ..profiles import Profiles
-from ..recommender import Floats, Recommender
-from .inverse import ItemWeights, check_room, counts_of, invert
+from ..recommender import Floats
+from .inverse import CountsInverse
 
 __all__ = ["LRec"]
 
 
-class LRec(Recommender):
+class LRec(CountsInverse):
     """LRec with the squared loss (Sedhain et al., On the effectiveness of linear models for
     one-class collaborative filtering, AAAI 2016).
 
@@ -35,6 +29,7 @@ class LRec(Recommender):
     dtype : ``"float64"`` or ``"float32"``, which takes half the memory and time
     n_threads : how many threads compiled loops use; BLAS has a setting of its own
 
+    >>> from boolrank import Interactions
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = LRec(reg=1.0).fit(data)
     >>> model.recommend([3], n=2).lists()
@@ -43,28 +38,6 @@ class LRec(Recommender):
     array([[ 0.154,  0.615, -0.077]])
     """
 
-    def __init__(
-        self, reg: float = 500.0, dtype: str = "float64", n_threads: int | None = None
-    ) -> None:
-        self.reg = reg
-        self.dtype = dtype
-        self.n_threads = n_threads
-
-    def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
-        """Count the overlaps of items and invert them; gives the model itself.
-
-        Several models on the same interactions can share their ``overlaps``.
-        """
-        data, reg = self._given(interactions), number("LRec", "reg", self.reg)
-        check_room("LRec", len(data.items), self.dtype)
-        counted = checked_overlaps(data, overlaps, self.n_threads)
-        matrix = counts_of(counted, self.dtype, self.n_threads)
-        del counted
-        own = 1 - reg * invert("LRec", matrix, reg)
-        columns = np.full(len(own), -reg)
-        self._weights = ItemWeights.of(matrix, columns, own, n_threads=self.n_threads)
-        self._interactions = data
-        return self
-
-    def _scored(self, profiles: Profiles) -> Floats:
-        return self._weights.scores(profiles, self.n_threads)
+    def _scaling(self, diagonal: Floats) -> tuple[Floats, Floats]:
+        reg = float(self.reg)
+        return np.full(len(diagonal), -reg), 1 - reg * diagonal

@@ -6,9 +6,10 @@ one thread, which is scoped here and restored.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -94,7 +95,35 @@ class ImplicitAls(Recommender):
             return np.asarray(users.astype(np.float64) @ self._items.T)
 
 
-class ImplicitBpr(Recommender):
+# What the parameters of both must be at least.
+_LEAST = {"factors": 1, "learning_rate": 0.0, "reg": 0.0, "iterations": 1, "seed": 0}
+
+
+class _Factors(Recommender):
+    """A model of users' and items' factors that the library learns and cannot fold users into."""
+
+    _least: ClassVar[dict[str, int | float]]
+
+    @abstractmethod
+    def _library(self) -> Any:
+        """The library's model."""
+
+    def fit(self, interactions: Interactions) -> Self:
+        """Learn the factors of users and items; gives the model itself."""
+        check_numbers(self, **self._least)
+        data, model = self._given(interactions), self._library()
+        with _one_blas_thread():
+            model.fit(_matrix(data), show_progress=False)
+            self._learned = UserFactors.of(data, model.user_factors, model.item_factors)
+        self._interactions = data
+        return self
+
+    def _scored(self, profiles: Profiles) -> Floats:
+        with _one_blas_thread():
+            return self._learned.of_profiles(profiles) @ self._learned.items.T
+
+
+class ImplicitBpr(_Factors):
     """BPR (Rendle and others, 2009): factors by which a user's items stand above the others.
 
     One thread learns: with more, implicit's threads overwrite each other's steps, and the same seed
@@ -114,6 +143,8 @@ class ImplicitBpr(Recommender):
     [['a']]
     """
 
+    _least: ClassVar = _LEAST
+
     def __init__(
         self,
         factors: int = 64,
@@ -128,11 +159,8 @@ class ImplicitBpr(Recommender):
         self.iterations = iterations
         self.seed = seed
 
-    def fit(self, interactions: Interactions) -> Self:
-        """Learn the factors of users and items; gives the model itself."""
-        check_numbers(self, factors=1, learning_rate=0.0, reg=0.0, iterations=1, seed=0)
-        data = self._given(interactions)
-        model = BayesianPersonalizedRanking(
+    def _library(self) -> Any:
+        return BayesianPersonalizedRanking(
             factors=self.factors,
             learning_rate=float(self.learning_rate),
             regularization=float(self.reg),
@@ -140,15 +168,9 @@ class ImplicitBpr(Recommender):
             num_threads=1,
             random_state=self.seed,
         )
-        self._factors = _learned(model, data)
-        self._interactions = data
-        return self
-
-    def _scored(self, profiles: Profiles) -> Floats:
-        return _products(self._factors, profiles)
 
 
-class ImplicitLogistic(Recommender):
+class ImplicitLogistic(_Factors):
     """Logistic matrix factorisation (Johnson, 2014): how likely a user is to take an item.
 
     Threads and folding in are as in `ImplicitBpr`.
@@ -167,6 +189,8 @@ class ImplicitLogistic(Recommender):
     [['a']]
     """
 
+    _least: ClassVar = _LEAST | {"negatives": 1}
+
     def __init__(
         self,
         factors: int = 64,
@@ -183,12 +207,8 @@ class ImplicitLogistic(Recommender):
         self.negatives = negatives
         self.seed = seed
 
-    def fit(self, interactions: Interactions) -> Self:
-        """Learn the factors of users and items; gives the model itself."""
-        least = {"factors": 1, "learning_rate": 0.0, "reg": 0.0, "iterations": 1}
-        check_numbers(self, **least, negatives=1, seed=0)
-        data = self._given(interactions)
-        model = LogisticMatrixFactorization(
+    def _library(self) -> Any:
+        return LogisticMatrixFactorization(
             factors=self.factors,
             learning_rate=float(self.learning_rate),
             regularization=float(self.reg),
@@ -197,23 +217,6 @@ class ImplicitLogistic(Recommender):
             num_threads=1,
             random_state=self.seed,
         )
-        self._factors = _learned(model, data)
-        self._interactions = data
-        return self
-
-    def _scored(self, profiles: Profiles) -> Floats:
-        return _products(self._factors, profiles)
-
-
-def _learned(model: Any, data: Interactions) -> UserFactors:
-    with _one_blas_thread():
-        model.fit(_matrix(data), show_progress=False)
-        return UserFactors.of(data, model.user_factors, model.item_factors)
-
-
-def _products(factors: UserFactors, profiles: Profiles) -> Floats:
-    with _one_blas_thread():
-        return factors.of_profiles(profiles) @ factors.items.T
 
 
 def _matrix(data: Interactions) -> Any:
