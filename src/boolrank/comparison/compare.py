@@ -21,13 +21,12 @@ from ..evaluation.metrics import users_metrics
 from ..evaluation.result import Evaluation
 from ..experiments.cells import Cells, cell_key
 from ..experiments.specs import ModelSpec, parse_model
+from ..tuning.arity import FOLDS
 from .found import ModelResult, SetComparison
 from .measure import Bench, ModelFailedError, reason
 
 __all__ = ["FOLDS", "METRICS", "compare_models"]
 
-# One fold for validation and five that test, as many as the paper has.
-FOLDS = 6
 METRICS = ("auc", "ndcg@10")
 
 # As `boolrank.tuning.tune_model`: called with a name, a fold and options, it gives a study, whose
