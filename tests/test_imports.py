@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # The order in which ARCHITECTURE.md has them; those of one line know nothing of each other.
 ORDER = [
     {"_compiled", "_version", "errors"},
-    {"_extras", "_html", "_memory", "_threads", "store"},
+    {"_extras", "_html", "_memory", "_threads", "_worker", "store"},
     {"vocabulary", "files", "recommendations"},
     {"columns", "events"},
     {"interactions"},

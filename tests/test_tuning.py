@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
 from inspect import signature
+from pathlib import Path
 
 import numpy as np
 import optuna
@@ -14,6 +18,7 @@ import pytest
 
 from boolrank import (
     InputError,
+    Interactions,
     KernelRanker,
     MatrixTooLargeError,
     MissingExtraError,
@@ -41,6 +46,7 @@ from boolrank.tuning import (
 )
 from boolrank.tuning.spaces import draw
 from boolrank.tuning.study import fold_hash
+from boolrank.tuning.trials import Trials, trials_apart
 
 DATA = (200, 100, 3_000, 3)
 
@@ -48,6 +54,14 @@ DATA = (200, 100, 3_000, 3)
 @pytest.fixture(scope="module")
 def fold():
     return validation_fold(synthetic(*DATA))
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Trials are measured in this process, where they can be made to fail or be counted."""
+    monkeypatch.setattr(
+        "boolrank.tuning.study.trials_apart", lambda *args: contextlib.nullcontext(Trials(*args))
+    )
 
 
 def _tried(study):
@@ -115,6 +129,7 @@ def test_the_same_seed_gives_the_same_trials_and_another_gives_others(fold):
     assert _tried(other)[1:] != _tried(first)[1:3]
 
 
+@pytest.mark.usefixtures("here")
 def test_what_the_sampler_has_seen_changes_what_it_draws(fold, monkeypatch):
     """After ten random trials the draws follow what was measured: by chance they would not."""
     plain = tune_model("kernel-ranker", fold, "auc", trials=13)
@@ -125,12 +140,13 @@ def test_what_the_sampler_has_seen_changes_what_it_draws(fold, monkeypatch):
         found.means["auc"] = upside["auc"](found.means["auc"])
         return found
 
-    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", reversed_means)
+    monkeypatch.setattr("boolrank.tuning.trials.evaluate_fold", reversed_means)
     other = tune_model("kernel-ranker", fold, "auc", trials=13)
     assert [t.params for t in plain.trials[:10]] == [t.params for t in other.trials[:10]]
     assert [t.params for t in plain.trials[10:]] != [t.params for t in other.trials[10:]]
 
 
+@pytest.mark.usefixtures("here")
 def test_a_longer_study_begins_with_a_shorter_one_and_measures_only_what_is_new(
     fold, tmp_path, monkeypatch
 ):
@@ -142,7 +158,7 @@ def test_a_longer_study_begins_with_a_shorter_one_and_measures_only_what_is_new(
         calls.append(args)
         return evaluate_fold(*args, **kwargs)
 
-    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", counted)
+    monkeypatch.setattr("boolrank.tuning.trials.evaluate_fold", counted)
     longer = tune_model("kernel-ranker", fold, trials=14, folder=tmp_path)
     assert len(calls) == 11
     assert _tried(longer) == _tried(whole)
@@ -188,6 +204,7 @@ def test_a_damaged_file_is_measured_again(fold, tmp_path):
     assert Study.from_dict(json.loads(path.read_text())).to_dict()["trials"][0]["params"] == {}
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     "error",
     [
@@ -209,7 +226,7 @@ def test_a_trial_that_fails_is_recorded_and_the_study_goes_on(error, fold, tmp_p
             raise error
         return evaluate_fold(model, *args, **kwargs)
 
-    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", failing)
+    monkeypatch.setattr("boolrank.tuning.trials.evaluate_fold", failing)
     study = tune_model("kernel-ranker", fold, trials=5, folder=tmp_path)
     assert (len(study.trials), study.failed) == (5, 1)
     trial = study.trials[2]
@@ -221,6 +238,7 @@ def test_a_trial_that_fails_is_recorded_and_the_study_goes_on(error, fold, tmp_p
     assert again.trials[:5] == study.trials, "what has failed is not tried again"
 
 
+@pytest.mark.usefixtures("here")
 def test_a_study_of_which_nothing_fits_into_memory_says_so(fold, tmp_path, monkeypatch):
     monkeypatch.setattr("boolrank.matrix.free_memory", lambda: 1_000)
     with pytest.raises(InputError, match=r"none of 3 trials of kernel-ranker has worked: Matrix"):
@@ -231,24 +249,91 @@ def test_a_study_of_which_nothing_fits_into_memory_says_so(fold, tmp_path, monke
     assert len(errors) == 3
 
 
+@pytest.mark.usefixtures("here")
 def test_a_metric_that_nobody_has_fails_the_trial(fold, monkeypatch):
     def undefined(*args, **kwargs):
         found = evaluate_fold(*args, **kwargs)
         found.means["auc"] = float("nan")
         return found
 
-    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", undefined)
+    monkeypatch.setattr("boolrank.tuning.trials.evaluate_fold", undefined)
     with pytest.raises(InputError, match="none of 2 trials of kernel-ranker has worked: a metric"):
         tune_model("kernel-ranker", fold, trials=2)
 
 
-def test_no_trial_begins_after_the_limit_and_the_first_always_does(fold, tmp_path):
-    short = tune_model("kernel-ranker", fold, trials=50, seconds=1e-9, folder=tmp_path)
-    assert len(short.trials) == 1
+def test_time_that_an_earlier_run_has_spent_counts(fold, tmp_path):
     kept = tune_model("kernel-ranker", fold, trials=6, folder=tmp_path)
     limit = sum(trial.seconds for trial in kept.trials[:3])
     again = tune_model("kernel-ranker", fold, trials=6, seconds=limit, folder=tmp_path)
-    assert len(again.trials) == 3, "time that an earlier run has spent counts"
+    assert len(again.trials) == 3
+    assert _tried(tune_model("kernel-ranker", fold, trials=6, folder=tmp_path)) == _tried(kept)
+
+
+def test_a_trial_that_runs_at_the_limit_is_ended_and_has_another_go_with_more_time(fold, tmp_path):
+    with pytest.raises(InputError, match=r"none of 1 trials .* it was ended after 0.01 seconds"):
+        tune_model("kernel-ranker", fold, trials=50, seconds=0.01, folder=tmp_path)
+    (path,) = tmp_path.iterdir()
+    (ended,) = Study.from_dict(json.loads(path.read_text())).trials
+    assert (ended.limit, ended.metrics, ended.worked) == (0.01, {}, False)
+    with pytest.raises(InputError, match="none of 1 trials"):
+        tune_model("kernel-ranker", fold, trials=50, seconds=0.01, folder=tmp_path)
+    assert Study.from_dict(json.loads(path.read_text())).trials == (ended,), "no other one was run"
+    whole = tune_model("kernel-ranker", fold, trials=3, folder=tmp_path)
+    assert (len(whole.trials), whole.failed) == (3, 0)
+    assert _tried(whole) == _tried(tune_model("kernel-ranker", fold, trials=3))
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="the process of the trials is found there")
+def test_a_trial_whose_process_is_killed_is_recorded_and_the_study_goes_on(fold, tmp_path):
+    """As when the system is out of memory: nothing is raised, the process is gone."""
+    plain = tune_model("kernel-ranker", fold, trials=5)
+
+    def kill(done, _total, _told):
+        if done == 2:
+            os.kill(_child(), signal.SIGKILL)
+
+    study = tune_model("kernel-ranker", fold, trials=5, folder=tmp_path, progress=kill)
+    assert [trial.worked for trial in study.trials] == [True, True, False, True, True]
+    assert study.trials[2].error == (
+        "its process was ended by signal 9, most likely for want of memory"
+    )
+    others = [each for number, each in enumerate(_tried(study)) if number != 2]
+    assert others == [each for number, each in enumerate(_tried(plain)) if number != 2]
+    again = tune_model("kernel-ranker", fold, trials=5, folder=tmp_path)
+    assert again.trials == study.trials, "what has failed is not tried again"
+
+
+def _child():
+    """The process that this one has started."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            number, rest = path.read_text().split(" ", 1)
+            if int(rest.rpartition(")")[2].split()[1]) == os.getpid():
+                return int(number)
+    raise AssertionError("there is none")
+
+
+def test_what_cannot_be_allocated_is_a_failed_trial(fold):
+    """A petabyte of factors is more than any machine has."""
+    with trials_apart("als", fold, ("auc",), 1) as measure:
+        failed = measure({"factors": 10**13})
+        assert "MemoryError" in failed.error or "allocate" in failed.error
+        assert measure({"factors": 4, "iterations": 2}).worked
+
+
+@pytest.mark.parametrize("protocol", ["paper", "strong"])
+def test_another_process_measures_what_this_one_would_whatever_ids_are(protocol):
+    data = synthetic(*DATA)
+    users, items = (np.repeat(np.arange(200), np.diff(data.indptr)), data.indices)
+    dates = np.datetime64("2020-01-01") + items.astype("timedelta64[D]")
+    names, when = [f"u{u:03}" for u in users], np.arange(len(users))
+    named = Interactions.from_pairs(names, dates.tolist(), when)
+    fold = make_split(named, protocol)[0]
+    with trials_apart("kernel-ranker", fold, ("auc", "ndcg@10"), None) as measure:
+        apart = measure({"kernel": "disjunctive(3)"})
+    here = Trials("kernel-ranker", fold, ("auc", "ndcg@10"), None)({"kernel": "disjunctive(3)"})
+    assert (apart.params, apart.metrics) == (here.params, here.metrics)
+    assert apart.worked
 
 
 def test_models_without_parameters_have_one_trial(fold):
@@ -260,6 +345,7 @@ def test_models_without_parameters_have_one_trial(fold):
     )
 
 
+@pytest.mark.usefixtures("here")
 def test_overlaps_are_counted_once_for_all_trials(fold, monkeypatch):
     counted = []
     plain = Overlaps.of

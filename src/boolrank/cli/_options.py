@@ -98,7 +98,7 @@ Trials = Annotated[
 ]
 Seconds = Annotated[
     float | None,
-    typer.Option(help="No trial of a model begins after so many; no limit if not given."),
+    typer.Option(help="For all trials of a model together; no limit if not given."),
 ]
 Reg = Annotated[
     float | None, typer.Option(help="How evenly a user's items share the weight; default 0.1.")

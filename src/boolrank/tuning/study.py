@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +21,13 @@ import numpy as np
 from .._extras import needs
 from .._version import __version__
 from ..data.splits import Fold
-from ..errors import MissingExtraError, ParameterError, ParameterTypeError
-from ..evaluation.folds import evaluate_fold
+from ..errors import ParameterError, ParameterTypeError
 from ..evaluation.metrics import Measure, users_metrics
 from ..experiments.cells import canonical, digest, write_text
-from ..models import MODELS, make_model
-from ..overlaps import Overlaps
+from ..models import make_model
 from .result import Study, Trial
 from .spaces import draw, space_of
+from .trials import trials_apart
 
 __all__ = ["Progress", "fold_hash", "tune_model"]
 
@@ -64,7 +60,7 @@ def tune_model(
     fold : what to fit and measure on; keep it apart from what the model is tested on
     metrics : that users have values of
     trials : how many, those that fail among them
-    seconds : none begins after so many, of all trials together; the first always does
+    seconds : for all trials together; the one that runs then is ended, and recorded as failed
     seed : of the sampler
     folder : where the study is kept; there, it goes on where it was. Nowhere if not given
     n_threads : all by default
@@ -76,7 +72,8 @@ def tune_model(
     >>> len(study.trials), study.best("auc").metrics["auc"] >= study.trials[0].metrics["auc"]
     (4, True)
     """
-    space, kind = space_of(name), _loaded(name)
+    space = space_of(name)
+    make_model(name)  # says what there is, or what to install, where it is not here
     if not isinstance(fold, Fold):
         raise ParameterTypeError(
             f"a study takes a Fold, not {type(fold).__name__}; take one of make_split(interactions)"
@@ -86,22 +83,28 @@ def tune_model(
     path = None if folder is None else study_path(folder, name, fold, measured, seed)
     kept = _read(path)
     study = Study(name, measured, seed, fold_hash(fold), ())
-    measure = _Measuring(kind, fold, measured, n_threads)
     most = trials if space else 1
-    with _quiet_optuna() as optuna:
+    with _quiet_optuna() as optuna, trials_apart(name, fold, measured, n_threads) as measure:
         sampler = optuna.create_study(directions=["maximize"] * len(measured))
         for number in range(most):
-            if number and seconds is not None and study.seconds >= seconds:
+            left = None if seconds is None else seconds - study.seconds
+            if left is not None and left <= 0:
                 break
             sampler.sampler = optuna.samplers.TPESampler(
                 seed=_seed_of(seed, number), multivariate=False
             )
             again = kept[number] if number < len(kept) else None
+            if (
+                again is not None
+                and again.limit is not None
+                and (left is None or left > again.limit)
+            ):
+                again, kept = None, kept[:number]  # it has more time now
             if again is not None:
                 sampler.enqueue_trial(dict(again.drawn))
             asked = sampler.ask()
             params = draw(space, asked, fold.train) if number else {}
-            found = again or replace(measure(params), drawn=dict(asked.params))
+            found = again or replace(measure(params, left), drawn=dict(asked.params))
             if found.worked:
                 sampler.tell(asked, [found.metrics[metric] for metric in measured])
             else:
@@ -145,55 +148,18 @@ def fold_hash(fold: Fold) -> str:
     return out.hexdigest()
 
 
-class _Measuring:
-    """Fits and measures a model with given parameters; overlaps are counted once for all of them.
-
-    Counting is part of the trial that comes first, so that its time counts as any other.
-    """
-
-    def __init__(
-        self, kind: type[Any], fold: Fold, metrics: tuple[str, ...], n_threads: int | None
-    ) -> None:
-        self.kind, self.fold, self.metrics, self.n_threads = kind, fold, metrics, n_threads
-        self.options: dict[str, Any] | None = None
-
-    def __call__(self, params: dict[str, Any]) -> Trial:
-        start = time.perf_counter()
-        try:
-            values = self._values(params)
-            error = "" if values else "a metric is not a number"
-        except MissingExtraError:
-            raise
-        except Exception as wrong:  # noqa: BLE001 - whatever it is, other parameters may do
-            values, error = {}, f"{type(wrong).__name__}: {wrong}"
-        return Trial(params, values, time.perf_counter() - start, error)
-
-    def _values(self, params: dict[str, Any]) -> dict[str, float]:
-        if self.options is None:
-            shared = "overlaps" in signature(self.kind.fit).parameters
-            counted = Overlaps.of(self.fold.train, self.n_threads) if shared else None
-            self.options = {"overlaps": counted} if shared else {}
-        own = (
-            {"n_threads": self.n_threads} if "n_threads" in signature(self.kind).parameters else {}
-        )
-        found = evaluate_fold(
-            self.kind(**params, **own), self.fold, self.metrics, self.n_threads, **self.options
-        )
-        values = {metric: float(found.means[metric]) for metric in self.metrics}
-        return values if all(map(math.isfinite, values.values())) else {}
-
-
-def _loaded(name: str) -> type[Any]:
-    make_model(name)  # says what there is, where there is none of that name
-    return MODELS[name].load()
-
-
 def _check_budget(trials: Any, seconds: Any, seed: Any) -> None:
     for name, value, least in (("trials", trials, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ParameterError(f"{name} must be a whole number from {least} on, not {value!r}")
     if seconds is not None and (not isinstance(seconds, int | float) or not seconds > 0):
         raise ParameterError(f"seconds must be a number above 0 or None, not {seconds!r}")
+
+
+def _has_more_time(trials: tuple[Trial, ...], left: float | None) -> bool:
+    """Whether the first of these was ended for want of time, and would have more now."""
+    limit = trials[0].limit if trials else None
+    return limit is not None and (left is None or left > limit)
 
 
 def _seed_of(seed: int, number: int) -> int:
