@@ -104,6 +104,15 @@ def test_a_large_reg_leaves_all_digits_of_the_weights_among_twins(data, profiles
     assert np.abs(1e12 * found - near).max() < {"float64": 1e-9, "float32": 1e-4}[dtype]
 
 
+def test_a_small_reg_leaves_the_digits_of_the_weights_among_twins_of_crowded_items():
+    rng = np.random.default_rng(0)
+    nearly = (rng.random((800, 1)) < 0.5) ^ (rng.random((800, 60)) < 0.002)
+    seen = np.hstack([nearly, nearly]).astype(float)
+    weights = np.eye(120) - 0.03 * inverted(seen.T @ seen, 0.03)
+    model = LRec(0.03, "float32")
+    assert furthest(model, Interactions.from_matrix(seen), np.eye(120), weights) < 5e-5
+
+
 MODELS = [Ease(2.0), LRec(2.0), KernelEase("disjunctive(2)", 2.0), KernelEase("conjunctive(2)")]
 NAMES = ["Ease", "LRec", "KernelEase", "KernelEase, nulls"]
 
