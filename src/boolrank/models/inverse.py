@@ -2,7 +2,7 @@
 
 One array is the matrix, its inverse and the weights, one after the other; beside it there is never
 more than what it is filled from. LAPACK inverts by Cholesky factors (potrf and potri), which need
-and give one triangle: the half that comes first in each row.
+and give one triangle: the half that comes first in each row. The other half keeps the matrix.
 
 Items that the same users have are alike to such a model, so the array has one row for a group of
 them. With E the (m, u) groups of items, N their sizes, M the (u, u) matrix of one item of each and
@@ -183,11 +183,11 @@ def invert(model: str, matrix: Matrix, reg: float, alike: Alike) -> tuple[Floats
     factor, inverse = (lapack.spotrf, lapack.spotri) if single else (lapack.dpotrf, lapack.dpotri)
     sizes = alike.sizes
     several = np.flatnonzero(sizes > 1)
-    root = np.sqrt(sizes[several]).astype(matrix.dtype)
-    matrix[several] *= root[:, None]
-    matrix[:, several] *= root
-    before = matrix[several]
+    for g in several:  # one by one, which takes no room
+        matrix[g] *= np.sqrt(sizes[g])
+        matrix[:, g] *= np.sqrt(sizes[g])
     diagonal = np.einsum("ii->i", matrix)
+    before = diagonal.copy()
     diagonal += reg
     # LAPACK reads columns, so our upper triangle is its lower one.
     _, failed = factor(matrix.T, lower=1, clean=0, overwrite_a=1)
@@ -203,9 +203,9 @@ def invert(model: str, matrix: Matrix, reg: float, alike: Alike) -> tuple[Floats
         )
     inverse(matrix.T, lower=1, overwrite_c=1)
     own, twins = np.array(diagonal, np.float64), np.zeros(len(matrix))
-    for g, row in zip(several, before, strict=True):
+    for g in several:
         column = np.concatenate((matrix[:g, g], matrix[g, g:])).astype(np.float64)
-        terms = row * column
+        terms = column * np.concatenate((matrix[g, :g], before[g : g + 1], matrix[g + 1 :, g]))
         # Both are 1 - reg·Q[g, g]; a large reg leaves no digits of the one, a small one few of the
         # other.
         left = terms.sum() if np.abs(terms).sum() < 1 else 1 - reg * column[g]
