@@ -5,8 +5,9 @@
 Each model, in single and in double precision, in a process of its own with two threads. A fit,
 given the overlaps and with counting them, is timed in turns with potrf and potri of LAPACK on the
 same matrix, whose copy is made before the clock starts; LAPACK works on the triangle that it is
-quicker with. The least of the rounds counts. Memory is the peak of a fit over what was held before,
-in arrays of items × items of the precision asked for. Scores are compared with those by LAPACK.
+quicker with, and on all items, where a fit has one of those that the same users have. The least of
+the rounds counts. Memory is the peak of a fit over what was held before, in arrays of items × items
+of the precision asked for. Scores are compared with those by LAPACK.
 """
 
 from __future__ import annotations

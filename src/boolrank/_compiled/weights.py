@@ -1,7 +1,8 @@
 """Weights of items for items: filled from counts, made whole from a triangle, added up by profile.
 
-Item i of a profile adds ``weights[i, j]`` to the score of item j. Each number is written by one
-thread and added up in the order of the profile, so the number of threads changes no bit.
+An item of group g adds ``values[g, h]`` to the score of each item of group h, but for itself. Each
+number is written by one thread and added up in the order of the profile, so the number of threads
+changes no bit.
 """
 
 from __future__ import annotations
@@ -25,24 +26,29 @@ def settled(total, terms, grid):
 
 
 @parallel
-def fill_from_dense(out, counts, n_parts):
-    """Fill the upper triangle from that of a dense matrix."""
+def fill_from_dense(out, items, counts, n_parts):
+    """Fill with the counts of some items from a dense matrix of all."""
     for part in prange(n_parts):
         for i in range(part, len(out), n_parts):
-            for j in range(i, len(out)):
-                out[i, j] = counts[i, j]
+            row = counts[items[i]]
+            for j in range(len(out)):
+                out[i, j] = row[items[j]]
 
 
 @parallel
-def fill_from_rows(out, sizes, indptr, columns, counts, n_parts):
-    """Fill the upper triangle from compressed sparse rows without a diagonal, and the sizes."""
+def fill_from_rows(out, items, places, sizes, indptr, columns, counts, n_parts):
+    """The same from compressed sparse rows without a diagonal, and the sizes.
+
+    ``places`` has the number of each item among those, or -1.
+    """
     for part in prange(n_parts):
         for i in range(part, len(out), n_parts):
-            out[i, i:] = 0
-            out[i, i] = sizes[i]
-            for k in range(indptr[i], indptr[i + 1]):
-                if columns[k] > i:
-                    out[i, columns[k]] = counts[k]
+            item = items[i]
+            out[i] = 0
+            out[i, i] = sizes[item]
+            for k in range(indptr[item], indptr[item + 1]):
+                if places[columns[k]] >= 0:
+                    out[i, places[columns[k]]] = counts[k]
 
 
 @parallel
@@ -66,9 +72,9 @@ def spread(values, rows, columns, diagonal, n_parts):
 
 
 @parallel
-def add_up(out, values, start, items, grid):
-    """Fill ``out`` with the sums of the rows of each profile, settled."""
-    size = out.shape[1]
+def add_up(out, values, start, rows, group, first, members, grid):
+    """Fill ``out`` with the sums of the rows of each profile, settled, for all items of a group."""
+    size = len(values)
     for block in prange((size + _WIDTH - 1) // _WIDTH):
         low = block * _WIDTH
         width = min(_WIDTH, size - low)
@@ -76,9 +82,34 @@ def add_up(out, values, start, items, grid):
         for k in range(len(out)):
             total[:] = 0.0
             terms[:] = 0.0
-            _add(total, terms, values[:, low : low + width], items[start[k] : start[k + 1]])
+            _add(total, terms, values[:, low : low + width], rows[start[k] : start[k + 1]])
             for j in range(width):
-                out[k, low + j] = settled(total[j], terms[j], grid)
+                total[j] = settled(total[j], terms[j], grid)
+            for j in members[first[low] : first[low + width]]:
+                out[k, j] = total[group[j] - low]
+
+
+@parallel
+def add_up_own(out, values, start, items, group, first, own, grid):
+    """The same for the items of each profile that are not alone in their groups.
+
+    What an item adds to itself, ``own``, is not what it adds to the others of its group.
+    """
+    for k in prange(len(out)):
+        profile = items[start[k] : start[k + 1]]
+        for item in profile:
+            g = group[item]
+            if first[g + 1] - first[g] > 1:
+                total, terms, others = 0.0, 0.0, -1
+                for i in profile:
+                    if group[i] == g:
+                        others += 1
+                    else:
+                        total += values[group[i], g]
+                        terms += abs(values[group[i], g])
+                alike = others * values[g, g]
+                terms += abs(alike) + abs(own[g])
+                out[k, item] = settled(total + alike + own[g], terms, grid)
 
 
 @njit(cache=True)

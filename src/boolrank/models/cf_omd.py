@@ -27,7 +27,7 @@ from ..overlaps import Overlaps
 from ..parameters import Fitted, checked_overlaps, number
 from ..profiles import Profiles
 from ..recommender import Floats, Recommender
-from .inverse import check_room, values_of
+from .inverse import check_room, counts_of, values_of
 
 __all__ = ["CfOmd"]
 
@@ -86,7 +86,8 @@ class CfOmd(Recommender):
         asked = Fitted.of(self.kernel, reg, 0.0, "dense")
         check_room("CfOmd", len(data.items), "float64")
         counted = checked_overlaps(data, overlaps, self.n_threads)
-        self._kernel = values_of(asked.kernel, counted, "float64", self.n_threads)
+        counts = counts_of(counted, "float64", self.n_threads)
+        self._kernel = values_of(asked.kernel, counts, counted.n, self.n_threads)
         self._largest, self._regs = _largest_eigenvalue(self._kernel), np.array(regs)
         self._interactions = data
         return self

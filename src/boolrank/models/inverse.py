@@ -1,8 +1,18 @@
 """Models that are the inverse of a matrix of items: filled, inverted and scaled in its place.
 
-One array of m × m numbers is the matrix, its inverse and the weights, one after the other; beside
-it there is never more than what it is filled from. LAPACK inverts by Cholesky factors (potrf and
-potri), which need and give one triangle: the half that comes first in each row.
+One array is the matrix, its inverse and the weights, one after the other; beside it there is never
+more than what it is filled from. LAPACK inverts by Cholesky factors (potrf and potri), which need
+and give one triangle: the half that comes first in each row. The other half keeps the matrix.
+
+Items that the same users have are alike to such a model, so the array has one row for a group of
+them. With E the (m, u) groups of items, N their sizes, M the (u, u) matrix of one item of each and
+
+    Q = (N^½·M·N^½ + reg·I)⁻¹,
+
+the inverse P of E·M·Eᵀ + reg·I has Q[g, h] / √(n_g·n_h) for items of two groups, and for two of the
+same group, and an item with itself,
+
+    -(1 - reg·Q[g, g]) / (reg·n_g)   and   Q[g, g] / n_g + (1 - 1/n_g) / reg.
 """
 
 from __future__ import annotations
@@ -24,8 +34,17 @@ from ..overlaps import Overlaps
 from ..parameters import checked_overlaps, number, variables_are_users
 from ..profiles import Profiles
 from ..recommender import Floats, Recommender
+from .alike import Alike
 
-__all__ = ["CountsInverse", "ItemWeights", "check_room", "invert", "values_of"]
+__all__ = [
+    "CountsInverse",
+    "ItemWeights",
+    "check_room",
+    "counts_of",
+    "counts_of_groups",
+    "invert",
+    "values_of",
+]
 
 DTYPES = ("float32", "float64")
 
@@ -42,104 +61,157 @@ Matrix = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class ItemWeights:
-    """(m, m) what an item of a profile, by row, adds to the score of each item."""
+    """What each item of a profile adds to the score of each item, by their groups.
+
+    Attributes
+    ----------
+    values : (u, u) for two items, one of the group of the row, the other of that of the column
+    own : (u,) for an item itself
+    alike : the groups
+    """
 
     values: Matrix
+    own: Floats
+    alike: Alike
 
     @staticmethod
     def of(
         inverse: Matrix,
+        alike: Alike,
+        twins: Floats,
         columns: Floats,
-        diagonal: Floats,
+        own: Floats,
         rows: Floats | None = None,
         n_threads: int | None = None,
     ) -> ItemWeights:
-        """Weights P[i, j]·rows[i]·columns[j], in the place of P, which is given by its triangle."""
+        """Weights P[i, j]·rows[g]·columns[h], in the place of Q, which is given by its triangle.
+
+        ``twins`` is P[i, j] of two items of a group; ``own`` replaces the weights on the diagonal.
+        """
         from .._compiled.weights import spread
 
-        ones = np.ones(len(inverse))
+        rows = np.ones(len(inverse)) if rows is None else rows
+        diagonal, root = np.where(alike.sizes > 1, twins * rows * columns, own), alike.sizes**0.5
         with threads(n_threads) as count:
-            spread(inverse, ones if rows is None else rows, columns, diagonal, count)
-        return ItemWeights(inverse)
+            spread(inverse, rows / root, columns / root, diagonal, count)
+        return ItemWeights(inverse, own, alike)
 
     def scores(self, profiles: Profiles, n_threads: int | None = None) -> Floats:
-        """(u, m) scores of all items for each profile."""
-        from .._compiled.weights import add_up
+        """(people, m) scores of all items for each profile."""
+        from .._compiled.weights import add_up, add_up_own
 
-        out = np.empty((len(profiles.start) - 1, len(self.values)))
+        (start, own), values, grid = profiles, self.values, _GRIDS[self.values.dtype.name]
+        group, first, members = self.alike.group, self.alike.start, self.alike.members
+        out = np.empty((len(start) - 1, len(group)))
         with threads(n_threads):
-            add_up(out, self.values, *profiles, _GRIDS[self.values.dtype.name])
+            add_up(out, values, start, group[own], group, first, members, grid)
+            add_up_own(out, values, start, own, group, first, self.own, grid)
         return out
 
 
-def check_room(model: str, items: int, dtype: str) -> None:
-    """Raise where two matrices of items would not fit into memory."""
+def check_room(model: str, items: int, dtype: str, alike: Alike | None = None) -> None:
+    """Raise where two matrices of items, of one of each group, would not fit into memory."""
     if dtype not in DTYPES:
         raise ParameterError(f"dtype of {model} is one of {', '.join(DTYPES)}, not {dtype!r}")
-    needed, available = 2 * items**2 * np.dtype(dtype).itemsize, free_memory()
+    rows = items if alike is None else len(alike.sizes)
+    needed, available = 2 * rows**2 * np.dtype(dtype).itemsize, free_memory()
     if needed > available:
         half = "use dtype='float32', " if dtype == "float64" and model != "CfOmd" else ""
+        which = f"{items:,}" if rows == items else f"{rows:,} distinct ones of {items:,}"
         raise MatrixTooLargeError(
-            f"{model} on {items:,} items would take {size(needed)}, for two matrices of all pairs, "
+            f"{model} on {which} items would take {size(needed)}, for two matrices of all pairs, "
             f"and there are {size(available)}; {half}leave out the rarest items, or use a model "
             "whose matrix is sparse: kernel-ranker, item-knn"
         )
 
 
-def counts_of(overlaps: Overlaps, dtype: str, n_threads: int | None = None) -> Matrix:
-    """The (m, m) numbers of shared users, the sizes on the diagonal: the upper triangle of it."""
+def counts_of(
+    overlaps: Overlaps,
+    dtype: str,
+    n_threads: int | None = None,
+    items: NDArray[np.int32] | None = None,
+) -> Matrix:
+    """The (u, u) numbers of shared users of items, all where not given; sizes on the diagonal."""
     from .._compiled.weights import fill_from_dense, fill_from_rows
 
-    out = np.empty((overlaps.items, overlaps.items), dtype)
+    items = np.arange(overlaps.items, dtype=np.int32) if items is None else items
+    out = np.empty((len(items), len(items)), dtype)
     with threads(n_threads) as count:
         if overlaps.dense is not None:
-            fill_from_dense(out, overlaps.dense, count)
+            fill_from_dense(out, items, overlaps.dense, count)
         else:
-            fill_from_rows(out, overlaps.sizes, *overlaps.rows(), count)
+            places = np.full(overlaps.items, -1)
+            places[items] = np.arange(len(items))
+            fill_from_rows(out, items, places, overlaps.sizes, *overlaps.rows(), count)
     return out
 
 
-def values_of(
-    kernel: Kernel, overlaps: Overlaps, dtype: str, n_threads: int | None = None
+def counts_of_groups(
+    data: Interactions, alike: Alike, overlaps: Overlaps | None, dtype: str, n_threads: int | None
 ) -> Matrix:
-    """The (m, m) normalised kernel matrix; a few rows at a time, so that doubles take no room."""
-    from .._compiled.correction import put
+    """The (u, u) same of one item of each group: counted, or taken from given overlaps of all."""
+    if overlaps is None:
+        return counts_of(Overlaps.of(alike.one_each(data), n_threads), dtype, n_threads)
+    return counts_of(checked_overlaps(data, overlaps, n_threads), dtype, n_threads, alike.first)
 
-    m, sizes, counts = overlaps.items, overlaps.sizes, overlaps.filled()
-    out, tables = np.empty((m, m), dtype), dict[Any, Any]()
+
+def values_of(kernel: Kernel, counts: Matrix, n: int, n_threads: int | None = None) -> Matrix:
+    """The normalised kernel matrix in the place of the counts among n users.
+
+    A few rows at a time, so that doubles take no room.
+    """
+    sizes, tables = np.diag(counts).astype(np.int64), dict[Any, Any]()
     with threads(n_threads), variables_are_users(), np.errstate(all="ignore"):
-        for first in range(0, m, _ROWS):
+        for first in range(0, len(counts), _ROWS):
             part = slice(first, first + _ROWS)
-            users = np.asarray(overlaps.n), sizes[part, None], sizes[None, :]
-            values = kernel.cosines_of(Pairs(*users, counts[part], tables), checked=True)
-            put(out.reshape(-1), first * m, values.reshape(-1))
-    np.fill_diagonal(out, 1.0)
-    return out
+            shared = counts[part].astype(np.float32, copy=False)  # as loops are compiled for
+            pairs = Pairs(np.asarray(n), sizes[part, None], sizes[None, :], shared, tables)
+            counts[part] = kernel.cosines_of(pairs, checked=True)
+    np.fill_diagonal(counts, 1.0)
+    return counts
 
 
-def invert(model: str, matrix: Matrix, reg: float) -> Floats:
-    """Put the inverse of matrix + reg·I, both by their upper triangles; gives its diagonal.
+def invert(model: str, matrix: Matrix, reg: float, alike: Alike) -> tuple[Floats, Floats]:
+    """Put Q in the place of M, by its upper triangle.
 
+    Gives (u,) values of P: of an item with itself, and with another of its group (0 for none).
     BLAS decides itself how many threads it takes, and the last digits may depend on that.
     """
     from scipy.linalg import lapack
 
     single = matrix.dtype == np.float32
     factor, inverse = (lapack.spotrf, lapack.spotri) if single else (lapack.dpotrf, lapack.dpotri)
+    sizes = alike.sizes
+    several = np.flatnonzero(sizes > 1)
+    for g in several:  # one by one, which takes no room
+        matrix[g] *= np.sqrt(sizes[g])
+        matrix[:, g] *= np.sqrt(sizes[g])
     diagonal = np.einsum("ii->i", matrix)
+    before = diagonal.copy()
     diagonal += reg
     # LAPACK reads columns, so our upper triangle is its lower one.
     _, failed = factor(matrix.T, lower=1, clean=0, overwrite_a=1)
-    least, most = diagonal.min(), diagonal.max()
-    # The squared ratio is at least as large as the reciprocal of the condition number.
-    if failed or (least / most) ** 2 < len(matrix) * np.finfo(matrix.dtype).eps / 8:
+    # The ratio is at least as large as the reciprocal of the condition number: where items are
+    # alike, the matrix of all has the eigenvalue reg too, for their differences.
+    least, most = float(diagonal.min()) ** 2, float(diagonal.max()) ** 2
+    least = min(least, reg) if len(several) else least
+    if failed or least / most < len(matrix) * np.finfo(matrix.dtype).eps / 8:
         wider = " or dtype='float64'" if single else ""
         raise ParameterError(
             f"reg={reg:g} of {model} leaves the matrix of items singular, or nearly so; use a "
             f"larger reg{wider}"
         )
     inverse(matrix.T, lower=1, overwrite_c=1)
-    return np.array(diagonal, np.float64)
+    own, twins = np.array(diagonal, np.float64), np.zeros(len(matrix))
+    for g in several:
+        column = np.concatenate((matrix[:g, g], matrix[g, g:])).astype(np.float64)
+        terms = column * np.concatenate((matrix[g, :g], before[g : g + 1], matrix[g + 1 :, g]))
+        # Both are 1 - reg·Q[g, g]; a large reg leaves no digits of the one, a small one few of the
+        # other.
+        left = terms.sum() if np.abs(terms).sum() < 1 else 1 - reg * column[g]
+        own[g] = column[g] / sizes[g] + (1 - 1 / sizes[g]) / reg
+        twins[g] = -left / (reg * sizes[g])
+    return own, twins
 
 
 class CountsInverse(Recommender):
@@ -162,13 +234,12 @@ class CountsInverse(Recommender):
         Several models on the same interactions can share their ``overlaps``.
         """
         name, data = type(self).__name__, self._given(interactions)
-        reg = number(name, "reg", self.reg)
-        check_room(name, len(data.items), self.dtype)
-        counted = checked_overlaps(data, overlaps, self.n_threads)
-        matrix = counts_of(counted, self.dtype, self.n_threads)
-        del counted
-        scaling = self._scaling(invert(name, matrix, reg))
-        self._weights = ItemWeights.of(matrix, *scaling, n_threads=self.n_threads)
+        reg, alike = number(name, "reg", self.reg), Alike.of(data)
+        check_room(name, len(data.items), self.dtype, alike)
+        matrix = counts_of_groups(data, alike, overlaps, self.dtype, self.n_threads)
+        diagonal, twins = invert(name, matrix, reg, alike)
+        scaling = self._scaling(diagonal)
+        self._weights = ItemWeights.of(matrix, alike, twins, *scaling, n_threads=self.n_threads)
         self._interactions = data
         return self
 

@@ -16,14 +16,17 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..interactions import Interactions
 from ..kernels import Kernel
+from ..kernels.counts import Pairs
 from ..overlaps import Overlaps
-from ..parameters import Fitted, checked_overlaps, number
+from ..parameters import Fitted, number, variables_are_users
 from ..profiles import Profiles
 from ..recommender import Floats, Recommender
-from .inverse import ItemWeights, check_room, invert, values_of
+from .alike import Alike
+from .inverse import ItemWeights, check_room, counts_of_groups, invert, values_of
 
 __all__ = ["KernelEase"]
 
@@ -74,14 +77,15 @@ class KernelEase(Recommender):
         """
         data, reg = self._given(interactions), number("KernelEase", "reg", self.reg)
         damped = [self._damping(name, data) for name in ("input_exponent", "output_exponent")]
-        asked = Fitted.of(self.kernel, reg, 0.0, "dense")
-        check_room("KernelEase", len(data.items), self.dtype)
-        counted = checked_overlaps(data, overlaps, self.n_threads)
-        matrix = values_of(asked.kernel, counted, self.dtype, self.n_threads)
-        del counted
-        diagonal = invert("KernelEase", matrix, reg)
-        nothing, (into, out) = np.zeros(len(diagonal)), damped
-        self._weights = ItemWeights.of(matrix, -out / diagonal, nothing, into, self.n_threads)
+        kernel = Fitted.of(self.kernel, reg, 0.0, "dense").kernel
+        alike = Alike.of(data, _null(kernel, data))
+        check_room("KernelEase", len(data.items), self.dtype, alike)
+        counts = counts_of_groups(data, alike, overlaps, self.dtype, self.n_threads)
+        matrix = values_of(kernel, counts, data.shape[0], self.n_threads)
+        diagonal, twins = invert("KernelEase", matrix, reg, alike)
+        into, out = (each[alike.first] for each in damped)
+        scaling = -out / diagonal, np.zeros(len(diagonal)), into
+        self._weights = ItemWeights.of(matrix, alike, twins, *scaling, self.n_threads)
         self._interactions = data
         return self
 
@@ -91,3 +95,11 @@ class KernelEase(Recommender):
 
     def _scored(self, profiles: Profiles) -> Floats:
         return self._weights.scores(profiles, self.n_threads)
+
+
+def _null(kernel: Kernel, data: Interactions) -> NDArray[np.bool_]:
+    """(m,) which items have no feature: they have 0 with others, of the same users or not."""
+    sizes, of_items = np.unique(data.popularity(), return_inverse=True)
+    with variables_are_users(), np.errstate(all="ignore"):
+        values = kernel.cosines_of(Pairs(np.asarray(data.shape[0]), sizes, sizes, sizes))
+    return np.asarray(values < 0.5)[of_items]  # it is 1 or 0, but for rounding
