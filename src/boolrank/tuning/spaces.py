@@ -42,7 +42,7 @@ SPACES: dict[str, Space] = {
         "locality": Real(0.5, 8.0, log=True),
         "neighbours": _NEIGHBOURS,
     },
-    "ease": {"reg": Real(1.0, 1e4, log=True), "dtype": _SINGLE},
+    "ease": {"reg": Real(1.0, 1e6, log=True), "dtype": _SINGLE},
     "kernel-ease": {
         "kernel": _PLAIN,
         "reg": Real(1.0, 1e3, log=True),
@@ -52,7 +52,7 @@ SPACES: dict[str, Space] = {
         "output_exponent": Real(-0.5, 0.0),
         "dtype": _SINGLE,
     },
-    "lrec": {"reg": Real(1.0, 1e4, log=True), "dtype": _SINGLE},
+    "lrec": {"reg": Real(1.0, 1e6, log=True), "dtype": _SINGLE},
     "cf-omd": {
         "kernel": _PLAIN,
         "reg": Real(1e-3, 1e2, log=True),
