@@ -17,7 +17,7 @@ from ..experiments.specs import ModelSpec
 __all__ = ["OURS", "ModelResult", "SetComparison"]
 
 # The models on boolean kernels that this library is for; all others are what it is held against.
-OURS = ("kernel-ranker", "kernel-ease")
+OURS = ("kernel-ranker", "kernel-ease", "mean-ranker")
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from .ecf_omd import EcfOmd
 from .item_knn import ItemKNN
 from .kernel_ease import KernelEase
 from .lrec import LRec
+from .mean_ranker import MeanRanker
 from .popularity import Popularity
 from .table import MODELS, ModelEntry, make_model
 
@@ -17,6 +18,7 @@ __all__ = [
     "ItemKNN",
     "KernelEase",
     "LRec",
+    "MeanRanker",
     "ModelEntry",
     "Popularity",
     "make_model",

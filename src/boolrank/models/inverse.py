@@ -47,6 +47,8 @@ __all__ = [
 ]
 
 DTYPES = ("float32", "float64")
+# Models that have double precision only.
+_DOUBLE = ("CfOmd", "MeanRanker")
 
 # Scores are rounded to about 2^-36 of their terms in double precision, and 2^-16 in single: more
 # than what an inverse with these digits is off by, so that items which everybody treats alike tie,
@@ -116,7 +118,7 @@ def check_room(model: str, items: int, dtype: str, alike: Alike | None = None) -
     rows = items if alike is None else len(alike.sizes)
     needed, available = 2 * rows**2 * np.dtype(dtype).itemsize, free_memory()
     if needed > available:
-        half = "use dtype='float32', " if dtype == "float64" and model != "CfOmd" else ""
+        half = "use dtype='float32', " if dtype == "float64" and model not in _DOUBLE else ""
         which = f"{items:,}" if rows == items else f"{rows:,} distinct ones of {items:,}"
         raise MatrixTooLargeError(
             f"{model} on {which} items would take {size(needed)}, for two matrices of all pairs, "

@@ -61,6 +61,14 @@ _ENTRIES = (
         "recommendation, Neurocomputing 286, 2018",
     ),
     ModelEntry(
+        "mean-ranker",
+        ".mean_ranker",
+        "MeanRanker",
+        "CF-KOMD where items are means of their users, and users of their items",
+        "after Polato and Aiolli, Boolean kernels for collaborative filtering in top-N item "
+        "recommendation, Neurocomputing 286, 2018",
+    ),
+    ModelEntry(
         "item-knn",
         ".item_knn",
         "ItemKNN",

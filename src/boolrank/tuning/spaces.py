@@ -37,6 +37,13 @@ SPACES: dict[str, Space] = {
         "reg": Real(1e-4, 1e2, log=True),
         "negative_weight": Real(0.0, 2.0),
     },
+    "mean-ranker": {
+        "kernel": _PLAIN,
+        "rounds": Whole(1, 2),
+        "sharpness": Real(0.0, 10.0),
+        "reg": Real(1e-2, 1e2, log=True),
+        "negative_weight": Real(0.0, 2.0),
+    },
     "item-knn": {
         "alpha": Real(0.0, 1.0),
         "locality": Real(0.5, 8.0, log=True),
