@@ -69,7 +69,7 @@ class Arity:
     """An arity from the least one on, evenly in its logarithm, up to the inverse of the density.
 
     By then a random disjunction of so many users has touched a middling item more likely than not,
-    and all items are alike.
+    and all items are alike. A kernel whose values take long for long ones has a ``limit``.
 
     >>> from boolrank import synthetic
     >>> Arity(1).most(synthetic(200, 100, 1000))
@@ -77,11 +77,13 @@ class Arity:
     """
 
     low: int
+    limit: int | None = None
 
     def most(self, train: Interactions) -> int:
         """The highest sensible arity: at least 8, and never more than there are users."""
         users, items = train.shape
-        return max(self.low, min(users, max(8, round(users * items / max(1, train.size)))))
+        most = max(self.low, min(users, max(8, round(users * items / max(1, train.size)))))
+        return most if self.limit is None else min(most, self.limit)
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> int:
         return trial.suggest_int(name, self.low, self.most(train), log=True)

@@ -21,7 +21,7 @@ Space = Mapping[str, Range]
 # Longer conjunctions are not: on sparse data their matrix is nearly the identity.
 _DISJUNCTIVE = {"disjunctive({})": (Arity(1),)}
 _RANKER = Kernels(
-    _DISJUNCTIVE | {"threshold(2, {})": (Arity(2),), "tanimoto": ()},
+    _DISJUNCTIVE | {"threshold(2, {})": (Arity(2, limit=16),), "tanimoto": ()},
     powers=4,
 )
 _PLAIN = Kernels(_DISJUNCTIVE | {"tanimoto": ()})
