@@ -35,7 +35,7 @@ def carried(out, kernel, start, items, scale, item_start, users):
     for block in prange((m + _WIDTH - 1) // _WIDTH):
         first = block * _WIDTH
         width = min(_WIDTH, m - first)
-        of_users, mean, total = np.zeros((n, width)), np.zeros(width), np.empty(width)
+        of_users, mean = np.zeros((n, width)), np.zeros(width)
         for user in range(n):
             mine = of_users[user]
             for k in range(start[user], start[user + 1]):
@@ -45,14 +45,18 @@ def carried(out, kernel, start, items, scale, item_start, users):
             for j in range(width):
                 mine[j] *= scale[user]
                 mean[j] += mine[j]
-        for j in range(width):
-            mean[j] /= n
-        for item in range(m):
+        mean /= n
+        of_items = np.empty((_WIDTH, width))
+        for begin in range(0, m, _WIDTH):
+            end = min(begin + _WIDTH, m)
+            for item in range(begin, end):
+                total = of_items[item - begin]
+                total[:] = 0.0
+                for k in range(item_start[item], item_start[item + 1]):
+                    mine = of_users[users[k]]
+                    for j in range(width):
+                        total[j] += mine[j] - mean[j]
+            # A tile at a time: single numbers of far rows would each fetch a line of the cache.
             for j in range(width):
-                total[j] = 0.0
-            for k in range(item_start[item], item_start[item + 1]):
-                mine = of_users[users[k]]
-                for j in range(width):
-                    total[j] += mine[j] - mean[j]
-            for j in range(width):
-                out[first + j, item] = total[j]
+                for item in range(begin, end):
+                    out[first + j, item] = of_items[item - begin, j]
