@@ -91,6 +91,7 @@ class MeanRanker(Recommender):
         check_room("MeanRanker", len(data.items), "float64")
         counted = checked_overlaps(data, overlaps, self.n_threads)
         counts = counts_of(counted, "float64", self.n_threads)
+        del counted  # a round has a second matrix, and there is room for two
         kernel = values_of(asked.kernel, counts, data.shape[0], self.n_threads)
         for _ in range(int(self.rounds)):
             kernel = _through_users(kernel, data, self.n_threads)
