@@ -128,8 +128,9 @@ def _budget(found: SetComparison) -> str:
     limit = "" if found.seconds is None else f" and {found.seconds:g} s at most"
     names = " and ".join(metric_title(metric) for metric in found.metrics)
     return (
-        f"Every model had {found.trials} trials{limit} to find its parameters on a fold of users "
-        f"who were not tested, for {names} each; those were then measured on the other folds."
+        f"Every model had {found.trials} trials{limit}, in one search for {names}, to find its "
+        "parameters on a fold of users who were not tested; what was best by each was then "
+        "measured on the other folds. Models that are named with parameters were not tuned."
     )
 
 
