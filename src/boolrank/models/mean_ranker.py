@@ -51,7 +51,7 @@ class MeanRanker(Recommender):
     n_threads : how many threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3, 4], ["a", "b", "b", "c", "c", "d"])
-    >>> model = MeanRanker().fit(data)
+    >>> model = MeanRanker(negative_weight=0.0).fit(data)
     >>> model.recommend([3], n=3).lists()
     [['b', 'a', 'd']]
     """
