@@ -63,6 +63,7 @@ def test_several_data_sets_are_sections_of_one_page(run, tmp_path):
         (["--metrics", "gini@5"], "user by user"),
         (["--least", "100"], "take fewer folds"),
         (["--models", ","], "no model to compare"),
+        (["--seconds", "-3"], "seconds must be a number above 0"),
     ],
 )
 def test_compare_says_what_is_wrong(run, tmp_path, args, words):
@@ -70,3 +71,23 @@ def test_compare_says_what_is_wrong(run, tmp_path, args, words):
     assert (code, printed) == (2, "")
     assert words in messages
     assert "\nhint: " in messages
+
+
+def test_data_of_which_nothing_can_be_said_have_a_page_that_says_so_and_an_exit_code(run, tmp_path):
+    """Everybody has all items in the end, so that nothing is left to rank below what is sought."""
+    rows = [f"{user},{item},{item}" for user in range(24) for item in range(6)]
+    events = tmp_path / "events.csv"
+    events.write_text("\n".join(["user,item,time", *rows]) + "\n")
+    code, printed, messages = run(
+        *("compare", events, "--models", "popularity,item-knn", "--trials", 0),
+        *("--metrics", "auc", "--out", tmp_path / "out"),
+    )
+    assert code == 1
+    assert printed.count("failed") == 2
+    assert "item-knn failed: no test user has a value of auc" in messages
+
+    def no_json(text):
+        raise AssertionError(f"{text} is no JSON")
+
+    json.loads((tmp_path / "out" / "results.json").read_text(), parse_constant=no_json)
+    assert "no test user has a value of auc" in (tmp_path / "out" / "comparison.html").read_text()

@@ -155,7 +155,7 @@ def test_files_without_a_time_are_told_what_to_do(run):
     code, _, messages = run("tune", "events.csv", "--trials", 1)
     assert code == 1
     assert "no time" in messages
-    assert "--order" in messages
+    assert "name their column with --time, or give --order file or --order random" in messages
     for order in ("random", "file"):
         assert run("tune", "events.csv", "--trials", 1, "--order", order)[0] == 0
 

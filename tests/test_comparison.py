@@ -15,7 +15,7 @@ import pytest
 
 from boolrank import Evaluation, KernelRanker, compare, evaluate_fold, paper_protocol, synthetic
 from boolrank._memory import peak_memory
-from boolrank.comparison import ModelResult, SetComparison, compare_models, record
+from boolrank.comparison import OURS, ModelResult, SetComparison, compare_models, record
 from boolrank.errors import ParameterError
 from boolrank.experiments import ModelSpec
 from boolrank.models import MODELS, ModelEntry, Popularity, make_model
@@ -300,6 +300,8 @@ def test_where_a_model_of_ours_is_not_best_the_page_says_so_plainly():
 
 def test_the_page_is_sound_needs_nothing_else_and_has_the_numbers_of_the_library(found, page):
     outline = check_page(page)
+    for name in OURS:
+        assert f"<code>{name}</code>" in page
     for name in ("best", "set1", "made"):
         assert f'href="#{name}"' in page
     assert "boolrank compare &lt;x&gt;" in page

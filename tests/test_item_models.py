@@ -324,14 +324,15 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(data):
 PEAK = """
 import sys
 import numpy as np
-from boolrank import Ease, Interactions, KernelEase, LRec
+from boolrank import Ease, Interactions, KernelEase, LRec, MeanRanker
 
 def memory(name):
     with open("/proc/self/status") as status:
         return next(1024 * int(line.split()[1]) for line in status if line.startswith(name))
 
 kind, dtype, copies = sys.argv[1:]
-model = {"ease": Ease, "lrec": LRec, "kernel": KernelEase}[kind](reg=5.0, dtype=dtype)
+models = {"ease": Ease, "lrec": LRec, "kernel": KernelEase, "mean": MeanRanker}
+model = models[kind](reg=5.0, **({} if kind == "mean" else {"dtype": dtype}))
 rng = np.random.default_rng(0)
 model.fit(Interactions.from_matrix(rng.random((300, 60)) < 0.2))  # whatever is loaded, is
 data = Interactions.from_matrix(np.tile(rng.random((300, 3000)) < 0.08, int(copies)))
@@ -352,6 +353,7 @@ print((memory("VmHWM") - before) / 3000**2 / np.dtype(dtype).itemsize)
         ("lrec", "float64", "1"),
         ("kernel", "float64", "1"),
         ("kernel", "float64", "2"),
+        ("mean", "float64", "1"),
     ],
 )
 def test_no_more_than_two_matrices_of_distinct_items_are_held_at_once(kind, dtype, copies):

@@ -269,6 +269,10 @@ def test_time_that_an_earlier_run_has_spent_counts(fold, tmp_path):
     assert _tried(tune_model("kernel-ranker", fold, trials=6, folder=tmp_path)) == _tried(kept)
 
 
+def test_more_seconds_than_a_clock_has_are_no_limit(fold):
+    assert not tune_model("popularity", fold, "auc", seconds=float("inf")).failed
+
+
 def test_a_trial_that_runs_at_the_limit_is_ended_and_has_another_go_with_more_time(fold, tmp_path):
     with pytest.raises(InputError, match=r"none of 1 trials .* it was ended after 0.01 seconds"):
         tune_model("kernel-ranker", fold, trials=50, seconds=0.01, folder=tmp_path)

@@ -58,7 +58,7 @@ class Worker:
         process = self._running()
         _tell(process.stdin, question)
         try:
-            line = self._lines.get(timeout=seconds)
+            line = self._lines.get(timeout=seconds and min(seconds, threading.TIMEOUT_MAX))
         except queue.Empty:
             self.end()
             raise OutOfTimeError(f"it was ended after {seconds:.3g} seconds") from None

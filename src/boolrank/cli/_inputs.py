@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..errors import InputError
 from ._output import console
 
 if TYPE_CHECKING:
     from ..interactions import Interactions
 
-__all__ = ["note_ratings", "read_inputs"]
+__all__ = ["note_ratings", "read_inputs", "time_in_options"]
 
 
 def read_inputs(inputs: Sequence[str], **options: str | None) -> Interactions:
@@ -36,3 +38,20 @@ def note_ratings(inputs: Sequence[str], options: Mapping[str, str | None]) -> No
     if rating is not None:
         text = f"note: every row counts, whatever its {rating!r}; --positive '>= 4' takes some"
         console(stderr=True).print(text, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def time_in_options() -> Iterator[None]:
+    """Say in options what to do where data have no time.
+
+    What the library says is for those who have an array of times.
+    """
+    try:
+        yield
+    except InputError as error:
+        wrong, _, _ = str(error).partition("; ")
+        if not wrong.endswith("have no time"):
+            raise
+        raise InputError(
+            f"{wrong}; name their column with --time, or give --order file or --order random"
+        ) from error

@@ -132,6 +132,8 @@ def compare(
             text = f"{each.title}: {failed.name} failed: {failed.error}"
             work.messages.print(text, markup=False, soft_wrap=True)
     work.done(f"{page}")
+    if not any(each.measured for each in found):
+        raise typer.Exit(1)
 
 
 def _sets(

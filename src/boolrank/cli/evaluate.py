@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputError, ParameterError
+from ..errors import ParameterError
 from . import _complete
-from ._inputs import note_ratings
+from ._inputs import note_ratings, time_in_options
 from ._options import (
     Inputs,
     Item,
@@ -153,17 +153,9 @@ def _experiment(
 
 
 def load_split(experiment: Experiment) -> Split:
-    """Read and split data; what to do where they have no time is said in options."""
-    try:
+    """Read and split data."""
+    with time_in_options():
         return experiment.load_split()
-    except InputError as error:
-        wrong, _, _ = str(error).partition("; ")
-        if not wrong.endswith("have no time"):
-            raise
-        # What the library says to do is for those who have an array of times.
-        raise InputError(
-            f"{wrong}; name their column with --time, or give --order file or --order random"
-        ) from error
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:

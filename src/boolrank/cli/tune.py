@@ -10,7 +10,7 @@ import typer
 
 from ..errors import ParameterError
 from . import _complete
-from ._inputs import note_ratings
+from ._inputs import note_ratings, time_in_options
 from ._options import (
     Inputs,
     Item,
@@ -131,7 +131,8 @@ def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, st
     in_file_order = order == "file"
     load = load_in_file_order if in_file_order else load_inputs
     data = load(inputs, None, **columns)
-    return validation_fold(data, "time" if in_file_order else order or "time", seed)
+    with time_in_options():
+        return validation_fold(data, "time" if in_file_order else order or "time", seed)
 
 
 def _study(

@@ -7,6 +7,7 @@ comparison that was stopped goes on where it was. A model that fails is part of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from ..evaluation.result import Evaluation
 from ..experiments.cells import Cells, cell_key
 from ..experiments.specs import ModelSpec, parse_model
 from ..tuning.arity import FOLDS
+from ..tuning.study import check_budget
 from .found import ModelResult, SetComparison
 from .measure import Bench, ModelFailedError, reason
 
@@ -74,6 +76,7 @@ def compare_models(
     (2, 2)
     """
     measures = users_metrics(metrics)
+    check_budget(trials, seconds, seed, least=0)
     if len(split) < 2:
         raise ParameterError(
             f"a comparison needs a fold for validation and others that test; {split.name} has "
@@ -171,4 +174,11 @@ class _Plan:
         results = tuple(each for each in found if each is not None)
         if len(results) < len(found):
             raise ModelFailedError("its results cannot be read again; is the disk full?")
-        return Evaluation(model_text(spec.make()), repr(self.split), self.split.hash, results)
+        measured = Evaluation(model_text(spec.make()), repr(self.split), self.split.hash, results)
+        for metric, mean in measured.means.items():
+            if math.isnan(mean):
+                raise ModelFailedError(
+                    f"no test user has a value of {metric}: with other metrics, or more items than "
+                    "users have, there is something to compare"
+                )
+        return measured

@@ -78,7 +78,7 @@ class ModelResult:
                     "parameters": spec.to_dict(),
                     "means": found.means,
                     "deviations": {k: _null(v) for k, v in found.deviations.items()},
-                    "folds": [fold.means for fold in found.folds],
+                    "folds": [{k: _null(v) for k, v in fold.means.items()} for fold in found.folds],
                 }
                 for spec in dict.fromkeys(self.chosen.values())
                 for found in [self.evaluations[str(spec)]]

@@ -4,9 +4,9 @@ With c_ij the users that items i and j share, and x_i those of item i,
 
     s_ij = (c_ij / (x_i^alpha · x_j^(1 - alpha)))^locality,     score_j = Σ s_ij
 
-over the items i of a user. alpha = 1/2 is the cosine. alpha = 1 is the share of the users of i who
-have j, which favours popular items; alpha = 0 is the share of the users of j who have i. The higher
-the locality, the more the nearest items count.
+over the items i of a user but j itself. alpha = 1/2 is the cosine. alpha = 1 is the share of the
+users of i who have j, which favours popular items; alpha = 0 is the share of the users of j who
+have i. The higher the locality, the more the nearest items count.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class MeanRanker(Recommender):
     n_threads : how many threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3, 4], ["a", "b", "b", "c", "c", "d"])
-    >>> model = MeanRanker().fit(data)
+    >>> model = MeanRanker(negative_weight=0.0).fit(data)
     >>> model.recommend([3], n=3).lists()
     [['b', 'a', 'd']]
     """
@@ -91,6 +91,7 @@ class MeanRanker(Recommender):
         check_room("MeanRanker", len(data.items), "float64")
         counted = checked_overlaps(data, overlaps, self.n_threads)
         counts = counts_of(counted, "float64", self.n_threads)
+        del counted  # a round has a second matrix, and there is room for two
         kernel = values_of(asked.kernel, counts, data.shape[0], self.n_threads)
         for _ in range(int(self.rounds)):
             kernel = _through_users(kernel, data, self.n_threads)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..comparison.found import OURS
 from ..experiments.cells import write_text
 from .blocks import Block, Entries, Facts, Figures, Note, Sheet
 from .comparison_tables import best_table, chosen_table, comparison_tables, models_table
@@ -57,7 +58,7 @@ def comparison_page(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) 
     best: list[Block] = [
         Entries(said),
         Sheet(best_table(sets), marked={"difference": "significant"}),
-        Note(_BEST_NOTE),
+        Note(_BEST_NOTE.format(ours=", ".join(f"`{name}`" for name in OURS))),
     ]
     return Page(
         f"Side by side: {names}",
@@ -127,8 +128,9 @@ def _budget(found: SetComparison) -> str:
     limit = "" if found.seconds is None else f" and {found.seconds:g} s at most"
     names = " and ".join(metric_title(metric) for metric in found.metrics)
     return (
-        f"Every model had {found.trials} trials{limit} to find its parameters on a fold of users "
-        f"who were not tested, for {names} each; those were then measured on the other folds."
+        f"Every model had {found.trials} trials{limit}, in one search for {names}, to find its "
+        "parameters on a fold of users who were not tested; what was best by each was then "
+        "measured on the other folds. Models that are named with parameters were not tuned."
     )
 
 
@@ -256,9 +258,8 @@ def _made(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) -> dict[st
 
 
 _BEST_NOTE = (
-    "Boolrank’s own are the models on boolean kernels, `kernel-ranker` and `kernel-ease`; all "
-    "others are what people use instead, under the same contract. A difference is marked where p "
-    f"is below {SIGNIFICANT:g}."
+    "Boolrank’s own are {ours}, which are on boolean kernels; all others are what people use "
+    f"instead, under the same contract. A difference is marked where p is below {SIGNIFICANT:g}."
 )
 _MODELS_NOTE = (
     "By each metric, the parameters that were chosen by it: the mean over the test folds ± its "

@@ -30,7 +30,7 @@ def models_table(sets: Sequence[SetComparison]) -> Table:
     """
     metrics = sets[0].metrics
     columns = {"data set": "", "model": ""}
-    forms = {"deviation": ".4f", "difference": "+.4f", "from": "+.4f", "to": "+.4f", "p": ".1g"}
+    forms = {"deviation": ".4f", "difference": "+.4f", "from": "+.4f", "to": "+.4f", "p": ".2g"}
     for title in map(metric_title, metrics):
         columns |= {title: ".4f"} | {f"{title}, {part}": forms[part] for part in PARTS}
         columns |= {f"{title}, significant": ""}

@@ -29,7 +29,7 @@ from .result import Study, Trial
 from .spaces import draw, space_of
 from .trials import trials_apart
 
-__all__ = ["Progress", "fold_hash", "tune_model"]
+__all__ = ["Progress", "check_budget", "fold_hash", "tune_model"]
 
 # Told how many trials there are of how many, and what the best is.
 Progress = Callable[[int, int, str], None]
@@ -79,7 +79,7 @@ def tune_model(
             f"a study takes a Fold, not {type(fold).__name__}; take one of make_split(interactions)"
         )
     measured = tuple(str(each) for each in users_metrics(metrics))
-    _check_budget(trials, seconds, seed)
+    check_budget(trials, seconds, seed)
     path = None if folder is None else study_path(folder, name, fold, measured, seed)
     kept = _read(path)
     study = Study(name, measured, seed, fold_hash(fold), ())
@@ -93,13 +93,9 @@ def tune_model(
             sampler.sampler = optuna.samplers.TPESampler(
                 seed=_seed_of(seed, number), multivariate=False
             )
+            if _has_more_time(kept[number:], left):
+                kept = kept[:number]
             again = kept[number] if number < len(kept) else None
-            if (
-                again is not None
-                and again.limit is not None
-                and (left is None or left > again.limit)
-            ):
-                again, kept = None, kept[:number]  # it has more time now
             if again is not None:
                 sampler.enqueue_trial(dict(again.drawn))
             asked = sampler.ask()
@@ -148,10 +144,11 @@ def fold_hash(fold: Fold) -> str:
     return out.hexdigest()
 
 
-def _check_budget(trials: Any, seconds: Any, seed: Any) -> None:
-    for name, value, least in (("trials", trials, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ParameterError(f"{name} must be a whole number from {least} on, not {value!r}")
+def check_budget(trials: Any, seconds: Any, seed: Any, least: int = 1) -> None:
+    """Raise unless there are so many trials at least, some time and a seed."""
+    for name, value, low in (("trials", trials, least), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < low:
+            raise ParameterError(f"{name} must be a whole number from {low} on, not {value!r}")
     if seconds is not None and (not isinstance(seconds, int | float) or not seconds > 0):
         raise ParameterError(f"seconds must be a number above 0 or None, not {seconds!r}")
 
