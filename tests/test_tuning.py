@@ -8,9 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from inspect import signature
-from pathlib import Path
 
 import numpy as np
 import optuna
@@ -31,6 +31,7 @@ from boolrank import (
     parse_kernel,
     synthetic,
 )
+from boolrank._worker import Worker
 from boolrank.models import MODELS, make_model
 from boolrank.overlaps import Overlaps
 from boolrank.tuning import (
@@ -278,7 +279,7 @@ def test_a_trial_that_runs_at_the_limit_is_ended_and_has_another_go_with_more_ti
         tune_model("kernel-ranker", fold, trials=50, seconds=0.01, folder=tmp_path)
     (path,) = tmp_path.iterdir()
     (ended,) = Study.from_dict(json.loads(path.read_text())).trials
-    assert (ended.limit, ended.metrics, ended.worked) == (0.01, {}, False)
+    assert (ended.ended_after, ended.metrics, ended.worked) == (0.01, {}, False)
     with pytest.raises(InputError, match="none of 1 trials"):
         tune_model("kernel-ranker", fold, trials=50, seconds=0.01, folder=tmp_path)
     assert Study.from_dict(json.loads(path.read_text())).trials == (ended,), "no other one was run"
@@ -287,34 +288,47 @@ def test_a_trial_that_runs_at_the_limit_is_ended_and_has_another_go_with_more_ti
     assert _tried(whole) == _tried(tune_model("kernel-ranker", fold, trials=3))
 
 
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="the process of the trials is found there")
-def test_a_trial_whose_process_is_killed_is_recorded_and_the_study_goes_on(fold, tmp_path):
+@pytest.mark.skipif(sys.platform == "win32", reason="there no signal ends a process")
+def test_a_trial_whose_process_is_killed_is_recorded_and_has_another_go(
+    fold, tmp_path, monkeypatch
+):
     """As when the system is out of memory: nothing is raised, the process is gone."""
     plain = tune_model("kernel-ranker", fold, trials=5)
+    running, told = Worker._running, []
 
-    def kill(done, _total, _told):
-        if done == 2:
-            os.kill(_child(), signal.SIGKILL)
+    def killed(worker):
+        process = running(worker)
+        told.append(process.pid)
+        if len(told) == 3:  # it stops, so that it cannot answer the third question before it ends
+            os.kill(process.pid, signal.SIGSTOP)
+            threading.Timer(0.2, os.kill, (process.pid, signal.SIGKILL)).start()
+        return process
 
-    study = tune_model("kernel-ranker", fold, trials=5, folder=tmp_path, progress=kill)
+    monkeypatch.setattr(Worker, "_running", killed)
+    study = tune_model("kernel-ranker", fold, trials=5, folder=tmp_path)
     assert [trial.worked for trial in study.trials] == [True, True, False, True, True]
     assert study.trials[2].error == (
         "its process was ended by signal 9, most likely for want of memory"
     )
-    others = [each for number, each in enumerate(_tried(study)) if number != 2]
-    assert others == [each for number, each in enumerate(_tried(plain)) if number != 2]
+    assert len(set(told)) == 2, "another process took over"
     again = tune_model("kernel-ranker", fold, trials=5, folder=tmp_path)
-    assert again.trials == study.trials, "what has failed is not tried again"
+    assert len(told) == 6, "the others were not measured again"
+    assert _tried(again) == _tried(plain)
+    assert _tried(tune_model("kernel-ranker", fold, trials=5, folder=tmp_path)) == _tried(plain)
+    assert len(told) == 6
 
 
-def _child():
-    """The process that this one has started."""
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            number, rest = path.read_text().split(" ", 1)
-            if int(rest.rpartition(")")[2].split()[1]) == os.getpid():
-                return int(number)
-    raise AssertionError("there is none")
+def test_a_process_that_dies_while_nothing_is_asked_costs_no_trial(fold, monkeypatch):
+    running, processes = Worker._running, []
+    monkeypatch.setattr(
+        Worker, "_running", lambda worker: processes.append(running(worker)) or processes[-1]
+    )
+    with trials_apart("popularity", fold, ("auc",), 1) as measure:
+        assert measure({}).worked
+        processes[0].kill()
+        processes[0].wait()
+        assert measure({}).worked
+    assert len({process.pid for process in processes}) == 2
 
 
 def test_what_cannot_be_allocated_is_a_failed_trial(fold):

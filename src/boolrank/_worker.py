@@ -82,8 +82,9 @@ class Worker:
         self._process = None
 
     def _running(self) -> subprocess.Popen[str]:
-        if self._process is not None:
+        if self._process is not None and self._process.poll() is None:
             return self._process
+        self.end()
         name = f"{self.answering.__module__}:{self.answering.__qualname__}"
         self._lines = queue.Queue[str]()
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed at the end

@@ -68,7 +68,7 @@ def new_table(*, title: str | None = None) -> Table:
 
 def print_records(
     records: Sequence[dict[str, Any]],
-    table: Callable[[], Table],
+    table: Callable[[], Table | list[Table]],
     *,
     columns: Sequence[str] = (),
     as_json: bool,
@@ -87,7 +87,9 @@ def print_records(
         for record in records:
             writer.writerow({key: _flat(value) for key, value in record.items()})
     else:
-        _print_table(table())
+        made = table()
+        for each in made if isinstance(made, list) else [made]:
+            _print_table(each)
 
 
 def _print_table(table: Table) -> None:

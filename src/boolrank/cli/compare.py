@@ -126,7 +126,7 @@ def compare(
         manifest = record(found, out, command=command, started=started, n_threads=threads)
         page = write_comparison(found, out, manifest)
     records = [row for each in found for model in each.models for row in _records(each, model)]
-    print_records(records, lambda: _table(found), as_json=as_json, as_csv=as_csv)
+    print_records(records, lambda: _tables(found), as_json=as_json, as_csv=as_csv)
     for each in found:
         for failed in each.failed:
             text = f"{each.title}: {failed.name} failed: {failed.error}"
@@ -217,39 +217,36 @@ def _record(found: SetComparison, model: ModelResult, metric: str) -> dict[str, 
     return out
 
 
-def _table(sets: Sequence[SetComparison]) -> Table:
+def _tables(sets: Sequence[SetComparison]) -> list[Table]:
+    """One for each metric, with the parameters chosen by it, the best models first."""
+    return [_table(sets, metric) for metric in sets[0].metrics]
+
+
+def _table(sets: Sequence[SetComparison], metric: str) -> Table:
     from rich.text import Text
 
-    metrics = sets[0].metrics
     users = ", ".join(f"{each.title}: {each.users:,} test users" for each in sets)
-    table = new_table(title=f"{users}; {len(sets[0].split) - 1} folds")
+    table = new_table(title=f"{metric}; {users}; {len(sets[0].split) - 1} folds")
     if len(sets) > 1:
         table.add_column("data set")
     table.add_column("model", style="cyan", overflow="fold")
-    for name in (*(n for m in metrics for n in (m, "beside best", "p")), "fit s", "rank s", "MB"):
+    for name in (metric, "beside best", "p", "fit s", "rank s", "MB"):
         table.add_column(name, justify="right", no_wrap=True)
     for each in sets:
-        last = None
-        for model in each.models:
-            cells = ["failed"] if model.error else _cells(each, model)
-            title = [each.title if last is None else ""] if len(sets) > 1 else []
+        for place, model in enumerate([*each.ranked(metric), *each.failed]):
+            cells = ["failed"] if model.error else _cells(each, model, metric)
+            title = ["" if place else each.title] if len(sets) > 1 else []
             table.add_row(*title, Text(model.name), *cells)
-            last = model
-    table.caption = "each metric by the parameters chosen by it; times and memory by the first"
-    table.caption_justify = "left"
     return table
 
 
-def _cells(found: SetComparison, model: ModelResult) -> list[str]:
-    cells = []
-    for metric in found.metrics:
-        measured, versus = model.by(metric), found.versus_best[metric].get(model.name)
-        cells.append(f"{measured.means[metric]:.4f} ± {measured.deviations[metric]:.4f}")
-        beside = ["best", ""] if versus is None else _beside(versus.difference, versus.t_holm)
-        cells += beside
-    fit, rank = model.seconds(found.metrics[0])
-    peak = model.peak_memory(found.metrics[0])
-    return [*cells, f"{fit:.2f}", f"{rank:.2f}", "" if peak is None else f"{peak / 1e6:,.0f}"]
+def _cells(found: SetComparison, model: ModelResult, metric: str) -> list[str]:
+    measured, versus = model.by(metric), found.versus_best[metric].get(model.name)
+    mean = f"{measured.means[metric]:.4f} ± {measured.deviations[metric]:.4f}"
+    beside = ["best", ""] if versus is None else _beside(versus.difference, versus.t_holm)
+    (fit, rank), peak = model.seconds(metric), model.peak_memory(metric)
+    memory = "" if peak is None else f"{peak / 1e6:,.0f}"
+    return [mean, *beside, f"{fit:.2f}", f"{rank:.2f}", memory]
 
 
 def _beside(difference: float, p: float) -> list[str]:

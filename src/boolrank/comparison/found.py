@@ -9,6 +9,8 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from ..data.splits import Split
 from ..evaluation.result import Evaluation
 from ..evaluation.significance import Comparison, compare
@@ -135,8 +137,8 @@ class SetComparison:
         return sum(len(fold.users) for fold in folds)
 
     def ranked(self, metric: str) -> list[ModelResult]:
-        """The models by the mean of a metric, the best first."""
-        return sorted(self.measured, key=lambda each: _falling(each.by(metric).means[metric]))
+        """The models by the mean of a metric over all users, as they are compared; best first."""
+        return sorted(self.measured, key=lambda each: -np.nanmean(each.by(metric).per_user(metric)))
 
     @cached_property
     def versus_best(self) -> dict[str, dict[str, Comparison]]:
@@ -164,10 +166,6 @@ class SetComparison:
             "best": {m: each.name for m in self.metrics for each in self.ranked(m)[:1]},
             "models": [each.to_dict() for each in self.models],
         }
-
-
-def _falling(value: float) -> float:
-    return math.inf if math.isnan(value) else -value
 
 
 def _null(value: float) -> float | None:

@@ -25,7 +25,7 @@ class Trial:
     seconds : how long it took, to fit, rank and measure
     error : what went wrong, or nothing
     drawn : what the sampler drew, by which a study is resumed
-    limit : the seconds that it had, if it was ended for having no more
+    ended_after : the seconds after which its process was ended, if it was
 
     >>> Trial({"reg": 0.5}, {"auc": 0.75}, 1.2).worked
     True
@@ -36,7 +36,7 @@ class Trial:
     seconds: float
     error: str = ""
     drawn: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    limit: float | None = None
+    ended_after: float | None = None
 
     @property
     def worked(self) -> bool:

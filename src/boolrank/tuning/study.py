@@ -93,11 +93,10 @@ def tune_model(
             sampler.sampler = optuna.samplers.TPESampler(
                 seed=_seed_of(seed, number), multivariate=False
             )
-            if _has_more_time(kept[number:], left):
-                kept = kept[:number]
-            again = kept[number] if number < len(kept) else None
-            if again is not None:
-                sampler.enqueue_trial(dict(again.drawn))
+            before = kept[number] if number < len(kept) else None
+            if before is not None:
+                sampler.enqueue_trial(dict(before.drawn))
+            again = None if before is None or _another_go(before, left) else before
             asked = sampler.ask()
             params = draw(space, asked, fold.train) if number else {}
             found = again or replace(measure(params, left), drawn=dict(asked.params))
@@ -107,7 +106,8 @@ def tune_model(
                 sampler.tell(asked, state=optuna.trial.TrialState.FAIL)
             study = replace(study, trials=(*study.trials, found))
             if again is None and path is not None:
-                write_text(path, json.dumps(study.to_dict(), indent=1) + "\n")
+                whole = replace(study, trials=(*study.trials, *kept[number + 1 :]))
+                write_text(path, json.dumps(whole.to_dict(), indent=1) + "\n")
             if progress is not None:
                 progress(number + 1, most, _told(study))
     study.best()  # or an error, if nothing has worked
@@ -153,10 +153,10 @@ def check_budget(trials: Any, seconds: Any, seed: Any, least: int = 1) -> None:
         raise ParameterError(f"seconds must be a number above 0 or None, not {seconds!r}")
 
 
-def _has_more_time(trials: tuple[Trial, ...], left: float | None) -> bool:
-    """Whether the first of these was ended for want of time, and would have more now."""
-    limit = trials[0].limit if trials else None
-    return limit is not None and (left is None or left > limit)
+def _another_go(trial: Trial, left: float | None) -> bool:
+    """Whether a trial that was ended, perhaps by no fault of its own, would have more time now."""
+    ended = trial.ended_after
+    return ended is not None and (left is None or left > ended)
 
 
 def _seed_of(seed: int, number: int) -> int:

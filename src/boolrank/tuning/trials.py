@@ -51,9 +51,9 @@ def trials_apart(
                 try:
                     return Trial(**worker.ask(dict(params), seconds))
                 except WorkerEndedError as error:
-                    limit = seconds if isinstance(error, OutOfTimeError) else None
                     took = time.perf_counter() - start
-                    return Trial(params, {}, took, str(error), limit=limit)
+                    had = seconds if isinstance(error, OutOfTimeError) else took
+                    return Trial(params, {}, took, str(error), ended_after=had)
 
             yield measured
 
