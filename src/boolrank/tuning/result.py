@@ -93,10 +93,11 @@ class Study:
         """The best trial by a metric, or by the first one."""
         ranked = self.ranked(metric)
         if not ranked:
-            why = f": {self.trials[-1].error}" if self.trials else ""
+            last = self.trials[-1] if self.trials else Trial({}, {}, 0.0, "there is none")
+            more = "" if last.ended_after is None else "give it more time or memory, "
             raise InputError(
-                f"none of {len(self.trials)} trials of {self.model} has worked{why}; tune on other "
-                "or fewer data, or another model"
+                f"none of {len(self.trials)} trials of {self.model} has worked: {last.error}; "
+                f"{more}tune on other or fewer data, or another model"
             )
         return ranked[0]
 
