@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._threads import threads
 from ..errors import ParameterError
@@ -116,18 +117,21 @@ def _through_users(kernel: Floats, data: Interactions, n_threads: int | None) ->
     lengths, half = np.empty(len(data.users)), np.empty_like(kernel)
     with threads(n_threads):
         squared_lengths(lengths, kernel, data.indptr, data.indices)
-        real = lengths > _NOTHING * np.diff(data.indptr) ** 2
-        scale = np.where(real, 1 / np.sqrt(np.where(real, lengths, 1.0)), 0.0)
+        scale = _inverse_roots(lengths, data.indptr)
         rows = data.indptr, data.indices, scale, item_start, users
         carried(half, kernel, *rows)
         carried(kernel, half, *rows)
-    squares = np.diag(kernel).copy()
-    real = squares > _NOTHING * np.diff(item_start) ** 2
-    root = np.where(real, 1 / np.sqrt(np.where(real, squares, 1.0)), 0.0)
+    root = _inverse_roots(np.diag(kernel), item_start)
     kernel *= root
     kernel *= root[:, None]
-    np.fill_diagonal(kernel, real)
+    np.fill_diagonal(kernel, root > 0)
     return kernel
+
+
+def _inverse_roots(squares: Floats, start: NDArray[np.int64]) -> Floats:
+    """1 / √ of squared lengths of sums of so many vectors; 0 for those of no direction."""
+    real = squares > _NOTHING * np.diff(start) ** 2
+    return np.where(real, 1 / np.sqrt(np.where(real, squares, 1.0)), 0.0)
 
 
 def _held(kernel: Floats, sharpness: float) -> DenseMatrix:
