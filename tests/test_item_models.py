@@ -334,7 +334,7 @@ kind, dtype, copies = sys.argv[1:]
 models = {"ease": Ease, "lrec": LRec, "kernel": KernelEase, "mean": MeanRanker}
 model = models[kind](reg=5.0, **({} if kind == "mean" else {"dtype": dtype}))
 rng = np.random.default_rng(0)
-model.fit(Interactions.from_matrix(rng.random((300, 60)) < 0.2))  # whatever is loaded, is
+model.fit(Interactions.from_matrix(rng.random((300, 150)) < 0.2))  # whatever is loaded, is
 data = Interactions.from_matrix(np.tile(rng.random((300, 3000)) < 0.08, int(copies)))
 with open("/proc/self/clear_refs", "w") as peak:
     peak.write("5")  # the peak so far does not count

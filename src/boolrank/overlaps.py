@@ -22,7 +22,7 @@ _BLOCK = 1 << 25
 # Measured: a step of counting costs as much as so many multiplications in BLAS.
 _BLAS_STEPS = 50.0
 # Counts in single precision are exact up to so many users.
-_SINGLE = 1 << 24
+SINGLE = 1 << 24
 # Largest dense matrix of counts to consider: 2 GB.
 _DENSE_UP_TO = 22_000
 # Bytes of a pair of items while it is counted: column and count, in blocks and then in one piece.
@@ -60,7 +60,7 @@ class Overlaps:
         n, items = interactions.shape
         lengths = np.diff(interactions.indptr).astype(float)
         steps = float(lengths @ lengths)  # as many pairs of items share a user, or fewer
-        sparsely = items > _DENSE_UP_TO or n > _SINGLE or steps < items * items / 4
+        sparsely = items > _DENSE_UP_TO or n > SINGLE or steps < items * items / 4
         if sparsely or _DENSE_BYTES * items * items > free_memory():
             return counted_sparsely(interactions, n_threads)
         if float(n) * items * items < _BLAS_STEPS * steps:

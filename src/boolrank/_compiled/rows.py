@@ -61,3 +61,23 @@ def transposed(indptr, indices, n_columns):
             order[at] = k
             fill[indices[k]] = at + 1
     return start, rows, order
+
+
+@njit(cache=True)
+def column_sums(indptr, indices, n_columns):
+    """A number for each column, from its rows: equal columns have the same, others hardly ever."""
+    sums = np.zeros(n_columns, np.uint64)
+    for i in range(len(indptr) - 1):
+        row = _mixed(np.uint64(i + 1))
+        for k in range(indptr[i], indptr[i + 1]):
+            sums[indices[k]] += row
+    return sums
+
+
+@njit(inline="always")
+def _mixed(number):
+    """A number whose bits look drawn; sums of such tell sets apart."""
+    number *= np.uint64(0x9E3779B97F4A7C15)
+    number ^= number >> np.uint64(32)
+    number *= np.uint64(0xD1342543DE82EF95)
+    return number ^ (number >> np.uint64(29))

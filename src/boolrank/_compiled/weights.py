@@ -26,28 +26,31 @@ def settled(total, terms, grid):
 
 
 @parallel
-def fill_from_dense(out, items, counts, n_parts):
-    """Fill with the counts of some items from a dense matrix of all."""
+def fill_from_dense(out, rows, columns, counts, triangle, n_parts):
+    """Fill with the counts of some items with others from a dense matrix of all.
+
+    Of a triangle, only what is right of the diagonal, and the diagonal.
+    """
     for part in prange(n_parts):
-        for i in range(part, len(out), n_parts):
-            row = counts[items[i]]
-            for j in range(len(out)):
-                out[i, j] = row[items[j]]
+        for i in range(part, len(rows), n_parts):
+            row = counts[rows[i]]
+            for j in range(i if triangle else 0, len(columns)):
+                out[i, j] = row[columns[j]]
 
 
 @parallel
-def fill_from_rows(out, items, places, sizes, indptr, columns, counts, n_parts):
+def fill_from_rows(out, rows, places, sizes, indptr, columns, counts, triangle, n_parts):
     """The same from compressed sparse rows without a diagonal, and the sizes.
 
-    ``places`` has the number of each item among those, or -1.
+    ``places`` has the column of each item, or less than 0; that of a row has one.
     """
     for part in prange(n_parts):
-        for i in range(part, len(out), n_parts):
-            item = items[i]
-            out[i] = 0
-            out[i, i] = sizes[item]
+        for i in range(part, len(rows), n_parts):
+            item, first = rows[i], i if triangle else 0
+            out[i, first:] = 0
+            out[i, places[item]] = sizes[item]
             for k in range(indptr[item], indptr[item + 1]):
-                if places[columns[k]] >= 0:
+                if places[columns[k]] >= first:
                     out[i, places[columns[k]]] = counts[k]
 
 

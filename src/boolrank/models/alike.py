@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,16 +35,18 @@ class Alike:
     @staticmethod
     def of(interactions: Interactions, apart: NDArray[np.bool_] | None = None) -> Alike:
         """The groups; an item that is ``apart`` (m,) has one of its own, whoever has it."""
-        from .._compiled.rows import transposed
+        from .._compiled.rows import column_sums, transposed
 
         items = len(interactions.items)
-        start, users, _ = transposed(interactions.indptr, interactions.indices, items)
-        every, ends = users.tobytes(), (users.itemsize * start).tolist()
-        keys: list[object] = [every[begin:end] for begin, end in pairwise(ends)]
+        sums = column_sums(interactions.indptr, interactions.indices, items)
+        _, which, often = np.unique(sums, return_inverse=True, return_counts=True)
+        unsure = often[which] > 1
         if apart is not None:
-            for item in np.flatnonzero(apart).tolist():
-                keys[item] = item
+            unsure &= ~apart
         numbers: dict[object, int] = {}
+        keys = list[object](range(items))
+        for item, users in _users_of(interactions, unsure):
+            keys[item] = users
         group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
         start, members, _ = transposed(np.arange(items + 1), group, len(numbers))
         return Alike(group, start, members)
@@ -70,3 +72,14 @@ class Alike:
             np.concatenate(([0], np.cumsum(kept)))[interactions.indptr],
             self.group[interactions.indices[kept]],
         )
+
+
+def _users_of(interactions: Interactions, chosen: NDArray[np.bool_]) -> Iterator[tuple[int, bytes]]:
+    """Each of the chosen (m,) items, and its users in order as bytes."""
+    at = np.flatnonzero(chosen[interactions.indices])
+    items = interactions.indices[at]
+    order = np.argsort(items, kind="stable")
+    users = (np.searchsorted(interactions.indptr, at, side="right") - 1)[order]
+    ends = np.cumsum(np.bincount(items, minlength=len(chosen)))
+    for item in np.flatnonzero(chosen).tolist():
+        yield item, users[ends[item - 1] if item else 0 : ends[item]].tobytes()

@@ -27,7 +27,8 @@ from ..overlaps import Overlaps
 from ..parameters import Fitted, checked_overlaps, number
 from ..profiles import Profiles
 from ..recommender import Floats, Recommender
-from .inverse import check_room, counts_of, values_of
+from .counted import Counted, mirror
+from .inverse import check_room
 
 __all__ = ["CfOmd"]
 
@@ -85,9 +86,9 @@ class CfOmd(Recommender):
         regs = reg, number("CfOmd", "negative_reg", self.negative_reg, most=_MOST)
         asked = Fitted.of(self.kernel, reg, 0.0, "dense")
         check_room("CfOmd", len(data.items), "float64")
-        counted = checked_overlaps(data, overlaps, self.n_threads)
-        counts = counts_of(counted, "float64", self.n_threads)
-        self._kernel = values_of(asked.kernel, counts, counted.n, self.n_threads)
+        counted = Counted.of_all(checked_overlaps(data, overlaps, self.n_threads))
+        values = counted.values(asked.kernel, "float64", self.n_threads)
+        self._kernel = mirror(values, self.n_threads)
         self._largest, self._regs = _largest_eigenvalue(self._kernel), np.array(regs)
         self._interactions = data
         return self

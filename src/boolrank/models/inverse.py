@@ -2,7 +2,7 @@
 
 One array is the matrix, its inverse and the weights, one after the other; beside it there is never
 more than what it is filled from. LAPACK inverts by Cholesky factors (potrf and potri), which need
-and give one triangle: the half that comes first in each row. The other half keeps the matrix.
+and give one triangle, so only the upper one is filled; the weights are mirrored from it.
 
 Items that the same users have are alike to such a model, so the array has one row for a group of
 them. With E the (m, u) groups of items, N their sizes, M the (u, u) matrix of one item of each and
@@ -28,22 +28,18 @@ from .._memory import free_memory, size
 from .._threads import threads
 from ..errors import MatrixTooLargeError, ParameterError
 from ..interactions import Interactions
-from ..kernels import Kernel
-from ..kernels.counts import Pairs
 from ..overlaps import Overlaps
-from ..parameters import checked_overlaps, number, variables_are_users
+from ..parameters import number
 from ..profiles import Profiles
 from ..recommender import Floats, Recommender
 from .alike import Alike
+from .counted import Counted
 
 __all__ = [
     "CountsInverse",
     "ItemWeights",
     "check_room",
-    "counts_of",
-    "counts_of_groups",
     "invert",
-    "values_of",
 ]
 
 DTYPES = ("float32", "float64")
@@ -54,9 +50,6 @@ _DOUBLE = ("CfOmd", "MeanRanker")
 # than what an inverse with these digits is off by, so that items which everybody treats alike tie,
 # whatever BLAS there is and however many threads it takes.
 _GRIDS = {"float32": 2.0**36, "float64": 2.0**16}
-
-# Rows of kernel values that are computed at a time.
-_ROWS = 64
 
 Matrix = NDArray[Any]
 
@@ -127,54 +120,8 @@ def check_room(model: str, items: int, dtype: str, alike: Alike | None = None) -
         )
 
 
-def counts_of(
-    overlaps: Overlaps,
-    dtype: str,
-    n_threads: int | None = None,
-    items: NDArray[np.int32] | None = None,
-) -> Matrix:
-    """The (u, u) numbers of shared users of items, all where not given; sizes on the diagonal."""
-    from .._compiled.weights import fill_from_dense, fill_from_rows
-
-    items = np.arange(overlaps.items, dtype=np.int32) if items is None else items
-    out = np.empty((len(items), len(items)), dtype)
-    with threads(n_threads) as count:
-        if overlaps.dense is not None:
-            fill_from_dense(out, items, overlaps.dense, count)
-        else:
-            places = np.full(overlaps.items, -1)
-            places[items] = np.arange(len(items))
-            fill_from_rows(out, items, places, overlaps.sizes, *overlaps.rows(), count)
-    return out
-
-
-def counts_of_groups(
-    data: Interactions, alike: Alike, overlaps: Overlaps | None, dtype: str, n_threads: int | None
-) -> Matrix:
-    """The (u, u) same of one item of each group: counted, or taken from given overlaps of all."""
-    if overlaps is None:
-        return counts_of(Overlaps.of(alike.one_each(data), n_threads), dtype, n_threads)
-    return counts_of(checked_overlaps(data, overlaps, n_threads), dtype, n_threads, alike.first)
-
-
-def values_of(kernel: Kernel, counts: Matrix, n: int, n_threads: int | None = None) -> Matrix:
-    """The normalised kernel matrix in the place of the counts among n users.
-
-    A few rows at a time, so that doubles take no room.
-    """
-    sizes, tables = np.diag(counts).astype(np.int64), dict[Any, Any]()
-    with threads(n_threads), variables_are_users(), np.errstate(all="ignore"):
-        for first in range(0, len(counts), _ROWS):
-            part = slice(first, first + _ROWS)
-            shared = counts[part].astype(np.float32, copy=False)  # as loops are compiled for
-            pairs = Pairs(np.asarray(n), sizes[part, None], sizes[None, :], shared, tables)
-            counts[part] = kernel.cosines_of(pairs, checked=True)
-    np.fill_diagonal(counts, 1.0)
-    return counts
-
-
 def invert(model: str, matrix: Matrix, reg: float, alike: Alike) -> tuple[Floats, Floats]:
-    """Put Q in the place of M, by its upper triangle.
+    """Put Q in the place of M, both by their upper triangles.
 
     Gives (u,) values of P: of an item with itself, and with another of its group (0 for none).
     BLAS decides itself how many threads it takes, and the last digits may depend on that.
@@ -186,8 +133,10 @@ def invert(model: str, matrix: Matrix, reg: float, alike: Alike) -> tuple[Floats
     sizes = alike.sizes
     several = np.flatnonzero(sizes > 1)
     for g in several:  # one by one, which takes no room
-        matrix[g] *= np.sqrt(sizes[g])
-        matrix[:, g] *= np.sqrt(sizes[g])
+        matrix[g, g:] *= np.sqrt(sizes[g])
+        matrix[: g + 1, g] *= np.sqrt(sizes[g])
+    for g in several:  # below the diagonal LAPACK leaves them alone
+        matrix[g, :g], matrix[g + 1 :, g] = matrix[:g, g], matrix[g, g + 1 :]
     diagonal = np.einsum("ii->i", matrix)
     before = diagonal.copy()
     diagonal += reg
@@ -238,7 +187,9 @@ class CountsInverse(Recommender):
         name, data = type(self).__name__, self._given(interactions)
         reg, alike = number(name, "reg", self.reg), Alike.of(data)
         check_room(name, len(data.items), self.dtype, alike)
-        matrix = counts_of_groups(data, alike, overlaps, self.dtype, self.n_threads)
+        counted = Counted.of_groups(data, alike, overlaps, self.n_threads)
+        matrix = counted.triangle(self.dtype, self.n_threads)
+        del counted
         diagonal, twins = invert(name, matrix, reg, alike)
         scaling = self._scaling(diagonal)
         self._weights = ItemWeights.of(matrix, alike, twins, *scaling, n_threads=self.n_threads)

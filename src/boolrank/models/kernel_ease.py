@@ -26,7 +26,8 @@ from ..parameters import Fitted, number, variables_are_users
 from ..profiles import Profiles
 from ..recommender import Floats, Recommender
 from .alike import Alike
-from .inverse import ItemWeights, check_room, counts_of_groups, invert, values_of
+from .counted import Counted
+from .inverse import ItemWeights, check_room, invert
 
 __all__ = ["KernelEase"]
 
@@ -80,8 +81,9 @@ class KernelEase(Recommender):
         kernel = Fitted.of(self.kernel, reg, 0.0, "dense").kernel
         alike = Alike.of(data, _null(kernel, data))
         check_room("KernelEase", len(data.items), self.dtype, alike)
-        counts = counts_of_groups(data, alike, overlaps, self.dtype, self.n_threads)
-        matrix = values_of(kernel, counts, data.shape[0], self.n_threads)
+        counted = Counted.of_groups(data, alike, overlaps, self.n_threads)
+        matrix = counted.values(kernel, self.dtype, self.n_threads)
+        del counted
         diagonal, twins = invert("KernelEase", matrix, reg, alike)
         into, out = (each[alike.first] for each in damped)
         scaling = -out / diagonal, np.zeros(len(diagonal)), into

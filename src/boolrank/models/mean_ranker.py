@@ -28,7 +28,8 @@ from ..overlaps import Overlaps
 from ..parameters import Fitted, checked_overlaps, number
 from ..profiles import Profiles, scores_of
 from ..recommender import Floats, Recommender
-from .inverse import check_room, counts_of, values_of
+from .counted import Counted, mirror
+from .inverse import check_room
 
 __all__ = ["MeanRanker"]
 
@@ -90,10 +91,9 @@ class MeanRanker(Recommender):
         sharpness = number("MeanRanker", "sharpness", self.sharpness, most=_MOST_SHARPNESS)
         asked = Fitted.of(self.kernel, reg, against, "dense")
         check_room("MeanRanker", len(data.items), "float64")
-        counted = checked_overlaps(data, overlaps, self.n_threads)
-        counts = counts_of(counted, "float64", self.n_threads)
+        counted = Counted.of_all(checked_overlaps(data, overlaps, self.n_threads))
+        kernel = mirror(counted.values(asked.kernel, "float64", self.n_threads), self.n_threads)
         del counted  # a round has a second matrix, and there is room for two
-        kernel = values_of(asked.kernel, counts, data.shape[0], self.n_threads)
         for _ in range(int(self.rounds)):
             kernel = _through_users(kernel, data, self.n_threads)
         matrix = _held(kernel, sharpness)
