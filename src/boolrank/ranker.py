@@ -11,6 +11,7 @@ there is nothing to train for each user, and people who were not there at traini
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,6 +32,7 @@ from .recommender import Floats, Ids, Recommender
 __all__ = ["KernelRanker"]
 
 
+@dataclass(repr=False, eq=False)
 class KernelRanker(Recommender):
     """CF-KOMD with any boolean kernel. The defaults are the paper's.
 
@@ -48,19 +50,11 @@ class KernelRanker(Recommender):
     [['a', 'c']]
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | str = "disjunctive(8)",
-        reg: float = 0.1,
-        negative_weight: float = 1.0,
-        storage: str = "auto",
-        n_threads: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.reg = reg
-        self.negative_weight = negative_weight
-        self.storage = storage
-        self.n_threads = n_threads
+    kernel: Kernel | str = "disjunctive(8)"
+    reg: float = 0.1
+    negative_weight: float = 1.0
+    storage: str = "auto"
+    n_threads: int | None = None
 
     def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
         """Count the overlaps of items and compute their kernel matrix; gives the model itself.

@@ -14,6 +14,7 @@ at a duality gap, and the square root of that bounds how far off a score is.
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -47,6 +48,7 @@ _SMALL = 1 << 16
 _GRID = 2.0**16
 
 
+@dataclass(repr=False, eq=False)
 class CfOmd(Recommender):
     """CF-OMD (Aiolli, Convex AUC optimization for top-N recommendation with implicit feedback,
     RecSys 2014).
@@ -64,17 +66,10 @@ class CfOmd(Recommender):
     [['a', 'c']]
     """
 
-    def __init__(
-        self,
-        reg: float = 0.1,
-        negative_reg: float = 1000.0,
-        kernel: Kernel | str = "linear",
-        n_threads: int | None = None,
-    ) -> None:
-        self.reg = reg
-        self.negative_reg = negative_reg
-        self.kernel = kernel
-        self.n_threads = n_threads
+    reg: float = 0.1
+    negative_reg: float = 1000.0
+    kernel: Kernel | str = "linear"
+    n_threads: int | None = None
 
     def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
         """Compute the kernel matrix of items; gives the model itself.

@@ -12,6 +12,7 @@ a part of |I|/m, and the same solver takes both.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from ..recommender import Floats, Recommender
 __all__ = ["EcfOmd"]
 
 
+@dataclass(repr=False, eq=False)
 class EcfOmd(Recommender):
     """ECF-OMD (Aiolli, Convex AUC optimization for top-N recommendation with implicit feedback,
     RecSys 2014; Polato and Aiolli, Kernel based collaborative filtering for very large scale top-N
@@ -45,9 +47,8 @@ class EcfOmd(Recommender):
     array([[-0.354,  0.75 , -0.854]])
     """
 
-    def __init__(self, reg: float = 0.1, n_threads: int | None = None) -> None:
-        self.reg = reg
-        self.n_threads = n_threads
+    reg: float = 0.1
+    n_threads: int | None = None
 
     def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
         """Count the overlaps of items and compute their cosines; gives the model itself.

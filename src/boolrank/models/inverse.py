@@ -165,15 +165,13 @@ def invert(model: str, matrix: Matrix, reg: float, alike: Alike) -> tuple[Floats
     return own, twins
 
 
+@dataclass(repr=False, eq=False)
 class CountsInverse(Recommender):
     """A model that is the inverse of the numbers of shared users, with rows and columns scaled."""
 
-    def __init__(
-        self, reg: float = 500.0, dtype: str = "float64", n_threads: int | None = None
-    ) -> None:
-        self.reg = reg
-        self.dtype = dtype
-        self.n_threads = n_threads
+    reg: float = 500.0
+    dtype: str = "float64"
+    n_threads: int | None = None
 
     @abstractmethod
     def _scaling(self, diagonal: Floats) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ have i. The higher the locality, the more the nearest items count.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ _MOST_LOCALITY = 100.0
 Rows = tuple[NDArray[np.int64], NDArray[np.int32], Floats]
 
 
+@dataclass(repr=False, eq=False)
 class ItemKNN(Recommender):
     """Item-based neighbours by the asymmetric cosine (Aiolli, Efficient top-N recommendation for
     very large scale binary rated datasets, RecSys 2013); the defaults are the plain cosine.
@@ -52,17 +54,10 @@ class ItemKNN(Recommender):
     array([[0.5  , 0.5  , 0.707]])
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.5,
-        locality: float = 1.0,
-        neighbours: int | None = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.locality = locality
-        self.neighbours = neighbours
-        self.n_threads = n_threads
+    alpha: float = 0.5
+    locality: float = 1.0
+    neighbours: int | None = None
+    n_threads: int | None = None
 
     def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
         """Count the overlaps of items; gives the model itself.

@@ -13,6 +13,7 @@ then it is item-kNN by the kernel.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -35,6 +36,7 @@ __all__ = ["KernelEase"]
 _MOST_EXPONENT = 10.0
 
 
+@dataclass(repr=False, eq=False)
 class KernelEase(Recommender):
     """EASE (Steck, 2019) on any boolean kernel.
 
@@ -55,21 +57,12 @@ class KernelEase(Recommender):
     array([[ 0.25 ,  0.   , -0.094]])
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | str = "disjunctive(2)",
-        reg: float = 10.0,
-        input_exponent: float = 0.0,
-        output_exponent: float = 0.0,
-        dtype: str = "float64",
-        n_threads: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.reg = reg
-        self.input_exponent = input_exponent
-        self.output_exponent = output_exponent
-        self.dtype = dtype
-        self.n_threads = n_threads
+    kernel: Kernel | str = "disjunctive(2)"
+    reg: float = 10.0
+    input_exponent: float = 0.0
+    output_exponent: float = 0.0
+    dtype: str = "float64"
+    n_threads: int | None = None
 
     def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
         """Compute the kernel matrix of items and invert it; gives the model itself.

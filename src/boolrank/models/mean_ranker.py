@@ -13,6 +13,7 @@ An exponential, exp(sharpness·(K - 1)), makes near items count for more than ma
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -40,6 +41,7 @@ _MOST_SHARPNESS = 100.0
 _NOTHING = 1e-12
 
 
+@dataclass(repr=False, eq=False)
 class MeanRanker(Recommender):
     """The kernel ranker on items that are means of their users.
 
@@ -58,21 +60,12 @@ class MeanRanker(Recommender):
     [['b', 'a', 'd']]
     """
 
-    def __init__(
-        self,
-        kernel: Kernel | str = "linear",
-        rounds: int = 1,
-        sharpness: float = 3.0,
-        reg: float = 3.0,
-        negative_weight: float = 1.0,
-        n_threads: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.rounds = rounds
-        self.sharpness = sharpness
-        self.reg = reg
-        self.negative_weight = negative_weight
-        self.n_threads = n_threads
+    kernel: Kernel | str = "linear"
+    rounds: int = 1
+    sharpness: float = 3.0
+    reg: float = 3.0
+    negative_weight: float = 1.0
+    n_threads: int | None = None
 
     def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
         """Compute the kernel matrix of items, and of their means; gives the model itself.

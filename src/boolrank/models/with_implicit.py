@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ with needs("compare", "Matrix factorisation by implicit"):
 __all__ = ["ImplicitAls", "ImplicitBpr", "ImplicitLogistic"]
 
 
+@dataclass(repr=False, eq=False)
 class ImplicitAls(Recommender):
     """ALS, or WRMF (Hu, Koren and Volinsky, 2008): weighted least squares for users and items.
 
@@ -51,21 +53,12 @@ class ImplicitAls(Recommender):
     [['a']]
     """
 
-    def __init__(
-        self,
-        factors: int = 64,
-        reg: float = 0.01,
-        confidence: float = 1.0,
-        iterations: int = 15,
-        seed: int = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self.factors = factors
-        self.reg = reg
-        self.confidence = confidence
-        self.iterations = iterations
-        self.seed = seed
-        self.n_threads = n_threads
+    factors: int = 64
+    reg: float = 0.01
+    confidence: float = 1.0
+    iterations: int = 15
+    seed: int = 0
+    n_threads: int | None = None
 
     def fit(self, interactions: Interactions) -> Self:
         """Learn the factors of items; gives the model itself."""
@@ -123,6 +116,7 @@ class _Factors(Recommender):
             return self._learned.of_profiles(profiles) @ self._learned.items.T
 
 
+@dataclass(repr=False, eq=False)
 class ImplicitBpr(_Factors):
     """BPR (Rendle and others, 2009): factors by which a user's items stand above the others.
 
@@ -145,19 +139,11 @@ class ImplicitBpr(_Factors):
 
     _least: ClassVar = _LEAST
 
-    def __init__(
-        self,
-        factors: int = 64,
-        learning_rate: float = 0.05,
-        reg: float = 0.01,
-        iterations: int = 100,
-        seed: int = 0,
-    ) -> None:
-        self.factors = factors
-        self.learning_rate = learning_rate
-        self.reg = reg
-        self.iterations = iterations
-        self.seed = seed
+    factors: int = 64
+    learning_rate: float = 0.05
+    reg: float = 0.01
+    iterations: int = 100
+    seed: int = 0
 
     def _library(self) -> Any:
         return BayesianPersonalizedRanking(
@@ -170,6 +156,7 @@ class ImplicitBpr(_Factors):
         )
 
 
+@dataclass(repr=False, eq=False)
 class ImplicitLogistic(_Factors):
     """Logistic matrix factorisation (Johnson, 2014): how likely a user is to take an item.
 
@@ -191,21 +178,12 @@ class ImplicitLogistic(_Factors):
 
     _least: ClassVar = _LEAST | {"negatives": 1}
 
-    def __init__(
-        self,
-        factors: int = 64,
-        learning_rate: float = 1.0,
-        reg: float = 0.6,
-        iterations: int = 30,
-        negatives: int = 30,
-        seed: int = 0,
-    ) -> None:
-        self.factors = factors
-        self.learning_rate = learning_rate
-        self.reg = reg
-        self.iterations = iterations
-        self.negatives = negatives
-        self.seed = seed
+    factors: int = 64
+    learning_rate: float = 1.0
+    reg: float = 0.6
+    iterations: int = 30
+    negatives: int = 30
+    seed: int = 0
 
     def _library(self) -> Any:
         return LogisticMatrixFactorization(

@@ -7,6 +7,7 @@ for known users and for others.
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ with needs("compare", "Item-item models of irspack"), warnings.catch_warnings():
 __all__ = ["IrspackRP3beta", "IrspackSlim"]
 
 
+@dataclass(repr=False, eq=False)
 class IrspackSlim(Recommender):
     """SLIM (Ning and Karypis, 2011): each item as a sparse sum of others, by an elastic net.
 
@@ -46,17 +48,10 @@ class IrspackSlim(Recommender):
     [['a']]
     """
 
-    def __init__(
-        self,
-        reg: float = 0.05,
-        l1_ratio: float = 0.01,
-        neighbours: int | None = None,
-        iterations: int = 100,
-    ) -> None:
-        self.reg = reg
-        self.l1_ratio = l1_ratio
-        self.neighbours = neighbours
-        self.iterations = iterations
+    reg: float = 0.05
+    l1_ratio: float = 0.01
+    neighbours: int | None = None
+    iterations: int = 100
 
     def fit(self, interactions: Interactions) -> Self:
         """Learn the weights between items; gives the model itself."""
@@ -82,6 +77,7 @@ class IrspackSlim(Recommender):
         return _sums(self._weights, profiles)
 
 
+@dataclass(repr=False, eq=False)
 class IrspackRP3beta(Recommender):
     """RP3beta (Paudel and others, 2017): a walk of three steps, against popularity.
 
@@ -99,12 +95,9 @@ class IrspackRP3beta(Recommender):
     [['a']]
     """
 
-    def __init__(
-        self, beta: float = 0.6, neighbours: int | None = None, n_threads: int | None = None
-    ) -> None:
-        self.beta = beta
-        self.neighbours = neighbours
-        self.n_threads = n_threads
+    beta: float = 0.6
+    neighbours: int | None = None
+    n_threads: int | None = None
 
     def fit(self, interactions: Interactions) -> Self:
         """Learn the weights between items; gives the model itself."""
