@@ -5,8 +5,9 @@
 Each model, in single and in double precision, in a process of its own with two threads. A fit,
 given the overlaps and with counting them, is timed in turns with potrf and potri of LAPACK on the
 same matrix, whose copy is made before the clock starts; LAPACK works on the triangle that it is
-quicker with, and on all items, where a fit has one of those that the same users have. The least of
-the rounds counts. Memory is the peak of a fit over what was held before, in arrays of items × items
+quicker with, and on all items, where a fit has one of those that the same users have. Before each
+there is a pause, as the threads of BLAS go on spinning for a while. The least of the rounds counts.
+Memory is the peak of a fit over what was held before, in arrays of items × items
 of the precision asked for. Scores are compared with those by LAPACK.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -28,11 +30,14 @@ from scipy.linalg import lapack
 from boolrank import Interactions, load_dataset, parse_kernel, synthetic
 from boolrank.errors import DatasetNotFoundError
 from boolrank.models import make_model
+from boolrank.models.alike import Alike
 from boolrank.overlaps import Overlaps
 
 Matrix = NDArray[Any]
 KERNEL = SETS["movielens"].kernel
 ROUNDS = 5
+# Seconds of a pause.
+PAUSE = 0.3
 # Users whose scores are compared.
 SOME = 50
 LAPACK = {
@@ -96,10 +101,10 @@ def run(name: str, model: str, dtype: str) -> Found:
             "with counting": lambda: build(dtype=dtype).fit(data),
         }
         for what, call in calls.items():
-            seconds[what] = min(seconds[what], seconds_of(call))
+            seconds[what] = min(seconds[what], after_a_pause(call))
         for lower, what in enumerate(("upper", "lower")):
             copy = matrix.copy(order="F")
-            seconds[what] = min(seconds[what], seconds_of(by_lapack, copy, lower))
+            seconds[what] = min(seconds[what], after_a_pause(by_lapack, copy, lower))
     alone = min(seconds.pop("lower"), seconds.pop("upper"))
     return {
         "LAPACK": alone,
@@ -109,6 +114,12 @@ def run(name: str, model: str, dtype: str) -> Found:
         "arrays with counting": counting,
         "difference": difference(build(dtype=dtype).fit(data, overlaps), data, matrix),
     }
+
+
+def after_a_pause(call: Callable[..., object], *arguments: object) -> float:
+    """How long a call takes, with nothing else at work."""
+    time.sleep(PAUSE)
+    return seconds_of(call, *arguments)
 
 
 def peak_of(call: Callable[[], object]) -> float:
@@ -144,7 +155,9 @@ def main() -> None:
     except DatasetNotFoundError as error:
         print(f"\ninverse: left out, {error}")
         return
-    print(f"\n{name}: {data!r}, {KERNEL}; LAPACK's potrf and potri, seconds, m × m arrays")
+    distinct = len(Alike.of(data).sizes)
+    print(f"\n{name}: {data!r}, {distinct:,} items distinct, {KERNEL}")
+    print("seconds, beside LAPACK's potrf and potri, and arrays of items x items")
     found: dict[str, Found] = {}
     for model in MODELS:
         for dtype in LAPACK:
@@ -155,7 +168,8 @@ def main() -> None:
             figures = "".join(f"{value:>22.3g}" for value in row.values())
             print(f"{f'{model}, {dtype}':<22}{figures}", flush=True)
     OUT.mkdir(exist_ok=True)
-    (OUT / "inverse.json").write_text(json.dumps({"set": name, **found}, indent=2) + "\n")
+    about = {"set": name, "items": data.shape[1], "distinct": distinct}
+    (OUT / "inverse.json").write_text(json.dumps(about | found, indent=2) + "\n")
 
 
 if __name__ == "__main__":

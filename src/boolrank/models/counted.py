@@ -21,7 +21,7 @@ from .alike import Alike
 __all__ = ["Counted", "mirror"]
 
 # Kernel values that are computed at a time: as doubles they fit into a cache.
-_PAIRS = 1 << 18
+_PAIRS = 1 << 17
 
 Matrix = NDArray[Any]
 
@@ -49,7 +49,8 @@ class Counted(NamedTuple):
     def triangle(self, dtype: str, n_threads: int | None = None) -> Matrix:
         """The (u, u) numbers, sizes on the diagonal; what is below the diagonal is not set."""
         out = np.empty((len(self.items), len(self.items)), dtype)
-        self._fill(out, self.items, 0, True, n_threads)
+        with threads(n_threads) as parts:
+            self._fill(out, self.items, 0, True, parts)
         return out
 
     def values(self, kernel: Kernel, dtype: str, n_threads: int | None = None) -> Matrix:
@@ -60,39 +61,31 @@ class Counted(NamedTuple):
         u, n = len(self.items), self.overlaps.n
         out, sizes = np.empty((u, u), dtype), self.overlaps.sizes[self.items]
         first, tables = 0, dict[Any, Any]()
-        with variables_are_users(), np.errstate(all="ignore"):
+        with threads(n_threads) as parts, variables_are_users(), np.errstate(all="ignore"):
             while first < u:
                 part = slice(first, first + max(_PAIRS // (u - first), 1))
                 rows = self.items[part]
                 shared = np.empty((len(rows), u - first), "f4" if n <= SINGLE else "f8")
-                self._fill(shared, rows, first, False, n_threads)
-                of_block = sizes[part, None], sizes[None, first:], shared, tables
-                with threads(n_threads):
-                    values = kernel.cosines_of(Pairs(np.asarray(n), *of_block), checked=True)
-                out[part, first:] = values
+                self._fill(shared, rows, first, False, parts)
+                pairs = Pairs(np.asarray(n), sizes[part, None], sizes[None, first:], shared, tables)
+                out[part, first:] = kernel.cosines_of(pairs, checked=True)
                 first = part.stop
         np.fill_diagonal(out, 1.0)
         return out
 
     def _fill(
-        self,
-        out: Matrix,
-        rows: NDArray[np.int32],
-        first: int,
-        triangle: bool,
-        n_threads: int | None,
+        self, out: Matrix, rows: NDArray[np.int32], first: int, triangle: bool, parts: int
     ) -> None:
         """The counts of some of the items with those from the ``first`` on."""
         from .._compiled.weights import fill_from_dense, fill_from_rows
 
         counts, columns = self.overlaps, self.items[first:]
-        with threads(n_threads) as parts:
-            if counts.dense is not None:
-                fill_from_dense(out, rows, columns, counts.dense, triangle, parts)
-                return
-            places = np.full(counts.items, -1)
-            places[columns] = np.arange(len(columns))
-            fill_from_rows(out, rows, places, counts.sizes, *counts.rows(), triangle, parts)
+        if counts.dense is not None:
+            fill_from_dense(out, rows, columns, counts.dense, triangle, parts)
+            return
+        places = np.full(counts.items, -1)
+        places[columns] = np.arange(len(columns))
+        fill_from_rows(out, rows, places, counts.sizes, *counts.rows(), triangle, parts)
 
 
 def mirror(matrix: Matrix, n_threads: int | None = None) -> Matrix:
