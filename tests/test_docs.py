@@ -26,6 +26,8 @@ from documents import BLOCK, NOT_RUN, arguments, blocks, commands, run_command, 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 README = ROOT / "README.md"
+# What is said of the package where it is published.
+PACKAGE = ROOT / "PACKAGE.md"
 
 
 def _text(*paths: Path) -> str:
@@ -61,7 +63,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("path", [README, *DOCS], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [README, PACKAGE, *DOCS], ids=lambda path: path.name)
 @pytest.mark.usefixtures("folder")
 def test_examples_of_a_page_print_what_it_says(path):
     surprises = [str(each) for each in run_page(path)]
@@ -85,7 +87,7 @@ def test_few_blocks_are_not_run_and_each_says_why():
 
 
 def test_commands_that_are_not_run_have_options_that_exist():
-    shown = re.findall(r"^ {4}(boolrank .*)$", _text(README), re.MULTILINE)
+    shown = re.findall(r"^ {4}(boolrank .*)$", _text(README, PACKAGE), re.MULTILINE)
     shown += re.findall(r"`(boolrank [a-z]+ [^`…]*)`", _text(README, *DOCS))
     for path in DOCS:
         for block in blocks(path):
@@ -226,6 +228,12 @@ def test_pictures_are_what_the_script_draws():
 def test_links_of_the_readme_lead_somewhere():
     for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", _text(README)):
         assert (ROOT / target).exists(), target
+
+
+def test_the_page_of_the_package_has_no_links_into_the_repository():
+    text = _text(PACKAGE)
+    assert "](http" in text
+    assert not re.search(r"\]\((?!https?:)", text)
 
 
 def test_make_targets_that_the_documents_name_exist():
