@@ -70,9 +70,10 @@ class KernelEase(Recommender):
         Several models on the same interactions can share their ``overlaps``.
         """
         data, reg = self._given(interactions), number("KernelEase", "reg", self.reg)
-        damped = [self._damping(name, data) for name in ("input_exponent", "output_exponent")]
+        popularity, exponents = data.popularity(), ("input_exponent", "output_exponent")
+        damped = [self._damping(name, popularity) for name in exponents]
         kernel = Fitted.of(self.kernel, reg, 0.0, "dense").kernel
-        alike = Alike.of(data, _null(kernel, data))
+        alike = _groups(kernel, data, popularity)
         check_room("KernelEase", len(data.items), self.dtype, alike)
         counted = Counted.of_groups(data, alike, overlaps, self.n_threads)
         matrix = counted.values(kernel, self.dtype, self.n_threads)
@@ -84,17 +85,19 @@ class KernelEase(Recommender):
         self._interactions = data
         return self
 
-    def _damping(self, name: str, data: Interactions) -> Floats:
+    def _damping(self, name: str, popularity: NDArray[np.int64]) -> Floats:
         exponent = number("KernelEase", name, getattr(self, name), -_MOST_EXPONENT, _MOST_EXPONENT)
-        return np.maximum(data.popularity(), 1.0) ** -exponent
+        return np.maximum(popularity, 1.0) ** -exponent
 
     def _scored(self, profiles: Profiles) -> Floats:
         return self._weights.scores(profiles, self.n_threads)
 
 
-def _null(kernel: Kernel, data: Interactions) -> NDArray[np.bool_]:
-    """(m,) which items have no feature: they have 0 with others, of the same users or not."""
-    sizes, of_items = np.unique(data.popularity(), return_inverse=True)
+def _groups(kernel: Kernel, data: Interactions, popularity: NDArray[np.int64]) -> Alike:
+    """Items of the same users, but for those of no feature: they have 0 with any other item."""
+    alike = Alike.of(data)
+    sizes = np.unique(popularity[alike.first[alike.sizes > 1]])
     with variables_are_users(), np.errstate(all="ignore"):
         values = kernel.cosines_of(Pairs(np.asarray(data.shape[0]), sizes, sizes, sizes))
-    return np.asarray(values < 0.5)[of_items]  # it is 1 or 0, but for rounding
+    null = sizes[values < 0.5]  # it is 1 or 0, but for rounding
+    return Alike.of(data, np.isin(popularity, null)) if len(null) else alike
