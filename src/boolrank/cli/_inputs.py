@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from ._output import console
+from ._output import say
 
 if TYPE_CHECKING:
     from ..interactions import Interactions
@@ -36,8 +36,7 @@ def note_ratings(inputs: Sequence[str], options: Mapping[str, str | None]) -> No
     names = list(scan_file(expand(inputs)[0]).schema)
     rating = find_columns(names, user=user, item=item, rating=rating)["rating"]
     if rating is not None:
-        text = f"note: every row counts, whatever its {rating!r}; --positive '>= 4' takes some"
-        console(stderr=True).print(text, markup=False, soft_wrap=True)
+        say(f"note: every row counts, whatever its {rating!r}; --positive '>= 4' takes some")
 
 
 @contextmanager

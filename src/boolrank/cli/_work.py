@@ -36,6 +36,10 @@ class Work:
         self.started = time.perf_counter()
         self.messages = console(stderr=True)
 
+    def say(self, text: str, style: str = "") -> None:
+        """Print a message, above a bar if there is one."""
+        self.messages.print(text, style=style, soft_wrap=True)
+
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
         """A part of the work, named while it lasts."""
@@ -108,7 +112,7 @@ class Work:
             if part not in parts[-1:]:
                 parts.append(part)
                 seconds = time.perf_counter() - self.started
-                self.messages.print(f"{seconds:7.1f} s  {part}", markup=False, soft_wrap=True)
+                self.say(f"{seconds:7.1f} s  {part}")
 
         yield told
 
@@ -135,7 +139,7 @@ class Work:
         took = f"{time.perf_counter() - self.started:.1f} s"
         peak = peak_memory()
         memory = "" if peak is None else f", {peak / 1e6:,.0f} MB at most"
-        self.messages.print(f"{text}; {took}{memory}", markup=False, soft_wrap=True)
+        self.say(f"{text}; {took}{memory}")
 
 
 # How a frame is written, by how the file's name ends.

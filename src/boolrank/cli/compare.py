@@ -27,7 +27,7 @@ from ._options import (
     Trials,
     User,
 )
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work
 from .evaluate import given, load_split
 
@@ -126,11 +126,15 @@ def compare(
         manifest = record(found, out, command=command, started=started, n_threads=threads)
         page = write_comparison(found, out, manifest)
     records = [row for each in found for model in each.models for row in _records(each, model)]
-    print_records(records, lambda: _tables(found), as_json=as_json, as_csv=as_csv)
+    print_records(
+        records,
+        lambda: [_table(found, metric) for metric in found[0].metrics],
+        as_json=as_json,
+        as_csv=as_csv,
+    )
     for each in found:
         for failed in each.failed:
-            text = f"{each.title}: {failed.name} failed: {failed.error}"
-            work.messages.print(text, markup=False, soft_wrap=True)
+            work.say(f"{each.title}: {failed.name} failed: {failed.error}")
     work.done(f"{page}")
     if not any(each.measured for each in found):
         raise typer.Exit(1)
@@ -217,26 +221,19 @@ def _record(found: SetComparison, model: ModelResult, metric: str) -> dict[str, 
     return out
 
 
-def _tables(sets: Sequence[SetComparison]) -> list[Table]:
-    """One for each metric, with the parameters chosen by it, the best models first."""
-    return [_table(sets, metric) for metric in sets[0].metrics]
-
-
 def _table(sets: Sequence[SetComparison], metric: str) -> Table:
-    from rich.text import Text
-
+    """The models of each set with the parameters chosen by a metric, the best first."""
     users = ", ".join(f"{each.title}: {each.users:,} test users" for each in sets)
-    table = new_table(title=f"{metric}; {users}; {len(sets[0].split) - 1} folds")
-    if len(sets) > 1:
-        table.add_column("data set")
-    table.add_column("model", style="cyan", overflow="fold")
-    for name in (metric, "beside best", "p", "fit s", "rank s", "MB"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns: dict[str, Any] = {"data set": {}} if len(sets) > 1 else {}
+    columns |= {"model": NAME | {"overflow": "fold"}}
+    figures = (metric, "beside best", "p", "fit s", "rank s", "MB")
+    columns |= dict.fromkeys(figures, NUMBER | {"no_wrap": True})
+    table = new_table(columns, title=f"{metric}; {users}; {len(sets[0].split) - 1} folds")
     for each in sets:
         for place, model in enumerate([*each.ranked(metric), *each.failed]):
             cells = ["failed"] if model.error else _cells(each, model, metric)
             title = ["" if place else each.title] if len(sets) > 1 else []
-            table.add_row(*title, Text(model.name), *cells)
+            table.add_row(*title, model.name, *cells)
     return table
 
 

@@ -28,7 +28,7 @@ from ._options import (
     Time,
     User,
 )
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work
 
 if TYPE_CHECKING:
@@ -184,21 +184,17 @@ def _nulls(values: dict[str, float]) -> dict[str, float | None]:
 
 
 def _table(found: list[Summary], run: Run) -> Table:
-    from rich.text import Text
-
     metrics = list(found[0].means)
     versus = next((each.versus_best for each in found if each.versus_best is not None), None)
     users = sum(len(fold.users) for fold in next(iter(run.evaluations.values())).folds)
-    table = new_table(title=f"{users:,} test users in {len(run.split)} folds")
     # On a narrow terminal figures break between, never within; names give way last.
     short = max(len(each.model) for each in found) <= _LONGEST
-    table.add_column("model", style="cyan", overflow="fold", no_wrap=short)
-    for metric in metrics:
-        table.add_column(metric, justify="right")
+    columns: dict[str, Any] = {"model": NAME | {"overflow": "fold", "no_wrap": short}}
+    columns |= dict.fromkeys(metrics, NUMBER)
     if versus is not None:
-        table.add_column(f"{versus.metric} beside the best", justify="right")
-        table.add_column("95 % interval", justify="right")
-        table.add_column("p", justify="right", no_wrap=True)
+        columns |= {f"{versus.metric} beside the best": NUMBER, "95 % interval": NUMBER}
+        columns |= {"p": NUMBER | {"no_wrap": True}}
+    table = new_table(columns, title=f"{users:,} test users in {len(run.split)} folds")
     for each in found:
         cells = [_figure(each.means[name], each.deviations[name]) for name in metrics]
         row = each.versus_best
@@ -207,7 +203,7 @@ def _table(found: list[Summary], run: Run) -> Table:
         elif row is not None:
             low, high = row.interval
             cells += [f"{row.difference:+.4f}", f"{low:+.4f} {high:+.4f}", f"{row.t_holm:.2g}"]
-        table.add_row(Text(each.model), *cells)
+        table.add_row(each.model, *cells)
     table.caption = repr(run.split)
     table.caption_justify = "left"
     return table

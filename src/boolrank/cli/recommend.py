@@ -10,7 +10,7 @@ import typer
 from ..errors import ParameterError
 from ._models import listed_ids, open_model, plain
 from ._options import Model, Number, Threads
-from ._output import AsCsv, AsJson, console, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, console, new_table, print_records
 from ._work import Work, check_output, write_frame
 
 if TYPE_CHECKING:
@@ -109,16 +109,9 @@ def _append(columns: dict[str, list[Any]], found: Recommendations) -> None:
 
 
 def _table(records: list[dict[str, Any]]) -> Table:
-    from rich.text import Text
-
-    table = new_table()
-    table.add_column("user", style="cyan")
-    table.add_column("rank", justify="right")
-    table.add_column("item")
-    table.add_column("score", justify="right")
-    table.add_column("")
+    table = new_table({"user": NAME, "rank": NUMBER, "item": {}, "score": NUMBER, "": {}})
     for r in records:
         first = str(r["user"]) if r["rank"] == 1 else ""
         why = "popular: no history" if r["popular"] else ""
-        table.add_row(Text(first), f"{r['rank']}", Text(str(r["item"])), f"{r['score']:.6g}", why)
+        table.add_row(first, f"{r['rank']}", str(r["item"]), f"{r['score']:.6g}", why)
     return table

@@ -10,7 +10,7 @@ import typer
 
 from . import _complete
 from ._options import Seed, Threads
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def reproduce(
     records = _records(found)
     print_records(records, lambda: _table(records), as_json=as_json, as_csv=as_csv)
     for each in found.missing:
-        work.messages.print(f"{each.paper.title} was left out: {each.why}", soft_wrap=True)
+        work.say(f"{each.paper.title} was left out: {each.why}")
     work.done(f"{page}")
 
 
@@ -109,12 +109,12 @@ def _missing(value: Any) -> bool:
 
 
 def _table(records: list[dict[str, Any]]) -> Table:
-    table = new_table(title="AUC beside the paper's")
     # On a narrow terminal figures break at their deviation; names are not cut.
-    table.add_column("data set", overflow="fold")
-    table.add_column("kernel", style="cyan", no_wrap=True)
-    for name in ("ours", "paper", "difference", "mAP@10", "nDCG@10"):
-        table.add_column(name, justify="right", no_wrap=name not in ("ours", "paper"))
+    whole = {"no_wrap": True}
+    columns: dict[str, Any] = {"data set": {"overflow": "fold"}, "kernel": NAME | whole}
+    columns |= {"ours": NUMBER, "paper": NUMBER}
+    columns |= dict.fromkeys(("difference", "mAP@10", "nDCG@10"), NUMBER | whole)
+    table = new_table(columns, title="AUC beside the paper's")
     last = None
     for row in records:
         deviation = "" if row["deviation"] is None else f" ± {row['deviation']:.4f}"

@@ -8,7 +8,7 @@ import typer
 
 from ._models import known_ids, open_model, plain
 from ._options import Model, Number
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,15 +43,8 @@ def similar(
 
 
 def _table(records: list[dict[str, Any]]) -> Table:
-    from rich.text import Text
-
-    table = new_table()
-    table.add_column("item", style="cyan")
-    table.add_column("rank", justify="right")
-    table.add_column("similar")
-    table.add_column("similarity", justify="right")
+    table = new_table({"item": NAME, "rank": NUMBER, "similar": {}, "similarity": NUMBER})
     for r in records:
         first = str(r["item"]) if r["rank"] == 1 else ""
-        cells = Text(first), f"{r['rank']}", Text(str(r["similar"])), f"{r['similarity']:.6g}"
-        table.add_row(*cells)
+        table.add_row(first, f"{r['rank']}", str(r["similar"]), f"{r['similarity']:.6g}")
     return table

@@ -24,7 +24,7 @@ from ._options import (
     Trials,
     User,
 )
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work
 
 if TYPE_CHECKING:
@@ -106,14 +106,10 @@ def tune(
     records = _records(study)
     print_records(records, lambda: _table(study), as_json=as_json, as_csv=as_csv)
     for measure in study.metrics:
-        work.messages.print(f"best {measure}: {_python(study, measure)}", **_PLAIN)
+        work.say(f"best {measure}: {_python(study, measure)}")
     if name == "kernel-ranker":
-        command = _command(inputs, given, study)
-        work.messages.print(f"to use it: {command}", **_PLAIN)
+        work.say(f"to use it: {_command(inputs, given, study)}")
     work.done(f"{len(study.trials)} trials, {study.failed} failed; {out}")
-
-
-_PLAIN: dict[str, Any] = {"markup": False, "soft_wrap": True}
 
 
 def _check_forms(arity: str | None, others: dict[str, Any]) -> None:
@@ -152,8 +148,7 @@ def _study(
                 name, fold, measures, folder=out, n_threads=threads, progress=told, **budget
             )
         except KeyboardInterrupt:
-            stopped = f"the trials so far are kept in {out}; the same command goes on from there"
-            work.messages.print(stopped, **_PLAIN)
+            work.say(f"the trials so far are kept in {out}; the same command goes on from there")
             raise
 
 
@@ -205,28 +200,20 @@ def _records(study: Study) -> list[dict[str, Any]]:
 
 
 def _table(study: Study) -> Table:
-    from rich.text import Text
-
     shown = _records(study)[: min(_SHOWN, len(study.trials) - study.failed)]
     title = f"The best of {len(study.trials)} trials of {study.model}, {study.failed} failed"
-    table = new_table(title=title)
-    table.add_column("trial", justify="right")
-    table.add_column("parameters", style="cyan", overflow="fold")
-    for name in study.metrics:
-        table.add_column(name, justify="right", no_wrap=True)
+    columns: dict[str, Any] = {"trial": NUMBER, "parameters": NAME | {"overflow": "fold"}}
+    columns |= dict.fromkeys(study.metrics, NUMBER | {"no_wrap": True})
+    table = new_table(columns, title=title)
     for row in shown:
         given = ", ".join(f"{name}={_short(value)}" for name, value in row["params"].items())
         values = [f"{row['metrics'][name]:.4f}" for name in study.metrics]
-        text = Text(given or "the defaults")  # brackets in it are no markup
-        table.add_row(f"{row['trial']}", text, *values)
+        table.add_row(f"{row['trial']}", given or "the defaults", *values)
     return table
 
 
 def _arities(found: ArityChoice) -> Table:
-    table = new_table()
-    table.add_column("arity", justify="right")
-    table.add_column(found.measure, justify="right")
-    table.add_column("")
+    table = new_table({"arity": NUMBER, found.measure: NUMBER, "": {}})
     for arity, value in found.measured.items():
         table.add_row(f"{arity}", f"{value:.4f}", "best" if arity == found.arity else "")
     return table
