@@ -30,6 +30,7 @@ __all__ = [
 SIGNIFICANT = 0.05
 # So many models are compared by all metrics: more rows would say less.
 _FEW = 4
+_RESAMPLES = 2_000  # of the bootstrap
 
 _TITLES = {"auc": "AUC", "map": "mAP", "ndcg": "nDCG", "mrr": "MRR"}
 _FAMILY = re.compile(r"(\w+)\((\d+)\)")
@@ -58,9 +59,7 @@ def figures_table(evaluations: Mapping[str, Evaluation]) -> Table:
     return Table("figures", "Means over folds, and their standard deviations.", columns, rows)
 
 
-def differences_table(
-    evaluations: Mapping[str, Evaluation], resamples: int = 2_000, seed: int = 0
-) -> Table:
+def differences_table(evaluations: Mapping[str, Evaluation], seed: int = 0) -> Table:
     """A row for each metric and model beside the best one by that metric.
 
     Intervals are of 95 %, by bootstrap over users; p is corrected for the number of models. Many
@@ -83,7 +82,7 @@ def differences_table(
                 each.wilcoxon_holm,
                 "yes" if each.t_holm < SIGNIFICANT else "no",
             )
-            for each in compare(evaluations, metric, resamples=resamples, seed=seed)
+            for each in compare(evaluations, metric, resamples=_RESAMPLES, seed=seed)
         ]
     columns = {
         "metric": "",
