@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from ..interactions import Interactions
 
 __all__ = [
-    "DataFacts",
     "arity_section",
+    "data_facts",
     "data_section",
     "machine_entries",
     "made_section",
@@ -41,70 +40,43 @@ _SIGNIFICANCE = (
 )
 
 
-@dataclass(frozen=True)
-class DataFacts:
-    """How large data are, and how long their tails."""
-
-    users: int
-    items: int
-    interactions: int
-    density: float
-    median_of_users: float  # how many items half of the users have at most
-    median_of_items: float
-    most_popular: Any
-    most_users: int
-    head_share: float  # of all interactions, those with one of the most popular tenth of the items
-
-    @staticmethod
-    def of(data: Interactions) -> DataFacts:
-        """Those of some interactions."""
-        users, items = data.shape
-        popularity = data.popularity()
-        head = np.sort(popularity)[::-1][: max(1, items // _HEAD)]
-        return DataFacts(
-            users,
-            items,
-            data.size,
-            data.size / (users * items),
-            float(np.median(np.diff(data.indptr))),
-            float(np.median(popularity)),
-            data.items[int(popularity.argmax())],
-            int(popularity.max()),
-            float(head.sum() / data.size),
-        )
+def data_facts(data: Interactions, users: str = "users", items: str = "items") -> dict[str, str]:
+    """How large data are, and how many items half of the users have at most."""
+    n_users, n_items = data.shape
+    return {
+        users: f"{n_users:,}",
+        items: f"{n_items:,}",
+        "interactions": f"{data.size:,}",
+        "density": f"{data.size / (n_users * n_items):.2%}",
+        f"{items} per {users[:-1]}, median": f"{np.median(np.diff(data.indptr)):g}",
+    }
 
 
 def data_section(
     data: Interactions, text: str, users: str = "users", items: str = "items"
 ) -> Section:
     """How large the data are and how long their tails; both may have other names."""
-    facts = DataFacts.of(data)
-    tiles = {
-        users: f"{facts.users:,}",
-        items: f"{facts.items:,}",
-        "interactions": f"{facts.interactions:,}",
-        "density": f"{facts.density:.2%}",
-        f"{items} per {users[:-1]}, median": f"{facts.median_of_users:g}",
-        f"{users} per {items[:-1]}, median": f"{facts.median_of_items:g}",
-    }
+    popularity = data.popularity()
+    facts = data_facts(data, users, items)
+    facts[f"{users} per {items[:-1]}, median"] = f"{np.median(popularity):g}"
     drawn = [
-        _tail(f"tail-{of}", counts, of, by, colour)
-        for colour, (of, counts, by) in enumerate(
-            [(items, data.popularity(), users), (users, np.diff(data.indptr), items)]
-        )
+        _tail(popularity, items, users, 0),
+        _tail(np.diff(data.indptr), users, items, 1),
     ]
+    head = np.sort(popularity)[::-1][: max(1, len(popularity) // _HEAD)]
     note = (
-        f"The most popular of the {items}, {facts.most_popular}, has {facts.most_users:,} {users}; "
-        f"the most popular tenth has {facts.head_share:.0%} of all interactions."
+        f"The most popular of the {items}, {data.items[int(popularity.argmax())]}, has "
+        f"{popularity.max():,} {users}; the most popular tenth has {head.sum() / data.size:.0%} of "
+        "all interactions."
     )
-    return Section("data", "The data", text, [Facts(tiles), Figures(drawn), Note(note)])
+    return Section("data", "The data", text, [Facts(facts), Figures(drawn), Note(note)])
 
 
-def _tail(name: str, counts: NDArray[np.int64], of: str, by: str, colour: int) -> Drawn:
+def _tail(counts: NDArray[np.int64], of: str, by: str, colour: int) -> Drawn:
     """How many of one side each of the other has."""
     x_label, y_label = f"rank among {of}", f"{by} that each of the {of} has"
     figure = tail_figure(counts, label=by, x_label=x_label, y_label=y_label, colour=colour)
-    return Drawn(name, f"{y_label}, against the {x_label}, both logarithmic", figure)
+    return Drawn(f"tail-{of}", f"{y_label}, against the {x_label}, both logarithmic", figure)
 
 
 def results_section(evaluations: Mapping[str, Evaluation], text: str, seed: int = 0) -> Section:
