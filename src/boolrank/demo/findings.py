@@ -19,7 +19,7 @@ from ..report.results import arity_curves
 if TYPE_CHECKING:
     from ..data.splits import Split
     from ..evaluation.result import Evaluation
-    from ..experiments.found import Curve
+    from ..experiments.arities import Curve
     from ..report.blocks import Example
     from .people import Hits
     from .tastes import PlantedTastes

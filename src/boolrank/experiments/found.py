@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .arities import Curve
 from .paper import PaperSet
 
-__all__ = ["Curve", "Missing", "OtherReading", "Reproduction", "Row", "SetResult", "Timing"]
+__all__ = ["Missing", "OtherReading", "Reproduction", "Row", "SetResult", "Timing"]
 
 
 @dataclass(frozen=True)
@@ -46,17 +47,6 @@ class OtherReading:
     users: int
     means: dict[str, float]
     deviations: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Curve:
-    """AUC and normalised spectral ratio of a family of kernels against the arity."""
-
-    family: str
-    arities: tuple[int, ...]
-    means: tuple[float, ...]
-    deviations: tuple[float, ...]
-    ratios: tuple[float, ...]
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from .machine import clock, machine
 from .specs import ModelSpec
 from .toml import to_toml
 
-__all__ = ["Progress", "Run", "run_experiment"]
+__all__ = ["Progress", "Run", "nulls", "run_experiment"]
 
 # Told how many results there are of how many, and what was done last.
 Progress = Callable[[int, int, str], None]
@@ -73,14 +73,14 @@ class Run:
             "results": [
                 {
                     "model": name,
-                    "means": _nulls(found.means),
-                    "deviations": _nulls(found.deviations),
+                    "means": nulls(found.means),
+                    "deviations": nulls(found.deviations),
                     "folds": [
                         {
                             "users": len(fold.users),
                             "unseen_items": fold.unseen_items,
                             "cold_users": fold.cold_users,
-                            "means": _nulls(fold.means),
+                            "means": nulls(fold.means),
                         }
                         for fold in found.folds
                     ],
@@ -184,5 +184,6 @@ def _manifest(run: Run, start: float, n_threads: int | None) -> dict[str, Any]:
     }
 
 
-def _nulls(values: dict[str, float]) -> dict[str, float | None]:
+def nulls(values: dict[str, float]) -> dict[str, float | None]:
+    """Values as JSON has them, which has no NaN."""
     return {name: None if math.isnan(value) else value for name, value in values.items()}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..evaluation.metrics import parse_metric
 from ..evaluation.significance import compare
-from ..experiments.found import Curve
-from ..experiments.spectrum import spectral_curves
+from ..experiments.arities import Curve, measured_curve
 from ..expressiveness import PairSpectrum
 from .tables import Table
 
@@ -112,19 +111,11 @@ def arity_curves(run: Run, metric: str = "auc", least: int = 3) -> list[Curve]:
         match = _FAMILY.fullmatch(name)
         if match is not None:
             families.setdefault(match[1], []).append(int(match[2]))
-    chosen = {name: tuple(sorted(found)) for name, found in families.items() if len(found) >= least}
+    chosen = {name: sorted(found) for name, found in families.items() if len(found) >= least}
     if not chosen:
         return []
     pairs = PairSpectrum.of(run.split.data.T.matrix())
-    return [_curve(run, metric, name, arities, pairs) for name, arities in chosen.items()]
-
-
-def _curve(run: Run, metric: str, name: str, arities: Sequence[int], pairs: PairSpectrum) -> Curve:
-    found = [run.evaluations[f"{name}({arity})"] for arity in arities]
-    return Curve(
-        name,
-        tuple(arities),
-        tuple(each.means[metric] for each in found),
-        tuple(each.deviations[metric] for each in found),
-        spectral_curves(pairs, [name], arities)[0].ratios,
-    )
+    return [
+        measured_curve(name, arities, pairs, run.evaluations, metric)
+        for name, arities in chosen.items()
+    ]

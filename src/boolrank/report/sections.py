@@ -16,7 +16,7 @@ from .results import SIGNIFICANT, differences_table, figures_table, times_table
 
 if TYPE_CHECKING:
     from ..evaluation.result import Evaluation
-    from ..experiments.found import Curve
+    from ..experiments.arities import Curve
     from ..interactions import Interactions
 
 __all__ = [
