@@ -18,8 +18,10 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _PACKAGE = Path("src", "boolrank")
-# What a package exports is public; docstrings of commands are what their help says.
+# What a package exports is public, but for those that are there to be run; docstrings of commands
+# are what their help says.
 _PUBLIC = "__init__.py"
+_RUN = ("cli/", "demo/")
 _COMMANDS = "cli/[!_]*.py"
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -45,7 +47,7 @@ class LeaveOut(BuildHookInterface[Any]):
             copy = Path(self.copies.name, name)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shown = exported(source) if fnmatch(name, _COMMANDS) else set()
-            text = lean(source, public | shown, kept=name.endswith(_PUBLIC))
+            text = lean(source, public | shown, kept=is_public(name))
             copy.write_text(text, encoding="utf-8")
             build_data["force_include"][str(copy)] = f"boolrank/{name}"
 
@@ -58,10 +60,7 @@ class LeaveOut(BuildHookInterface[Any]):
 def public_names(sources: Mapping[str, str]) -> set[str]:
     """What is public, by name, and the classes that it inherits from."""
     public = {
-        name
-        for file, source in sources.items()
-        if file.endswith(_PUBLIC)
-        for name in exported(source)
+        name for file, source in sources.items() if is_public(file) for name in exported(source)
     }
     bases = {
         node.name: {getattr(base, "id", "") for base in node.bases}
@@ -74,6 +73,15 @@ def public_names(sources: Mapping[str, str]) -> set[str]:
         size = len(public)
         public |= {base for name in public for base in bases.get(name, ())}
     return public
+
+
+def is_public(file: str) -> bool:
+    """Whether a file says what others may import.
+
+    >>> is_public("models/__init__.py"), is_public("demo/__init__.py")
+    (True, False)
+    """
+    return file.endswith(_PUBLIC) and not file.startswith(_RUN)
 
 
 def exported(source: str) -> set[str]:
