@@ -26,10 +26,12 @@ from ._options import (
     Time,
     Trials,
     User,
+    command_text,
+    given,
 )
 from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work
-from .evaluate import given, load_split
+from .evaluate import beside_best, load_split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,12 +42,6 @@ if TYPE_CHECKING:
     from ..experiments import Experiment
 
 __all__ = ["compare"]
-
-# What a record has of a model and metric, where there is any.
-_FOUND = (
-    *("parameters", "mean", "deviation", "best", "difference", "interval", "p", "p_wilcoxon"),
-    *("fit_seconds", "rank_seconds", "peak_memory", "error"),
-)
 
 
 def compare(
@@ -121,11 +117,16 @@ def compare(
         note_ratings(experiment.data, experiment.columns)
     options = {"models": models, "metrics": metrics, "trials": trials, "seconds": seconds}
     others = {"order": order, "least": least, "seed": seed, "out": out}
-    command = _command(inputs, options | others | columns)
+    command = command_text("compare", inputs, options | others | columns)
     with work.step("Writing the page"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
         page = write_comparison(found, out, manifest)
-    records = [row for each in found for model in each.models for row in _records(each, model)]
+    records = [
+        _record(each, model, metric)
+        for each in found
+        for model in each.models
+        for metric in each.metrics
+    ]
     print_records(
         records,
         lambda: [_table(found, metric) for metric in found[0].metrics],
@@ -183,42 +184,22 @@ def _tuner() -> Callable[..., Any]:
     return tune_model
 
 
-def _command(inputs: list[str], options: dict[str, Any]) -> str:
-    from shlex import join
-
-    words = [word for name, value in given(options).items() for word in (f"--{name}", str(value))]
-    return join(["boolrank", "compare", *inputs, *words])
-
-
-def _records(found: SetComparison, model: ModelResult) -> list[dict[str, Any]]:
-    """A record for each metric."""
-    return [_record(found, model, metric) for metric in found.metrics]
-
-
 def _record(found: SetComparison, model: ModelResult, metric: str) -> dict[str, Any]:
-    out: dict[str, Any] = {"data_set": found.title, "model": model.name, "metric": metric}
-    out |= dict.fromkeys(_FOUND)
-    if model.error:
-        return out | {"error": model.error}
-    measured, versus = model.by(metric), found.versus_best[metric].get(model.name)
-    fit, rank = model.seconds(metric)
-    out |= {
-        "parameters": str(model.chosen[metric]),
-        "mean": measured.means[metric],
-        "deviation": measured.deviations[metric],
-        "fit_seconds": fit,
-        "rank_seconds": rank,
-        "peak_memory": model.peak_memory(metric),
+    figures: tuple[Any, ...] = (None, None, None)
+    cost: tuple[Any, ...] = (None, None, None)
+    if not model.error:
+        measured = model.by(metric)
+        figures = str(model.chosen[metric]), measured.means[metric], measured.deviations[metric]
+        cost = *model.seconds(metric), model.peak_memory(metric)
+    return {
+        "data_set": found.title,
+        "model": model.name,
+        "metric": metric,
+        **dict(zip(("parameters", "mean", "deviation"), figures, strict=True)),
+        **beside_best(found.versus_best[metric].get(model.name)),
+        **dict(zip(("fit_seconds", "rank_seconds", "peak_memory"), cost, strict=True)),
+        "error": model.error or None,
     }
-    if versus is not None:
-        out |= {
-            "best": versus.baseline,
-            "difference": versus.difference,
-            "interval": list(versus.interval),
-            "p": versus.t_holm,
-            "p_wilcoxon": versus.wilcoxon_holm,
-        }
-    return out
 
 
 def _table(sets: Sequence[SetComparison], metric: str) -> Table:
@@ -240,11 +221,9 @@ def _table(sets: Sequence[SetComparison], metric: str) -> Table:
 def _cells(found: SetComparison, model: ModelResult, metric: str) -> list[str]:
     measured, versus = model.by(metric), found.versus_best[metric].get(model.name)
     mean = f"{measured.means[metric]:.4f} ± {measured.deviations[metric]:.4f}"
-    beside = ["best", ""] if versus is None else _beside(versus.difference, versus.t_holm)
+    beside = ["best", ""]
+    if versus is not None:
+        beside = [f"{versus.difference:+.4f}", f"{versus.t_holm:.2g}"]
     (fit, rank), peak = model.seconds(metric), model.peak_memory(metric)
     memory = "" if peak is None else f"{peak / 1e6:,.0f}"
     return [mean, *beside, f"{fit:.2f}", f"{rank:.2f}", memory]
-
-
-def _beside(difference: float, p: float) -> list[str]:
-    return [f"{difference:+.4f}", f"{p:.2g}"]

@@ -10,6 +10,7 @@ import typer
 
 from ..errors import ParameterError
 from . import _complete
+from ._errors import as_option
 from ._inputs import note_ratings, time_in_options
 from ._options import (
     Inputs,
@@ -27,6 +28,7 @@ from ._options import (
     Threads,
     Time,
     User,
+    given,
 )
 from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work
@@ -35,9 +37,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..data.splits import Split
+    from ..evaluation import Comparison
     from ..experiments import Experiment, ModelSpec, Run, Summary
 
-__all__ = ["evaluate", "given", "load_split"]
+__all__ = ["beside_best", "evaluate", "load_split"]
 
 # Names up to this one stand in one line; longer ones, of sums of kernels, may break.
 _LONGEST = 24
@@ -100,8 +103,8 @@ def evaluate(
         beside = given(models | split | columns | others)
         if beside:
             raise ParameterError(
-                f"{inputs[0]} says all of it; leave out --{next(iter(beside)).replace('_', '-')}, "
-                "or change the file"
+                f"{inputs[0]} says all of it; leave out {as_option(next(iter(beside)))}, or change "
+                "the file"
             )
         experiment = read_experiment(inputs[0])
     else:
@@ -158,29 +161,29 @@ def load_split(experiment: Experiment) -> Split:
         return experiment.load_split()
 
 
-def given(options: dict[str, Any]) -> dict[str, Any]:
-    """Those that have a value."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _record(found: Summary, run: Run) -> dict[str, Any]:
-    versus = found.versus_best
+def beside_best(versus: Comparison | None) -> dict[str, Any]:
+    """What a record says of a model beside the best; nothing of the best one itself."""
+    if versus is None:
+        return dict.fromkeys(("best", "difference", "interval", "p", "p_wilcoxon"))
     return {
-        "model": found.model,
-        "means": _nulls(found.means),
-        "deviations": _nulls(found.deviations),
-        "folds": len(run.split),
-        "split_hash": run.split.hash,
-        "best": None if versus is None else versus.baseline,
-        "difference": None if versus is None else versus.difference,
-        "interval": None if versus is None else list(versus.interval),
-        "p": None if versus is None else versus.t_holm,
-        "p_wilcoxon": None if versus is None else versus.wilcoxon_holm,
+        "best": versus.baseline,
+        "difference": versus.difference,
+        "interval": list(versus.interval),
+        "p": versus.t_holm,
+        "p_wilcoxon": versus.wilcoxon_holm,
     }
 
 
-def _nulls(values: dict[str, float]) -> dict[str, float | None]:
-    return {name: None if math.isnan(value) else value for name, value in values.items()}
+def _record(found: Summary, run: Run) -> dict[str, Any]:
+    from ..experiments.run import nulls
+
+    return {
+        "model": found.model,
+        "means": nulls(found.means),
+        "deviations": nulls(found.deviations),
+        "folds": len(run.split),
+        "split_hash": run.split.hash,
+    } | beside_best(found.versus_best)
 
 
 def _table(found: list[Summary], run: Run) -> Table:

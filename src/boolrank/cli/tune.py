@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +22,8 @@ from ._options import (
     Time,
     Trials,
     User,
+    command_text,
+    given,
 )
 from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work
@@ -90,13 +91,19 @@ def tune(
     work = Work()
     if trials == 0:
         raise typer.BadParameter("at least one is needed", param_hint="'--trials'")
-    _check_forms(arity, {"model": model, "trials": trials, "seconds": seconds})
-    columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
-    given = {name: value for name, value in columns.items() if value is not None}
+    others = given({"model": model, "trials": trials, "seconds": seconds})
+    if arity is not None and others:
+        raise ParameterError(
+            f"--arity searches by itself: leave out --{next(iter(others))}, or tune the model "
+            "without --arity"
+        )
+    columns = given(
+        {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
+    )
     measures = (metric or ("auc" if arity else "auc,ndcg@10")).split(",")
     with work.step("Reading and splitting"):
-        fold = _fold(inputs, order, seed or 0, given)
-    note_ratings(inputs, given)
+        fold = _fold(inputs, order, seed or 0, columns)
+    note_ratings(inputs, columns)
     if arity is not None:
         _tune_arity(work, fold, arity, measures, threads, as_json=as_json, as_csv=as_csv)
         return
@@ -108,16 +115,9 @@ def tune(
     for measure in study.metrics:
         work.say(f"best {measure}: {_python(study, measure)}")
     if name == "kernel-ranker":
-        work.say(f"to use it: {_command(inputs, given, study)}")
+        options = {**columns, **study.best().params, "out": "model"}
+        work.say(f"to use it: {command_text('fit', inputs, options)}")
     work.done(f"{len(study.trials)} trials, {study.failed} failed; {out}")
-
-
-def _check_forms(arity: str | None, others: dict[str, Any]) -> None:
-    given = [name for name, value in others.items() if value is not None]
-    if arity is not None and given:
-        raise ParameterError(
-            f"--arity searches by itself: leave out --{given[0]}, or tune the model without --arity"
-        )
 
 
 def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, str]) -> Fold:
@@ -227,11 +227,3 @@ def _python(study: Study, measure: str) -> str:
     best = study.best(measure)
     given = "".join(f", {name}={value!r}" for name, value in best.params.items())
     return f"make_model({study.model!r}{given})  # {best.metrics[measure]:.4f}"
-
-
-def _command(inputs: list[str], columns: dict[str, str], study: Study) -> str:
-    options = {**columns, **study.best().params}
-    words = ["boolrank", "fit", *inputs]
-    for name, value in options.items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
-    return shlex.join([*words, "--out", "model"])
