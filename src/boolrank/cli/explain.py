@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._models import known_ids, open_model, plain
+from ._inputs import known_ids, plain
 from ._options import Model
 from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records, say
 
@@ -28,7 +28,9 @@ def explain(
 
     The parts add up to the score.
     """
-    ranker = open_model(model)
+    from ..ranker import KernelRanker
+
+    ranker = KernelRanker.load(model)
     (user_id,) = known_ids(ranker.interactions.users, [user])
     (item_id,) = known_ids(ranker.interactions.items, [item])
     records = [{"item": plain(own), "adds": part} for own, part in ranker.explain(user_id, item_id)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ParameterError
-from ._models import listed_ids, open_model, plain
+from ._inputs import listed_ids, plain
 from ._options import Model, Number, Threads
 from ._output import NAME, NUMBER, AsCsv, AsJson, console, new_table, print_records
 from ._work import Work, check_output, write_frame
@@ -49,6 +49,8 @@ def recommend(
     A row has the user, the rank, the item, its score, and whether the item is there for its
     popularity alone, because the user has no history.
     """
+    from ..ranker import KernelRanker
+
     work = Work()
     if out is not None:
         if as_json or as_csv:
@@ -57,7 +59,7 @@ def recommend(
             )
         check_output(out)
     with work.step("Opening"):
-        ranker = open_model(model, threads)
+        ranker = KernelRanker.load(model, n_threads=threads)
     everybody = ranker.interactions.users
     wanted = list(everybody) if users is None else listed_ids(everybody, users)
     shown, note = wanted, ""

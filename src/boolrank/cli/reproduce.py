@@ -15,7 +15,7 @@ from ._work import Work
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..experiments.found import Reproduction
+    from ..experiments.paper import Reproduction
 
 __all__ = ["reproduce"]
 

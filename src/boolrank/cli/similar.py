@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._models import known_ids, open_model, plain
+from ._inputs import known_ids, plain
 from ._options import Model, Number
 from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 
@@ -25,7 +25,9 @@ def similar(
     as_csv: AsCsv = False,
 ) -> None:
     """Print the items that are nearest to each item, by the kernel: 1 is alike, 0 has nothing."""
-    ranker = open_model(model)
+    from ..ranker import KernelRanker
+
+    ranker = KernelRanker.load(model)
     ids = known_ids(ranker.interactions.items, items)
     found = ranker.similar_items(ids, n=n)
     records = [
