@@ -212,18 +212,21 @@ def _table(sets: Sequence[SetComparison], metric: str) -> Table:
     table = new_table(columns, title=f"{metric}; {users}; {len(sets[0].split) - 1} folds")
     for each in sets:
         for place, model in enumerate([*each.ranked(metric), *each.failed]):
-            cells = ["failed"] if model.error else _cells(each, model, metric)
+            cells = _cells(_record(each, model, metric))
             title = ["" if place else each.title] if len(sets) > 1 else []
             table.add_row(*title, model.name, *cells)
     return table
 
 
-def _cells(found: SetComparison, model: ModelResult, metric: str) -> list[str]:
-    measured, versus = model.by(metric), found.versus_best[metric].get(model.name)
-    mean = f"{measured.means[metric]:.4f} ± {measured.deviations[metric]:.4f}"
-    beside = ["best", ""]
-    if versus is not None:
-        beside = [f"{versus.difference:+.4f}", f"{versus.t_holm:.2g}"]
-    (fit, rank), peak = model.seconds(metric), model.peak_memory(metric)
-    memory = "" if peak is None else f"{peak / 1e6:,.0f}"
-    return [mean, *beside, f"{fit:.2f}", f"{rank:.2f}", memory]
+def _cells(record: dict[str, Any]) -> list[str]:
+    if record["error"]:
+        return ["failed"]
+    is_best, peak = record["best"] is None, record["peak_memory"]
+    return [
+        f"{record['mean']:.4f} ± {record['deviation']:.4f}",
+        "best" if is_best else f"{record['difference']:+.4f}",
+        "" if is_best else f"{record['p']:.2g}",
+        f"{record['fit_seconds']:.2f}",
+        f"{record['rank_seconds']:.2f}",
+        "" if peak is None else f"{peak / 1e6:,.0f}",
+    ]

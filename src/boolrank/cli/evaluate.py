@@ -91,15 +91,15 @@ def evaluate(
     users), and p (paired t, Holm's correction). The metrics are auc, map@10 and ndcg@10, or those
     that are given.
     """
-    from ..experiments import read_experiment, run_experiment, summarize
+    from ..experiments import Experiment, read_experiment, run_experiment, summarize
 
     work = Work()
     split = {"folds": folds, "order": order, "least": least, "share": share}
     columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
+    others = {"protocol": protocol, "metrics": metrics, "seed": seed}
     of_kernels = {"reg": reg, "negative_weight": negative_weight}
     if len(inputs) == 1 and inputs[0].lower().endswith(".toml"):
         models = {"kernel": kernel, "model": model} | of_kernels
-        others = {"protocol": protocol, "metrics": metrics, "seed": seed}
         beside = given(models | split | columns | others)
         if beside:
             raise ParameterError(
@@ -108,9 +108,12 @@ def evaluate(
             )
         experiment = read_experiment(inputs[0])
     else:
-        specs = _models(kernel or [], model or [], given(of_kernels))
-        experiment = _experiment(
-            inputs, specs, protocol, given(split), metrics, seed, given(columns)
+        experiment = Experiment(
+            tuple(inputs),
+            _models(kernel or [], model or [], given(of_kernels)),
+            split=given(split),
+            columns=given(columns),
+            **given(others),
         )
     with work.step("Reading and splitting"):
         parts = load_split(experiment)
@@ -127,7 +130,9 @@ def evaluate(
     work.done(text, beside_data=out is None)
 
 
-def _models(kernels: list[str], names: list[str], of_kernels: dict[str, Any]) -> list[ModelSpec]:
+def _models(
+    kernels: list[str], names: list[str], of_kernels: dict[str, Any]
+) -> tuple[ModelSpec, ...]:
     from ..experiments import RankerSpec, parse_model
 
     if not kernels and not names:
@@ -135,24 +140,7 @@ def _models(kernels: list[str], names: list[str], of_kernels: dict[str, Any]) ->
             "there is no model to evaluate; give one or more, such as --kernel linear --kernel "
             "'disjunctive(8)' --model popularity"
         )
-    return [RankerSpec(each, **of_kernels) for each in kernels] + [*map(parse_model, names)]
-
-
-def _experiment(
-    inputs: list[str],
-    models: list[ModelSpec],
-    protocol: str | None,
-    split: dict[str, Any],
-    metrics: str | None,
-    seed: int | None,
-    columns: dict[str, Any],
-) -> Experiment:
-    from ..experiments import Experiment
-
-    others: dict[str, Any] = given({"protocol": protocol, "seed": seed})
-    if metrics is not None:
-        others["metrics"] = tuple(metrics.split(","))
-    return Experiment(tuple(inputs), tuple(models), split=split, columns=columns, **others)
+    return *(RankerSpec(each, **of_kernels) for each in kernels), *map(parse_model, names)
 
 
 def load_split(experiment: Experiment) -> Split:

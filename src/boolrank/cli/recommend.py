@@ -14,11 +14,8 @@ from ._output import NAME, NUMBER, AsCsv, AsJson, console, new_table, print_reco
 from ._work import Work, check_output, write_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.table import Table
 
-    from ..ranker import KernelRanker
     from ..recommendations import Recommendations
 
 __all__ = ["recommend"]
@@ -66,7 +63,11 @@ def recommend(
     if out is None and not (as_json or as_csv):
         rows = min(n, len(ranker.interactions.items))
         shown, note = _for_people(wanted, rows, everybody=users is None)
-    columns = _columns(work, ranker, shown, n, not include_seen)
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("user", "rank", "item", "score", "popular")
+    }
+    for batch in work.batches(shown, "Recommending"):
+        _append(columns, ranker.recommend(batch, n=n, exclude_seen=not include_seen))
     if out is not None:
         import polars as pl
 
@@ -92,17 +93,6 @@ def _for_people(wanted: list[Any], n: int, *, everybody: bool) -> tuple[list[Any
             "name some --users"
         )
     return wanted, ""
-
-
-def _columns(
-    work: Work, model: KernelRanker, users: Sequence[Any], n: int, exclude_seen: bool
-) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("user", "rank", "item", "score", "popular")
-    }
-    for batch in work.batches(users, "Recommending"):
-        _append(columns, model.recommend(batch, n=n, exclude_seen=exclude_seen))
-    return columns
 
 
 def _append(columns: dict[str, list[Any]], found: Recommendations) -> None:

@@ -88,6 +88,8 @@ def tune(
     by optuna's TPE sampler. A trial that fails is recorded, and the study goes on. Stopped and
     started again with the same command, it goes on where it was.
     """
+    from ..tuning import tune_model
+
     work = Work()
     if trials == 0:
         raise typer.BadParameter("at least one is needed", param_hint="'--trials'")
@@ -108,10 +110,24 @@ def tune(
         _tune_arity(work, fold, arity, measures, threads, as_json=as_json, as_csv=as_csv)
         return
     name = model or "kernel-ranker"
-    budget = {"trials": 30 if trials is None else trials, "seconds": seconds, "seed": seed or 0}
-    study = _study(work, name, fold, measures, budget, out, threads)
+    with work.counter("Tuning") as told:
+        try:
+            study = tune_model(
+                name,
+                fold,
+                measures,
+                trials=trials or 30,
+                seconds=seconds,
+                seed=seed or 0,
+                folder=out,
+                n_threads=threads,
+                progress=told,
+            )
+        except KeyboardInterrupt:
+            work.say(f"the trials so far are kept in {out}; the same command goes on from there")
+            raise
     records = _records(study)
-    print_records(records, lambda: _table(study), as_json=as_json, as_csv=as_csv)
+    print_records(records, lambda: _table(study, records), as_json=as_json, as_csv=as_csv)
     for measure in study.metrics:
         work.say(f"best {measure}: {_python(study, measure)}")
     if name == "kernel-ranker":
@@ -129,27 +145,6 @@ def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, st
     data = load(inputs, None, **columns)
     with time_in_options():
         return validation_fold(data, "time" if in_file_order else order or "time", seed)
-
-
-def _study(
-    work: Work,
-    name: str,
-    fold: Fold,
-    measures: list[str],
-    budget: dict[str, Any],
-    out: Path,
-    threads: int | None,
-) -> Study:
-    from ..tuning import tune_model
-
-    with work.counter("Tuning") as told:
-        try:
-            return tune_model(
-                name, fold, measures, folder=out, n_threads=threads, progress=told, **budget
-            )
-        except KeyboardInterrupt:
-            work.say(f"the trials so far are kept in {out}; the same command goes on from there")
-            raise
 
 
 def _tune_arity(
@@ -199,8 +194,8 @@ def _records(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def _table(study: Study) -> Table:
-    shown = _records(study)[: min(_SHOWN, len(study.trials) - study.failed)]
+def _table(study: Study, records: list[dict[str, Any]]) -> Table:
+    shown = records[: min(_SHOWN, len(study.trials) - study.failed)]
     title = f"The best of {len(study.trials)} trials of {study.model}, {study.failed} failed"
     columns: dict[str, Any] = {"trial": NUMBER, "parameters": NAME | {"overflow": "fold"}}
     columns |= dict.fromkeys(study.metrics, NUMBER | {"no_wrap": True})

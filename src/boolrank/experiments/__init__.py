@@ -2,9 +2,8 @@
 
 from .arities import SpectralCurve, family, parse_arities, spectral_curves
 from .experiment import Experiment
-from .run import Run, run_experiment
+from .run import Run, Summary, run_experiment, summarize
 from .specs import ModelSpec, RankerSpec, parse_model
-from .summary import Summary, summarize
 from .toml import read_experiment, to_toml
 
 __all__ = [

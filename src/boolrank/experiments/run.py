@@ -1,5 +1,7 @@
 """Run an experiment: fold by fold, model by model, and go on where an earlier run has stopped.
 
+And a run in a few rows: each model's means, and how it stands beside the best.
+
 In the folder of a run:
 
     cells/                  one file for each fold and model, shared by all runs in the folder
@@ -18,11 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._threads import threads
 from .._version import __version__
 from ..data.splits import Split
 from ..evaluation.folds import evaluate_fold, model_text
+from ..evaluation.metrics import parse_metric
 from ..evaluation.result import Evaluation, FoldResult
+from ..evaluation.significance import Comparison, compare
 from ..overlaps import Overlaps
 from .cells import Cells, canonical, cell_key, digest, write_text
 from .experiment import Experiment
@@ -30,7 +36,7 @@ from .machine import clock, machine
 from .specs import ModelSpec
 from .toml import to_toml
 
-__all__ = ["Progress", "Run", "nulls", "run_experiment"]
+__all__ = ["Progress", "Run", "Summary", "nulls", "run_experiment", "summarize"]
 
 # Told how many results there are of how many, and what was done last.
 Progress = Callable[[int, int, str], None]
@@ -155,6 +161,53 @@ def run_experiment(
             manifest = _manifest(run, start, n_threads)
             write_text(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
     return run
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One model of a run.
+
+    Attributes
+    ----------
+    model : as text
+    means, deviations : by metric, over the folds
+    versus_best : beside the best model by the first metric; None for that model itself
+
+    >>> Summary("linear", {"auc": 0.9}, {"auc": 0.01}, None).means["auc"]
+    0.9
+    """
+
+    model: str
+    means: dict[str, float]
+    deviations: dict[str, float]
+    versus_best: Comparison | None
+
+
+def summarize(run: Run, metric: str | None = None, resamples: int = 2_000) -> list[Summary]:
+    """All models of a run, in their order.
+
+    Parameters
+    ----------
+    metric : what they are compared by; the first that users have values of if not given
+    resamples : of the bootstrap
+
+    >>> from boolrank.experiments import Experiment, RankerSpec, run_experiment
+    >>> models = RankerSpec("linear"), RankerSpec("disjunctive(4)")
+    >>> rows = summarize(run_experiment(Experiment(("synthetic:60x30x600",), models)))
+    >>> [(row.model, row.versus_best is None) for row in rows]
+    [('linear', False), ('disjunctive(4)', True)]
+    """
+    found = run.evaluations
+    of_users = [m for m in run.experiment.metrics if parse_metric(m).metric.per_user]
+    metric = metric or next(iter(of_users), None)
+    beside: dict[str, Comparison] = {}
+    if metric is not None and len(found) > 1:
+        best = max(found, key=lambda name: np.nan_to_num(found[name].means[metric], nan=-np.inf))
+        rows = compare(found, metric, best, resamples=resamples, seed=run.experiment.seed)
+        beside = {row.model: row for row in rows}
+    return [
+        Summary(name, each.means, each.deviations, beside.get(name)) for name, each in found.items()
+    ]
 
 
 def run_id(experiment: Experiment, split: Split) -> str:
