@@ -56,7 +56,7 @@ def _protocols() -> Iterable[str]:
 kernels = _completing(_table("kernels", "KERNELS"))
 metrics = _completing(_metrics)
 models = _completing(_table("models", "MODELS"))
-orders = _completing(lambda: ("time", "random"))
+orders = _completing(lambda: ("time", "file", "random"))
 paper_sets = _completing(_table("experiments.paper", "PAPER"))
 protocols = _completing(_protocols)
 sets = _completing(_sets, least=1)
