@@ -17,8 +17,8 @@ from ..expressiveness import PairSpectrum
 from ..kernels import parse_kernel
 from ..models import Popularity
 from ..ranker import KernelRanker
-from ..report.examples import example
 from ..report.results import arity_curves
+from ..report.sections import example
 from .tastes import TITLES
 
 if TYPE_CHECKING:

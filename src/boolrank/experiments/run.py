@@ -36,7 +36,16 @@ from .machine import clock, machine
 from .specs import ModelSpec
 from .toml import to_toml
 
-__all__ = ["Progress", "Run", "Summary", "nulls", "run_experiment", "summarize"]
+__all__ = [
+    "Progress",
+    "Run",
+    "Summary",
+    "best_model",
+    "main_metric",
+    "nulls",
+    "run_experiment",
+    "summarize",
+]
 
 # Told how many results there are of how many, and what was done last.
 Progress = Callable[[int, int, str], None]
@@ -198,16 +207,27 @@ def summarize(run: Run, metric: str | None = None, resamples: int = 2_000) -> li
     [('linear', False), ('disjunctive(4)', True)]
     """
     found = run.evaluations
-    of_users = [m for m in run.experiment.metrics if parse_metric(m).metric.per_user]
-    metric = metric or next(iter(of_users), None)
+    metric = metric or main_metric(run)
     beside: dict[str, Comparison] = {}
     if metric is not None and len(found) > 1:
-        best = max(found, key=lambda name: np.nan_to_num(found[name].means[metric], nan=-np.inf))
+        best = best_model(run, metric)
         rows = compare(found, metric, best, resamples=resamples, seed=run.experiment.seed)
         beside = {row.model: row for row in rows}
     return [
         Summary(name, each.means, each.deviations, beside.get(name)) for name, each in found.items()
     ]
+
+
+def main_metric(run: Run) -> str | None:
+    """The first metric that users have values of, if there is one."""
+    metrics = run.experiment.metrics
+    return next((each for each in metrics if parse_metric(each).metric.per_user), None)
+
+
+def best_model(run: Run, metric: str) -> str:
+    """The name of the model with the highest mean; one without any comes last."""
+    means = {name: found.means[metric] for name, found in run.evaluations.items()}
+    return max(means, key=lambda name: np.nan_to_num(means[name], nan=-np.inf))
 
 
 def run_id(experiment: Experiment, split: Split) -> str:
