@@ -46,9 +46,10 @@ class LeaveOut(BuildHookInterface[Any]):
         for name, source in sources.items():
             copy = Path(self.copies.name, name)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shown = exported(source) if fnmatch(name, _COMMANDS) else set()
-            text = lean(source, public | shown, kept=is_public(name))
-            copy.write_text(text, encoding="utf-8")
+            names = set() if name.startswith(_RUN) else public
+            if fnmatch(name, _COMMANDS):
+                names = exported(source)
+            copy.write_text(lean(source, names, kept=is_public(name)), encoding="utf-8")
             build_data["force_include"][str(copy)] = f"boolrank/{name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - hatchling's
