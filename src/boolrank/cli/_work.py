@@ -92,8 +92,11 @@ class Work:
         A terminal shows the last of it; elsewhere each part is a line of a ``log``, or nothing.
         """
         if self.messages.is_terminal:
+            from rich.text import Text
+
             with self.messages.status("…") as status:
-                yield lambda text: status.update(f"{text} …")
+                # Text, not str: the names of files may look like markup.
+                yield lambda text: status.update(Text(f"{text} …"))
             return
         if not log:
             yield lambda _: None

@@ -159,12 +159,12 @@ def _sets(
     }
 
 
-def _models(given: str | None) -> list[str]:
+def _models(names: str | None) -> list[str]:
     from ..experiments.specs import split_commas
     from ..models import MODELS
 
-    if given is not None:
-        return split_commas(given)
+    if names is not None:
+        return split_commas(names)
     return [name for name, entry in MODELS.items() if _is_here(entry.load)]
 
 
