@@ -11,15 +11,18 @@ import io
 import tempfile
 import tokenize
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _PACKAGE = Path("src", "boolrank")
-# What a package exports is public; docstrings of commands are what their help says.
+# What a package exports is public, but for those that are there to be run; docstrings of commands
+# are what their help says.
 _PUBLIC = "__init__.py"
-_COMMANDS = "cli/"
+_RUN = ("cli/", "demo/")
+_COMMANDS = "cli/[!_]*.py"
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -43,9 +46,10 @@ class LeaveOut(BuildHookInterface[Any]):
         for name, source in sources.items():
             copy = Path(self.copies.name, name)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            whole = name.startswith(_COMMANDS) or name.endswith(_PUBLIC)
-            keep = None if whole else public
-            copy.write_text(lean(source, keep), encoding="utf-8")
+            names = set() if name.startswith(_RUN) else public
+            if fnmatch(name, _COMMANDS):
+                names = exported(source)
+            copy.write_text(lean(source, names, kept=is_public(name)), encoding="utf-8")
             build_data["force_include"][str(copy)] = f"boolrank/{name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - hatchling's
@@ -57,12 +61,7 @@ class LeaveOut(BuildHookInterface[Any]):
 def public_names(sources: Mapping[str, str]) -> set[str]:
     """What is public, by name, and the classes that it inherits from."""
     public = {
-        name
-        for file, source in sources.items()
-        if file.endswith(_PUBLIC)
-        for node in ast.parse(source).body
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
-        for name in ast.literal_eval(node.value)
+        name for file, source in sources.items() if is_public(file) for name in exported(source)
     }
     bases = {
         node.name: {getattr(base, "id", "") for base in node.bases}
@@ -77,8 +76,33 @@ def public_names(sources: Mapping[str, str]) -> set[str]:
     return public
 
 
-def lean(source: str, public: set[str] | None) -> str:
-    r"""The module without comments, and without docstrings but those of ``public`` names, if any.
+def is_public(file: str) -> bool:
+    """Whether a file says what others may import.
+
+    >>> is_public("models/__init__.py"), is_public("demo/__init__.py")
+    (True, False)
+    """
+    return file.endswith(_PUBLIC) and not file.startswith(_RUN)
+
+
+def exported(source: str) -> set[str]:
+    """What ``__all__`` of a module names.
+
+    >>> exported("__all__ = ['f']")
+    {'f'}
+    """
+    return {
+        name
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+        for name in ast.literal_eval(node.value)
+    }
+
+
+def lean(source: str, public: set[str], *, kept: bool = False) -> str:
+    r"""The module without comments, and without docstrings but those of ``public`` names.
+
+    The module's own, and those of all in it that is not private, stay if it is ``kept``.
 
     >>> print(lean("def f():  # why\n    'Why.'\n    return 1\n", set()), end="")
     def f():
@@ -90,18 +114,15 @@ def lean(source: str, public: set[str] | None) -> str:
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column].rstrip() + "\n"
-    if public is not None:
-        for docstring, alone in _docstrings(ast.parse(source), public):
-            first, last = docstring.lineno - 1, docstring.end_lineno or docstring.lineno
-            lines[first:last] = ["\n"] * (last - first)
-            if alone:
-                lines[first] = " " * docstring.col_offset + "...\n"
+    for docstring, alone in _docstrings(ast.parse(source), public, kept):
+        first, last = docstring.lineno - 1, docstring.end_lineno or docstring.lineno
+        lines[first:last] = ["\n"] * (last - first)
+        if alone:
+            lines[first] = " " * docstring.col_offset + "...\n"
     return "".join(lines)
 
 
-def _docstrings(
-    node: Documented, public: set[str], kept: bool = False
-) -> Iterator[tuple[ast.Expr, bool]]:
+def _docstrings(node: Documented, public: set[str], kept: bool) -> Iterator[tuple[ast.Expr, bool]]:
     """Those to leave out, and whether they are all there is; public methods of classes stay."""
     first = node.body[0] if node.body else None
     if not kept and isinstance(first, ast.Expr) and ast.get_docstring(node) is not None:

@@ -244,7 +244,7 @@ def test_a_reader_who_has_gone_is_no_reason_for_a_traceback(form):
         ("fit ", []),
         ("evaluate x.csv --metrics auc,nd", ["auc,ndcg", "auc,ndcg@10"]),
         ("evaluate x.csv --protocol p", ["paper", "published"]),
-        ("evaluate x.csv --order ", ["time", "random"]),
+        ("evaluate x.csv --order ", ["time", "file", "random"]),
         ("reproduce --datasets filmtrust,jes", ["filmtrust,jester"]),
         ("datasets fetch jes", ["jester"]),
         ("recommend model --inc", ["--include-seen"]),

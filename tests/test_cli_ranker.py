@@ -371,6 +371,14 @@ def test_progress_comes_in_growing_batches_and_loses_nobody(monkeypatch):
     assert len(parts) < 8
 
 
+def test_what_a_terminal_is_told_is_no_markup(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    with _work.Work().teller() as told:
+        told("ratings [/old].csv: reading")
+    assert "ratings [/old].csv: reading …" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()], ids=["disk", "^C"])
 def test_an_output_that_fails_leaves_the_old_one_and_nothing_else(tmp_path, monkeypatch, error):
     path = tmp_path / "recs.csv"

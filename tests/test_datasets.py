@@ -483,6 +483,13 @@ def test_the_list_has_every_set_and_fits_80_columns(run, tmp_path):
     assert "of 1,000,209 ratings by 6,040 users" in " ".join(out.split())
 
 
+def test_brackets_in_the_name_of_a_folder_are_no_markup(run, tmp_path):
+    folder = tmp_path / "sets [bold] :tea:"
+    code, _, err = run("datasets", "--folder", folder)
+    assert code == 0
+    assert str(folder) in err
+
+
 def test_check_counts_what_is_here_and_marks_what_differs(run, tmp_path, monkeypatch):
     put(tmp_path, "filmtrust", *SMALL["filmtrust"][:2])
     put(tmp_path, "ciaodvd", *SMALL["ciaodvd"][:2])

@@ -6,6 +6,7 @@ They are looked up only then, so that a command does not start slower for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 
 __all__ = ["kernels", "metrics", "models", "orders", "paper_sets", "protocols", "sets", "storages"]
 
@@ -27,22 +28,15 @@ def _completing(names: Callable[[], Iterable[str]], least: int = 0) -> Complete:
     return complete
 
 
-def _kernels() -> Iterable[str]:
-    from ..kernels import KERNELS
-
-    return KERNELS
+def _table(module: str, name: str) -> Callable[[], Iterable[str]]:
+    """The keys of a table of the library."""
+    return lambda: getattr(import_module(f"boolrank.{module}"), name)
 
 
 def _sets() -> Iterable[str]:
     from ..data import DATASETS
 
     return [*DATASETS, "synthetic"]
-
-
-def _paper_sets() -> Iterable[str]:
-    from ..experiments.paper import PAPER
-
-    return PAPER
 
 
 def _metrics() -> Iterable[str]:
@@ -52,12 +46,6 @@ def _metrics() -> Iterable[str]:
     return [name + cut for name, metric in METRICS.items() for cut in cuts[metric.cut]]
 
 
-def _models() -> Iterable[str]:
-    from ..models import MODELS
-
-    return MODELS
-
-
 def _protocols() -> Iterable[str]:
     from ..data.protocols import SPLITS
     from ..experiments.experiment import PUBLISHED
@@ -65,17 +53,11 @@ def _protocols() -> Iterable[str]:
     return [*SPLITS, PUBLISHED]
 
 
-def _storages() -> Iterable[str]:
-    from ..matrix import STORAGES
-
-    return STORAGES
-
-
-kernels = _completing(_kernels)
+kernels = _completing(_table("kernels", "KERNELS"))
 metrics = _completing(_metrics)
-models = _completing(_models)
-orders = _completing(lambda: ("time", "random"))
-paper_sets = _completing(_paper_sets)
+models = _completing(_table("models", "MODELS"))
+orders = _completing(lambda: ("time", "file", "random"))
+paper_sets = _completing(_table("experiments.paper", "PAPER"))
 protocols = _completing(_protocols)
 sets = _completing(_sets, least=1)
-storages = _completing(_storages)
+storages = _completing(_table("matrix", "STORAGES"))

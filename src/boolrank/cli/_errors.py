@@ -19,7 +19,7 @@ from ..errors import (
     ParameterTypeError,
 )
 
-__all__ = ["EXIT_CODES", "INTERRUPTED", "READER_GONE", "Said", "as_options", "explained"]
+__all__ = ["EXIT_CODES", "INTERRUPTED", "READER_GONE", "as_option", "as_options", "explained"]
 
 _STATE, _COMMAND, INTERRUPTED, READER_GONE = 1, 2, 130, 141
 
@@ -59,10 +59,11 @@ def explained(error: Exception, usage: Callable[[], str]) -> tuple[int, str] | N
 
 def as_options(hint: str) -> str:
     """A hint with arguments of functions written as options."""
-    return _ARGUMENT.sub(lambda m: " ".join(filter(None, (_option(m[1]), m[2]))), hint)
+    return _ARGUMENT.sub(lambda m: " ".join(filter(None, (as_option(m[1]), m[2]))), hint)
 
 
-def _option(name: str) -> str:
+def as_option(name: str) -> str:
+    """The name of an argument as that of an option."""
     return f"--{name.replace('_', '-')}"
 
 

@@ -1,16 +1,21 @@
 """Options and arguments that verbs share, each declared once: one name and one help everywhere.
 
+And what was given of them, as a dictionary or as the words of a command.
+
 ``--json`` and ``--csv`` stand in ``_output.py``, beside what they do.
 """
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from . import _complete
+from ._errors import as_option
 
 __all__ = [
     "Families",
@@ -35,6 +40,8 @@ __all__ = [
     "Time",
     "Trials",
     "User",
+    "command_text",
+    "given",
 ]
 
 _BY_NAME = "found by its name if not given."
@@ -136,3 +143,20 @@ Folder = Annotated[
         show_default=False,
     ),
 ]
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that have a value."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def command_text(verb: str, inputs: Sequence[str], options: Mapping[str, Any]) -> str:
+    """What to type for a verb with the options that have a value; those that are True have none.
+
+    >>> command_text("fit", ["my file.csv"], {"negative_weight": 2.0, "seed": None, "here": True})
+    "boolrank fit 'my file.csv' --negative-weight 2.0 --here"
+    """
+    words = ["boolrank", verb, *inputs]
+    for name, value in given(options).items():
+        words += [as_option(name)] if value is True else [as_option(name), str(value)]
+    return shlex.join(words)

@@ -17,12 +17,12 @@ import typer
 from ..errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["AsCsv", "AsJson", "console", "new_table", "print_records"]
+__all__ = ["NAME", "NUMBER", "AsCsv", "AsJson", "console", "new_table", "print_records", "say"]
 
 
 def _one_form(context: typer.Context, value: bool) -> bool:
@@ -40,23 +40,37 @@ AsCsv = Annotated[
 # Where stdout is no terminal nothing should be cut or wrapped: grep and less -S want whole lines.
 _PIPE_WIDTH = 200
 
+# How columns look: of what the rows are about, and of numbers.
+NAME = {"style": "cyan"}
+NUMBER = {"justify": "right"}
+
 
 def console(*, stderr: bool = False) -> Console:
-    """Rich's console on stdout or stderr; it heeds NO_COLOR and COLUMNS."""
+    """Rich's console on stdout or stderr; it heeds NO_COLOR and COLUMNS.
+
+    Text is printed as it is: brackets and colons, in a formula or an id, are no markup.
+    """
     from rich.console import Console  # not needed for --version and --json
 
-    chosen = Console(stderr=stderr, highlight=False)
+    chosen = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not chosen.is_terminal and "COLUMNS" not in os.environ:
         chosen.width = _PIPE_WIDTH
     return chosen
 
 
-def new_table(*, title: str | None = None) -> Table:
-    """An empty table in the look that all verbs share."""
+def say(text: str) -> None:
+    """Print a message, as one line however long it is."""
+    console(stderr=True).print(text, soft_wrap=True)
+
+
+def new_table(
+    columns: Mapping[str, Mapping[str, Any]] | None = None, *, title: str | None = None
+) -> Table:
+    """An empty table in the look that all verbs share; columns by name, with what rich may know."""
     from rich import box
     from rich.table import Table
 
-    return Table(
+    table = Table(
         title=title,
         title_justify="left",
         title_style="bold",
@@ -64,6 +78,9 @@ def new_table(*, title: str | None = None) -> Table:
         header_style="bold",
         pad_edge=False,
     )
+    for name, look in (columns or {}).items():
+        table.add_column(name, **look)
+    return table
 
 
 def print_records(
@@ -95,7 +112,7 @@ def print_records(
 def _print_table(table: Table) -> None:
     """Print a table, its title above it: rich would wrap that to the width of the table."""
     if table.title:
-        console().print(table.title, style="bold", markup=False)
+        console().print(table.title, style="bold")
         table.title = None
     console().print(table)
 

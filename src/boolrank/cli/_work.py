@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from .._memory import peak_memory
 from ..errors import InputError, ParameterError
@@ -36,6 +35,10 @@ class Work:
         self.started = time.perf_counter()
         self.messages = console(stderr=True)
 
+    def say(self, text: str, style: str = "") -> None:
+        """Print a message, above a bar if there is one."""
+        self.messages.print(text, style=style, soft_wrap=True)
+
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
         """A part of the work, named while it lasts."""
@@ -54,22 +57,15 @@ class Work:
 
     def batches(self, values: Sequence[Any], text: str) -> Iterator[Sequence[Any]]:
         """Parts of ``values``, larger ones while they are quick, with a bar once it takes long."""
-        start, size, bar = 0, 64, None
-        try:
+        start, size = 0, 64
+        with self.counter(text) as told:
             while start < len(values):
                 before = time.perf_counter()
                 yield values[start : start + size]
                 start = min(start + size, len(values))
-                now = time.perf_counter()
-                if now - before < _SHORTEST:
+                if time.perf_counter() - before < _SHORTEST:
                     size *= 2
-                if bar is None and self._takes_long():
-                    bar = self._new_bar(text, len(values))
-                if bar is not None:
-                    bar.update(bar.task_ids[0], completed=start)
-        finally:
-            if bar is not None:
-                bar.stop()
+                told(start, len(values), "")
 
     @contextmanager
     def counter(self, text: str) -> Iterator[Callable[[int, int, str], None]]:
@@ -80,7 +76,8 @@ class Work:
             if not bars and self._takes_long():
                 bars.append(self._new_bar(text, total))
             for bar in bars:
-                bar.update(bar.task_ids[0], completed=done, description=f"{text}: {what}")
+                description = f"{text}: {what}" if what else text
+                bar.update(bar.task_ids[0], completed=done, description=description)
 
         try:
             yield told
@@ -95,8 +92,11 @@ class Work:
         A terminal shows the last of it; elsewhere each part is a line of a ``log``, or nothing.
         """
         if self.messages.is_terminal:
+            from rich.text import Text
+
             with self.messages.status("…") as status:
-                yield lambda text: status.update(f"{text} …")
+                # Text, not str: the names of files may look like markup.
+                yield lambda text: status.update(Text(f"{text} …"))
             return
         if not log:
             yield lambda _: None
@@ -108,7 +108,7 @@ class Work:
             if part not in parts[-1:]:
                 parts.append(part)
                 seconds = time.perf_counter() - self.started
-                self.messages.print(f"{seconds:7.1f} s  {part}", markup=False, soft_wrap=True)
+                self.say(f"{seconds:7.1f} s  {part}")
 
         yield told
 
@@ -135,7 +135,7 @@ class Work:
         took = f"{time.perf_counter() - self.started:.1f} s"
         peak = peak_memory()
         memory = "" if peak is None else f", {peak / 1e6:,.0f} MB at most"
-        self.messages.print(f"{text}; {took}{memory}", markup=False, soft_wrap=True)
+        self.say(f"{text}; {took}{memory}")
 
 
 # How a frame is written, by how the file's name ends.
@@ -154,25 +154,18 @@ def check_output(path: Path, endings: Collection[str] = WRITERS.keys()) -> None:
         raise InputError(f"the output {path} is a folder; name a file")
     above = next(parent for parent in path.absolute().parents if parent.exists())
     if not above.is_dir():
-        raise _unwritable(path, f"{above} is a file, not a folder")
-    if not os.access(above, os.W_OK):
-        raise _unwritable(path, f"you may not write in {above}")
-
-
-def _unwritable(path: Path, why: str) -> InputError:
-    return InputError(f"the output {path} cannot be written: {why}; choose another place for it")
+        why = f"{above} is a file, not a folder"
+    elif not os.access(above, os.W_OK):
+        why = f"you may not write in {above}"
+    else:
+        return
+    raise InputError(f"the output {path} cannot be written: {why}; choose another place for it")
 
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
-    """Write a file whole or not at all: under another name first."""
+    """Write a file whole or not at all."""
+    from ..experiments.cells import whole_file
+
     check_output(path)
-    fresh = path.with_name(f".{path.name}-{uuid4().hex}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as fresh:
         WRITERS[path.suffix.lower()](frame, fresh)
-        os.replace(fresh, path)  # noqa: PTH105 - the word for it everywhere
-    except OSError as error:
-        raise _unwritable(path, error.strerror or str(error)) from None
-    finally:
-        with suppress(OSError):
-            fresh.unlink()  # after Ctrl-C too

@@ -26,10 +26,12 @@ from ._options import (
     Time,
     Trials,
     User,
+    command_text,
+    given,
 )
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work
-from .evaluate import given, load_split
+from .evaluate import beside_best, load_split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,12 +42,6 @@ if TYPE_CHECKING:
     from ..experiments import Experiment
 
 __all__ = ["compare"]
-
-# What a record has of a model and metric, where there is any.
-_FOUND = (
-    *("parameters", "mean", "deviation", "best", "difference", "interval", "p", "p_wilcoxon"),
-    *("fit_seconds", "rank_seconds", "peak_memory", "error"),
-)
 
 
 def compare(
@@ -121,16 +117,25 @@ def compare(
         note_ratings(experiment.data, experiment.columns)
     options = {"models": models, "metrics": metrics, "trials": trials, "seconds": seconds}
     others = {"order": order, "least": least, "seed": seed, "out": out}
-    command = _command(inputs, options | others | columns)
+    command = command_text("compare", inputs, options | others | columns)
     with work.step("Writing the page"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
         page = write_comparison(found, out, manifest)
-    records = [row for each in found for model in each.models for row in _records(each, model)]
-    print_records(records, lambda: _tables(found), as_json=as_json, as_csv=as_csv)
+    records = [
+        _record(each, model, metric)
+        for each in found
+        for model in each.models
+        for metric in each.metrics
+    ]
+    print_records(
+        records,
+        lambda: [_table(found, metric) for metric in found[0].metrics],
+        as_json=as_json,
+        as_csv=as_csv,
+    )
     for each in found:
         for failed in each.failed:
-            text = f"{each.title}: {failed.name} failed: {failed.error}"
-            work.messages.print(text, markup=False, soft_wrap=True)
+            work.say(f"{each.title}: {failed.name} failed: {failed.error}")
     work.done(f"{page}")
     if not any(each.measured for each in found):
         raise typer.Exit(1)
@@ -154,12 +159,12 @@ def _sets(
     }
 
 
-def _models(given: str | None) -> list[str]:
+def _models(names: str | None) -> list[str]:
     from ..experiments.specs import split_commas
     from ..models import MODELS
 
-    if given is not None:
-        return split_commas(given)
+    if names is not None:
+        return split_commas(names)
     return [name for name, entry in MODELS.items() if _is_here(entry.load)]
 
 
@@ -179,75 +184,49 @@ def _tuner() -> Callable[..., Any]:
     return tune_model
 
 
-def _command(inputs: list[str], options: dict[str, Any]) -> str:
-    from shlex import join
-
-    words = [word for name, value in given(options).items() for word in (f"--{name}", str(value))]
-    return join(["boolrank", "compare", *inputs, *words])
-
-
-def _records(found: SetComparison, model: ModelResult) -> list[dict[str, Any]]:
-    """A record for each metric."""
-    return [_record(found, model, metric) for metric in found.metrics]
-
-
 def _record(found: SetComparison, model: ModelResult, metric: str) -> dict[str, Any]:
-    out: dict[str, Any] = {"data_set": found.title, "model": model.name, "metric": metric}
-    out |= dict.fromkeys(_FOUND)
-    if model.error:
-        return out | {"error": model.error}
-    measured, versus = model.by(metric), found.versus_best[metric].get(model.name)
-    fit, rank = model.seconds(metric)
-    out |= {
-        "parameters": str(model.chosen[metric]),
-        "mean": measured.means[metric],
-        "deviation": measured.deviations[metric],
-        "fit_seconds": fit,
-        "rank_seconds": rank,
-        "peak_memory": model.peak_memory(metric),
+    figures: tuple[Any, ...] = (None, None, None)
+    cost: tuple[Any, ...] = (None, None, None)
+    if not model.error:
+        measured = model.by(metric)
+        figures = str(model.chosen[metric]), measured.means[metric], measured.deviations[metric]
+        cost = *model.seconds(metric), model.peak_memory(metric)
+    return {
+        "data_set": found.title,
+        "model": model.name,
+        "metric": metric,
+        **dict(zip(("parameters", "mean", "deviation"), figures, strict=True)),
+        **beside_best(found.versus_best[metric].get(model.name)),
+        **dict(zip(("fit_seconds", "rank_seconds", "peak_memory"), cost, strict=True)),
+        "error": model.error or None,
     }
-    if versus is not None:
-        out |= {
-            "best": versus.baseline,
-            "difference": versus.difference,
-            "interval": list(versus.interval),
-            "p": versus.t_holm,
-            "p_wilcoxon": versus.wilcoxon_holm,
-        }
-    return out
-
-
-def _tables(sets: Sequence[SetComparison]) -> list[Table]:
-    """One for each metric, with the parameters chosen by it, the best models first."""
-    return [_table(sets, metric) for metric in sets[0].metrics]
 
 
 def _table(sets: Sequence[SetComparison], metric: str) -> Table:
-    from rich.text import Text
-
+    """The models of each set with the parameters chosen by a metric, the best first."""
     users = ", ".join(f"{each.title}: {each.users:,} test users" for each in sets)
-    table = new_table(title=f"{metric}; {users}; {len(sets[0].split) - 1} folds")
-    if len(sets) > 1:
-        table.add_column("data set")
-    table.add_column("model", style="cyan", overflow="fold")
-    for name in (metric, "beside best", "p", "fit s", "rank s", "MB"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns: dict[str, Any] = {"data set": {}} if len(sets) > 1 else {}
+    columns |= {"model": NAME | {"overflow": "fold"}}
+    figures = (metric, "beside best", "p", "fit s", "rank s", "MB")
+    columns |= dict.fromkeys(figures, NUMBER | {"no_wrap": True})
+    table = new_table(columns, title=f"{metric}; {users}; {len(sets[0].split) - 1} folds")
     for each in sets:
         for place, model in enumerate([*each.ranked(metric), *each.failed]):
-            cells = ["failed"] if model.error else _cells(each, model, metric)
+            cells = _cells(_record(each, model, metric))
             title = ["" if place else each.title] if len(sets) > 1 else []
-            table.add_row(*title, Text(model.name), *cells)
+            table.add_row(*title, model.name, *cells)
     return table
 
 
-def _cells(found: SetComparison, model: ModelResult, metric: str) -> list[str]:
-    measured, versus = model.by(metric), found.versus_best[metric].get(model.name)
-    mean = f"{measured.means[metric]:.4f} ± {measured.deviations[metric]:.4f}"
-    beside = ["best", ""] if versus is None else _beside(versus.difference, versus.t_holm)
-    (fit, rank), peak = model.seconds(metric), model.peak_memory(metric)
-    memory = "" if peak is None else f"{peak / 1e6:,.0f}"
-    return [mean, *beside, f"{fit:.2f}", f"{rank:.2f}", memory]
-
-
-def _beside(difference: float, p: float) -> list[str]:
-    return [f"{difference:+.4f}", f"{p:.2g}"]
+def _cells(record: dict[str, Any]) -> list[str]:
+    if record["error"]:
+        return ["failed"]
+    is_best, peak = record["best"] is None, record["peak_memory"]
+    return [
+        f"{record['mean']:.4f} ± {record['deviation']:.4f}",
+        "best" if is_best else f"{record['difference']:+.4f}",
+        "" if is_best else f"{record['p']:.2g}",
+        f"{record['fit_seconds']:.2f}",
+        f"{record['rank_seconds']:.2f}",
+        "" if peak is None else f"{peak / 1e6:,.0f}",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 
 from . import _complete
 from ._options import Folder
-from ._output import AsCsv, AsJson, console, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, console, new_table, print_records, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,19 +40,19 @@ def datasets(
     """
     if context.invoked_subcommand is not None:
         return
-    from ..data import DATASETS, data_folder
+    from ..data import DATASETS, Size, data_folder
 
     records = []
     for dataset in DATASETS.values():
         counted = None
         if check and dataset.is_here(folder):
             with console(stderr=True).status(f"Reading {dataset.name} …"):
-                counted = _count(dataset, folder)
+                counted = Size.of(dataset.load(folder))
         records.append(describe(dataset, folder, counted))
     print_records(records, lambda: _table(records), as_json=as_json, as_csv=as_csv)
     if not (as_json or as_csv):
         _print_notes(records)
-        console(stderr=True).print(f"Data sets lie in {data_folder(folder)}", soft_wrap=True)
+        say(f"Data sets lie in {data_folder(folder)}")
 
 
 def fetch(
@@ -72,13 +73,12 @@ def fetch(
     dataset = find_dataset(name)
     with _bar() as progress:
         fetched = fetch_dataset(dataset, folder, progress)
-    messages = console(stderr=True)
     if not fetched:
-        messages.print(f"{name} is already in {dataset.folder(folder)}", soft_wrap=True)
+        say(f"{name} is already in {dataset.folder(folder)}")
     for path in fetched:
-        messages.print(f"{path}: {path.stat().st_size:,} bytes", soft_wrap=True)
-    messages.print(f"Licence: {dataset.licence}", soft_wrap=True)
-    messages.print(f"Please cite: {dataset.citation}", soft_wrap=True)
+        say(f"{path}: {path.stat().st_size:,} bytes")
+    say(f"Licence: {dataset.licence}")
+    say(f"Please cite: {dataset.citation}")
 
 
 def describe(dataset: Dataset, folder: Path | None, counted: Size | None) -> dict[str, Any]:
@@ -88,7 +88,9 @@ def describe(dataset: Dataset, folder: Path | None, counted: Size | None) -> dic
     >>> describe(DATASETS["jester"], None, None)["users"]
     24430
     """
-    size, printed = dataset.size, dataset.printed
+    size = dataset.size
+    paper = {} if dataset.printed is None else asdict(dataset.printed)
+    differs = paper.pop("differs", "")
     return {
         "name": dataset.name,
         "title": dataset.title,
@@ -99,10 +101,10 @@ def describe(dataset: Dataset, folder: Path | None, counted: Size | None) -> dic
         "time": dataset.time,
         "here": dataset.is_here(folder),
         "folder": str(dataset.folder(folder)),
-        "counted": None if counted is None else _counts(counted),
+        "counted": None if counted is None else asdict(counted),
         "as_known": None if counted is None else counted == size,
-        "paper": None if printed is None else _words(printed),
-        "differs": "" if printed is None else printed.differs,
+        "paper": paper or None,
+        "differs": differs,
         "remark": dataset.remark,
         "licence": dataset.licence,
         "citation": dataset.citation,
@@ -112,36 +114,15 @@ def describe(dataset: Dataset, folder: Path | None, counted: Size | None) -> dic
     }
 
 
-def _count(dataset: Dataset, folder: Path | None) -> Size:
-    from ..data import Size
-
-    return Size.of(dataset.load(folder))
-
-
-def _counts(size: Size) -> dict[str, int]:
-    return {"users": size.users, "items": size.items, "interactions": size.interactions}
-
-
-def _words(printed: Any) -> dict[str, str]:
-    return {
-        "users": printed.users,
-        "items": printed.items,
-        "interactions": printed.interactions,
-        "density": printed.density,
-    }
-
-
 _STATE = {None: "yes", True: "counted", False: "differs"}
 
 
 def _table(records: list[dict[str, Any]]) -> Table:
-    table = new_table()
+    whole = {"no_wrap": True}
+    columns = {"data set": NAME | whole}
+    columns |= dict.fromkeys(("users", "items", "interactions", "density"), NUMBER | whole)
+    table = new_table(columns | {"paper": {"justify": "center"} | whole, "here": whole})
     table.padding = (0, 1, 0, 0)  # so that it fits into 80 columns
-    table.add_column("data set", style="cyan", no_wrap=True)
-    for name in ("users", "items", "interactions", "density"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("paper", justify="center", no_wrap=True)
-    table.add_column("here", no_wrap=True)
     for record in records:
         counts = record["counted"] or record
         density = 100 * counts["interactions"] / (counts["users"] * counts["items"])
@@ -165,10 +146,7 @@ def _print_notes(records: list[dict[str, Any]]) -> None:
         out.print(Text.assemble((record["name"], "cyan"), f"  {record['title']}"))
         for head, text in _notes(record):
             out.print(Text.assemble((f"  {head}: ", "dim"), text))
-    out.print(
-        "A made-up set of any size: synthetic, or synthetic:USERSxITEMSxINTERACTIONS[:SEED]",
-        markup=False,
-    )
+    out.print("A made-up set of any size: synthetic, or synthetic:USERSxITEMSxINTERACTIONS[:SEED]")
 
 
 def _notes(record: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -40,10 +40,10 @@ def demo(
     for table in printed(made.found):
         results.print(_table(table))
     work.done(note if made.path is None else f"{made.path}, to be opened in a browser")
-    work.messages.print("\nNext, with a file of your own, a row per event:")
+    work.say("\nNext, with a file of your own, a row per event:")
     for command, purpose in NEXT.items():
-        work.messages.print(f"  {command}", style="bold", markup=False, soft_wrap=True)
-        work.messages.print(f"      {purpose}", style="dim", markup=False, soft_wrap=True)
+        work.say(f"  {command}", style="bold")
+        work.say(f"      {purpose}", style="dim")
 
 
 def _folder(out: Path | None) -> tuple[Path | None, str]:

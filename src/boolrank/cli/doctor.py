@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._output import NAME, AsCsv, AsJson, new_table, print_records
 from ._work import Work
 
 if TYPE_CHECKING:
@@ -52,15 +52,13 @@ def doctor(
 def _table(findings: list[Finding]) -> Table:
     from rich.text import Text
 
-    table = new_table()
+    whole = {"no_wrap": True}
+    table = new_table({"part": NAME | whole, "name": whole, "value": {"overflow": "fold"}})
     table.show_header = False
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
     for part, found in groupby(findings, key=lambda each: each.part):
         for row, each in enumerate(found):
             state = "" if each.state in ("fine", "missing") else f"{each.state}: "
             hint = f"\n{each.hint}" if each.hint else ""
             value = Text.assemble((f"{state}{each.value}", _STYLES[each.state]), (hint, "dim"))
-            table.add_row(part if row == 0 else "", Text(each.name), value)
+            table.add_row(part if row == 0 else "", each.name, value)
     return table

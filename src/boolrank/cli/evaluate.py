@@ -10,6 +10,7 @@ import typer
 
 from ..errors import ParameterError
 from . import _complete
+from ._errors import as_option
 from ._inputs import note_ratings, time_in_options
 from ._options import (
     Inputs,
@@ -27,17 +28,19 @@ from ._options import (
     Threads,
     Time,
     User,
+    given,
 )
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from ..data.splits import Split
+    from ..evaluation import Comparison
     from ..experiments import Experiment, ModelSpec, Run, Summary
 
-__all__ = ["evaluate", "given", "load_split"]
+__all__ = ["beside_best", "evaluate", "load_split"]
 
 # Names up to this one stand in one line; longer ones, of sums of kernels, may break.
 _LONGEST = 24
@@ -88,26 +91,29 @@ def evaluate(
     users), and p (paired t, Holm's correction). The metrics are auc, map@10 and ndcg@10, or those
     that are given.
     """
-    from ..experiments import read_experiment, run_experiment, summarize
+    from ..experiments import Experiment, read_experiment, run_experiment, summarize
 
     work = Work()
     split = {"folds": folds, "order": order, "least": least, "share": share}
     columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
+    others = {"protocol": protocol, "metrics": metrics, "seed": seed}
     of_kernels = {"reg": reg, "negative_weight": negative_weight}
     if len(inputs) == 1 and inputs[0].lower().endswith(".toml"):
         models = {"kernel": kernel, "model": model} | of_kernels
-        others = {"protocol": protocol, "metrics": metrics, "seed": seed}
         beside = given(models | split | columns | others)
         if beside:
             raise ParameterError(
-                f"{inputs[0]} says all of it; leave out --{next(iter(beside)).replace('_', '-')}, "
-                "or change the file"
+                f"{inputs[0]} says all of it; leave out {as_option(next(iter(beside)))}, or change "
+                "the file"
             )
         experiment = read_experiment(inputs[0])
     else:
-        specs = _models(kernel or [], model or [], given(of_kernels))
-        experiment = _experiment(
-            inputs, specs, protocol, given(split), metrics, seed, given(columns)
+        experiment = Experiment(
+            tuple(inputs),
+            _models(kernel or [], model or [], given(of_kernels)),
+            split=given(split),
+            columns=given(columns),
+            **given(others),
         )
     with work.step("Reading and splitting"):
         parts = load_split(experiment)
@@ -124,7 +130,9 @@ def evaluate(
     work.done(text, beside_data=out is None)
 
 
-def _models(kernels: list[str], names: list[str], of_kernels: dict[str, Any]) -> list[ModelSpec]:
+def _models(
+    kernels: list[str], names: list[str], of_kernels: dict[str, Any]
+) -> tuple[ModelSpec, ...]:
     from ..experiments import RankerSpec, parse_model
 
     if not kernels and not names:
@@ -132,24 +140,7 @@ def _models(kernels: list[str], names: list[str], of_kernels: dict[str, Any]) ->
             "there is no model to evaluate; give one or more, such as --kernel linear --kernel "
             "'disjunctive(8)' --model popularity"
         )
-    return [RankerSpec(each, **of_kernels) for each in kernels] + [*map(parse_model, names)]
-
-
-def _experiment(
-    inputs: list[str],
-    models: list[ModelSpec],
-    protocol: str | None,
-    split: dict[str, Any],
-    metrics: str | None,
-    seed: int | None,
-    columns: dict[str, Any],
-) -> Experiment:
-    from ..experiments import Experiment
-
-    others: dict[str, Any] = given({"protocol": protocol, "seed": seed})
-    if metrics is not None:
-        others["metrics"] = tuple(metrics.split(","))
-    return Experiment(tuple(inputs), tuple(models), split=split, columns=columns, **others)
+    return *(RankerSpec(each, **of_kernels) for each in kernels), *map(parse_model, names)
 
 
 def load_split(experiment: Experiment) -> Split:
@@ -158,47 +149,43 @@ def load_split(experiment: Experiment) -> Split:
         return experiment.load_split()
 
 
-def given(options: dict[str, Any]) -> dict[str, Any]:
-    """Those that have a value."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _record(found: Summary, run: Run) -> dict[str, Any]:
-    versus = found.versus_best
+def beside_best(versus: Comparison | None) -> dict[str, Any]:
+    """What a record says of a model beside the best; nothing of the best one itself."""
+    if versus is None:
+        return dict.fromkeys(("best", "difference", "interval", "p", "p_wilcoxon"))
     return {
-        "model": found.model,
-        "means": _nulls(found.means),
-        "deviations": _nulls(found.deviations),
-        "folds": len(run.split),
-        "split_hash": run.split.hash,
-        "best": None if versus is None else versus.baseline,
-        "difference": None if versus is None else versus.difference,
-        "interval": None if versus is None else list(versus.interval),
-        "p": None if versus is None else versus.t_holm,
-        "p_wilcoxon": None if versus is None else versus.wilcoxon_holm,
+        "best": versus.baseline,
+        "difference": versus.difference,
+        "interval": list(versus.interval),
+        "p": versus.t_holm,
+        "p_wilcoxon": versus.wilcoxon_holm,
     }
 
 
-def _nulls(values: dict[str, float]) -> dict[str, float | None]:
-    return {name: None if math.isnan(value) else value for name, value in values.items()}
+def _record(found: Summary, run: Run) -> dict[str, Any]:
+    from ..experiments.run import nulls
+
+    return {
+        "model": found.model,
+        "means": nulls(found.means),
+        "deviations": nulls(found.deviations),
+        "folds": len(run.split),
+        "split_hash": run.split.hash,
+    } | beside_best(found.versus_best)
 
 
 def _table(found: list[Summary], run: Run) -> Table:
-    from rich.text import Text
-
     metrics = list(found[0].means)
     versus = next((each.versus_best for each in found if each.versus_best is not None), None)
     users = sum(len(fold.users) for fold in next(iter(run.evaluations.values())).folds)
-    table = new_table(title=f"{users:,} test users in {len(run.split)} folds")
     # On a narrow terminal figures break between, never within; names give way last.
     short = max(len(each.model) for each in found) <= _LONGEST
-    table.add_column("model", style="cyan", overflow="fold", no_wrap=short)
-    for metric in metrics:
-        table.add_column(metric, justify="right")
+    columns: dict[str, Any] = {"model": NAME | {"overflow": "fold", "no_wrap": short}}
+    columns |= dict.fromkeys(metrics, NUMBER)
     if versus is not None:
-        table.add_column(f"{versus.metric} beside the best", justify="right")
-        table.add_column("95 % interval", justify="right")
-        table.add_column("p", justify="right", no_wrap=True)
+        columns |= {f"{versus.metric} beside the best": NUMBER, "95 % interval": NUMBER}
+        columns |= {"p": NUMBER | {"no_wrap": True}}
+    table = new_table(columns, title=f"{users:,} test users in {len(run.split)} folds")
     for each in found:
         cells = [_figure(each.means[name], each.deviations[name]) for name in metrics]
         row = each.versus_best
@@ -207,7 +194,7 @@ def _table(found: list[Summary], run: Run) -> Table:
         elif row is not None:
             low, high = row.interval
             cells += [f"{row.difference:+.4f}", f"{low:+.4f} {high:+.4f}", f"{row.t_holm:.2g}"]
-        table.add_row(Text(each.model), *cells)
+        table.add_row(each.model, *cells)
     table.caption = repr(run.split)
     table.caption_justify = "left"
     return table

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._models import known_ids, open_model, plain
+from ._inputs import known_ids, plain
 from ._options import Model
-from ._output import AsCsv, AsJson, console, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,13 +28,14 @@ def explain(
 
     The parts add up to the score.
     """
-    ranker = open_model(model)
+    from ..ranker import KernelRanker
+
+    ranker = KernelRanker.load(model)
     (user_id,) = known_ids(ranker.interactions.users, [user])
     (item_id,) = known_ids(ranker.interactions.items, [item])
     records = [{"item": plain(own), "adds": part} for own, part in ranker.explain(user_id, item_id)]
     if not records:
-        text = f"{user} has no history: what is recommended there is popular, and has no reasons"
-        console(stderr=True).print(text, markup=False)
+        say(f"{user} has no history: what is recommended there is popular, and has no reasons")
     title = f"Why {item} for {user}"
     print_records(
         records,
@@ -46,14 +47,13 @@ def explain(
 
 
 def _table(title: str, records: list[dict[str, Any]]) -> Table:
-    from rich.text import Text
-
-    table = new_table()
-    table.title = Text(title)
-    table.show_footer = True
-    table.add_column("because of", footer="score", style="cyan")
     total = sum(r["adds"] for r in records)
-    table.add_column("adds", justify="right", footer=f"{total:.6f}")
+    columns = {
+        "because of": NAME | {"footer": "score"},
+        "adds": NUMBER | {"footer": f"{total:.6f}"},
+    }
+    table = new_table(columns, title=title)
+    table.show_footer = True
     for r in records:
-        table.add_row(Text(str(r["item"])), f"{r['adds']:.6f}")
+        table.add_row(str(r["item"]), f"{r['adds']:.6f}")
     return table

@@ -20,6 +20,7 @@ from ._options import (
     Threads,
     Time,
     User,
+    given,
 )
 from ._work import Work
 
@@ -58,13 +59,8 @@ def fit(
 
     work = Work()
     # The constructor has the defaults; only what is given goes there.
-    given = {
-        "kernel": kernel,
-        "reg": reg,
-        "negative_weight": negative_weight,
-        "storage": storage,
-    }
-    model = KernelRanker(**{k: v for k, v in given.items() if v is not None}, n_threads=threads)  # type: ignore[arg-type]  # each of its own type
+    options = {"reg": reg, "negative_weight": negative_weight, "storage": storage}
+    model = KernelRanker(**given({"kernel": kernel} | options), n_threads=threads)
     # Now, not after the reading.
     Fitted.of(model.kernel, model.reg, model.negative_weight, model.storage)
     check_target(out)

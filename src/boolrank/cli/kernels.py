@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["describe", "kernels"]
 
-_COLUMNS = (("kernel", "cyan"), ("value", ""), ("parameters", "dim"))
+_STYLES = {"kernel": "cyan", "value": "", "parameters": "dim"}
 _LETTERS = (
     "Of n variables, x and z are active in the two vectors, c in both, u in either; on s of them "
     "the vectors agree. d: arity or max_arity, t: satisfied, w: weight. C(a, b): how many subsets "
@@ -65,8 +65,6 @@ def describe(kernel: type[Kernel]) -> dict[str, Any]:
 
 
 def _table(records: list[dict[str, Any]]) -> Table:
-    from rich.text import Text
-
     rows = [
         (
             record["signature"],
@@ -75,13 +73,16 @@ def _table(records: list[dict[str, Any]]) -> Table:
         )
         for record in records
     ]
-    table = new_table()
-    table.caption, table.caption_justify, table.caption_style = _LETTERS, "left", "dim"
     widths = _widths(list(zip(*rows, strict=True)), min(console().width, _WIDEST) - _GAPS)
-    for (title, style), width in zip(_COLUMNS, widths, strict=True):
-        table.add_column(title, style=style, overflow="fold", width=width)
+    table = new_table(
+        {
+            name: {"style": style, "overflow": "fold", "width": width}
+            for (name, style), width in zip(_STYLES.items(), widths, strict=True)
+        }
+    )
+    table.caption, table.caption_justify, table.caption_style = _LETTERS, "left", "dim"
     for row in rows:
-        table.add_row(*map(Text, row))  # text, not str: brackets in a formula are not markup
+        table.add_row(*row)
     return table
 
 

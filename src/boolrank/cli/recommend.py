@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ParameterError
-from ._models import listed_ids, open_model, plain
+from ._inputs import listed_ids, plain
 from ._options import Model, Number, Threads
-from ._output import AsCsv, AsJson, console, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, console, new_table, print_records
 from ._work import Work, check_output, write_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rich.table import Table
 
-    from ..ranker import KernelRanker
     from ..recommendations import Recommendations
 
 __all__ = ["recommend"]
@@ -49,6 +46,8 @@ def recommend(
     A row has the user, the rank, the item, its score, and whether the item is there for its
     popularity alone, because the user has no history.
     """
+    from ..ranker import KernelRanker
+
     work = Work()
     if out is not None:
         if as_json or as_csv:
@@ -57,14 +56,18 @@ def recommend(
             )
         check_output(out)
     with work.step("Opening"):
-        ranker = open_model(model, threads)
+        ranker = KernelRanker.load(model, n_threads=threads)
     everybody = ranker.interactions.users
     wanted = list(everybody) if users is None else listed_ids(everybody, users)
     shown, note = wanted, ""
     if out is None and not (as_json or as_csv):
         rows = min(n, len(ranker.interactions.items))
         shown, note = _for_people(wanted, rows, everybody=users is None)
-    columns = _columns(work, ranker, shown, n, not include_seen)
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("user", "rank", "item", "score", "popular")
+    }
+    for batch in work.batches(shown, "Recommending"):
+        _append(columns, ranker.recommend(batch, n=n, exclude_seen=not include_seen))
     if out is not None:
         import polars as pl
 
@@ -92,33 +95,15 @@ def _for_people(wanted: list[Any], n: int, *, everybody: bool) -> tuple[list[Any
     return wanted, ""
 
 
-def _columns(
-    work: Work, model: KernelRanker, users: Sequence[Any], n: int, exclude_seen: bool
-) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("user", "rank", "item", "score", "popular")
-    }
-    for batch in work.batches(users, "Recommending"):
-        _append(columns, model.recommend(batch, n=n, exclude_seen=exclude_seen))
-    return columns
-
-
 def _append(columns: dict[str, list[Any]], found: Recommendations) -> None:
     for name, values in found.to_dict().items():
         columns[name] += map(plain, values) if name in ("user", "item") else values
 
 
 def _table(records: list[dict[str, Any]]) -> Table:
-    from rich.text import Text
-
-    table = new_table()
-    table.add_column("user", style="cyan")
-    table.add_column("rank", justify="right")
-    table.add_column("item")
-    table.add_column("score", justify="right")
-    table.add_column("")
+    table = new_table({"user": NAME, "rank": NUMBER, "item": {}, "score": NUMBER, "": {}})
     for r in records:
         first = str(r["user"]) if r["rank"] == 1 else ""
         why = "popular: no history" if r["popular"] else ""
-        table.add_row(Text(first), f"{r['rank']}", Text(str(r["item"])), f"{r['score']:.6g}", why)
+        table.add_row(first, f"{r['rank']}", str(r["item"]), f"{r['score']:.6g}", why)
     return table

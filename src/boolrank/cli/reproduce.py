@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import _complete
-from ._options import Seed, Threads
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._options import Seed, Threads, command_text
+from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..experiments.found import Reproduction
+    from ..experiments.paper import Reproduction
 
 __all__ = ["reproduce"]
 
@@ -57,6 +56,7 @@ def reproduce(
     from ..experiments import parse_arities
     from ..experiments.reproduce import CONJUNCTIVE, DISJUNCTIVE
     from ..experiments.reproduce import reproduce as run
+    from ..experiments.specs import split_commas
     from ..report.reproduction import check_report, write_reproduction
 
     work = Work()
@@ -65,9 +65,7 @@ def reproduce(
     with work.teller() as told:
         found = run(
             out,
-            None
-            if datasets is None
-            else [name.strip() for name in datasets.split(",") if name.strip()],
+            None if datasets is None else split_commas(datasets),
             sweep=sweep,
             disjunctive=both or DISJUNCTIVE,
             conjunctive=both or CONJUNCTIVE,
@@ -75,46 +73,37 @@ def reproduce(
             n_threads=threads,
             progress=told,
         )
-    command = "boolrank reproduce" + _options(datasets, sweep, arities, seed)
+    options = {"no_sweep": None if sweep else True, "arities": arities, "seed": seed or None}
+    command = command_text("reproduce", [], {"datasets": datasets} | options)
     with work.step("Writing the page"):
         page = write_reproduction(found, out, command)
     records = _records(found)
     print_records(records, lambda: _table(records), as_json=as_json, as_csv=as_csv)
     for each in found.missing:
-        work.messages.print(f"{each.paper.title} was left out: {each.why}", soft_wrap=True)
+        work.say(f"{each.paper.title} was left out: {each.why}")
     work.done(f"{page}")
 
 
-def _options(datasets: str | None, sweep: bool, arities: str | None, seed: int | None) -> str:
-    parts = ["" if datasets is None else f" --datasets {datasets}", "" if sweep else " --no-sweep"]
-    parts += ["" if arities is None else f" --arities {arities}", f" --seed {seed}" if seed else ""]
-    return "".join(parts)
-
-
 def _records(found: Reproduction) -> list[dict[str, Any]]:
-    from ..report.reproduction import tables
+    from ..report.reproduction_tables import results_table
+    from ..report.tables import missing
 
-    results = tables(found)[0]
     return [
         {
-            name.replace(" ", "_").replace("'s", ""): None if _missing(value) else value
-            for name, value in zip(results.columns, row, strict=True)
+            name.replace(" ", "_").replace("'s", ""): None if missing(value) else value
+            for name, value in row.items()
         }
-        for row in results.rows
+        for row in results_table(found).records()
     ]
 
 
-def _missing(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
-
-
 def _table(records: list[dict[str, Any]]) -> Table:
-    table = new_table(title="AUC beside the paper's")
     # On a narrow terminal figures break at their deviation; names are not cut.
-    table.add_column("data set", overflow="fold")
-    table.add_column("kernel", style="cyan", no_wrap=True)
-    for name in ("ours", "paper", "difference", "mAP@10", "nDCG@10"):
-        table.add_column(name, justify="right", no_wrap=name not in ("ours", "paper"))
+    whole = {"no_wrap": True}
+    columns: dict[str, Any] = {"data set": {"overflow": "fold"}, "kernel": NAME | whole}
+    columns |= {"ours": NUMBER, "paper": NUMBER}
+    columns |= dict.fromkeys(("difference", "mAP@10", "nDCG@10"), NUMBER | whole)
+    table = new_table(columns, title="AUC beside the paper's")
     last = None
     for row in records:
         deviation = "" if row["deviation"] is None else f" ± {row['deviation']:.4f}"

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ._models import known_ids, open_model, plain
+from ._inputs import known_ids, plain
 from ._options import Model, Number
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,7 +25,9 @@ def similar(
     as_csv: AsCsv = False,
 ) -> None:
     """Print the items that are nearest to each item, by the kernel: 1 is alike, 0 has nothing."""
-    ranker = open_model(model)
+    from ..ranker import KernelRanker
+
+    ranker = KernelRanker.load(model)
     ids = known_ids(ranker.interactions.items, items)
     found = ranker.similar_items(ids, n=n)
     records = [
@@ -43,15 +45,8 @@ def similar(
 
 
 def _table(records: list[dict[str, Any]]) -> Table:
-    from rich.text import Text
-
-    table = new_table()
-    table.add_column("item", style="cyan")
-    table.add_column("rank", justify="right")
-    table.add_column("similar")
-    table.add_column("similarity", justify="right")
+    table = new_table({"item": NAME, "rank": NUMBER, "similar": {}, "similarity": NUMBER})
     for r in records:
         first = str(r["item"]) if r["rank"] == 1 else ""
-        cells = Text(first), f"{r['rank']}", Text(str(r["similar"])), f"{r['similarity']:.6g}"
-        table.add_row(*cells)
+        table.add_row(first, f"{r['rank']}", str(r["similar"]), f"{r['similarity']:.6g}")
     return table

@@ -9,7 +9,7 @@ import typer
 
 from ._inputs import read_inputs
 from ._options import Families, Inputs, Item, Positive, Rating, User
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._output import NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work, check_output
 
 if TYPE_CHECKING:
@@ -94,10 +94,9 @@ def _draw(curves: list[SpectralCurve], path: Path) -> None:
 
 
 def _table(curves: list[SpectralCurve]) -> Table:
-    table = new_table(title="Normalised spectral ratio: 0 is all items alike, 1 is no two alike")
-    table.add_column("arity", justify="right")
-    for curve in curves:
-        table.add_column(curve.family, justify="right", header_style="cyan")
+    families = dict.fromkeys((c.family for c in curves), NUMBER | {"header_style": "cyan"})
+    title = "Normalised spectral ratio: 0 is all items alike, 1 is no two alike"
+    table = new_table({"arity": NUMBER} | families, title=title)
     for row, arity in enumerate(curves[0].arities):
         table.add_row(f"{arity}", *(f"{curve.ratios[row]:.6f}" for curve in curves))
     return table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,8 +22,10 @@ from ._options import (
     Time,
     Trials,
     User,
+    command_text,
+    given,
 )
-from ._output import AsCsv, AsJson, new_table, print_records
+from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
 from ._work import Work
 
 if TYPE_CHECKING:
@@ -87,41 +88,52 @@ def tune(
     by optuna's TPE sampler. A trial that fails is recorded, and the study goes on. Stopped and
     started again with the same command, it goes on where it was.
     """
+    from ..tuning import tune_model
+
     work = Work()
     if trials == 0:
         raise typer.BadParameter("at least one is needed", param_hint="'--trials'")
-    _check_forms(arity, {"model": model, "trials": trials, "seconds": seconds})
-    columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
-    given = {name: value for name, value in columns.items() if value is not None}
+    others = given({"model": model, "trials": trials, "seconds": seconds})
+    if arity is not None and others:
+        raise ParameterError(
+            f"--arity searches by itself: leave out --{next(iter(others))}, or tune the model "
+            "without --arity"
+        )
+    columns = given(
+        {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
+    )
     measures = (metric or ("auc" if arity else "auc,ndcg@10")).split(",")
     with work.step("Reading and splitting"):
-        fold = _fold(inputs, order, seed or 0, given)
-    note_ratings(inputs, given)
+        fold = _fold(inputs, order, seed or 0, columns)
+    note_ratings(inputs, columns)
     if arity is not None:
         _tune_arity(work, fold, arity, measures, threads, as_json=as_json, as_csv=as_csv)
         return
     name = model or "kernel-ranker"
-    budget = {"trials": 30 if trials is None else trials, "seconds": seconds, "seed": seed or 0}
-    study = _study(work, name, fold, measures, budget, out, threads)
+    with work.counter("Tuning") as told:
+        try:
+            study = tune_model(
+                name,
+                fold,
+                measures,
+                trials=trials or 30,
+                seconds=seconds,
+                seed=seed or 0,
+                folder=out,
+                n_threads=threads,
+                progress=told,
+            )
+        except KeyboardInterrupt:
+            work.say(f"the trials so far are kept in {out}; the same command goes on from there")
+            raise
     records = _records(study)
-    print_records(records, lambda: _table(study), as_json=as_json, as_csv=as_csv)
+    print_records(records, lambda: _table(study, records), as_json=as_json, as_csv=as_csv)
     for measure in study.metrics:
-        work.messages.print(f"best {measure}: {_python(study, measure)}", **_PLAIN)
+        work.say(f"best {measure}: {_python(study, measure)}")
     if name == "kernel-ranker":
-        command = _command(inputs, given, study)
-        work.messages.print(f"to use it: {command}", **_PLAIN)
+        options = {**columns, **study.best().params, "out": "model"}
+        work.say(f"to use it: {command_text('fit', inputs, options)}")
     work.done(f"{len(study.trials)} trials, {study.failed} failed; {out}")
-
-
-_PLAIN: dict[str, Any] = {"markup": False, "soft_wrap": True}
-
-
-def _check_forms(arity: str | None, others: dict[str, Any]) -> None:
-    given = [name for name, value in others.items() if value is not None]
-    if arity is not None and given:
-        raise ParameterError(
-            f"--arity searches by itself: leave out --{given[0]}, or tune the model without --arity"
-        )
 
 
 def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, str]) -> Fold:
@@ -133,28 +145,6 @@ def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, st
     data = load(inputs, None, **columns)
     with time_in_options():
         return validation_fold(data, "time" if in_file_order else order or "time", seed)
-
-
-def _study(
-    work: Work,
-    name: str,
-    fold: Fold,
-    measures: list[str],
-    budget: dict[str, Any],
-    out: Path,
-    threads: int | None,
-) -> Study:
-    from ..tuning import tune_model
-
-    with work.counter("Tuning") as told:
-        try:
-            return tune_model(
-                name, fold, measures, folder=out, n_threads=threads, progress=told, **budget
-            )
-        except KeyboardInterrupt:
-            stopped = f"the trials so far are kept in {out}; the same command goes on from there"
-            work.messages.print(stopped, **_PLAIN)
-            raise
 
 
 def _tune_arity(
@@ -204,29 +194,21 @@ def _records(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def _table(study: Study) -> Table:
-    from rich.text import Text
-
-    shown = _records(study)[: min(_SHOWN, len(study.trials) - study.failed)]
+def _table(study: Study, records: list[dict[str, Any]]) -> Table:
+    shown = records[: min(_SHOWN, len(study.trials) - study.failed)]
     title = f"The best of {len(study.trials)} trials of {study.model}, {study.failed} failed"
-    table = new_table(title=title)
-    table.add_column("trial", justify="right")
-    table.add_column("parameters", style="cyan", overflow="fold")
-    for name in study.metrics:
-        table.add_column(name, justify="right", no_wrap=True)
+    columns: dict[str, Any] = {"trial": NUMBER, "parameters": NAME | {"overflow": "fold"}}
+    columns |= dict.fromkeys(study.metrics, NUMBER | {"no_wrap": True})
+    table = new_table(columns, title=title)
     for row in shown:
         given = ", ".join(f"{name}={_short(value)}" for name, value in row["params"].items())
         values = [f"{row['metrics'][name]:.4f}" for name in study.metrics]
-        text = Text(given or "the defaults")  # brackets in it are no markup
-        table.add_row(f"{row['trial']}", text, *values)
+        table.add_row(f"{row['trial']}", given or "the defaults", *values)
     return table
 
 
 def _arities(found: ArityChoice) -> Table:
-    table = new_table()
-    table.add_column("arity", justify="right")
-    table.add_column(found.measure, justify="right")
-    table.add_column("")
+    table = new_table({"arity": NUMBER, found.measure: NUMBER, "": {}})
     for arity, value in found.measured.items():
         table.add_row(f"{arity}", f"{value:.4f}", "best" if arity == found.arity else "")
     return table
@@ -240,11 +222,3 @@ def _python(study: Study, measure: str) -> str:
     best = study.best(measure)
     given = "".join(f", {name}={value!r}" for name, value in best.params.items())
     return f"make_model({study.model!r}{given})  # {best.metrics[measure]:.4f}"
-
-
-def _command(inputs: list[str], columns: dict[str, str], study: Study) -> str:
-    options = {**columns, **study.best().params}
-    words = ["boolrank", "fit", *inputs]
-    for name, value in options.items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
-    return shlex.join([*words, "--out", "model"])

@@ -16,9 +16,8 @@ import numpy as np
 from ..experiments.cells import write_text
 from ..report.figures import to_png
 from ..report.page import check_report, render_page
-from .findings import Findings, measure, spectral_ratios
+from .findings import Findings, fit_models, hits, measure, people, spectral_ratios
 from .page import demo_page
-from .people import fit_models, hits, people
 from .tastes import plant_tastes
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ..report.sections import (
     time_section,
 )
 from ..report.tables import Table
-from .people import TOP
+from .findings import TOP
 from .tastes import TITLES
 
 if TYPE_CHECKING:

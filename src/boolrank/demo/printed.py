@@ -12,7 +12,7 @@ from ..report.sections import results_section
 from .page import hits_table
 
 if TYPE_CHECKING:
-    from ..experiments.found import Curve
+    from ..experiments.arities import Curve
     from ..report.blocks import Example, Listed
     from .findings import Findings
 

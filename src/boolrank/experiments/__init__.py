@@ -1,11 +1,9 @@
 """Experiments: data, split, models and metrics as a value; runs that can be stopped and go on."""
 
-from .arities import family, parse_arities
+from .arities import SpectralCurve, family, parse_arities, spectral_curves
 from .experiment import Experiment
-from .run import Run, run_experiment
+from .run import Run, Summary, run_experiment, summarize
 from .specs import ModelSpec, RankerSpec, parse_model
-from .spectrum import SpectralCurve, spectral_curves
-from .summary import Summary, summarize
 from .toml import read_experiment, to_toml
 
 __all__ = [

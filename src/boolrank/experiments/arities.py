@@ -1,13 +1,25 @@
-"""Sweeps over the arity: how ranges of arities and families of kernels are written."""
+"""Sweeps over the arity: how families of kernels are written, and what they are at each arity."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..errors import ParameterError
+from ..evaluation.result import Evaluation
+from ..expressiveness import PairSpectrum
+from ..interactions import Interactions
+from ..kernels import parse_kernel
 
-__all__ = ["family", "parse_arities"]
+__all__ = [
+    "Curve",
+    "SpectralCurve",
+    "family",
+    "measured_curve",
+    "parse_arities",
+    "spectral_curves",
+]
 
 _RANGE = re.compile(r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(\d+)\s*)?)?")
 _MOST = 10**5
@@ -45,3 +57,75 @@ def family(kernel: str, arities: Iterable[int]) -> tuple[str, ...]:
     """
     pattern = kernel if "{}" in kernel else f"{kernel}({{}})"
     return tuple(pattern.replace("{}", str(arity)) for arity in arities)
+
+
+@dataclass(frozen=True)
+class SpectralCurve:
+    """The ratio of one family at each arity: 0 is all items alike, 1 is no two alike.
+
+    >>> curve = SpectralCurve("disjunctive", arities=(1, 2), ratios=(0.5, 0.25))
+    >>> curve.ratios[curve.arities.index(2)]
+    0.25
+    """
+
+    family: str
+    arities: tuple[int, ...]
+    ratios: tuple[float, ...]
+
+
+def spectral_curves(
+    data: Interactions | PairSpectrum, kernels: Iterable[str], arities: Sequence[int]
+) -> list[SpectralCurve]:
+    """How expressive kernels of each family are on the items of data, as vectors over its users.
+
+    Parameters
+    ----------
+    data : interactions, or the counts of their pairs of items
+    kernels : families, such as ``"disjunctive"`` or ``"threshold(2, {})"``
+    arities : in order
+
+    >>> data = Interactions.from_pairs([1, 1, 2, 2, 3, 3], list("abbcca"))
+    >>> [round(ratio, 3) for ratio in spectral_curves(data, ["disjunctive"], [1, 2])[0].ratios]
+    [0.566, 0.0]
+    """
+    pairs = data if isinstance(data, PairSpectrum) else PairSpectrum.of(data.T.matrix())
+    return [
+        SpectralCurve(name, tuple(arities), _ratios(pairs, name, arities))
+        for name in dict.fromkeys(kernels)
+    ]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric and the normalised spectral ratio of a family of kernels against the arity.
+
+    There are no ``means`` and ``deviations`` over folds where nothing was measured.
+    """
+
+    family: str
+    arities: tuple[int, ...]
+    means: tuple[float, ...]
+    deviations: tuple[float, ...]
+    ratios: tuple[float, ...]
+
+
+def measured_curve(
+    name: str,
+    arities: Sequence[int],
+    pairs: PairSpectrum,
+    evaluations: Mapping[str, Evaluation],
+    metric: str = "auc",
+) -> Curve:
+    """The curve of a family of which each kernel was measured, or none."""
+    found = [evaluations[text] for text in family(name, arities)] if evaluations else []
+    return Curve(
+        name,
+        tuple(arities),
+        tuple(each.means[metric] for each in found),
+        tuple(each.deviations[metric] for each in found),
+        _ratios(pairs, name, arities),
+    )
+
+
+def _ratios(pairs: PairSpectrum, name: str, arities: Sequence[int]) -> tuple[float, ...]:
+    return tuple(pairs.ratio(parse_kernel(text).normalized()) for text in family(name, arities))

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from ..errors import InputError
 from ..evaluation.result import FoldResult
 from .specs import ModelSpec
 
-__all__ = ["Cells", "cell_key", "digest", "write_text"]
+__all__ = ["Cells", "cell_key", "digest", "whole_file", "write_text"]
 
 # To be raised when the same key is to mean other values.
 FORMAT = 1
@@ -84,18 +84,25 @@ def digest(text: str) -> str:
 
 
 def write_text(path: Path, text: str | bytes) -> None:
-    """Write a file whole or not at all, also if the process is killed or the machine stops."""
+    """Write a file whole or not at all."""
+    with whole_file(path) as fresh:
+        fresh.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A file to be written in place of another: whole or not at all, even if the machine stops."""
     fresh = path.with_name(f".{path.name}-{uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with fresh.open("wb") as file:
-            file.write(text.encode() if isinstance(text, str) else text)
-            file.flush()
+        yield fresh
+        with fresh.open("rb+") as file:
             os.fsync(file.fileno())
         fresh.replace(path)
     except OSError as error:
+        why = error.strerror or error
         raise InputError(
-            f"{path} cannot be written: {error.strerror}; choose another folder, or make room"
+            f"{path} cannot be written: {why}; choose another folder, or make room"
         ) from None
     finally:
         with suppress(OSError):  # most often it is not there any more

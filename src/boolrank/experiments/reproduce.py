@@ -25,14 +25,23 @@ from ..kernels import parse_kernel
 from ..matrix import kernel_matrix
 from ..overlaps import Overlaps
 from ..ranker import KernelRanker
-from .arities import family
+from .arities import Curve, family, measured_curve
 from .experiment import Experiment
-from .found import Curve, Missing, OtherReading, Reproduction, Row, SetResult, Timing
 from .machine import machine
-from .paper import COLUMNS, PAPER, PaperSet, Reading
+from .paper import (
+    COLUMNS,
+    PAPER,
+    Missing,
+    OtherReading,
+    PaperSet,
+    Reading,
+    Reproduction,
+    Row,
+    SetResult,
+    Timing,
+)
 from .run import run_experiment
-from .specs import specs
-from .spectrum import spectral_curves
+from .specs import RankerSpec
 
 __all__ = ["CONJUNCTIVE", "DISJUNCTIVE", "FAR", "reproduce"]
 
@@ -141,7 +150,7 @@ class _Plan:
     ) -> Experiment:
         return Experiment(
             (self.paper.dataset,),
-            specs(kernels),
+            tuple(map(RankerSpec, kernels)),
             self.paper.protocol,
             dict(self.paper.split) | split,
             tuple(metrics),
@@ -186,14 +195,11 @@ class _Plan:
     def _curve(
         self, name: str, arities: tuple[int, ...], split: Split, pairs: PairSpectrum, sweep: bool
     ) -> Curve:
-        ratios = spectral_curves(pairs, [name], arities)[0].ratios
-        if not sweep:
-            return Curve(name, arities, (), (), ratios)
-        kernels = family(name, arities)
-        found = self._run(self._experiment(kernels), split, f"{name} sweep")
-        means = tuple(found[kernel].means["auc"] for kernel in kernels)
-        deviations = tuple(found[kernel].deviations["auc"] for kernel in kernels)
-        return Curve(name, arities, means, deviations, ratios)
+        found: dict[str, Evaluation] = {}
+        if sweep:
+            experiment = self._experiment(family(name, arities))
+            found = self._run(experiment, split, f"{name} sweep")
+        return measured_curve(name, arities, pairs, found)
 
     def _timing(self, data: Interactions, found: Evaluation) -> Timing:
         """The shortest of several: what else the machine does can only make them longer."""

@@ -1,5 +1,7 @@
 """Run an experiment: fold by fold, model by model, and go on where an earlier run has stopped.
 
+And a run in a few rows: each model's means, and how it stands beside the best.
+
 In the folder of a run:
 
     cells/                  one file for each fold and model, shared by all runs in the folder
@@ -18,11 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._threads import threads
 from .._version import __version__
 from ..data.splits import Split
 from ..evaluation.folds import evaluate_fold, model_text
+from ..evaluation.metrics import parse_metric
 from ..evaluation.result import Evaluation, FoldResult
+from ..evaluation.significance import Comparison, compare
 from ..overlaps import Overlaps
 from .cells import Cells, canonical, cell_key, digest, write_text
 from .experiment import Experiment
@@ -30,7 +36,16 @@ from .machine import clock, machine
 from .specs import ModelSpec
 from .toml import to_toml
 
-__all__ = ["Progress", "Run", "run_experiment"]
+__all__ = [
+    "Progress",
+    "Run",
+    "Summary",
+    "best_model",
+    "main_metric",
+    "nulls",
+    "run_experiment",
+    "summarize",
+]
 
 # Told how many results there are of how many, and what was done last.
 Progress = Callable[[int, int, str], None]
@@ -73,14 +88,14 @@ class Run:
             "results": [
                 {
                     "model": name,
-                    "means": _nulls(found.means),
-                    "deviations": _nulls(found.deviations),
+                    "means": nulls(found.means),
+                    "deviations": nulls(found.deviations),
                     "folds": [
                         {
                             "users": len(fold.users),
                             "unseen_items": fold.unseen_items,
                             "cold_users": fold.cold_users,
-                            "means": _nulls(fold.means),
+                            "means": nulls(fold.means),
                         }
                         for fold in found.folds
                     ],
@@ -157,6 +172,64 @@ def run_experiment(
     return run
 
 
+@dataclass(frozen=True)
+class Summary:
+    """One model of a run.
+
+    Attributes
+    ----------
+    model : as text
+    means, deviations : by metric, over the folds
+    versus_best : beside the best model by the first metric; None for that model itself
+
+    >>> Summary("linear", {"auc": 0.9}, {"auc": 0.01}, None).means["auc"]
+    0.9
+    """
+
+    model: str
+    means: dict[str, float]
+    deviations: dict[str, float]
+    versus_best: Comparison | None
+
+
+def summarize(run: Run, metric: str | None = None, resamples: int = 2_000) -> list[Summary]:
+    """All models of a run, in their order.
+
+    Parameters
+    ----------
+    metric : what they are compared by; the first that users have values of if not given
+    resamples : of the bootstrap
+
+    >>> from boolrank.experiments import Experiment, RankerSpec, run_experiment
+    >>> models = RankerSpec("linear"), RankerSpec("disjunctive(4)")
+    >>> rows = summarize(run_experiment(Experiment(("synthetic:60x30x600",), models)))
+    >>> [(row.model, row.versus_best is None) for row in rows]
+    [('linear', False), ('disjunctive(4)', True)]
+    """
+    found = run.evaluations
+    metric = metric or main_metric(run)
+    beside: dict[str, Comparison] = {}
+    if metric is not None and len(found) > 1:
+        best = best_model(run, metric)
+        rows = compare(found, metric, best, resamples=resamples, seed=run.experiment.seed)
+        beside = {row.model: row for row in rows}
+    return [
+        Summary(name, each.means, each.deviations, beside.get(name)) for name, each in found.items()
+    ]
+
+
+def main_metric(run: Run) -> str | None:
+    """The first metric that users have values of, if there is one."""
+    metrics = run.experiment.metrics
+    return next((each for each in metrics if parse_metric(each).metric.per_user), None)
+
+
+def best_model(run: Run, metric: str) -> str:
+    """The name of the model with the highest mean; one without any comes last."""
+    means = {name: found.means[metric] for name, found in run.evaluations.items()}
+    return max(means, key=lambda name: np.nan_to_num(means[name], nan=-np.inf))
+
+
 def run_id(experiment: Experiment, split: Split) -> str:
     """A hash of an experiment, its data and the version that ran it, short enough for a name."""
     content = {"boolrank": __version__, "split": split.hash, "experiment": experiment.to_dict()}
@@ -184,5 +257,6 @@ def _manifest(run: Run, start: float, n_threads: int | None) -> dict[str, Any]:
     }
 
 
-def _nulls(values: dict[str, float]) -> dict[str, float | None]:
+def nulls(values: dict[str, float]) -> dict[str, float | None]:
+    """Values as JSON has them, which has no NaN."""
     return {name: None if math.isnan(value) else value for name, value in values.items()}

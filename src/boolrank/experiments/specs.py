@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
@@ -26,7 +26,6 @@ __all__ = [
     "ModelSpec",
     "RankerSpec",
     "parse_model",
-    "specs",
     "split_commas",
     "usual_params",
 ]
@@ -134,11 +133,6 @@ def usual_params(name: str) -> dict[str, Any]:
     """
     defaults = make_model(name).get_params()
     return {key: _plain(key, value, value) for key, value in defaults.items() if key not in _HOW}
-
-
-def specs(kernels: Iterable[str], **parameters: float) -> tuple[ModelSpec, ...]:
-    """One ranker for each kernel, all with the same other parameters."""
-    return tuple(RankerSpec(kernel, **parameters) for kernel in kernels)
 
 
 def parse_model(text: str) -> ModelSpec:

@@ -28,7 +28,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -115,7 +115,11 @@ def read_experiment(path: str | Path) -> Experiment:
         ("metrics", content.get("metrics", [])),
         ("columns", content.get("columns", {}).values()),
     ):
-        _check_texts(values, source.at(key), key)
+        for value in values:
+            if not isinstance(value, str):
+                raise InputError(
+                    f"{source.at(key)}: {key}: each is text in quotation marks, not {value!r}"
+                )
     if not is_name(inputs):
         inputs = [str(path.parent / Path(name).expanduser()) for name in inputs]
     models: list[ModelSpec] = []
@@ -149,17 +153,10 @@ def to_toml(experiment: Experiment) -> str:
     <BLANKLINE>
     """
     content = experiment.to_dict()
-    tables = {name: content.pop(name) for name in ("split", "columns")}
-    models = content.pop("models")
-    parts = [content]
-    heads = [""]
-    for name, table in tables.items():
-        if table:
-            parts.append(table)
-            heads.append(f"[{name}]\n")
-    parts += models
-    heads += ["[[models]]\n"] * len(models)
-    return "\n".join(head + _lines(part) for head, part in zip(heads, parts, strict=True))
+    tables = [(f"[{name}]\n", content.pop(name)) for name in ("split", "columns")]
+    tables += [("[[models]]\n", model) for model in content.pop("models")]
+    parts = [("", content), *tables]
+    return "\n".join(head + _lines(table) for head, table in parts if table)
 
 
 def _models(table: Any, source: _Source) -> list[ModelSpec]:
@@ -207,16 +204,7 @@ def _check(
             raise InputError(f"{source.at()}: {key} is missing; write it as {known[key][1]}")
 
 
-def _check_texts(values: Iterable[Any], where: str, key: str) -> None:
-    for value in values:
-        if not isinstance(value, str):
-            raise InputError(f"{where}: {key}: each is text in quotation marks, not {value!r}")
-
-
 def _lines(table: Mapping[str, Any]) -> str:
-    return "".join(f"{key} = {_value(value)}\n" for key, value in table.items())
-
-
-def _value(value: Any) -> str:
-    """A value as TOML has it: JSON has the same form, for text without control characters."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """A line for each key. JSON has the same form of values, but for this control character."""
+    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in table.items()}
+    return "".join(f"{key} = {text}\n" for key, text in texts.items()).replace("\x7f", "\\u007f")

@@ -1,6 +1,6 @@
-"""The kinds of blocks that a page is made of, as values; ``templates/blocks/`` has one look each.
+"""The kinds of blocks that a page is made of, as values; ``templates/blocks.html`` has their looks.
 
-Another kind is a frozen dataclass with a ``kind``, and a template of that name.
+Another kind is a frozen dataclass with a ``kind``, and a macro of that name.
 """
 
 from __future__ import annotations
@@ -25,14 +25,24 @@ __all__ = [
     "Note",
     "Reasons",
     "Sheet",
+    "signed",
 ]
 
 
 _DIGITS = re.compile("[1-9]")
 
 
+def signed(text: str) -> str:
+    """A number as a page has it: with a true minus, and no sign if it is 0 to all digits shown.
+
+    >>> signed("-0.01"), signed("-0.00")
+    ('−0.01', '0.00')
+    """
+    return text.replace("-", "−") if _DIGITS.search(text) else text.lstrip("+-")
+
+
 class Block(Protocol):
-    """Whatever has a template."""
+    """Whatever has a look."""
 
     kind: ClassVar[str]
 
@@ -151,10 +161,7 @@ class Sheet:
 
     def _text(self, column: str, value: Any) -> str:
         text = self.table.text(column, value)
-        if not self.table.columns[column]:
-            return text
-        # A difference that is 0 to all digits shown has no sign.
-        return text.replace("-", "−") if _DIGITS.search(text) else text.lstrip("+-")
+        return signed(text) if self.table.columns[column] else text
 
 
 @dataclass(frozen=True)

@@ -11,22 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..comparison.found import OURS
-from ..experiments.cells import write_text
 from .blocks import Block, Entries, Facts, Figures, Note, Sheet
 from .comparison_tables import best_table, chosen_table, comparison_tables, models_table
-from .figures import Drawn, to_png, to_svg_file
-from .page import Page, Section, check_report, render_page
+from .figures import Drawn
+from .page import Page, Section, check_report, write_page
 from .results import SIGNIFICANT, metric_title
 from .scatter import Dots, scatter_figure
-from .sections import DataFacts, machine_entries, made_section
-from .tables import FORMS, Table
+from .sections import data_facts, machine_entries, made_section
+from .tables import Table
 
 if TYPE_CHECKING:
     from ..comparison import ModelResult, SetComparison
 
-__all__ = ["PAGE", "check_report", "comparison_page", "findings", "write_comparison"]
-
-PAGE = "comparison.html"
+__all__ = ["check_report", "comparison_page", "findings", "write_comparison"]
 
 # A model that is so many times as far from the best as half of the others is would leave these no
 # room in a figure.
@@ -38,17 +35,8 @@ def write_comparison(
     sets: Sequence[SetComparison], out: str | Path, manifest: Mapping[str, Any]
 ) -> Path:
     """Write the page, and beside it ``tables/`` and ``figures/``; returns the page."""
-    out = Path(out)
     page = comparison_page(sets, manifest)
-    for name, drawn in page.figures().items():
-        place = out / "figures" / name
-        write_text(place.with_suffix(".svg"), to_svg_file(drawn.figure))
-        write_text(place.with_suffix(".png"), to_png(drawn.figure))
-    for table in comparison_tables(sets):
-        for ending, form in FORMS.items():
-            write_text(out / "tables" / f"{table.name}{ending}", form(table))
-    write_text(out / PAGE, render_page(page))
-    return out / PAGE
+    return write_page(page, comparison_tables(sets), Path(out) / "comparison.html")
 
 
 def comparison_page(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) -> Page:
@@ -135,15 +123,7 @@ def _budget(found: SetComparison) -> str:
 
 
 def _set_section(found: SetComparison, number: int) -> Section:
-    data = DataFacts.of(found.split.data)
-    facts = {
-        "users": f"{data.users:,}",
-        "items": f"{data.items:,}",
-        "interactions": f"{data.interactions:,}",
-        "density": f"{data.density:.2%}",
-        "items per user, median": f"{data.median_of_users:g}",
-        "test users": f"{found.users:,}",
-    }
+    facts = data_facts(found.split.data) | {"test users": f"{found.users:,}"}
     titles = [metric_title(metric) for metric in found.metrics]
     below = {"model": {"failed": "failed: {}"}, "fit (s)": {"rank (s)": "+\u00a0{} to rank"}}
     for title in titles:

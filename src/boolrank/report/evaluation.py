@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..evaluation.metrics import parse_metric
 from ..experiments.machine import machine
-from .examples import example, example_users
+from ..experiments.run import best_model, main_metric
 from .page import Page, Section
 from .results import arity_curves, metric_title
 from .sections import (
     arity_section,
     data_section,
+    example,
+    example_users,
     machine_entries,
     made_section,
     results_section,
@@ -43,8 +42,8 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
     command : what made it
     seconds : how long it took
     """
-    found, metric = run.evaluations, _metric(run)
-    best = max(found, key=lambda name: np.nan_to_num(found[name].means[metric], nan=-np.inf))
+    found, metric = run.evaluations, main_metric(run) or run.experiment.metrics[0]
+    best = best_model(run, metric)
     model = next(each for each in run.experiment.models if str(each) == best)
     ranker = model.make().fit(run.split.data)
     people = [
@@ -82,9 +81,3 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
             ),
         ],
     )
-
-
-def _metric(run: Run) -> str:
-    """The first metric that users have values of, or the first."""
-    metrics = run.experiment.metrics
-    return next((m for m in metrics if parse_metric(m).metric.per_user), metrics[0])

@@ -94,7 +94,6 @@ def curves_figure(
     spread: Mapping[str, Sequence[float]] | None = None,
     dots: Mapping[str, tuple[float, float]] | None = None,
     y_range: tuple[float, float] | None = (0, 1.04),
-    size: tuple[float, float] = PANEL,
 ) -> Figure:
     """One line a series over a logarithmic axis.
 
@@ -102,7 +101,7 @@ def curves_figure(
     ``dots`` a label to a single point, drawn as a ring. Without a ``y_range`` the values say what
     is shown.
     """
-    with canvas(size) as (figure, axes):
+    with canvas() as (figure, axes):
         for colour, (label, (xs, ys)) in zip(SERIES, series.items(), strict=False):
             axes.plot(xs, ys, color=colour, label=label, **_LINE)
             if spread is not None:
@@ -126,13 +125,7 @@ def curves_figure(
 
 
 def tail_figure(
-    counts: NDArray[np.int64],
-    *,
-    label: str,
-    x_label: str,
-    y_label: str,
-    colour: int = 0,
-    size: tuple[float, float] = PANEL,
+    counts: NDArray[np.int64], *, label: str, x_label: str, y_label: str, colour: int = 0
 ) -> Figure:
     """Counts against their rank, the largest first, both axes logarithmic.
 
@@ -142,7 +135,7 @@ def tail_figure(
 
     values = np.sort(counts[counts > 0])[::-1]
     ranks = np.unique(np.geomspace(1, len(values), _RANKS).round().astype(int))
-    with canvas(size) as (figure, axes):
+    with canvas() as (figure, axes):
         axes.plot(ranks, values[ranks - 1], color=SERIES[colour], label=label, **_LINE)
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -157,17 +150,12 @@ def tail_figure(
     return figure
 
 
-def bars_figure(
-    bars: Mapping[str, Mapping[str, float]],
-    *,
-    x_label: str,
-    size: tuple[float, float] = PANEL,
-) -> Figure:
+def bars_figure(bars: Mapping[str, Mapping[str, float]], *, x_label: str) -> Figure:
     """A bar for each name, of parts one after the other, with the sum at its end.
 
     ``bars`` maps a name to its parts, all with the same labels.
     """
-    with canvas(size) as (figure, axes):
+    with canvas((PANEL[0], 0.9 + 0.45 * len(bars))) as (figure, axes):
         names = list(bars)[::-1]  # the first on top
         ends = [0.0] * len(names)
         for colour, label in zip(SERIES, next(iter(bars.values())), strict=False):
@@ -205,7 +193,7 @@ _RING: dict[str, Any] = {
 
 
 @contextmanager
-def canvas(size: tuple[float, float]) -> Iterator[tuple[Figure, Axes]]:
+def canvas(size: tuple[float, float] = PANEL) -> Iterator[tuple[Figure, Axes]]:
     """An empty figure in the style of the house."""
     with needs("report", "The page"):
         import matplotlib as mpl
@@ -229,10 +217,10 @@ def _powers_of_two(axes: Axes, largest: float) -> None:
     axes.xaxis.set_major_formatter(ScalarFormatter())
 
 
-def to_png(figure: Figure, *, dpi: int = 160) -> bytes:
+def to_png(figure: Figure) -> bytes:
     """The figure as a PNG on white paper."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi, facecolor=PAPER, metadata={"Software": None})
+    figure.savefig(buffer, format="png", dpi=160, facecolor=PAPER, metadata={"Software": None})
     return buffer.getvalue()
 
 
@@ -241,7 +229,7 @@ def to_svg_file(figure: Figure) -> str:
     return _svg(figure, facecolor=PAPER)
 
 
-def to_svg(figure: Figure, prefix: str = "") -> str:
+def to_svg(figure: Figure, prefix: str) -> str:
     """The figure as an ``<svg>`` element to stand inside a page, in the colours of the page.
 
     A ``prefix`` keeps its ids apart from those of other figures of the page.
@@ -252,8 +240,7 @@ def to_svg(figure: Figure, prefix: str = "") -> str:
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg)
     svg = re.sub(r'\s(width|height)="[\d.]+pt"', "", svg, count=2)  # the page says how wide
-    if prefix:
-        svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", svg)
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", svg)
     for colour, variable in VARIABLES.items():
         svg = svg.replace(colour, variable)
     at = svg.rindex("</svg>")

@@ -7,20 +7,23 @@ looks stands in ``templates/``, once.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._extras import needs
 from .._version import __version__
+from ..experiments.cells import write_text
 from .blocks import Block, Figures
-from .figures import Drawn
+from .figures import Drawn, to_png, to_svg_file
+from .tables import FORMS, Table
 
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["Page", "Section", "check_report", "render_page"]
+__all__ = ["Page", "Section", "check_report", "render_page", "write_page"]
 
 _CODE = re.compile(r"`([^`]+)`")
 _STRONG = re.compile(r"\*\*([^*]+)\*\*")
@@ -64,6 +67,19 @@ def render_page(page: Page) -> str:
     """
     template = _environment().get_template("page.html")
     return template.render(page=page, version=__version__)
+
+
+def write_page(page: Page, tables: Iterable[Table], path: Path) -> Path:
+    """Write the page, and beside it ``tables/`` and ``figures/``; returns the path."""
+    for name, drawn in page.figures().items():
+        place = path.parent / "figures" / name
+        write_text(place.with_suffix(".svg"), to_svg_file(drawn.figure))
+        write_text(place.with_suffix(".png"), to_png(drawn.figure))
+    for table in tables:
+        for ending, form in FORMS.items():
+            write_text(path.parent / "tables" / f"{table.name}{ending}", form(table))
+    write_text(path, render_page(page))
+    return path
 
 
 def check_report(what: str = "The page") -> None:

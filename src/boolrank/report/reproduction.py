@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..experiments.cells import write_text
 from ..experiments.paper import PAPER
-from .blocks import Block, Entries, Figures, Note, Sheet
-from .figures import PANEL, Drawn, bars_figure, curves_figure, to_png, to_svg_file
-from .page import Page, Section, check_report, render_page
+from .blocks import Block, Entries, Figures, Note, Sheet, signed
+from .figures import Drawn, bars_figure, curves_figure
+from .page import Page, Section, check_report, write_page
 from .reproduction_tables import readings_table, results_table, tables
 from .sections import machine_entries, made_section
-from .tables import FORMS
 
 if TYPE_CHECKING:
-    from ..experiments.found import Reproduction, SetResult
+    from ..experiments.paper import Reproduction, SetResult
 
-__all__ = ["PAGE", "check_report", "tables", "write_reproduction"]
-
-PAGE = "report.html"
+__all__ = ["check_report", "tables", "write_reproduction"]
 
 # How the page folds columns of the tables into one another.
 _BELOW = {"AUC": {"deviation": "±\u00a0{}"}, "paper's AUC": {"paper's deviation": "±\u00a0{}"}}
@@ -30,34 +26,22 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
 
     ``command`` is what made it, to stand in the page.
     """
-    out = Path(out)
-    figures = {
-        "auc": [_auc(each) for each in found.sets if each.curves[0].means],
-        "spectrum": [_spectrum(each) for each in found.sets],
-        "time": [_time(found)],
-    }
-    for each in (drawn for group in figures.values() for drawn in group):
-        place = out / "figures" / each.name
-        write_text(place.with_suffix(".svg"), to_svg_file(each.figure))
-        write_text(place.with_suffix(".png"), to_png(each.figure))
-    for table in tables(found):
-        for ending, form in FORMS.items():
-            write_text(out / "tables" / f"{table.name}{ending}", form(table))
-    write_text(out / PAGE, render_page(_page(found, figures, command)))
-    return out / PAGE
+    return write_page(_page(found, command), tables(found), Path(out) / "report.html")
 
 
-def _page(found: Reproduction, figures: dict[str, list[Drawn]], command: str) -> Page:
+def _page(found: Reproduction, command: str) -> Page:
+    curves = [_auc(each) for each in found.sets if each.curves[0].means]
+    spectra = [_spectrum(each) for each in found.sets]
     sections = [
         _results_section(found),
         _differences_section(found),
         _readings_section(found),
-        Section("auc", "AUC against the arity", _ABOUT_AUC, [Figures(figures["auc"])]),
-        Section("spectrum", "Expressiveness", _ABOUT_SPECTRUM, [Figures(figures["spectrum"])]),
-        Section("time", "Time against data set", _ABOUT_TIME, [Figures(figures["time"])]),
+        Section("auc", "AUC against the arity", _ABOUT_AUC, [Figures(curves)]),
+        Section("spectrum", "Expressiveness", _ABOUT_SPECTRUM, [Figures(spectra)]),
+        Section("time", "Time against data set", _ABOUT_TIME, [Figures([_time(found)])]),
         made_section(_made(found, command), _ABOUT_PROTOCOL),
     ]
-    left_out = {"readings": not readings_table(found).rows, "auc": not figures["auc"]}
+    left_out = {"readings": not readings_table(found).rows, "auc": not curves}
     return Page(
         "The paper’s experiments, run again",
         "Boolean kernels for collaborative filtering (Polato and Aiolli, 2018): its five kernels "
@@ -130,15 +114,13 @@ def _size(each: SetResult) -> str:
 
 def _differences_section(found: Reproduction) -> Section:
     """The figures that are far from the paper's, those of one reason together."""
-    groups: dict[tuple[str, str], list[Any]] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
     for each in found.sets:
         for row in each.rows:
             if row.far:
-                groups.setdefault((each.paper.title, row.reason), []).append(row)
-    far = {
-        f"{title}: {', '.join(f'{row.kernel} {_signed(row.difference)}' for row in rows)}": reason
-        for (title, reason), rows in groups.items()
-    }
+                text = f"{row.kernel} {signed(f'{row.difference:+.4f}')}"
+                groups.setdefault((each.paper.title, row.reason), []).append(text)
+    far = {f"{title}: {', '.join(rows)}": reason for (title, reason), rows in groups.items()}
     single = [each for each in found.sets if each.folds == 1]
     notes: list[Block] = [Note(f"**{each.paper.title}**: {each.rows[0].reason}") for each in single]
     notes += [
@@ -214,15 +196,4 @@ def _time(found: Reproduction) -> Drawn:
         }
         for each in found.sets
     }
-    figure = bars_figure(bars, x_label="seconds", size=(PANEL[0], 0.9 + 0.45 * len(bars)))
-    return Drawn("time", "Seconds against data set", figure)
-
-
-def _signed(value: float) -> str:
-    """With a sign, unless it is 0 to four digits.
-
-    >>> _signed(-0.01), _signed(-0.00001)
-    ('−0.0100', '0.0000')
-    """
-    text = f"{value:+.4f}".replace("-", "−")
-    return "0.0000" if text[1:] == "0.0000" else text
+    return Drawn("time", "Seconds against data set", bars_figure(bars, x_label="seconds"))

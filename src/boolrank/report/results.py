@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..evaluation.metrics import parse_metric
 from ..evaluation.significance import compare
-from ..experiments.found import Curve
-from ..experiments.spectrum import spectral_curves
+from ..experiments.arities import Curve, measured_curve
 from ..expressiveness import PairSpectrum
 from .tables import Table
 
@@ -30,6 +29,7 @@ __all__ = [
 SIGNIFICANT = 0.05
 # So many models are compared by all metrics: more rows would say less.
 _FEW = 4
+_RESAMPLES = 2_000  # of the bootstrap
 
 _TITLES = {"auc": "AUC", "map": "mAP", "ndcg": "nDCG", "mrr": "MRR"}
 _FAMILY = re.compile(r"(\w+)\((\d+)\)")
@@ -58,9 +58,7 @@ def figures_table(evaluations: Mapping[str, Evaluation]) -> Table:
     return Table("figures", "Means over folds, and their standard deviations.", columns, rows)
 
 
-def differences_table(
-    evaluations: Mapping[str, Evaluation], resamples: int = 2_000, seed: int = 0
-) -> Table:
+def differences_table(evaluations: Mapping[str, Evaluation], seed: int = 0) -> Table:
     """A row for each metric and model beside the best one by that metric.
 
     Intervals are of 95 %, by bootstrap over users; p is corrected for the number of models. Many
@@ -83,7 +81,7 @@ def differences_table(
                 each.wilcoxon_holm,
                 "yes" if each.t_holm < SIGNIFICANT else "no",
             )
-            for each in compare(evaluations, metric, resamples=resamples, seed=seed)
+            for each in compare(evaluations, metric, resamples=_RESAMPLES, seed=seed)
         ]
     columns = {
         "metric": "",
@@ -113,19 +111,11 @@ def arity_curves(run: Run, metric: str = "auc", least: int = 3) -> list[Curve]:
         match = _FAMILY.fullmatch(name)
         if match is not None:
             families.setdefault(match[1], []).append(int(match[2]))
-    chosen = {name: tuple(sorted(found)) for name, found in families.items() if len(found) >= least}
+    chosen = {name: sorted(found) for name, found in families.items() if len(found) >= least}
     if not chosen:
         return []
     pairs = PairSpectrum.of(run.split.data.T.matrix())
-    return [_curve(run, metric, name, arities, pairs) for name, arities in chosen.items()]
-
-
-def _curve(run: Run, metric: str, name: str, arities: Sequence[int], pairs: PairSpectrum) -> Curve:
-    found = [run.evaluations[f"{name}({arity})"] for arity in arities]
-    return Curve(
-        name,
-        tuple(arities),
-        tuple(each.means[metric] for each in found),
-        tuple(each.deviations[metric] for each in found),
-        spectral_curves(pairs, [name], arities)[0].ratios,
-    )
+    return [
+        measured_curve(name, arities, pairs, run.evaluations, metric)
+        for name, arities in chosen.items()
+    ]

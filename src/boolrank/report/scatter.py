@@ -55,12 +55,11 @@ def scatter_figure(
     x_label: str,
     y_label: str,
     log: bool = False,
-    size: tuple[float, float] = _PANEL,
 ) -> Figure:
     """Points by name; with ``log``, over a logarithmic axis."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    with canvas(size) as (figure, axes):
+    with canvas(_PANEL) as (figure, axes):
         for name, each in dots.items():
             axes.plot(each.x, each.y, label=name, **_look(each))
         if log:

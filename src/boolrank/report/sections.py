@@ -1,29 +1,42 @@
-"""Sections that pages share: the data, the figures, the arity, time, and how it was made."""
+"""What pages share: the data, the figures, the arity, examples, time, and how it was made."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import peak_memory, size
-from .blocks import Block, Entries, Facts, Figures, Note, Sheet
+from .blocks import (
+    Block,
+    Entries,
+    Example,
+    Facts,
+    Figures,
+    Listed,
+    Listing,
+    Note,
+    Reasons,
+    Sheet,
+)
 from .figures import Drawn, curves_figure, tail_figure
 from .page import Section
 from .results import SIGNIFICANT, differences_table, figures_table, times_table
 
 if TYPE_CHECKING:
     from ..evaluation.result import Evaluation
-    from ..experiments.found import Curve
+    from ..experiments.arities import Curve
     from ..interactions import Interactions
+    from ..recommender import Recommender
 
 __all__ = [
-    "DataFacts",
     "arity_section",
+    "data_facts",
     "data_section",
+    "example",
+    "example_users",
     "machine_entries",
     "made_section",
     "results_section",
@@ -32,6 +45,10 @@ __all__ = [
 
 # The most popular tenth of the items is the head.
 _HEAD = 10
+# So many items of a person are shown, and so many reasons.
+_SHOWN, _REASONS = 10, 3
+
+Tag = Callable[[Any], tuple[str, bool]]
 
 _SIGNIFICANCE = (
     "Each model beside the best by a metric, over the same users, with the 95 % interval of the "
@@ -41,70 +58,43 @@ _SIGNIFICANCE = (
 )
 
 
-@dataclass(frozen=True)
-class DataFacts:
-    """How large data are, and how long their tails."""
-
-    users: int
-    items: int
-    interactions: int
-    density: float
-    median_of_users: float  # how many items half of the users have at most
-    median_of_items: float
-    most_popular: Any
-    most_users: int
-    head_share: float  # of all interactions, those with one of the most popular tenth of the items
-
-    @staticmethod
-    def of(data: Interactions) -> DataFacts:
-        """Those of some interactions."""
-        users, items = data.shape
-        popularity = data.popularity()
-        head = np.sort(popularity)[::-1][: max(1, items // _HEAD)]
-        return DataFacts(
-            users,
-            items,
-            data.size,
-            data.size / (users * items),
-            float(np.median(np.diff(data.indptr))),
-            float(np.median(popularity)),
-            data.items[int(popularity.argmax())],
-            int(popularity.max()),
-            float(head.sum() / data.size),
-        )
+def data_facts(data: Interactions, users: str = "users", items: str = "items") -> dict[str, str]:
+    """How large data are, and how many items half of the users have at most."""
+    n_users, n_items = data.shape
+    return {
+        users: f"{n_users:,}",
+        items: f"{n_items:,}",
+        "interactions": f"{data.size:,}",
+        "density": f"{data.size / (n_users * n_items):.2%}",
+        f"{items} per {users[:-1]}, median": f"{np.median(np.diff(data.indptr)):g}",
+    }
 
 
 def data_section(
     data: Interactions, text: str, users: str = "users", items: str = "items"
 ) -> Section:
     """How large the data are and how long their tails; both may have other names."""
-    facts = DataFacts.of(data)
-    tiles = {
-        users: f"{facts.users:,}",
-        items: f"{facts.items:,}",
-        "interactions": f"{facts.interactions:,}",
-        "density": f"{facts.density:.2%}",
-        f"{items} per {users[:-1]}, median": f"{facts.median_of_users:g}",
-        f"{users} per {items[:-1]}, median": f"{facts.median_of_items:g}",
-    }
+    popularity = data.popularity()
+    facts = data_facts(data, users, items)
+    facts[f"{users} per {items[:-1]}, median"] = f"{np.median(popularity):g}"
     drawn = [
-        _tail(f"tail-{of}", counts, of, by, colour)
-        for colour, (of, counts, by) in enumerate(
-            [(items, data.popularity(), users), (users, np.diff(data.indptr), items)]
-        )
+        _tail(popularity, items, users, 0),
+        _tail(np.diff(data.indptr), users, items, 1),
     ]
+    head = np.sort(popularity)[::-1][: max(1, len(popularity) // _HEAD)]
     note = (
-        f"The most popular of the {items}, {facts.most_popular}, has {facts.most_users:,} {users}; "
-        f"the most popular tenth has {facts.head_share:.0%} of all interactions."
+        f"The most popular of the {items}, {data.items[int(popularity.argmax())]}, has "
+        f"{popularity.max():,} {users}; the most popular tenth has {head.sum() / data.size:.0%} of "
+        "all interactions."
     )
-    return Section("data", "The data", text, [Facts(tiles), Figures(drawn), Note(note)])
+    return Section("data", "The data", text, [Facts(facts), Figures(drawn), Note(note)])
 
 
-def _tail(name: str, counts: NDArray[np.int64], of: str, by: str, colour: int) -> Drawn:
+def _tail(counts: NDArray[np.int64], of: str, by: str, colour: int) -> Drawn:
     """How many of one side each of the other has."""
     x_label, y_label = f"rank among {of}", f"{by} that each of the {of} has"
     figure = tail_figure(counts, label=by, x_label=x_label, y_label=y_label, colour=colour)
-    return Drawn(name, f"{y_label}, against the {x_label}, both logarithmic", figure)
+    return Drawn(f"tail-{of}", f"{y_label}, against the {x_label}, both logarithmic", figure)
 
 
 def results_section(evaluations: Mapping[str, Evaluation], text: str, seed: int = 0) -> Section:
@@ -163,6 +153,74 @@ def arity_section(curves: Sequence[Curve], text: str, metric: str = "AUC") -> Se
         ),
     ]
     return Section("arity", "The arity", text, [Figures(figures)])
+
+
+def example(
+    models: Mapping[str, Recommender],
+    user: Hashable,
+    *,
+    n: int = 5,
+    title: str = "",
+    tags: Sequence[str] = (),
+    about: str = "",
+    tag: Tag = lambda _: ("", False),
+) -> Example:
+    """A user's rarest items, the n best of each model, and what speaks for the first of these
+    where a model can tell.
+
+    Parameters
+    ----------
+    models : by name, all fitted on the same interactions
+    user : whom to recommend to
+    n : how many items
+    title, tags, about : how to call the user, and what else is known
+    tag : a word about an item, and whether it is a good one
+    """
+    data = next(iter(models.values())).interactions
+    own = data.row(data.users.number(user))
+    # The rarest say most about a person.
+    rarest = own[np.argsort(data.popularity()[own], kind="stable")][:_SHOWN]
+    more = len(own) - len(rarest)
+    seen = Listing(
+        "has, the rarest first",
+        [_listed(data.items[int(item)], tag) for item in rarest],
+        f"and {more} more" if more else "",
+    )
+    advice = [_advice(name, model, user, n, tag) for name, model in models.items()]
+    return Example(title or str(user), tags, about, [seen, *advice])
+
+
+def example_users(data: Interactions, lengths: Sequence[int] = (6, 12, 24)) -> list[Any]:
+    """Users with about so many items each: enough to have a taste, few enough to read."""
+    own: NDArray[np.int64] = np.diff(data.indptr)
+    chosen: list[int] = []
+    for length in lengths:
+        order = np.argsort(np.abs(own - length), kind="stable")
+        chosen += [int(user) for user in order if user not in chosen][:1]
+    return [data.users[user] for user in chosen]
+
+
+def _advice(name: str, model: Recommender, user: Hashable, n: int, tag: Tag) -> Listing:
+    found = model.recommend([user], n=n)
+    items = found.lists()[0]
+    listed = [_listed(k, tag, float(s)) for k, s in zip(items, found.scores[0], strict=False)]
+    title = f"`{name}` recommends"
+    if not items:
+        return Listing(title, [], "nothing that is new")
+    explain = getattr(model, "explain", None)
+    if explain is None:
+        return Listing(title, listed)
+    parts = explain(user, items[0])
+    shown = [(str(own), add) for own, add in parts[:_REASONS]]
+    others = parts[_REASONS:]
+    if others:
+        shown.append((f"{len(others)} others", sum(add for _, add in others)))
+    total = sum(add for _, add in parts)
+    return Listing(title, listed, "", Reasons(f"Why {items[0]}?", shown, total))
+
+
+def _listed(item: Any, tag: Tag, score: float | None = None) -> Listed:
+    return Listed(str(item), *tag(item), score)
 
 
 def time_section(
