@@ -55,6 +55,16 @@ def fill_from_rows(out, rows, places, sizes, indptr, columns, counts, triangle, 
 
 
 @parallel
+def write_block(out, row, column, values, n_parts):
+    """Write a block of values from a row and a column on: by all threads, as pages are new."""
+    for part in prange(n_parts):
+        for i in range(part, len(values), n_parts):
+            target = out[row + i]
+            for j in range(values.shape[1]):
+                target[column + j] = values[i, j]
+
+
+@parallel
 def spread(values, rows, columns, diagonal, n_parts):
     """From the upper triangle of a symmetric matrix P to P[i, j]·rows[i]·columns[j], everywhere.
 

@@ -1,11 +1,10 @@
 """What one would pick instead of the kernel ranker, under the same contract."""
 
 from .cf_omd import CfOmd
-from .ease import Ease
+from .ease import Ease, LRec
 from .ecf_omd import EcfOmd
 from .item_knn import ItemKNN
 from .kernel_ease import KernelEase
-from .lrec import LRec
 from .mean_ranker import MeanRanker
 from .popularity import Popularity
 from .table import MODELS, ModelEntry, make_model

@@ -58,6 +58,8 @@ class Counted(NamedTuple):
 
         Some rows at a time, so that doubles take no room.
         """
+        from .._compiled.weights import write_block
+
         u, n = len(self.items), self.overlaps.n
         out, sizes = np.empty((u, u), dtype), self.overlaps.sizes[self.items]
         first, tables = 0, dict[Any, Any]()
@@ -68,7 +70,7 @@ class Counted(NamedTuple):
                 shared = np.empty((len(rows), u - first), "f4" if n <= SINGLE else "f8")
                 self._fill(shared, rows, first, False, parts)
                 pairs = Pairs(np.asarray(n), sizes[part, None], sizes[None, first:], shared, tables)
-                out[part, first:] = kernel.cosines_of(pairs, checked=True)
+                write_block(out, first, first, kernel.cosines_of(pairs, checked=True), parts)
                 first = part.stop
         np.fill_diagonal(out, 1.0)
         return out

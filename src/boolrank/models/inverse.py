@@ -17,9 +17,8 @@ same group, and an item with itself,
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,20 +26,11 @@ from numpy.typing import NDArray
 from .._memory import free_memory, size
 from .._threads import threads
 from ..errors import MatrixTooLargeError, ParameterError
-from ..interactions import Interactions
-from ..overlaps import Overlaps
-from ..parameters import number
 from ..profiles import Profiles
-from ..recommender import Floats, Recommender
+from ..recommender import Floats
 from .alike import Alike
-from .counted import Counted
 
-__all__ = [
-    "CountsInverse",
-    "ItemWeights",
-    "check_room",
-    "invert",
-]
+__all__ = ["ItemWeights", "check_room", "invert"]
 
 DTYPES = ("float32", "float64")
 # Models that have double precision only.
@@ -163,36 +153,3 @@ def invert(model: str, matrix: Matrix, reg: float, alike: Alike) -> tuple[Floats
         own[g] = column[g] / sizes[g] + (1 - 1 / sizes[g]) / reg
         twins[g] = -left / (reg * sizes[g])
     return own, twins
-
-
-@dataclass(repr=False, eq=False)
-class CountsInverse(Recommender):
-    """A model that is the inverse of the numbers of shared users, with rows and columns scaled."""
-
-    reg: float = 500.0
-    dtype: str = "float64"
-    n_threads: int | None = None
-
-    @abstractmethod
-    def _scaling(self, diagonal: Floats) -> tuple[Floats, Floats]:
-        """What the columns of the inverse are multiplied by, and the weights' own diagonal."""
-
-    def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
-        """Count the overlaps of items and invert them; gives the model itself.
-
-        Several models on the same interactions can share their ``overlaps``.
-        """
-        name, data = type(self).__name__, self._given(interactions)
-        reg, alike = number(name, "reg", self.reg), Alike.of(data)
-        check_room(name, len(data.items), self.dtype, alike)
-        counted = Counted.of_groups(data, alike, overlaps, self.n_threads)
-        matrix = counted.triangle(self.dtype, self.n_threads)
-        del counted
-        diagonal, twins = invert(name, matrix, reg, alike)
-        scaling = self._scaling(diagonal)
-        self._weights = ItemWeights.of(matrix, alike, twins, *scaling, n_threads=self.n_threads)
-        self._interactions = data
-        return self
-
-    def _scored(self, profiles: Profiles) -> Floats:
-        return self._weights.scores(profiles, self.n_threads)

@@ -92,7 +92,7 @@ _ENTRIES = (
     ),
     ModelEntry(
         "lrec",
-        ".lrec",
+        ".ease",
         "LRec",
         "A regularised linear classifier per user, all in closed form",
         "Sedhain, Menon, Sanner and Braziunas, On the effectiveness of linear models for one-class "
