@@ -46,7 +46,7 @@ from boolrank.tuning import (
     validation_fold,
 )
 from boolrank.tuning.spaces import draw
-from boolrank.tuning.study import fold_hash
+from boolrank.tuning.study import fold_hash, study_path
 from boolrank.tuning.trials import Trials, trials_apart
 
 DATA = (200, 100, 3_000, 3)
@@ -354,6 +354,34 @@ def test_another_process_measures_what_this_one_would_whatever_ids_are(protocol)
     here = Trials("kernel-ranker", fold, ("auc", "ndcg@10"), None)({"kernel": "disjunctive(3)"})
     assert (apart.params, apart.metrics) == (here.params, here.metrics)
     assert apart.worked
+
+
+def test_a_study_whose_trials_are_all_kept_writes_no_fold(fold, tmp_path, monkeypatch):
+    whole = tune_model("popularity", fold, folder=tmp_path)
+    written = []
+    monkeypatch.setattr("boolrank.store._write_whole", lambda *args: written.append(args))
+    assert tune_model("popularity", fold, folder=tmp_path).trials == whole.trials
+    assert not written
+
+
+@pytest.mark.parametrize("name", ["ease", "als", "slim"])
+def test_a_study_of_another_version_of_a_library_is_not_taken_up(name, fold, tmp_path, monkeypatch):
+    def path():
+        return study_path(tmp_path, name, fold, ("auc",), 0)
+
+    before = path()
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "0.0.1")
+    assert (path() != before) == (name != "ease")
+
+
+def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(fold, tmp_path, monkeypatch):
+    monkeypatch.setattr("boolrank.tuning.study.trials_apart", None)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file is a file, not a folder; choose another"):
+        tune_model("popularity", fold, folder=tmp_path / "file" / "below")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(InputError, match="new cannot be written: you may not write in"):
+        tune_model("popularity", fold, folder=tmp_path / "new")
 
 
 def test_models_without_parameters_have_one_trial(fold):

@@ -18,9 +18,9 @@ from .kernels import parse_kernel
 from .matrix import CompressedMatrix, DenseMatrix, KernelMatrix, Scale
 from .overlaps import Overlaps
 from .store import read_folder, write_folder
-from .vocabulary import Text, Vocabulary
+from .vocabulary import Text, Vocabulary, id_text
 
-__all__ = ["load_ranker", "packed", "save_ranker", "unpacked"]
+__all__ = ["as_arrays", "load_ranker", "packed", "save_ranker", "unpacked"]
 
 _MATRICES: dict[str, type[Any]] = {"dense": DenseMatrix, "compressed": CompressedMatrix}
 _OVERLAPS = ("dense", "indptr", "columns", "counts")
@@ -235,19 +235,25 @@ def _matrix(kind: type[Any], arrays: dict[str, NDArray[Any]]) -> Any:
     return kind(**{name: arrays[f"matrix-{name}"] for name in names}, scale=scale)
 
 
-def packed(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
-    """The ids of a vocabulary as arrays, and their type."""
+def as_arrays(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
+    """The ids of a vocabulary as arrays, and their type; not all can be made of these again."""
     ids = vocabulary.ids
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
         return "int64", {"ids": ids}
-    kinds = sorted({type(key).__name__ for key in vocabulary}) or ["str"]
-    if len(kinds) == 1 and kinds[0] in _FROM_TEXT:
-        text = Text.of(str(key) for key in vocabulary)
-        return kinds[0], {"text": text.blob, "ends": text.ends}
-    raise ModelFileError(
-        f"{vocabulary.kind}s of type {', '.join(kinds)} cannot be saved; use whole numbers, text "
-        "or UUIDs as ids"
-    )
+    kind = ", ".join(sorted({type(key).__name__ for key in vocabulary})) or "str"
+    text = Text.of(map(str if kind in _FROM_TEXT else id_text, vocabulary))
+    return kind, {"text": text.blob, "ends": text.ends}
+
+
+def packed(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
+    """The same, of ids that `unpacked` gives back."""
+    kind, arrays = as_arrays(vocabulary)
+    if kind != "int64" and kind not in _FROM_TEXT:
+        raise ModelFileError(
+            f"{vocabulary.kind}s of type {kind} cannot be saved; use whole numbers, text or UUIDs "
+            "as ids"
+        )
+    return kind, arrays
 
 
 def unpacked(kind: str, role: str, arrays: dict[str, NDArray[Any]], name: str) -> Vocabulary:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError, ParameterTypeError, UnknownIdError
 
-__all__ = ["Text", "Vocabulary"]
+__all__ = ["Text", "Vocabulary", "id_text"]
 
 # Among so many ids, those next to where it would stand, a near one to a wrong id is looked for:
 # the comparison takes about 10 µs each.
@@ -286,13 +286,13 @@ def _in_order(distinct: Iterable[Any], values: list[Any]) -> list[Any]:
 
 
 def _by_text(key: Any) -> tuple[str, str]:
-    return type(key).__name__, _text(key)
+    return type(key).__name__, id_text(key)
 
 
-def _text(key: Any) -> str:
+def id_text(key: Any) -> str:
     """Text of an id that is the same for equal ones: a set's own is in any order."""
     if isinstance(key, tuple | frozenset):
-        parts = [_text(part) for part in key]
+        parts = [id_text(part) for part in key]
         return repr(parts if isinstance(key, tuple) else sorted(parts))
     return repr(key)
 

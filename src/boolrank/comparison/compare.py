@@ -20,7 +20,7 @@ from ..errors import MissingExtraError, ParameterError
 from ..evaluation.folds import model_text
 from ..evaluation.metrics import users_metrics
 from ..evaluation.result import Evaluation
-from ..experiments.cells import Cells, cell_key
+from ..experiments.cells import Cells, cell_key, check_folder
 from ..experiments.specs import ModelSpec, parse_model
 from ..tuning.arity import FOLDS
 from ..tuning.study import check_budget
@@ -87,13 +87,14 @@ def compare_models(
     for name in models:
         with suppress(MissingExtraError):  # that is a result; a misspelt name is not
             parse_model(name)
+    if folder is not None:
+        check_folder(folder)
     names = tuple(str(each) for each in measures)
     with TemporaryDirectory() as temporary:
         place = Path(temporary)
-        split.save(place / "split")
         kept = place if folder is None else Path(folder)
         search = _Search(tuner, trials, seconds, seed, None if folder is None else kept)
-        bench = Bench(place / "split", kept / "measured", names, n_threads)
+        bench = Bench(split, place / "folds", kept / "measured", names, n_threads)
         users = [list(fold.users) for fold in split]
         plan = _Plan(title or split.name, split, users, bench, search, progress)
         before = plan.results()
@@ -167,7 +168,7 @@ class _Plan:
         cells, metrics = Cells(self.bench.cells), self.bench.metrics
         tested = range(1, len(self.split))
         keys = {k: cell_key(self.split, k, spec, metrics) for k in tested}
-        missing = [k for k in tested if cells.read(keys[k], self.users[k]) is None]
+        missing = {k: keys[k] for k in tested if cells.read(keys[k], self.users[k]) is None}
         if missing:
             self.bench.measure(spec, missing)
         found = [cells.read(keys[k], self.users[k]) for k in tested]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .._version import __version__
 from ..errors import InputError, ModelFileError
 from ..interactions import Interactions
-from ..persistence import packed, unpacked
+from ..persistence import as_arrays, packed, unpacked
 from ..store import read_folder, write_folder
 from ..vocabulary import Vocabulary
 
@@ -144,7 +144,7 @@ class Split(Sequence[Fold]):
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the name, the parameters, the ids and all numbers; the same on any machine."""
-        about, arrays = self._content()
+        about, arrays = self._content(as_arrays)
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
         for name, array in sorted(arrays.items()):
             digest.update(f"{name} {array.dtype.name} {array.shape}".encode())
@@ -154,7 +154,7 @@ class Split(Sequence[Fold]):
 
     def save(self, path: str | Path) -> None:
         """Write the split with its data into a folder, whole or not at all."""
-        about, arrays = self._content()
+        about, arrays = self._content(packed)
         write_folder(
             path, about | {"boolrank": __version__, "hash": self.hash, "model": "Split"}, arrays
         )
@@ -191,7 +191,9 @@ class Split(Sequence[Fold]):
             f"{self.data.size:,} interactions, {self.hash[:12]}"
         )
 
-    def _content(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _content(
+        self, of_ids: Callable[[Vocabulary], tuple[str, dict[str, NDArray[Any]]]]
+    ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays: dict[str, NDArray[Any]] = {
             "indptr": self.data.indptr,
             "indices": self.data.indices,
@@ -199,7 +201,7 @@ class Split(Sequence[Fold]):
         }
         kinds = {}
         for name, vocabulary in (("users", self.data.users), ("items", self.data.items)):
-            kinds[name], parts = packed(vocabulary)
+            kinds[name], parts = of_ids(vocabulary)
             arrays |= {f"{name}-{part}": array for part, array in parts.items()}
         return {"split": self.name, "parameters": dict(self.parameters), "ids": kinds}, arrays
 

@@ -23,7 +23,7 @@ from .._version import __version__
 from ..data.splits import Fold
 from ..errors import ParameterError, ParameterTypeError
 from ..evaluation.metrics import Measure, users_metrics
-from ..experiments.cells import canonical, digest, write_text
+from ..experiments.cells import canonical, check_folder, digest, library_of, write_text
 from ..models import make_model
 from .result import Study, Trial
 from .spaces import draw, space_of
@@ -80,6 +80,8 @@ def tune_model(
         )
     measured = tuple(str(each) for each in users_metrics(metrics))
     check_budget(trials, seconds, seed)
+    if folder is not None:
+        check_folder(folder)
     path = None if folder is None else study_path(folder, name, fold, measured, seed)
     kept = _read(path)
     study = Study(name, measured, seed, fold_hash(fold), ())
@@ -130,7 +132,7 @@ def study_path(
         "fold": fold_hash(fold),
         "metrics": list(metrics),
         "seed": seed,
-    }
+    } | library_of(name)
     return Path(folder) / f"{name}-{digest(canonical(key))[:16]}.json"
 
 

@@ -1,7 +1,4 @@
-"""Measure trials in another process: one that is killed for want of memory ends no study.
-
-The process gets the fold as numbers, since nothing that is measured depends on names.
-"""
+"""Measure trials in another process: one that is killed for want of memory ends no study."""
 
 from __future__ import annotations
 
@@ -15,16 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
-import numpy as np
-
 from .._worker import OutOfTimeError, Worker, WorkerEndedError
-from ..data.splits import Fold, Rows
+from ..data.numbered import read_fold, write_fold
+from ..data.splits import Fold
 from ..evaluation.folds import evaluate_fold
-from ..interactions import Interactions
 from ..models import MODELS
 from ..overlaps import Overlaps
-from ..store import read_folder, write_folder
-from ..vocabulary import Vocabulary
 from .result import Trial
 
 __all__ = ["Measuring", "Trials", "trials_apart"]
@@ -42,11 +35,13 @@ def trials_apart(
 ) -> Iterator[Measuring]:
     """Trials of a model on a fold, in another process, which ends with the context."""
     with TemporaryDirectory() as folder:
-        _write(fold, Path(folder, "fold"))
-        about = {"fold": str(Path(folder, "fold")), "model": name, "metrics": metrics}
-        with Worker(answering, about | {"n_threads": n_threads}) as worker:
+        place = Path(folder, "fold")
+        about = {"fold": str(place), "model": name, "metrics": metrics, "n_threads": n_threads}
+        with Worker(answering, about) as worker:
 
             def measured(params: Mapping[str, Any], seconds: float | None = None) -> Trial:
+                if not place.exists():  # a study whose trials are all kept asks for none
+                    write_fold(fold, place)
                 start = time.perf_counter()
                 try:
                     return Trial(**worker.ask(dict(params), seconds))
@@ -96,45 +91,8 @@ class Trials:
         return values if all(map(math.isfinite, values.values())) else {}
 
 
-def _write(fold: Fold, path: Path) -> None:
-    """The fold by numbers; users who are folded in are none of those that train."""
-    train, number = fold.train, len(fold.train.users)
-    if fold.folded_in:
-        users = number + np.arange(len(fold.users))
-    else:
-        users = train.users.numbers(list(fold.users))
-    rows = {
-        "train": Rows(train.indptr, train.indices),
-        "known": fold.known,
-        "relevant": fold.relevant,
-    }
-    arrays = {
-        f"{name}-{part}": array
-        for name, each in rows.items()
-        for part, array in each._asdict().items()
-    }
-    about = {"shape": train.shape, "folded_in": fold.folded_in}
-    write_folder(path, about, arrays | {"users": users})
-
-
-def _read(path: Path) -> Fold:
-    about, arrays = read_folder(path)
-    users, items = (
-        Vocabulary(np.arange(count), kind)
-        for count, kind in zip(about["shape"], ("user", "item"), strict=True)
-    )
-    train, known, relevant = (
-        Rows(arrays[f"{name}-indptr"], arrays[f"{name}-indices"])
-        for name in ("train", "known", "relevant")
-    )
-    tested = Vocabulary(arrays["users"], "user")
-    return Fold(
-        Interactions(users, items, *train), tested, known, relevant, bool(about["folded_in"])
-    )
-
-
 def answering(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """In that process: parameters are answered with a trial."""
     metrics = tuple(about["metrics"])
-    measured = Trials(about["model"], _read(Path(about["fold"])), metrics, about["n_threads"])
+    measured = Trials(about["model"], read_fold(about["fold"]), metrics, about["n_threads"])
     return lambda params: asdict(measured(params))
