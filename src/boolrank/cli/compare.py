@@ -89,11 +89,13 @@ def compare(
     again, the run goes on where it was. A model that fails is in the table with its reason.
     """
     from ..comparison import METRICS, compare_models, record
+    from ..experiments.cells import check_folder
     from ..report.comparison import check_report, write_comparison
 
     work, started = Work(), clock.time()
     trials = 30 if trials is None else trials
     check_report()
+    check_folder(out)
     tuner = _tuner() if trials else None
     columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
     sets = _sets(inputs, given({"order": order, "least": least}), given(columns), seed or 0)

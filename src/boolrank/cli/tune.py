@@ -87,10 +87,14 @@ def tune(
     by optuna's TPE sampler. A trial that fails is recorded, and the study goes on. Stopped and
     started again with the same command, it goes on where it was.
     """
+    from ..experiments.cells import check_folder
+
     work = Work()
     if trials == 0:
         raise typer.BadParameter("at least one is needed", param_hint="'--trials'")
     _check_forms(arity, {"model": model, "trials": trials, "seconds": seconds})
+    if arity is None:
+        check_folder(out)
     columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
     given = {name: value for name, value in columns.items() if value is not None}
     measures = (metric or ("auc" if arity else "auc,ndcg@10")).split(",")

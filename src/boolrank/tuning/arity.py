@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from math import log2
 from typing import Any
 
+import numpy as np
+
 from ..data.protocols import paper_protocol
 from ..data.splits import Fold
-from ..errors import ParameterError, ParameterTypeError
+from ..errors import InputError, ParameterError, ParameterTypeError
 from ..evaluation.folds import evaluate_fold
 from ..evaluation.metrics import Measure, users_metrics
 from ..experiments.arities import family as kernels_of
@@ -34,6 +36,8 @@ __all__ = ["FOLDS", "ArityChoice", "arity_from_spectrum", "best_arity", "validat
 
 # Of so many folds of users the first is for tuning, and the others are left for tests.
 FOLDS = 6
+# Who has fewer interactions is in no fold, as in the paper.
+_LEAST = 5
 # Doublings without a better value after which no higher arity is tried.
 _PATIENCE = 3
 # Ends of the last section: beyond that, the curve is flat.
@@ -77,7 +81,13 @@ def validation_fold(data: Interactions, order: str = "time", seed: int = 0) -> F
     >>> validation_fold(synthetic(60, 30, 700))
     Fold: 66 test interactions of 8 users, 634 for training
     """
-    return paper_protocol(data, folds=FOLDS, order=order, seed=seed)[0]
+    able = int((np.diff(data.indptr) >= _LEAST).sum())
+    if able < FOLDS:
+        raise InputError(
+            f"{able} users have {_LEAST} interactions or more, and of {FOLDS} folds each needs one "
+            "of them; give data with more users, or more of each"
+        )
+    return paper_protocol(data, folds=FOLDS, order=order, seed=seed, least=_LEAST)[0]
 
 
 def best_arity(
