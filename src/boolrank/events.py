@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ._extras import needs
 from .errors import InputError
@@ -101,8 +101,9 @@ def _first(scans: list[FileScan], name: str, value: str | None) -> str:
 
 
 def _typed(series: pl.Series, role: str) -> pl.Series | None:
-    """The column in the first type of its role that loses nothing; None where there is none."""
-    return next((c for c in (make(series) for make in _TYPES[role]) if c is not None), None)
+    """The column in the first form of its role that loses nothing; None where there is none."""
+    made = (make(series) for make in _FORMS[role])
+    return next((each for each in made if each.null_count() == series.null_count()), None)
 
 
 def _not_of(series: pl.Series, role: str, scans: list[FileScan]) -> str:
@@ -115,28 +116,23 @@ def _not_of(series: pl.Series, role: str, scans: list[FileScan]) -> str:
     )
 
 
-def _whole_numbers(series: pl.Series) -> pl.Series | None:
-    """Text as whole numbers if that loses nothing, be it a leading zero."""
+def _whole_numbers(series: pl.Series) -> pl.Series:
+    """Text as whole numbers where that loses nothing, be it a leading zero."""
     import polars as pl
 
     if series.dtype.is_integer():
         return series
     numbers = series.cast(pl.Int64, strict=False)
-    return numbers if numbers.cast(pl.String).eq_missing(series).all() else None
+    return numbers.set(numbers.cast(pl.String).ne_missing(series), None)
 
 
-def _as_numbers(series: pl.Series) -> pl.Series:
+def _numbers(series: pl.Series) -> pl.Series:
     import polars as pl
 
     return series.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
 
 
-def _numbers(series: pl.Series) -> pl.Series | None:
-    numbers = _as_numbers(series)
-    return numbers if numbers.null_count() == series.null_count() else None
-
-
-def _as_dates(series: pl.Series) -> pl.Series:
+def _dates(series: pl.Series) -> pl.Series:
     import polars as pl
 
     try:
@@ -145,24 +141,14 @@ def _as_dates(series: pl.Series) -> pl.Series:
         return pl.Series(series.name, [None] * len(series), pl.Datetime("us", "UTC"))
 
 
-def _dates(series: pl.Series) -> pl.Series | None:
-    dates = _as_dates(series)
-    return dates if dates.null_count() == series.null_count() else None
-
-
 def _as_it_is(series: pl.Series) -> pl.Series:
     return series
 
 
-_TYPES: dict[str, tuple[Callable[[Any], pl.Series | None], ...]] = {
+# What a column of a role may be, null where a value is none of that.
+_FORMS: dict[str, tuple[Callable[[pl.Series], pl.Series], ...]] = {
     "user": (_whole_numbers, _as_it_is),
     "item": (_whole_numbers, _as_it_is),
     "rating": (_numbers,),
     "time": (_whole_numbers, _numbers, _dates),
-}
-
-# What a column of a role is made of, null where a value is none.
-_FORMS: dict[str, tuple[Callable[[Any], pl.Series], ...]] = {
-    "rating": (_as_numbers,),
-    "time": (_as_numbers, _as_dates),
 }

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterError
-from ..interactions import Interactions
+from ..interactions import Interactions, row_numbers
 from ..vocabulary import Vocabulary
-from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, checked, row_numbers
+from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, checked
 
 __all__ = [
     "SPLITS",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from .._version import __version__
 from ..errors import InputError, ModelFileError
-from ..interactions import Interactions
-from ..persistence import as_arrays, packed, unpacked
+from ..interactions import Interactions, row_numbers
+from ..persistence import packed, unpacked
 from ..store import read_folder, write_folder
 from ..vocabulary import Vocabulary
 
-__all__ = ["ABSENT", "KNOWN", "TEST", "TRAIN", "Fold", "Rows", "Split", "checked", "row_numbers"]
+__all__ = ["ABSENT", "KNOWN", "TEST", "TRAIN", "Fold", "Rows", "Split", "checked"]
 
 # Roles of an interaction in a fold.
 TRAIN = 0  # the model is fitted on it
@@ -144,7 +144,7 @@ class Split(Sequence[Fold]):
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the name, the parameters, the ids and all numbers; the same on any machine."""
-        about, arrays = self._content(as_arrays)
+        about, arrays = self._content(savable=False)
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
         for name, array in sorted(arrays.items()):
             digest.update(f"{name} {array.dtype.name} {array.shape}".encode())
@@ -154,7 +154,7 @@ class Split(Sequence[Fold]):
 
     def save(self, path: str | Path) -> None:
         """Write the split with its data into a folder, whole or not at all."""
-        about, arrays = self._content(packed)
+        about, arrays = self._content()
         write_folder(
             path, about | {"boolrank": __version__, "hash": self.hash, "model": "Split"}, arrays
         )
@@ -169,11 +169,7 @@ class Split(Sequence[Fold]):
                 "has written"
             )
         try:
-            users, items = (
-                unpacked(about["ids"][name], name.removesuffix("s"), arrays, name)
-                for name in ("users", "items")
-            )
-            data = Interactions(users, items, arrays["indptr"], arrays["indices"])
+            data = unpacked(about["ids"], arrays)
             split = Split(about["split"], about["parameters"], data, arrays["roles"])
         except (KeyError, TypeError) as error:
             raise ModelFileError(
@@ -191,19 +187,10 @@ class Split(Sequence[Fold]):
             f"{self.data.size:,} interactions, {self.hash[:12]}"
         )
 
-    def _content(
-        self, of_ids: Callable[[Vocabulary], tuple[str, dict[str, NDArray[Any]]]]
-    ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        arrays: dict[str, NDArray[Any]] = {
-            "indptr": self.data.indptr,
-            "indices": self.data.indices,
-            "roles": self.roles,
-        }
-        kinds = {}
-        for name, vocabulary in (("users", self.data.users), ("items", self.data.items)):
-            kinds[name], parts = of_ids(vocabulary)
-            arrays |= {f"{name}-{part}": array for part, array in parts.items()}
-        return {"split": self.name, "parameters": dict(self.parameters), "ids": kinds}, arrays
+    def _content(self, savable: bool = True) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        kinds, arrays = packed(self.data, savable)
+        about = {"split": self.name, "parameters": dict(self.parameters), "ids": kinds}
+        return about, arrays | {"roles": self.roles}
 
     def _fold(self, k: int) -> Fold:
         data, role = self.data, self.roles[k]
@@ -225,11 +212,6 @@ class Split(Sequence[Fold]):
             int((test & ~possible).sum()),
             int((wanted & ~tested).sum()),
         )
-
-
-def row_numbers(data: Interactions) -> NDArray[np.int64]:
-    """The user's number of each interaction."""
-    return np.repeat(np.arange(len(data.users)), np.diff(data.indptr))
 
 
 def checked(split: Split) -> Split:

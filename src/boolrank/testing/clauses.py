@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from boolrank.errors import UnknownIdError
-from boolrank.interactions import Interactions
+from boolrank.interactions import Interactions, row_numbers
 
 __all__ = ["CLAUSES", "Case"]
 
@@ -220,7 +220,7 @@ def _again(case: Case) -> Iterator[str]:
 
 
 def _shuffled(case: Case) -> Iterator[str]:
-    rows = np.repeat(np.arange(len(case.users)), np.diff(case.data.indptr))
+    rows = row_numbers(case.data)
     # Those with a history only: events cannot tell of the others.
     order = case.rng.permutation(len(rows))
     order = np.concatenate([order, order[:9]])  # and some of them twice
