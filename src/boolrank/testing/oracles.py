@@ -14,12 +14,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
-from boolrank import kernels
-from boolrank.errors import ParameterError
-from boolrank.testing.enumeration import FeatureSpace, enumerate_features
-from boolrank.testing.magnitude import BITS, Magnitude
+from .. import kernels
+from ..errors import ParameterError
+from .magnitude import BITS, Magnitude
 
-__all__ = ["FeatureSpace", "enumerate_features", "exact_value", "magnitude", "relative_error"]
+__all__ = ["exact_value", "magnitude", "relative_error"]
 
 # Numerator and denominator, not reduced: the gcd of 200,000-bit numbers costs more than all else.
 Ratio: TypeAlias = tuple[int, int]

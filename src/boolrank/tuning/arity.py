@@ -29,7 +29,7 @@ from ..interactions import Interactions
 from ..kernels import parse_kernel
 from ..overlaps import Overlaps
 from ..ranker import KernelRanker
-from .ranges import Arity
+from .spaces import Arity
 from .study import Progress
 
 __all__ = ["FOLDS", "ArityChoice", "arity_from_spectrum", "best_arity", "validation_fold"]
