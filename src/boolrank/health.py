@@ -34,6 +34,7 @@ from .interactions import Interactions
 from .models import MODELS, Ease, ItemKNN, make_model
 from .overlaps import counted_densely, counted_sparsely
 from .ranker import KernelRanker
+from .recommender import Recommender
 from .store import obstacle
 
 __all__ = ["Finding", "compile_ahead", "examine"]
@@ -102,10 +103,10 @@ def _uses() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "counting", partial(counted_sparsely, data, None)
     yield "counting", partial(counted_densely, data, None)
     for storage, kernel in product(("dense", "compressed"), _KERNELS):
-        yield f"{kernel}, {storage}", partial(_rank, data, kernel, storage)
+        yield f"{kernel}, {storage}", partial(_use, KernelRanker(kernel, storage=storage), data)
     for name, entry in MODELS.items():
         if not entry.extra:
-            yield name, partial(_recommend, name, data)
+            yield name, partial(_use, make_model(name), data)
     yield "item-knn", partial(ItemKNN(neighbours=5).fit, data)
     yield "ease", partial(Ease().fit, data, counted_sparsely(data, None))
     split, one = make_split(data, "hold_out"), Rows(np.arange(2), np.zeros(1, np.int32))
@@ -120,16 +121,10 @@ def _read() -> Interactions:
     return Interactions.from_pairs(events.users, events.items)  # without times, which data has
 
 
-def _rank(data: Interactions, kernel: str, storage: str) -> None:
-    ranker = KernelRanker(kernel, storage=storage).fit(data)
-    ranker.recommend(n=5)
-    ranker.score([0])
-
-
-def _recommend(model: str, data: Interactions) -> None:
-    made = make_model(model).fit(data)
-    made.recommend(n=5)
-    made.score([0])
+def _use(model: Recommender, data: Interactions) -> None:
+    model.fit(data)
+    model.recommend(n=5)
+    model.score([0])
 
 
 def _compiling(progress: Tell) -> Iterator[Finding]:

@@ -17,8 +17,7 @@ from typing import Any
 
 from .._memory import peak_memory
 from .._worker import Worker, WorkerEndedError
-from ..data.numbered import read_fold, write_fold
-from ..data.splits import Split
+from ..data.splits import Split, read_fold, write_fold
 from ..errors import BoolrankError, MissingExtraError, ParameterError
 from ..evaluation.folds import evaluate_fold, model_text
 from ..evaluation.metrics import users_metrics

@@ -24,13 +24,27 @@ from ..persistence import packed, unpacked
 from ..store import read_folder, write_folder
 from ..vocabulary import Vocabulary
 
-__all__ = ["ABSENT", "KNOWN", "TEST", "TRAIN", "Fold", "Rows", "Split", "checked"]
+__all__ = [
+    "ABSENT",
+    "KNOWN",
+    "TEST",
+    "TRAIN",
+    "Fold",
+    "Rows",
+    "Split",
+    "checked",
+    "read_fold",
+    "write_fold",
+]
 
 # Roles of an interaction in a fold.
 TRAIN = 0  # the model is fitted on it
 KNOWN = 1  # shown when a user who is not in training is folded in
 TEST = 2  # to be found
 ABSENT = 3  # not part of this fold
+
+# What a fold has rows of.
+_PARTS = ("train", "known", "relevant")
 
 
 class Rows(NamedTuple):
@@ -237,3 +251,39 @@ def _rows(
     chosen = chosen & users[rows]
     counts = np.bincount(rows[chosen], minlength=len(users))[users]
     return Rows(np.concatenate(([0], np.cumsum(counts))), columns[chosen].astype(np.int32))
+
+
+def write_fold(fold: Fold, path: Path) -> None:
+    """Write a fold by the numbers of its users and items, for another process.
+
+    Nothing that is fitted or measured depends on ids, which may be of any type. Users who are
+    folded in have numbers that none of those that train has.
+    """
+    train = fold.train
+    if fold.folded_in:
+        users = len(train.users) + np.arange(len(fold.users))
+    else:
+        users = train.users.numbers(list(fold.users))
+    rows = (Rows(train.indptr, train.indices), fold.known, fold.relevant)
+    arrays = {
+        f"{name}-{part}": array
+        for name, each in zip(_PARTS, rows, strict=True)
+        for part, array in each._asdict().items()
+    }
+    about = {"shape": train.shape, "folded_in": fold.folded_in}
+    left_out = {"unseen_items": fold.unseen_items, "cold_users": fold.cold_users}
+    write_folder(path, about | left_out, arrays | {"users": users})
+
+
+def read_fold(path: str | Path) -> Fold:
+    """What was written, with numbers for ids."""
+    about, arrays = read_folder(path)
+    users, items = (
+        Vocabulary(np.arange(count), kind)
+        for count, kind in zip(about.pop("shape"), ("user", "item"), strict=True)
+    )
+    train, known, relevant = (
+        Rows(arrays[f"{name}-indptr"], arrays[f"{name}-indices"]) for name in _PARTS
+    )
+    tested = Vocabulary(arrays["users"], "user")
+    return Fold(Interactions(users, items, *train), tested, known, relevant, **about)

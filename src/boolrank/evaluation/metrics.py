@@ -7,7 +7,7 @@ these in the user's ranking, from 1 on; h = |{j : r_j ≤ k}| counts the hits in
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -169,14 +169,6 @@ def _cut_metrics(rankings: Rankings, k: int) -> Floats:
     return np.asarray(cut_metrics(rankings.indptr, rankings.ranks, k, discount, ideal))
 
 
-def _auc(rankings: Rankings, _: int) -> Floats:
-    return _known(rankings.strict, "auc")
-
-
-def _auc_ties(rankings: Rankings, _: int) -> Floats:
-    return _known(rankings.half, "auc_ties")
-
-
 def _known(values: Floats | None, name: str) -> Floats:
     if values is None:
         raise InputError(
@@ -235,19 +227,16 @@ def _popularity(rankings: Rankings) -> NDArray[np.int64]:
     return rankings.popularity
 
 
-def _table(rows: Sequence[Metric]) -> dict[str, Metric]:
-    return {row.name: row for row in rows}
-
-
-METRICS = _table(
-    [
+METRICS = {
+    row.name: row
+    for row in (
         Metric(
             "auc",
             "share of pairs (relevant i, other candidate j) with score_i > score_j",
             "none",
             True,
             _UNDEFINED,
-            _auc,
+            lambda rankings, _: _known(rankings.strict, "auc"),
         ),
         Metric(
             "auc_ties",
@@ -255,7 +244,7 @@ METRICS = _table(
             "none",
             True,
             _UNDEFINED,
-            _auc_ties,
+            lambda rankings, _: _known(rankings.half, "auc_ties"),
         ),
         Metric("map", "Σ_{j≤h} (j / r_j) / R", "optional", True, _UNDEFINED, _Column(5)),
         Metric(
@@ -299,5 +288,5 @@ METRICS = _table(
             "counts: needs no relevant items",
             _novelty,
         ),
-    ]
-)
+    )
+}

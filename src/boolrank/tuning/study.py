@@ -20,6 +20,7 @@ import numpy as np
 
 from .._extras import needs
 from .._version import __version__
+from ..data.protocols import whole
 from ..data.splits import Fold
 from ..errors import ParameterError, ParameterTypeError
 from ..evaluation.metrics import Measure, users_metrics
@@ -148,9 +149,8 @@ def fold_hash(fold: Fold) -> str:
 
 def check_budget(trials: Any, seconds: Any, seed: Any, least: int = 1) -> None:
     """Raise unless there are so many trials at least, some time and a seed."""
-    for name, value, low in (("trials", trials, least), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < low:
-            raise ParameterError(f"{name} must be a whole number from {low} on, not {value!r}")
+    whole("trials", trials, least)
+    whole("seed", seed, 0)
     if seconds is not None and (not isinstance(seconds, int | float) or not seconds > 0):
         raise ParameterError(f"seconds must be a number above 0 or None, not {seconds!r}")
 

@@ -13,8 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 from .._worker import OutOfTimeError, Worker, WorkerEndedError
-from ..data.numbered import read_fold, write_fold
-from ..data.splits import Fold
+from ..data.splits import Fold, read_fold, write_fold
 from ..evaluation.folds import evaluate_fold
 from ..models import MODELS
 from ..overlaps import Overlaps
