@@ -11,15 +11,16 @@ import io
 import tempfile
 import tokenize
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _PACKAGE = Path("src", "boolrank")
-# What a package exports is public; docstrings of commands are what their help says.
-_PUBLIC = "__init__.py"
-_COMMANDS = "cli/"
+# What a package exports is public, and so is a command: its docstring is what its help says.
+_PACKAGE_FILE = "__init__.py"
+_COMMANDS = "cli/[a-z]*.py"
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -43,8 +44,7 @@ class LeaveOut(BuildHookInterface[Any]):
         for name, source in sources.items():
             copy = Path(self.copies.name, name)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            whole = name.startswith(_COMMANDS) or name.endswith(_PUBLIC)
-            keep = None if whole else public
+            keep = None if name.endswith(_PACKAGE_FILE) else public
             copy.write_text(lean(source, keep), encoding="utf-8")
             build_data["force_include"][str(copy)] = f"boolrank/{name}"
 
@@ -59,7 +59,7 @@ def public_names(sources: Mapping[str, str]) -> set[str]:
     public = {
         name
         for file, source in sources.items()
-        if file.endswith(_PUBLIC)
+        if file.endswith(_PACKAGE_FILE) or fnmatchcase(file, _COMMANDS)
         for node in ast.parse(source).body
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
         for name in ast.literal_eval(node.value)
