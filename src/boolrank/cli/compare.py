@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -127,8 +128,18 @@ def compare(
     with work.step("Writing the page"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
         page = write_comparison(found, out, manifest)
-    records = [row for each in found for model in each.models for row in _records(each, model)]
-    print_records(records, lambda: _tables(found), as_json=as_json, as_csv=as_csv)
+    records = [
+        _record(each, model, metric)
+        for each in found
+        for model in each.models
+        for metric in each.metrics
+    ]
+    print_records(
+        records,
+        lambda: [_table(found, metric) for metric in found[0].metrics],
+        as_json=as_json,
+        as_csv=as_csv,
+    )
     for each in found:
         for failed in each.failed:
             text = f"{each.title}: {failed.name} failed: {failed.error}"
@@ -162,15 +173,12 @@ def _models(given: str | None) -> list[str]:
 
     if given is not None:
         return split_commas(given)
-    return [name for name, entry in MODELS.items() if _is_here(entry.load)]
-
-
-def _is_here(load: Callable[[], object]) -> bool:
-    try:
-        load()
-    except MissingExtraError:
-        return False
-    return True
+    here = []
+    for name, entry in MODELS.items():
+        with suppress(MissingExtraError):
+            entry.load()
+            here.append(name)
+    return here
 
 
 def _tuner() -> Callable[..., Any]:
@@ -186,11 +194,6 @@ def _command(inputs: list[str], options: dict[str, Any]) -> str:
 
     words = [word for name, value in given(options).items() for word in (f"--{name}", str(value))]
     return join(["boolrank", "compare", *inputs, *words])
-
-
-def _records(found: SetComparison, model: ModelResult) -> list[dict[str, Any]]:
-    """A record for each metric."""
-    return [_record(found, model, metric) for metric in found.metrics]
 
 
 def _record(found: SetComparison, model: ModelResult, metric: str) -> dict[str, Any]:
@@ -219,12 +222,8 @@ def _record(found: SetComparison, model: ModelResult, metric: str) -> dict[str, 
     return out
 
 
-def _tables(sets: Sequence[SetComparison]) -> list[Table]:
-    """One for each metric, with the parameters chosen by it, the best models first."""
-    return [_table(sets, metric) for metric in sets[0].metrics]
-
-
 def _table(sets: Sequence[SetComparison], metric: str) -> Table:
+    """Models by a metric, with the parameters chosen by it, the best first."""
     from rich.text import Text
 
     users = ", ".join(f"{each.title}: {each.users:,} test users" for each in sets)
@@ -236,20 +235,18 @@ def _table(sets: Sequence[SetComparison], metric: str) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for each in sets:
         for place, model in enumerate([*each.ranked(metric), *each.failed]):
-            cells = ["failed"] if model.error else _cells(each, model, metric)
             title = ["" if place else each.title] if len(sets) > 1 else []
-            table.add_row(*title, Text(model.name), *cells)
+            table.add_row(*title, Text(model.name), *_cells(_record(each, model, metric)))
     return table
 
 
-def _cells(found: SetComparison, model: ModelResult, metric: str) -> list[str]:
-    measured, versus = model.by(metric), found.versus_best[metric].get(model.name)
-    mean = f"{measured.means[metric]:.4f} ± {measured.deviations[metric]:.4f}"
-    beside = ["best", ""] if versus is None else _beside(versus.difference, versus.t_holm)
-    (fit, rank), peak = model.seconds(metric), model.peak_memory(metric)
-    memory = "" if peak is None else f"{peak / 1e6:,.0f}"
-    return [mean, *beside, f"{fit:.2f}", f"{rank:.2f}", memory]
-
-
-def _beside(difference: float, p: float) -> list[str]:
-    return [f"{difference:+.4f}", f"{p:.2g}"]
+def _cells(row: dict[str, Any]) -> list[str]:
+    """What a record says, as people read it."""
+    if row["error"]:
+        return ["failed"]
+    mean = f"{row['mean']:.4f} ± {row['deviation']:.4f}"
+    beside = ["best", ""]
+    if row["best"]:
+        beside = [f"{row['difference']:+.4f}", f"{row['p']:.2g}"]
+    memory = "" if row["peak_memory"] is None else f"{row['peak_memory'] / 1e6:,.0f}"
+    return [mean, *beside, f"{row['fit_seconds']:.2f}", f"{row['rank_seconds']:.2f}", memory]

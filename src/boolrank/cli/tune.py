@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +27,7 @@ from ._options import (
 )
 from ._output import AsCsv, AsJson, new_table, print_records
 from ._work import Work
+from .evaluate import given
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -88,6 +90,7 @@ def tune(
     started again with the same command, it goes on where it was.
     """
     from ..experiments.cells import check_folder
+    from ..tuning import tune_model
 
     work = Work()
     if trials == 0:
@@ -96,35 +99,46 @@ def tune(
     if arity is None:
         check_folder(out)
     columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
-    given = {name: value for name, value in columns.items() if value is not None}
+    named = given(columns)
     measures = (metric or ("auc" if arity else "auc,ndcg@10")).split(",")
     with work.step("Reading and splitting"):
-        fold = _fold(inputs, order, seed or 0, given)
-    note_ratings(inputs, given)
+        fold = _fold(inputs, order, seed or 0, named)
+    note_ratings(inputs, named)
     if arity is not None:
         _tune_arity(work, fold, arity, measures, threads, as_json=as_json, as_csv=as_csv)
         return
     name = model or "kernel-ranker"
-    budget = {"trials": 30 if trials is None else trials, "seconds": seconds, "seed": seed or 0}
-    study = _study(work, name, fold, measures, budget, out, threads)
+    say = partial(work.messages.print, markup=False, soft_wrap=True)
+    with work.counter("Tuning") as told:
+        try:
+            study = tune_model(
+                name,
+                fold,
+                measures,
+                30 if trials is None else trials,
+                seconds,
+                seed or 0,
+                out,
+                threads,
+                told,
+            )
+        except KeyboardInterrupt:
+            say(f"the trials so far are kept in {out}; the same command goes on from there")
+            raise
     records = _records(study)
-    print_records(records, lambda: _table(study), as_json=as_json, as_csv=as_csv)
+    print_records(records, lambda: _table(study, records), as_json=as_json, as_csv=as_csv)
     for measure in study.metrics:
-        work.messages.print(f"best {measure}: {_python(study, measure)}", **_PLAIN)
+        say(f"best {measure}: {_python(study, measure)}")
     if name == "kernel-ranker":
-        command = _command(inputs, given, study)
-        work.messages.print(f"to use it: {command}", **_PLAIN)
+        say(f"to use it: {_command(inputs, named, study)}")
     work.done(f"{len(study.trials)} trials, {study.failed} failed; {out}")
 
 
-_PLAIN: dict[str, Any] = {"markup": False, "soft_wrap": True}
-
-
 def _check_forms(arity: str | None, others: dict[str, Any]) -> None:
-    given = [name for name, value in others.items() if value is not None]
-    if arity is not None and given:
+    if arity is not None and given(others):
         raise ParameterError(
-            f"--arity searches by itself: leave out --{given[0]}, or tune the model without --arity"
+            f"--arity searches by itself: leave out --{next(iter(given(others)))}, or tune the "
+            "model without --arity"
         )
 
 
@@ -137,28 +151,6 @@ def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, st
     data = load(inputs, None, **columns)
     with time_in_options():
         return validation_fold(data, "time" if in_file_order else order or "time", seed)
-
-
-def _study(
-    work: Work,
-    name: str,
-    fold: Fold,
-    measures: list[str],
-    budget: dict[str, Any],
-    out: Path,
-    threads: int | None,
-) -> Study:
-    from ..tuning import tune_model
-
-    with work.counter("Tuning") as told:
-        try:
-            return tune_model(
-                name, fold, measures, folder=out, n_threads=threads, progress=told, **budget
-            )
-        except KeyboardInterrupt:
-            stopped = f"the trials so far are kept in {out}; the same command goes on from there"
-            work.messages.print(stopped, **_PLAIN)
-            raise
 
 
 def _tune_arity(
@@ -208,10 +200,10 @@ def _records(study: Study) -> list[dict[str, Any]]:
     ]
 
 
-def _table(study: Study) -> Table:
+def _table(study: Study, records: list[dict[str, Any]]) -> Table:
     from rich.text import Text
 
-    shown = _records(study)[: min(_SHOWN, len(study.trials) - study.failed)]
+    shown = records[: min(_SHOWN, len(study.trials) - study.failed)]
     title = f"The best of {len(study.trials)} trials of {study.model}, {study.failed} failed"
     table = new_table(title=title)
     table.add_column("trial", justify="right")
