@@ -10,11 +10,13 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 from boolrank import load_dataset
+from boolrank.cli import main
 from boolrank.models import make_model
 from boolrank.tuning import arity_from_spectrum, best_arity, tune_model, validation_fold
 
@@ -135,6 +137,23 @@ def test_sigterm_leaves_nothing_behind_but_what_is_done(verb, out, folder):
     process.terminate()
     assert process.wait(30) == 143
     assert not list(temporary.iterdir())
+
+
+def test_the_command_line_works_in_another_thread_too(capsys):
+    """There Python lets nobody handle signals."""
+    ended = []
+
+    def run():
+        try:
+            main(["kernels", "--json"])
+        except SystemExit as end:
+            ended.append(end.code)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert ended == [0]
+    assert json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("verb", ["tune", "compare"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,9 @@ def _orderly_end() -> Iterator[None]:
 
     Without this nothing would clean up, as after SIGKILL.
     """
+    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+        yield
+        return
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         yield
