@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     MatrixLike = ArrayLike | sparray[Any, Any] | spmatrix[Any]
 
-__all__ = ["Interactions", "read_files", "row_numbers"]
+__all__ = ["Interactions", "check_interactions", "read_files", "row_numbers"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -279,11 +279,8 @@ class Interactions:
         Times are not kept.
         """
         for given in (added, removed):
-            if given is not None and not isinstance(given, Interactions):
-                raise ParameterTypeError(
-                    f"what is added and removed are Interactions, not {type(given).__name__}; make "
-                    "them with Interactions.from_frame, from_matrix, from_pairs or from_files"
-                )
+            if given is not None:
+                check_interactions(given, "what is added and removed are")
         users, items = self.users, self.items
         rows, columns = row_numbers(self), self.indices.astype(np.int64)
         if added is not None:
@@ -365,6 +362,15 @@ def read_files(
         columns["time"] = place = max(frame.columns, key=len) + "_place"
         frame = frame.with_row_index(place)
     return Interactions.from_frame(frame, **columns, positive=positive)
+
+
+def check_interactions(given: Any, whose: str) -> None:
+    """Refuse what is something else; ``whose`` begins the sentence that says so."""
+    if not isinstance(given, Interactions):
+        raise ParameterTypeError(
+            f"{whose} Interactions, not {type(given).__name__}; make them with "
+            "Interactions.from_frame, from_matrix, from_pairs or from_files"
+        )
 
 
 def row_numbers(data: Interactions) -> NDArray[np.int64]:

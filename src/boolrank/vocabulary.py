@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError, ParameterTypeError, UnknownIdError
 
-__all__ = ["Text", "Vocabulary", "id_text"]
+__all__ = ["Text", "Vocabulary", "id_text", "near_name"]
 
 # Among so many ids, those next to where it would stand, a near one to a wrong id is looked for:
 # the comparison takes about 10 µs each.
@@ -220,6 +220,17 @@ class Vocabulary:
         if near and near[0] == str(key):
             return f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}"
         return f"did you mean {near[0]!r}?" if near else f"{self.kind}s look like {self[0]!r}"
+
+
+def near_name(name: str, known: Iterable[str]) -> str:
+    """What to say of a name that is not known: the nearest that is, or all there are.
+
+    >>> near_name("ncdg", ["auc", "ndcg"]), near_name("x", ["auc", "ndcg"])
+    ("did you mean 'ndcg'?", 'there are auc, ndcg')
+    """
+    known = list(known)
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
 
 
 def _as_ids(values: Any) -> NDArray[Any]:

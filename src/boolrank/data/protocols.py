@@ -7,7 +7,6 @@ in that order train and which test.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from inspect import signature
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterError
 from ..interactions import Interactions, row_numbers
-from ..vocabulary import Vocabulary
+from ..vocabulary import Vocabulary, near_name
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, checked
 
 __all__ = [
@@ -254,19 +253,13 @@ def make_split(data: Interactions, name: str = "paper", **parameters: Any) -> Sp
 def check_split(name: str, parameters: Iterable[str]) -> None:
     """Refuse a protocol that there is none of, and parameters that it does not have."""
     if name not in SPLITS:
-        raise ParameterError(f"there is no split {name!r}; {_hint(name, SPLITS)}")
+        raise ParameterError(f"there is no split {name!r}; {near_name(name, SPLITS)}")
     known = list(signature(SPLITS[name]).parameters)[1:]
     for parameter in parameters:
         if parameter not in known:
             raise ParameterError(
-                f"the split {name!r} has no parameter {parameter!r}; {_hint(parameter, known)}"
+                f"the split {name!r} has no parameter {parameter!r}; {near_name(parameter, known)}"
             )
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    known = list(known)
-    near = get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
 
 
 def _split(name: str, given: dict[str, Any], data: Interactions, tests: NDArray[np.bool_]) -> Split:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._threads import threads
 from ..errors import InputError, ParameterError
+from ..vocabulary import near_name
 from .rankings import Rankings
 
 __all__ = ["METRICS", "Measure", "Metric", "measure", "parse_metric"]
@@ -79,9 +79,7 @@ def parse_metric(text: str) -> Measure:
         raise ParameterError(f"a metric is written as 'auc' or 'ndcg@10', not {text!r}")
     name = match[1].lower().replace("-", "_")
     if name not in METRICS:
-        near = get_close_matches(name, METRICS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(METRICS)}"
-        raise ParameterError(f"there is no metric {match[1]!r}; {hint}")
+        raise ParameterError(f"there is no metric {match[1]!r}; {near_name(name, METRICS)}")
     metric, k = METRICS[name], None if match[2] is None else int(match[2])
     if k is None and metric.cut == "needed":
         raise ParameterError(f"{name} needs to know how many items: write {name}@10, for one")
