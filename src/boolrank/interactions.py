@@ -11,8 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._html import html_table
-from .columns import checked_times, encoded, find_columns, parse_threshold, times
 from .errors import InputError, ParameterTypeError
+from .events import (
+    checked_times,
+    encoded,
+    find_columns,
+    parse_threshold,
+    read_events,
+    times,
+)
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -347,8 +354,6 @@ def read_files(
     positive: str | None = None,
 ) -> Interactions:
     """Interactions from files; in their order, the places of the rows stand for the times."""
-    from .events import read_events
-
     unneeded = {*(["rating"] if positive is None else []), *(["time"] if file_order else [])}
 
     def choose(names: list[str]) -> dict[str, str | None]:
