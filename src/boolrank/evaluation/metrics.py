@@ -167,6 +167,15 @@ def _cut_metrics(rankings: Rankings, k: int) -> Floats:
     return np.asarray(cut_metrics(rankings.indptr, rankings.ranks, k, discount, ideal))
 
 
+# With names, which lambdas have not: scikit-learn sends metrics to other processes.
+def _auc(rankings: Rankings, _: int) -> Floats:
+    return _known(rankings.strict, "auc")
+
+
+def _auc_ties(rankings: Rankings, _: int) -> Floats:
+    return _known(rankings.half, "auc_ties")
+
+
 def _known(values: Floats | None, name: str) -> Floats:
     if values is None:
         raise InputError(
@@ -234,7 +243,7 @@ METRICS = {
             "none",
             True,
             _UNDEFINED,
-            lambda rankings, _: _known(rankings.strict, "auc"),
+            _auc,
         ),
         Metric(
             "auc_ties",
@@ -242,7 +251,7 @@ METRICS = {
             "none",
             True,
             _UNDEFINED,
-            lambda rankings, _: _known(rankings.half, "auc_ties"),
+            _auc_ties,
         ),
         Metric("map", "Σ_{j≤h} (j / r_j) / R", "optional", True, _UNDEFINED, _Column(5)),
         Metric(
