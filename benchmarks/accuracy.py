@@ -49,7 +49,7 @@ from boolrank.kernels.counts import Pairs
 from boolrank.kernels.evaluate import FEW_PAIRS, LONGEST_TABLE
 from boolrank.kernels.tables import table_values
 from boolrank.testing import draw_counts, magnitude
-from boolrank.testing.magnitude import Magnitude
+from boolrank.testing.oracles import Magnitude
 
 WEIGHTS = (1, 1, 2, 0.5, 0.1, 1e-3, 1e-9, 7.3, 1e6)
 MOST_CLAUSES = 50

@@ -10,11 +10,13 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 from boolrank import load_dataset
+from boolrank.cli import main
 from boolrank.models import make_model
 from boolrank.tuning import arity_from_spectrum, best_arity, tune_model, validation_fold
 
@@ -108,6 +110,69 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(folder):
     assert len(json.loads(path.read_text())["trials"]) >= 3
     assert "the trials so far are kept in tuning; the same command goes on from there" in messages
     assert messages.rstrip().endswith("interrupted")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there no signal ends a process")
+@pytest.mark.parametrize(
+    ("verb", "out"),
+    [("tune", "tuning"), ("compare", "comparison")],
+)
+def test_sigterm_leaves_nothing_behind_but_what_is_done(verb, out, folder):
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    args = [verb, "synthetic:300x150x6000", "--trials", "5000", "--out", out]
+    args += [] if verb == "tune" else ["--models", "kernel-ranker"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "boolrank", *args],
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env=os.environ | {"TMPDIR": str(temporary)},
+    )
+    deadline = time.time() + 60
+    while next(folder.glob(f"{out}/**/kernel-ranker-*.json"), None) is None:
+        assert process.poll() is None
+        assert time.time() < deadline
+        time.sleep(0.02)
+    assert list(temporary.iterdir())
+    process.terminate()
+    assert process.wait(30) == 143
+    assert not list(temporary.iterdir())
+
+
+def test_the_command_line_works_in_another_thread_too(capsys):
+    """There Python lets nobody handle signals."""
+    ended = []
+
+    def run():
+        try:
+            main(["kernels", "--json"])
+        except SystemExit as end:
+            ended.append(end.code)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert ended == [0]
+    assert json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("verb", ["tune", "compare"])
+def test_a_folder_that_is_a_file_is_said_before_anything_is_read(run, folder, verb):
+    (folder / "file").write_text("")
+    code, _, messages = run(verb, "nowhere.csv", "--out", folder / "file")
+    assert code == 1
+    assert messages.splitlines() == [
+        f"error: {folder}/file cannot be written: {folder}/file is a file, not a folder",
+        "hint: choose another folder, or make room",
+    ]
+
+
+def test_data_of_too_few_users_have_a_hint_that_can_be_followed(run, folder):
+    (folder / "two.csv").write_text("user,item,time\n1,1,1\n1,2,2\n2,1,1\n2,3,2\n")
+    code, _, messages = run("tune", "two.csv")
+    assert code == 1
+    assert "error: 0 users have 5 interactions or more" in messages
+    assert "hint: give data with more users, or more of each" in messages
 
 
 def test_an_arity_is_searched_and_the_one_of_the_spectrum_is_said(run, folder):

@@ -13,11 +13,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from boolrank import Evaluation, KernelRanker, compare, evaluate_fold, paper_protocol, synthetic
+from boolrank import (
+    Evaluation,
+    InputError,
+    Interactions,
+    KernelRanker,
+    compare,
+    evaluate_fold,
+    make_split,
+    paper_protocol,
+    synthetic,
+)
 from boolrank._memory import peak_memory
 from boolrank.comparison import OURS, ModelResult, SetComparison, compare_models, record
 from boolrank.errors import ParameterError
 from boolrank.experiments import ModelSpec
+from boolrank.experiments.cells import cell_key
 from boolrank.models import MODELS, ModelEntry, Popularity, make_model
 from boolrank.report import render_page
 from boolrank.report.comparison import comparison_page, findings, write_comparison
@@ -123,6 +134,46 @@ def test_what_is_measured_is_what_the_model_is_worth_on_the_other_folds(split, f
         alone = evaluate_fold(KernelRanker("tanimoto"), fold, METRICS)
         np.testing.assert_array_equal(each.values["auc"], alone.values["auc"])
         assert each.means == alone.means
+
+
+@pytest.mark.parametrize("protocol", ["paper", "strong"])
+def test_ids_of_any_type_are_compared_and_taken_up_again(protocol, tmp_path):
+    data = synthetic(120, 60, 1500, 3)
+    users, items = np.repeat(np.arange(120), np.diff(data.indptr)), data.indices
+    dates = (np.datetime64("2020-01-01") + items.astype("timedelta64[D]")).tolist()
+    pairs = [("shop", int(user)) for user in users]
+    named = Interactions.from_pairs(pairs, dates, np.arange(len(users)))
+    split = make_split(named, protocol, folds=2)
+    found = compare_models(split, ["kernel-ranker"], "auc", folder=tmp_path)
+    (fold,) = found.models[0].by("auc").folds
+    alone = evaluate_fold(KernelRanker(), split[1], ["auc"])
+    assert fold.users == alone.users
+    np.testing.assert_array_equal(fold.values["auc"], alone.values["auc"])
+    again = compare_models(split, ["kernel-ranker"], "auc", folder=tmp_path)
+    assert (found.computed, again.computed) == (1, 0)
+    later = Interactions.from_pairs(
+        pairs, [day.replace(year=2024) for day in dates], np.arange(len(users))
+    )
+    assert make_split(later, protocol, folds=2).hash != split.hash
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_results_of_another_version_of_a_library_are_not_taken_up(name, split, monkeypatch):
+    def key():
+        return cell_key(split, 0, ModelSpec(name), ("auc",))
+
+    before = key()
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "0.0.1")
+    assert (key() != before) == (MODELS[name].extra == "compare"), "and of ours they are"
+
+
+def test_a_folder_that_is_a_file_is_noticed_before_the_work(split, tuner, tmp_path):
+    asked = len(tuner.folds)
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(InputError, match="file is a file, not a folder; choose another"):
+            compare_models(split, ["popularity"], METRICS, tuner=tuner, folder=folder)
+    assert len(tuner.folds) == asked
 
 
 def test_models_stand_beside_the_best_by_each_metric(found):

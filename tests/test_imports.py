@@ -20,7 +20,7 @@ ORDER = [
     {"_compiled", "_version", "errors"},
     {"_extras", "_html", "_memory", "_threads", "_worker", "store"},
     {"vocabulary", "files", "recommendations"},
-    {"columns", "events"},
+    {"events"},
     {"interactions"},
     {"overlaps"},
     {"kernels"},

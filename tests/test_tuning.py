@@ -46,8 +46,7 @@ from boolrank.tuning import (
     validation_fold,
 )
 from boolrank.tuning.spaces import draw
-from boolrank.tuning.study import fold_hash
-from boolrank.tuning.trials import Trials, trials_apart
+from boolrank.tuning.study import Trials, fold_hash, study_path, trials_apart
 
 DATA = (200, 100, 3_000, 3)
 
@@ -141,7 +140,7 @@ def test_what_the_sampler_has_seen_changes_what_it_draws(fold, monkeypatch):
         found.means["auc"] = upside["auc"](found.means["auc"])
         return found
 
-    monkeypatch.setattr("boolrank.tuning.trials.evaluate_fold", reversed_means)
+    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", reversed_means)
     other = tune_model("kernel-ranker", fold, "auc", trials=13)
     assert [t.params for t in plain.trials[:10]] == [t.params for t in other.trials[:10]]
     assert [t.params for t in plain.trials[10:]] != [t.params for t in other.trials[10:]]
@@ -159,7 +158,7 @@ def test_a_longer_study_begins_with_a_shorter_one_and_measures_only_what_is_new(
         calls.append(args)
         return evaluate_fold(*args, **kwargs)
 
-    monkeypatch.setattr("boolrank.tuning.trials.evaluate_fold", counted)
+    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", counted)
     longer = tune_model("kernel-ranker", fold, trials=14, folder=tmp_path)
     assert len(calls) == 11
     assert _tried(longer) == _tried(whole)
@@ -227,7 +226,7 @@ def test_a_trial_that_fails_is_recorded_and_the_study_goes_on(error, fold, tmp_p
             raise error
         return evaluate_fold(model, *args, **kwargs)
 
-    monkeypatch.setattr("boolrank.tuning.trials.evaluate_fold", failing)
+    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", failing)
     study = tune_model("kernel-ranker", fold, trials=5, folder=tmp_path)
     assert (len(study.trials), study.failed) == (5, 1)
     trial = study.trials[2]
@@ -257,7 +256,7 @@ def test_a_metric_that_nobody_has_fails_the_trial(fold, monkeypatch):
         found.means["auc"] = float("nan")
         return found
 
-    monkeypatch.setattr("boolrank.tuning.trials.evaluate_fold", undefined)
+    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", undefined)
     with pytest.raises(InputError, match="none of 2 trials of kernel-ranker has worked: a metric"):
         tune_model("kernel-ranker", fold, trials=2)
 
@@ -354,6 +353,34 @@ def test_another_process_measures_what_this_one_would_whatever_ids_are(protocol)
     here = Trials("kernel-ranker", fold, ("auc", "ndcg@10"), None)({"kernel": "disjunctive(3)"})
     assert (apart.params, apart.metrics) == (here.params, here.metrics)
     assert apart.worked
+
+
+def test_a_study_whose_trials_are_all_kept_writes_no_fold(fold, tmp_path, monkeypatch):
+    whole = tune_model("popularity", fold, folder=tmp_path)
+    written = []
+    monkeypatch.setattr("boolrank.store._write_whole", lambda *args: written.append(args))
+    assert tune_model("popularity", fold, folder=tmp_path).trials == whole.trials
+    assert not written
+
+
+@pytest.mark.parametrize("name", ["ease", "als", "slim"])
+def test_a_study_of_another_version_of_a_library_is_not_taken_up(name, fold, tmp_path, monkeypatch):
+    def path():
+        return study_path(tmp_path, name, fold, ("auc",), 0)
+
+    before = path()
+    monkeypatch.setattr("importlib.metadata.version", lambda _: "0.0.1")
+    assert (path() != before) == (name != "ease")
+
+
+def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(fold, tmp_path, monkeypatch):
+    monkeypatch.setattr("boolrank.tuning.study.trials_apart", None)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file is a file, not a folder; choose another"):
+        tune_model("popularity", fold, folder=tmp_path / "file" / "below")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(InputError, match="new cannot be written: you may not write in"):
+        tune_model("popularity", fold, folder=tmp_path / "new")
 
 
 def test_models_without_parameters_have_one_trial(fold):

@@ -10,14 +10,11 @@ inside ``needs``::
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["needs"]
 

@@ -24,12 +24,9 @@ def free_memory() -> int:
 def peak_memory() -> int | None:
     """The most bytes that this process has held at once; None where the system does not say."""
     # On Linux ru_maxrss has in it what the process held that has started this one; VmHWM has not.
-    try:
-        for line in _STATUS.read_text(encoding="utf-8").splitlines():
-            if line.startswith("VmHWM:"):
-                return 1024 * int(line.split()[1])
-    except (OSError, ValueError):
-        pass
+    held = _said(_STATUS, "VmHWM:")
+    if held is not None:
+        return 1024 * held
     try:
         import resource
     except ImportError:  # Windows
@@ -48,13 +45,10 @@ def size(count: float) -> str:
 
 
 def _of_machine() -> int:
-    try:
-        # Free pages alone would leave out what the cache of files gives back.
-        for line in _MEMINFO.read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return 1024 * int(line.split()[1])
-    except (OSError, ValueError):
-        pass
+    # Free pages alone would leave out what the cache of files gives back.
+    available = _said(_MEMINFO, "MemAvailable:")
+    if available is not None:
+        return 1024 * available
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -64,17 +58,17 @@ def _of_machine() -> int:
 def _of_group() -> int:
     try:
         most, used = ((_GROUP / f"memory.{name}").read_text() for name in ("max", "current"))
-        return max(int(most) - int(used) + _idle_files(), 0)
+        # Files that the group has cached and not used lately are given back first.
+        idle = _said(_GROUP / "memory.stat", "inactive_file") or 0
+        return max(int(most) - int(used) + idle, 0)
     except (OSError, ValueError):  # no such limit, or none in force ("max")
         return 1 << 62
 
 
-def _idle_files() -> int:
-    """Bytes of files that the group has cached and not used lately: they are given back first."""
+def _said(path: Path, name: str) -> int | None:
+    """The number behind a name in a file of the system's; None where it does not say."""
     try:
-        for line in (_GROUP / "memory.stat").read_text().splitlines():
-            if line.startswith("inactive_file "):
-                return int(line.split()[1])
-    except (OSError, ValueError):
-        pass
-    return 0
+        lines = map(str.split, path.read_text(encoding="utf-8").splitlines())
+        return next((int(words[1]) for words in lines if words[:1] == [name]), None)
+    except (OSError, ValueError, IndexError):
+        return None

@@ -88,7 +88,7 @@ def scan_file(path: Path) -> FileScan:
             )
         _check_content(path, ending)
         frame = ENDINGS[ending](path)
-        return FileScan(path, frame, dict(frame.collect_schema()), ENDINGS[ending] in _TEXT)
+        return FileScan(path, frame, dict(frame.collect_schema()), ENDINGS[ending] is _scan_csv)
 
 
 # How files of other kinds begin, what these are, and what to do.
@@ -127,12 +127,6 @@ def _scan_csv(path: Path) -> pl.LazyFrame:
     return pl.scan_csv(path, separator=_separator(path), infer_schema=False, glob=False)
 
 
-def _scan_tsv(path: Path) -> pl.LazyFrame:
-    import polars as pl
-
-    return pl.scan_csv(path, separator="\t", infer_schema=False, glob=False)
-
-
 def _scan_parquet(path: Path) -> pl.LazyFrame:
     import polars as pl
 
@@ -150,18 +144,19 @@ ENDINGS: dict[str, Callable[[Path], pl.LazyFrame]] = {
     ".csv": _scan_csv,
     ".txt": _scan_csv,
     ".dat": _scan_csv,
-    ".tsv": _scan_tsv,
-    ".tab": _scan_tsv,
+    ".tsv": _scan_csv,
+    ".tab": _scan_csv,
     ".parquet": _scan_parquet,
     ".pq": _scan_parquet,
     ".jsonl": _scan_json,
     ".ndjson": _scan_json,
 }
-_TEXT = (_scan_csv, _scan_tsv)
 
 
 def _separator(path: Path) -> str:
-    """The sign that stands most often in the header; a comma where none does."""
+    """As the name says, or else the sign that is most often in the header; a comma if none is."""
+    if _ending(path) in (".tsv", ".tab"):
+        return "\t"
     header = next(_lines(path), "")
     if "::" in header:
         raise InputError(
@@ -220,9 +215,8 @@ def _bad_line(path: Path) -> str | None:
     try:
         if reader is _scan_json:
             return next(filter(None, map(_bad_json, enumerate(_lines(path), 1))), None)
-        if reader is not _scan_parquet:
-            sign = "\t" if reader is _scan_tsv else _separator(path)
-            return _bad_row(path, sign)
+        if reader is _scan_csv:
+            return _bad_row(path, _separator(path))
     except (OSError, EOFError, csv.Error):
         pass  # a broken archive, say: what polars said has to do
     return None

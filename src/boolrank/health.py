@@ -35,6 +35,7 @@ from .models import MODELS, Ease, ItemKNN, make_model
 from .overlaps import counted_densely, counted_sparsely
 from .ranker import KernelRanker
 from .recommender import Recommender
+from .store import obstacle
 
 __all__ = ["Finding", "compile_ahead", "examine"]
 
@@ -247,14 +248,9 @@ def _folders() -> Iterator[Finding]:
     else:
         taken = size(sum(path.stat().st_size for path in _cached()))
         value = f"{cache}, {len(_cached())} loops, {taken}"
-        writable = os.access(_existing(cache), os.W_OK)
-        state, hint = ("fine", "") if writable else ("warning", _CACHE_HINT)
+        state, hint = ("warning", _CACHE_HINT) if obstacle(cache) else ("fine", "")
         yield Finding("folders", "compiled code", value, state, hint)
     here = [name for name, each in DATASETS.items() if each.is_here()]
     hint = "" if here else "`boolrank datasets fetch NAME` puts some there"
     value = f"{data_folder()}: {', '.join(here) or 'no data sets'}"
     yield Finding("folders", "data", value, hint=hint)
-
-
-def _existing(path: Path) -> Path:
-    return next(each for each in (path, *path.absolute().parents) if each.exists())

@@ -11,8 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._html import html_table
-from .columns import checked_times, encoded, find_columns, parse_threshold, times
 from .errors import InputError, ParameterTypeError
+from .events import (
+    checked_times,
+    encoded,
+    find_columns,
+    parse_threshold,
+    read_events,
+    times,
+)
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 
     MatrixLike = ArrayLike | sparray[Any, Any] | spmatrix[Any]
 
-__all__ = ["Interactions"]
+__all__ = ["Interactions", "check_interactions", "read_files", "row_numbers"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,8 +95,8 @@ class Interactions:
             order = by_column[by_row]
             in_rows, in_columns = rows[order], columns[order]
             new = (np.diff(in_rows, prepend=-1) != 0) | (np.diff(in_columns, prepend=-1) != 0)
-            indptr = np.zeros(len(users) + 1, np.int64)
-            np.cumsum(np.bincount(in_rows[new], minlength=len(users)), out=indptr[1:])
+            lengths = np.bincount(in_rows[new], minlength=len(users))
+            indptr = np.concatenate(([0], np.cumsum(lengths)))
             indices = in_columns[new].astype(np.int32)
             time = np.fmin.reduceat(time[order], np.flatnonzero(new))
         return Interactions(users, items, indptr, indices, time, len(rows) - len(indices))
@@ -215,19 +222,7 @@ class Interactions:
         ...     Interactions.from_files(path)
         Interactions: 2 users x 1 items, 2 interactions
         """
-        from .events import read_events
-
-        given = {"user": user, "item": item, "time": time, "rating": rating}
-        unneeded = {"rating"} if positive is None else set()
-
-        def choose(names: list[str]) -> dict[str, str | None]:
-            found = find_columns(names, needed=_needed(positive), **given)
-            return {role: None if role in unneeded else name for role, name in found.items()}
-
-        optional = [role for role, name in given.items() if name is None and role == "time"]
-        frame, columns = read_events(paths, choose, optional)
-        frame = frame.select([name for name in columns.values() if name is not None])
-        return Interactions.from_frame(frame, **columns, positive=positive)
+        return read_files(paths, user=user, item=item, time=time, rating=rating, positive=positive)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -258,7 +253,7 @@ class Interactions:
                 f"not by {keep.dtype} of shape {keep.shape}; for cross-validation take "
                 "boolrank.evaluation.masks(split)"
             )
-        rows = np.repeat(np.arange(len(self.users)), np.diff(self.indptr))[keep]
+        rows = row_numbers(self)[keep]
         counts = np.bincount(rows, minlength=len(self.users))
         touched = np.bincount(self.indices[keep], minlength=len(self.items)) > 0
         number = np.cumsum(touched) - 1
@@ -291,30 +286,19 @@ class Interactions:
         Times are not kept.
         """
         for given in (added, removed):
-            if given is not None and not isinstance(given, Interactions):
-                raise ParameterTypeError(
-                    f"what is added and removed are Interactions, not {type(given).__name__}; make "
-                    "them with Interactions.from_frame, from_matrix, from_pairs or from_files"
-                )
+            if given is not None:
+                check_interactions(given, "what is added and removed are")
         users, items = self.users, self.items
-        maps = [np.arange(len(users)), np.arange(len(items))]
-        rows, columns = [np.repeat(maps[0], np.diff(self.indptr))], [self.indices.astype(np.int64)]
+        rows, columns = row_numbers(self), self.indices.astype(np.int64)
         if added is not None:
             users, *of_users = users.merged(added.users)
             items, *of_items = items.merged(added.items)
-            rows = [
-                of_users[0][rows[0]],
-                of_users[1][np.repeat(np.arange(len(added.users)), np.diff(added.indptr))],
-            ]
-            columns = [of_items[0][columns[0]], of_items[1][added.indices]]
-        keys = np.unique(np.concatenate(rows) * len(items) + np.concatenate(columns))
+            rows = np.concatenate([of_users[0][rows], of_users[1][row_numbers(added)]])
+            columns = np.concatenate([of_items[0][columns], of_items[1][added.indices]])
+        keys = np.unique(rows * len(items) + columns)
         if removed is not None:
-            row = users.numbers(removed.users)
-            column = items.numbers(removed.items)
-            gone = row[np.repeat(np.arange(len(removed.users)), np.diff(removed.indptr))] * len(
-                items
-            )
-            gone += column[removed.indices]
+            gone = users.numbers(removed.users)[row_numbers(removed)] * len(items)
+            gone += items.numbers(removed.items)[removed.indices]
             missing = ~np.isin(gone, keys)
             if missing.any():
                 user, item = divmod(int(gone[missing][0]), len(items))
@@ -323,8 +307,8 @@ class Interactions:
                     f"{users[user]!r} with item {items[item]!r}"
                 )
             keys = np.setdiff1d(keys, gone, assume_unique=True)
-        indptr = np.zeros(len(users) + 1, np.int64)
-        np.cumsum(np.bincount(keys // len(items), minlength=len(users)), out=indptr[1:])
+        lengths = np.bincount(keys // len(items), minlength=len(users))
+        indptr = np.concatenate(([0], np.cumsum(lengths)))
         return Interactions(users, items, indptr, (keys % len(items)).astype(np.int32))
 
     def matrix(self) -> csr_array[Any, Any]:
@@ -357,6 +341,46 @@ class Interactions:
         note = f"{share:.3%} of all pairs, {'without' if self.time is None else 'with'} times"
         heads = ["", "how many", "fewest", "median", "most interactions"]
         return html_table(repr(self), heads, rows, note)
+
+
+def read_files(
+    paths: Iterable[str | Path],
+    file_order: bool = False,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    time: str | None = None,
+    rating: str | None = None,
+    positive: str | None = None,
+) -> Interactions:
+    """Interactions from files; in their order, the places of the rows stand for the times."""
+    unneeded = {*(["rating"] if positive is None else []), *(["time"] if file_order else [])}
+
+    def choose(names: list[str]) -> dict[str, str | None]:
+        given = {"user": user, "item": item, "time": time, "rating": rating}
+        found = find_columns(names, needed=_needed(positive), **given)
+        return {role: None if role in unneeded else name for role, name in found.items()}
+
+    frame, columns = read_events(paths, choose, ["time"] if time is None else [])
+    frame = frame.select([name for name in columns.values() if name is not None])
+    if file_order:
+        columns["time"] = place = max(frame.columns, key=len) + "_place"
+        frame = frame.with_row_index(place)
+    return Interactions.from_frame(frame, **columns, positive=positive)
+
+
+def check_interactions(given: Any, whose: str) -> None:
+    """Refuse what is something else; ``whose`` begins the sentence that says so."""
+    if not isinstance(given, Interactions):
+        raise ParameterTypeError(
+            f"{whose} Interactions, not {type(given).__name__}; make them with "
+            "Interactions.from_frame, from_matrix, from_pairs or from_files"
+        )
+
+
+def row_numbers(data: Interactions) -> NDArray[np.int64]:
+    """The user's number of each interaction."""
+    return np.repeat(np.arange(len(data.users)), np.diff(data.indptr))
 
 
 def _needed(positive: str | None) -> tuple[str, ...]:

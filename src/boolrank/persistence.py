@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -18,7 +18,7 @@ from .kernels import parse_kernel
 from .matrix import CompressedMatrix, DenseMatrix, KernelMatrix, Scale
 from .overlaps import Overlaps
 from .store import read_folder, write_folder
-from .vocabulary import Text, Vocabulary
+from .vocabulary import Text, Vocabulary, id_text
 
 __all__ = ["load_ranker", "packed", "save_ranker", "unpacked"]
 
@@ -72,6 +72,7 @@ _DIVISIONS = {
 
 # Types of ids that are kept as text, and how they come back. Whole numbers of 64 bits are an array.
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {"str": str, "UUID": UUID, "int": int}
+_SAVABLE = ("int64", *_FROM_TEXT)
 
 
 class Ranker(Protocol):
@@ -102,15 +103,8 @@ R = TypeVar("R", bound=Ranker)
 def save_ranker(ranker: Ranker, path: str | Path) -> None:
     """Write parameters, interactions, counts and kernel values."""
     data, overlaps, matrix = ranker.interactions, ranker.overlaps, ranker.matrix
-    arrays: dict[str, NDArray[Any]] = {
-        "indptr": data.indptr,
-        "indices": data.indices,
-        "sizes": overlaps.sizes,
-    }
-    kinds = {}
-    for name, vocabulary in (("users", data.users), ("items", data.items)):
-        kinds[name], parts = packed(vocabulary)
-        arrays |= {f"{name}-{part}": array for part, array in parts.items()}
+    kinds, arrays = packed(data)
+    arrays["sizes"] = overlaps.sizes
     for name in _OVERLAPS:
         if getattr(overlaps, name) is not None:
             arrays[f"overlaps-{name}"] = getattr(overlaps, name)
@@ -134,15 +128,11 @@ def load_ranker(cls: type[R], path: str | Path, verify: bool, n_threads: int | N
     if about.get("model") != cls.__name__:
         raise ModelFileError(f"{path} has a {about.get('model')}, not a {cls.__name__}")
     try:
-        users, items = (
-            unpacked(about["ids"][name], name.removesuffix("s"), arrays, name)
-            for name in ("users", "items")
-        )
-        data = Interactions(users, items, arrays["indptr"], arrays["indices"])
+        data = unpacked(about["ids"], arrays)
         counts: dict[str, Any] = {name: arrays.get(f"overlaps-{name}") for name in _OVERLAPS}
-        overlaps = Overlaps(len(users), arrays["sizes"], **counts)
+        overlaps = Overlaps(len(data.users), arrays["sizes"], **counts)
         if verify:
-            _check_sound(path, arrays, len(users), len(items))
+            _check_sound(path, arrays, *data.shape)
         matrix = _matrix(_MATRICES[about["storage"]], arrays)
         ranker = cls(**about["parameters"], n_threads=n_threads)
     except (KeyError, TypeError) as error:
@@ -235,23 +225,48 @@ def _matrix(kind: type[Any], arrays: dict[str, NDArray[Any]]) -> Any:
     return kind(**{name: arrays[f"matrix-{name}"] for name in names}, scale=scale)
 
 
-def packed(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
-    """The ids of a vocabulary as arrays, and their type."""
+def packed(
+    data: Interactions, savable: bool = True
+) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    """Interactions without their times as arrays, and the types of their ids.
+
+    Ids of which `unpacked` could not make the same again are refused, unless they need not be
+    ``savable``: then it is enough that others would give other arrays.
+    """
+    arrays: dict[str, NDArray[Any]] = {"indptr": data.indptr, "indices": data.indices}
+    kinds = {}
+    for name, vocabulary in (("users", data.users), ("items", data.items)):
+        kinds[name], parts = _packed_ids(vocabulary)
+        if savable and kinds[name] not in _SAVABLE:
+            raise ModelFileError(
+                f"{name} of type {kinds[name]} cannot be saved; use whole numbers, text or UUIDs "
+                "as ids"
+            )
+        arrays |= {f"{name}-{part}": array for part, array in parts.items()}
+    return kinds, arrays
+
+
+def _packed_ids(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
     ids = vocabulary.ids
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
         return "int64", {"ids": ids}
-    kinds = sorted({type(key).__name__ for key in vocabulary}) or ["str"]
-    if len(kinds) == 1 and kinds[0] in _FROM_TEXT:
-        text = Text.of(str(key) for key in vocabulary)
-        return kinds[0], {"text": text.blob, "ends": text.ends}
-    raise ModelFileError(
-        f"{vocabulary.kind}s of type {', '.join(kinds)} cannot be saved; use whole numbers, text "
-        "or UUIDs as ids"
+    kind = ", ".join(sorted({type(key).__name__ for key in vocabulary})) or "str"
+    text = Text.of(map(str if kind in _FROM_TEXT else id_text, vocabulary))
+    return kind, {"text": text.blob, "ends": text.ends}
+
+
+def unpacked(kinds: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> Interactions:
+    """The interactions that were packed."""
+    users, items = (
+        _unpacked_ids(kinds[name], name.removesuffix("s"), arrays, name)
+        for name in ("users", "items")
     )
+    return Interactions(users, items, arrays["indptr"], arrays["indices"])
 
 
-def unpacked(kind: str, role: str, arrays: dict[str, NDArray[Any]], name: str) -> Vocabulary:
-    """The vocabulary that was packed."""
+def _unpacked_ids(
+    kind: str, role: str, arrays: Mapping[str, NDArray[Any]], name: str
+) -> Vocabulary:
     if kind == "int64":
         return Vocabulary(arrays[f"{name}-ids"], role)
     return Vocabulary(Text(arrays[f"{name}-text"], arrays[f"{name}-ends"], _FROM_TEXT[kind]), role)

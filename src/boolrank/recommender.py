@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._html import html_table
-from .errors import NotFittedError, ParameterError, ParameterTypeError
-from .interactions import Interactions
+from .errors import NotFittedError, ParameterError
+from .interactions import Interactions, check_interactions
 from .parameters import allowed, whole
 from .profiles import Profiles
 from .recommendations import Recommendations
@@ -176,11 +176,7 @@ class Recommender(ABC):
 
     def _given(self, interactions: Interactions) -> Interactions:
         """The interactions to fit on, if they are some."""
-        if not isinstance(interactions, Interactions):
-            raise ParameterTypeError(
-                f"{type(self).__name__} fits Interactions, not {type(interactions).__name__}; make "
-                "them with Interactions.from_frame, from_matrix, from_pairs or from_files"
-            )
+        check_interactions(interactions, f"{type(self).__name__} fits")
         return interactions
 
     def _rows(self, users: Ids | None) -> NDArray[np.int64]:

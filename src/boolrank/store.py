@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from .errors import ModelFileError
 
-__all__ = ["check_target", "read_folder", "write_folder"]
+__all__ = ["check_target", "obstacle", "read_folder", "write_folder"]
 
 HEADER = "header.json"
 FORMAT = "boolrank"
@@ -78,16 +78,23 @@ def _check_free(path: Path) -> None:
     if path == Path.cwd():
         raise ModelFileError(f"{path} is the folder you are in; name one for the model alone")
     if not path.exists():
-        above = next(parent for parent in path.parents if parent.exists())
-        if not above.is_dir():
-            raise _unwritable(path, f"{above} is a file, not a folder")
-        if not os.access(above, os.W_OK):
-            raise _unwritable(path, f"you may not write in {above}")
+        why = obstacle(path)
+        if why:
+            raise _unwritable(path, why)
         return
     names = {file.name for file in path.iterdir()} if path.is_dir() else {path.name}
     ours = HEADER in names and all(name == HEADER or name.endswith(".bin") for name in names)
     if names and not ours:
         raise ModelFileError(f"{path} is there already and is no model folder; choose another name")
+
+
+def obstacle(folder: Path) -> str:
+    """What keeps anybody from writing in a folder that may be there or not; "" if nothing does."""
+    folder = folder.absolute()
+    above = next(each for each in (folder, *folder.parents) if each.exists())
+    if not above.is_dir():
+        return f"{above} is a file, not a folder"
+    return "" if os.access(above, os.W_OK) else f"you may not write in {above}"
 
 
 def read_folder(

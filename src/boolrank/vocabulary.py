@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError, ParameterTypeError, UnknownIdError
 
-__all__ = ["Text", "Vocabulary"]
+__all__ = ["Text", "Vocabulary", "id_text", "near_name"]
 
 # Among so many ids, those next to where it would stand, a near one to a wrong id is looked for:
 # the comparison takes about 10 µs each.
@@ -222,6 +222,17 @@ class Vocabulary:
         return f"did you mean {near[0]!r}?" if near else f"{self.kind}s look like {self[0]!r}"
 
 
+def near_name(name: str, known: Iterable[str]) -> str:
+    """What to say of a name that is not known: the nearest that is, or all there are.
+
+    >>> near_name("ncdg", ["auc", "ndcg"]), near_name("x", ["auc", "ndcg"])
+    ("did you mean 'ndcg'?", 'there are auc, ndcg')
+    """
+    known = list(known)
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+
+
 def _as_ids(values: Any) -> NDArray[Any]:
     """A one-dimensional array of 64-bit whole numbers, or of objects as they are."""
     array = values if isinstance(values, np.ndarray) else _array(values)
@@ -286,13 +297,13 @@ def _in_order(distinct: Iterable[Any], values: list[Any]) -> list[Any]:
 
 
 def _by_text(key: Any) -> tuple[str, str]:
-    return type(key).__name__, _text(key)
+    return type(key).__name__, id_text(key)
 
 
-def _text(key: Any) -> str:
+def id_text(key: Any) -> str:
     """Text of an id that is the same for equal ones: a set's own is in any order."""
     if isinstance(key, tuple | frozenset):
-        parts = [_text(part) for part in key]
+        parts = [id_text(part) for part in key]
         return repr(parts if isinstance(key, tuple) else sorted(parts))
     return repr(key)
 

@@ -7,16 +7,19 @@ Data goes to stdout; messages, progress, warnings and hints go to stderr. What g
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._extras import needs
 from ..errors import MissingExtraError
-from ._errors import INTERRUPTED, READER_GONE, as_options, explained
+from ._errors import INTERRUPTED, READER_GONE, TERMINATED, as_options, explained
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["main"]
 
@@ -63,11 +66,27 @@ def _run(args: list[str]) -> int:
 
     from ._app import app  # it needs typer
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _orderly_end():
         warnings.showwarning = _say_warning
         code = app(args=args or ["-h"], prog_name="boolrank", standalone_mode=False)
     sys.stdout.flush()  # here, where a reader that has gone can still be told from a bug
     return int(code or 0)
+
+
+@contextmanager
+def _orderly_end() -> Iterator[None]:
+    """SIGTERM ends the command as Ctrl-C does: worker processes and temporary folders go with it.
+
+    Without this nothing would clean up, as after SIGKILL.
+    """
+    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _usage(args: list[str]) -> str:

@@ -19,17 +19,27 @@ from ..errors import (
     ParameterTypeError,
 )
 
-__all__ = ["EXIT_CODES", "INTERRUPTED", "READER_GONE", "as_option", "as_options", "explained"]
+__all__ = [
+    "EXIT_CODES",
+    "INTERRUPTED",
+    "READER_GONE",
+    "TERMINATED",
+    "Said",
+    "as_option",
+    "as_options",
+    "explained",
+]
 
-_STATE, _COMMAND, INTERRUPTED, READER_GONE = 1, 2, 130, 141
+_STATE, _COMMAND, INTERRUPTED, READER_GONE, TERMINATED = 1, 2, 130, 141, 143
 
-# All there are. The last two are what shells make of the signals SIGINT and SIGPIPE.
+# All there are. The last three are what shells make of the signals SIGINT, SIGPIPE and SIGTERM.
 EXIT_CODES = {
     0: "done",
     _STATE: "data, files or this machine are not as needed",
     _COMMAND: "the command is not as it should be",
     INTERRUPTED: "interrupted with Ctrl-C",
     READER_GONE: "the reader of a pipe has gone",
+    TERMINATED: "ended by SIGTERM",
 }
 
 Said = tuple[int, str, list[str]]  # exit code, what is wrong, what to do

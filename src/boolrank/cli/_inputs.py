@@ -28,8 +28,8 @@ def read_inputs(inputs: Sequence[str], **options: str | None) -> Interactions:
 
 def note_ratings(inputs: Sequence[str], options: Mapping[str, str | None]) -> None:
     """Say that ratings in files count whatever their value, where nothing else was asked for."""
-    from ..columns import find_columns
     from ..data.inputs import is_name
+    from ..events import find_columns
     from ..files import expand, scan_file
 
     if is_name(inputs) or options.get("positive") is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,11 +86,13 @@ def compare(
     again, the run goes on where it was. A model that fails is in the table with its reason.
     """
     from ..comparison import METRICS, compare_models, record
+    from ..experiments.cells import check_folder
     from ..report.comparison import check_report, write_comparison
 
     work, started = Work(), clock.time()
     trials = 30 if trials is None else trials
     check_report()
+    check_folder(out)
     tuner = _tuner() if trials else None
     columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
     sets = _sets(inputs, given({"order": order, "least": least}), given(columns), seed or 0)
@@ -165,15 +168,12 @@ def _models(names: str | None) -> list[str]:
 
     if names is not None:
         return split_commas(names)
-    return [name for name, entry in MODELS.items() if _is_here(entry.load)]
-
-
-def _is_here(load: Callable[[], object]) -> bool:
-    try:
-        load()
-    except MissingExtraError:
-        return False
-    return True
+    here = []
+    for name, entry in MODELS.items():
+        with suppress(MissingExtraError):
+            entry.load()
+            here.append(name)
+    return here
 
 
 def _tuner() -> Callable[..., Any]:

@@ -88,6 +88,7 @@ def tune(
     by optuna's TPE sampler. A trial that fails is recorded, and the study goes on. Stopped and
     started again with the same command, it goes on where it was.
     """
+    from ..experiments.cells import check_folder
     from ..tuning import tune_model
 
     work = Work()
@@ -99,6 +100,8 @@ def tune(
             f"--arity searches by itself: leave out --{next(iter(others))}, or tune the model "
             "without --arity"
         )
+    if arity is None:
+        check_folder(out)
     columns = given(
         {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
     )

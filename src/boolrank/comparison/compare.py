@@ -8,24 +8,25 @@ comparison that was stopped goes on where it was. A model that fails is part of 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..data.splits import Split
-from ..errors import MissingExtraError, ParameterError
-from ..evaluation.folds import model_text
+from .._memory import peak_memory
+from .._worker import Worker, WorkerEndedError
+from ..data.splits import Split, read_fold, write_fold
+from ..errors import BoolrankError, MissingExtraError, ParameterError
+from ..evaluation.folds import evaluate_fold, model_text
 from ..evaluation.metrics import users_metrics
-from ..evaluation.result import Evaluation
-from ..experiments.cells import Cells, cell_key
+from ..evaluation.result import Evaluation, FoldResult
+from ..experiments.cells import Cells, cell_key, check_folder
 from ..experiments.specs import ModelSpec, parse_model
 from ..tuning.arity import FOLDS
 from ..tuning.study import check_budget
 from .found import ModelResult, SetComparison
-from .measure import Bench, ModelFailedError, reason
 
 __all__ = ["FOLDS", "METRICS", "compare_models"]
 
@@ -87,47 +88,59 @@ def compare_models(
     for name in models:
         with suppress(MissingExtraError):  # that is a result; a misspelt name is not
             parse_model(name)
-    names = tuple(str(each) for each in measures)
+    if folder is not None:
+        check_folder(folder)
+    kept = None if folder is None else Path(folder)
     with TemporaryDirectory() as temporary:
-        place = Path(temporary)
-        split.save(place / "split")
-        kept = place if folder is None else Path(folder)
-        search = _Search(tuner, trials, seconds, seed, None if folder is None else kept)
-        bench = Bench(place / "split", kept / "measured", names, n_threads)
-        users = [list(fold.users) for fold in split]
-        plan = _Plan(title or split.name, split, users, bench, search, progress)
+        plan = _Plan(
+            title or split.name,
+            split,
+            [list(fold.users) for fold in split],
+            tuple(str(each) for each in measures),
+            tuner,
+            trials,
+            seconds,
+            seed,
+            kept,
+            Path(temporary),
+            n_threads,
+            progress,
+        )
         before = plan.results()
         found = tuple(plan.compared(model) for model in dict.fromkeys(models))
         computed = plan.results() - before
     trials = 0 if tuner is None else trials
-    return SetComparison(plan.title, split, names, found, trials, seconds, seed, computed)
+    return SetComparison(plan.title, split, plan.metrics, found, trials, seconds, seed, computed)
+
+
+class ModelFailedError(Exception):
+    """A model came to nothing; the text says why."""
 
 
 @dataclass(frozen=True)
-class _Search:
-    """How parameters are found."""
+class _Plan:
+    """How models are compared; ``users`` are those of each fold, ``place`` is for passing files."""
 
+    title: str
+    split: Split
+    users: list[list[Any]]
+    metrics: tuple[str, ...]
     tuner: Tuner | None
     trials: int
     seconds: float | None
     seed: int
     folder: Path | None
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """How models are compared."""
-
-    title: str
-    split: Split
-    users: list[list[Any]]
-    bench: Bench
-    search: _Search
+    place: Path
+    n_threads: int | None
     progress: Told
+
+    @property
+    def cells(self) -> Cells:
+        return Cells((self.folder or self.place) / "measured")
 
     def results(self) -> int:
         """How many there are."""
-        return sum(1 for _ in self.bench.cells.rglob("*.json"))
+        return sum(1 for _ in self.cells.folder.rglob("*.json"))
 
     def compared(self, name: str) -> ModelResult:
         try:
@@ -135,44 +148,39 @@ class _Plan:
             specs = dict.fromkeys(chosen.values())
             found = {str(spec): self._measured(spec) for spec in specs}
         except Exception as error:  # noqa: BLE001 - what ends one model must not end the others
-            return ModelResult(name, error=reason(error))
+            return ModelResult(name, error=_reason(error))
         failed = sum(1 for each in trials if each.error)
         return ModelResult(name, chosen, found, len(trials), failed)
 
     def _chosen(self, name: str) -> tuple[dict[str, ModelSpec], Sequence[Any]]:
         """By metric, the parameters of a model; and what was tried."""
-        spec, search = parse_model(name), self.search
-        if search.tuner is None or search.trials < 1 or name != spec.name:
-            return dict.fromkeys(self.bench.metrics, spec), ()
+        spec = parse_model(name)
+        if self.tuner is None or self.trials < 1 or name != spec.name:
+            return dict.fromkeys(self.metrics, spec), ()
         self.progress(f"{self.title}, {name}: choosing parameters")
-        kept = None if search.folder is None else search.folder / "studies" / self.split.hash[:16]
-        study = search.tuner(
+        study = self.tuner(
             name,
             self.split[0],
-            metrics=self.bench.metrics,
-            trials=search.trials,
-            seconds=search.seconds,
-            seed=search.seed,
-            folder=kept,
-            n_threads=self.bench.n_threads,
+            metrics=self.metrics,
+            trials=self.trials,
+            seconds=self.seconds,
+            seed=self.seed,
+            folder=self.folder and self.folder / "studies" / self.split.hash[:16],
+            n_threads=self.n_threads,
             progress=lambda done, total, what: self.progress(
                 f"{self.title}, {name}: trial {done} of {total} ({what})"
             ),
         )
-        best = {metric: study.best(metric) for metric in self.bench.metrics}
+        best = {metric: study.best(metric) for metric in self.metrics}
         return {metric: ModelSpec(name, each.params) for metric, each in best.items()}, study.trials
 
     def _measured(self, spec: ModelSpec) -> Evaluation:
         self.progress(f"{self.title}, {spec.name}: measuring {spec}")
-        cells, metrics = Cells(self.bench.cells), self.bench.metrics
         tested = range(1, len(self.split))
-        keys = {k: cell_key(self.split, k, spec, metrics) for k in tested}
-        missing = [k for k in tested if cells.read(keys[k], self.users[k]) is None]
-        if missing:
-            self.bench.measure(spec, missing)
-        found = [cells.read(keys[k], self.users[k]) for k in tested]
-        results = tuple(each for each in found if each is not None)
-        if len(results) < len(found):
+        keys = {k: cell_key(self.split, k, spec, self.metrics) for k in tested}
+        self._measure(spec, {k: keys[k] for k in tested if self._kept(k, keys[k]) is None})
+        results = tuple(filter(None, (self._kept(k, keys[k]) for k in tested)))
+        if len(results) < len(tested):
             raise ModelFailedError("its results cannot be read again; is the disk full?")
         measured = Evaluation(model_text(spec.make()), repr(self.split), self.split.hash, results)
         for metric, mean in measured.means.items():
@@ -182,3 +190,51 @@ class _Plan:
                     "users have, there is something to compare"
                 )
         return measured
+
+    def _kept(self, fold: int, key: str) -> FoldResult | None:
+        return self.cells.read(key, self.users[fold])
+
+    def _measure(self, spec: ModelSpec, keys: Mapping[int, str]) -> None:
+        """Fit and rank on some folds, in a process of its own: what that holds at most is its own.
+
+        ``keys`` has what the result of each is to be found by; results are written as they come.
+        """
+        task = {"cells": str(self.cells.folder), "metrics": self.metrics, "model": spec.to_dict()}
+        with Worker(answering, task | {"n_threads": self.n_threads}) as worker:
+            for number, key in keys.items():
+                place = self.place / f"fold {number}"
+                if not place.exists():
+                    write_fold(self.split[number], place)
+                try:
+                    error = worker.ask({"fold": str(place), "key": key}).get("error")
+                except WorkerEndedError as ended:
+                    error = str(ended)
+                if error:
+                    raise ModelFailedError(error)
+
+
+def answering(task: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """In that process: a fold is measured, and its result is written."""
+    cells, metrics, n_threads = Cells(Path(task["cells"])), task["metrics"], task["n_threads"]
+    model = ModelSpec.from_dict(task["model"])
+
+    def measured(question: dict[str, Any]) -> dict[str, Any]:
+        try:
+            fold = read_fold(question["fold"])
+            found = evaluate_fold(model.make(n_threads), fold, metrics, n_threads)
+            cells.write(question["key"], replace(found, peak_memory=peak_memory()))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            return {"error": _reason(error)}
+        return {}
+
+    return measured
+
+
+def _reason(error: BaseException) -> str:
+    """Why something failed, in a line."""
+    text = " ".join(str(error).split())
+    if isinstance(error, BoolrankError | ModelFailedError):
+        return text
+    if isinstance(error, MemoryError):
+        return f"out of memory: {text}" if text else "out of memory"
+    return f"{type(error).__name__}: {text}"

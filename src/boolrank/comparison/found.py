@@ -1,25 +1,41 @@
-"""What a comparison has found: values only, for whoever prints or draws them."""
+"""What a comparison has found, for whoever prints or draws it, and how that is written down.
+
+In the folder of a comparison:
+
+    measured/       one file for each fold and parameters, found by what it is the result of
+    studies/        what was tried to find parameters
+    results.json    what was found: equal for equal comparisons, stopped in between or not
+    manifest.json   when, where, with what versions, and how long it took
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from .._threads import threads
 from ..data.splits import Split
 from ..evaluation.result import Evaluation
 from ..evaluation.significance import Comparison, compare
+from ..experiments.cells import write_text
+from ..experiments.machine import clock, machine
 from ..experiments.specs import ModelSpec
 
-__all__ = ["OURS", "ModelResult", "SetComparison"]
+__all__ = ["OURS", "ModelResult", "SetComparison", "record"]
 
 # The models on boolean kernels that this library is for; all others are what it is held against.
 OURS = ("kernel-ranker", "kernel-ease", "mean-ranker")
+# What models of the table may come from, and what finds parameters.
+_OTHERS = ("implicit", "irspack", "optuna")
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,3 +186,56 @@ class SetComparison:
 
 def _null(value: float) -> float | None:
     return None if math.isnan(value) else value
+
+
+def record(
+    sets: Sequence[SetComparison],
+    folder: str | Path,
+    *,
+    command: str = "",
+    started: float,
+    n_threads: int | None = None,
+) -> dict[str, Any]:
+    """Write results and manifest; gives the manifest of whoever computed the results."""
+    folder = Path(folder)
+    results = {"sets": [each.to_dict() for each in sets]}
+    write_text(folder / "results.json", json.dumps(results, indent=1) + "\n")
+    path = folder / "manifest.json"
+    # Who only looks at what is there must not pass for the one who computed it.
+    if not any(each.computed for each in sets):
+        try:
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            pass
+        else:
+            return found
+    with threads(n_threads) as count:
+        pass  # what is in force, which may be fewer than there are cores
+    manifest = {
+        "command": command,
+        **machine(*_OTHERS),
+        "threads": count,
+        "started": clock(started),
+        "finished": clock(time.time()),
+        "sets": [_measured(each) for each in sets],
+    }
+    write_text(path, json.dumps(manifest, indent=1) + "\n")
+    return manifest
+
+
+def _measured(found: SetComparison) -> dict[str, Any]:
+    return {
+        "title": found.title,
+        "split_hash": found.split.hash,
+        "computed_now": found.computed,
+        "models": {
+            each.name: {
+                str(each.chosen[metric]): {
+                    "seconds": dict(zip(("fit", "rank"), each.seconds(metric), strict=True)),
+                    "peak_memory": each.peak_memory(metric),
+                }
+                for metric in found.metrics
+            }
+            for each in found.measured
+        },
+    }

@@ -1,10 +1,9 @@
 """Data sets by name, where to get them and how they are read, and made-up ones."""
 
 from .catalogue import DATASETS
-from .dataset import Dataset, Download, Printed, Size
+from .dataset import Dataset, Download, Printed, Size, data_folder
 from .fetch import fetch_dataset
-from .folder import data_folder
-from .load import find_dataset, is_dataset, load_dataset
+from .inputs import find_dataset, is_dataset, load_dataset
 from .synthetic import synthetic
 
 __all__ = [

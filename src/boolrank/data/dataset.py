@@ -1,7 +1,9 @@
-"""A named data set: where it is from, how it is read, and what is known of it."""
+"""A named data set: where it is from, where it lies, how it is read, and what is known of it."""
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +12,37 @@ import numpy as np
 from ..errors import DatasetNotFoundError
 from ..interactions import Interactions
 from ..vocabulary import Vocabulary
-from .folder import data_folder
 from .formats import Delimited, Events, JokeMatrix
 from .parts import Part
 
-__all__ = ["Dataset", "Download", "Printed", "Size"]
+__all__ = ["Dataset", "Download", "Printed", "Size", "data_folder"]
+
+
+def data_folder(folder: str | Path | None = None) -> Path:
+    """The folder with one folder for each data set.
+
+    Parameters
+    ----------
+    folder : the answer, where it is given
+
+    >>> data_folder("sets").name
+    'sets'
+    """
+    given = folder or os.environ.get("BOOLRANK_DATA")
+    if given:
+        return Path(given).expanduser()
+    return _cache() / "boolrank" / "datasets"
+
+
+def _cache() -> Path:
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return Path(local) if local else Path.home() / "AppData" / "Local"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    # The specification wants relative paths ignored.
+    return Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,8 @@ _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 Progress = Callable[[str, int, int | None], None]
 
 
-def _silent(_name: str, _done: int, _total: int | None) -> None:
-    pass
-
-
 def fetch_dataset(
-    dataset: Dataset, folder: str | Path | None = None, progress: Progress = _silent
+    dataset: Dataset, folder: str | Path | None = None, progress: Progress = lambda *_: None
 ) -> list[Path]:
     """Download the files of a data set that are not there yet; which ones they were.
 
@@ -72,7 +68,7 @@ def fetch_dataset(
         raise
 
 
-def fetch_file(download: Download, folder: Path, progress: Progress = _silent) -> Path:
+def fetch_file(download: Download, folder: Path, progress: Progress = lambda *_: None) -> Path:
     """Download one file into a folder, or the rest of it where a part is there."""
     target = folder / download.file
     part, mark = (target.with_name(f"{target.name}.{end}") for end in ("part", "part.mark"))

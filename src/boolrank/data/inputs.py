@@ -1,21 +1,76 @@
-"""Events from wherever somebody points: files, or a data set by its name."""
+"""Events from wherever somebody points: a data set by its name, or files."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from ..columns import find_columns
 from ..errors import InputError, ParameterError
-from ..interactions import Interactions
+from ..interactions import Interactions, read_files, row_numbers
 from ..vocabulary import Vocabulary
 from .catalogue import DATASETS
-from .load import find_dataset, is_dataset, load_dataset
+from .dataset import Dataset
 from .protocols import published_folds
-from .splits import Split, row_numbers
+from .splits import Split
+from .synthetic import synthetic
 
-__all__ = ["is_name", "load_in_file_order", "load_inputs", "load_published"]
+__all__ = [
+    "find_dataset",
+    "is_dataset",
+    "is_name",
+    "load_dataset",
+    "load_in_file_order",
+    "load_inputs",
+    "load_published",
+]
+
+_SYNTHETIC = re.compile(r"synthetic(?::(\d+)x(\d+)x(\d+)(?::(\d+))?)?")
+
+
+def load_dataset(name: str, folder: str | Path | None = None) -> Interactions:
+    """The interactions of a named data set, which must be on this machine already.
+
+    Times are as the set has them; where it has none, they are the places of the rows in the file.
+    Sets with times have rows at the same moment: they are equals, and what has to choose between
+    them must not go by their places, so that nothing depends on the order of the rows.
+
+    Parameters
+    ----------
+    name : one of ``boolrank datasets``, or ``synthetic``, ``synthetic:USERSxITEMSxINTERACTIONS``
+        or ``synthetic:USERSxITEMSxINTERACTIONS:SEED``
+    folder : with a folder for each data set; ``BOOLRANK_DATA``, or the user's cache, if not given
+
+    >>> load_dataset("synthetic:300x200x2000")
+    Interactions: 300 users x 200 items, 2,000 interactions
+    >>> load_dataset("movielens")
+    Traceback (most recent call last):
+    boolrank.errors.ParameterError: there is no data set 'movielens'
+    did you mean 'movielens-1m'? `boolrank datasets` lists them
+    """
+    made_up = _SYNTHETIC.fullmatch(name)
+    if made_up:
+        return synthetic(*(int(number) for number in made_up.groups() if number is not None))
+    return find_dataset(name).load(folder)
+
+
+def is_dataset(name: str) -> bool:
+    """Whether ``load_dataset`` knows the name."""
+    return name in DATASETS or _SYNTHETIC.fullmatch(name) is not None
+
+
+def find_dataset(name: str) -> Dataset:
+    """The entry of a data set in the catalogue; where there is none, an error with a near name."""
+    if name in DATASETS:
+        return DATASETS[name]
+    error = ParameterError(f"there is no data set {name!r}")
+    if name.startswith("synthetic"):
+        error.add_note("made-up data are 'synthetic:USERSxITEMSxINTERACTIONS', maybe with ':SEED'")
+    else:
+        near = get_close_matches(name.lower(), DATASETS, n=1, cutoff=0.0)[0]
+        error.add_note(f"did you mean {near!r}? `boolrank datasets` lists them")
+    raise error
 
 
 def is_name(inputs: Sequence[str]) -> bool:
@@ -67,8 +122,13 @@ def _load(
         if file_order and name in DATASETS:
             return find_dataset(name).load(folder, file_order=True)
         return load_dataset(name, folder)
+    if file_order and columns.get("time") is not None:
+        raise ParameterError(
+            "in the order of the file its times are not needed: leave out the column "
+            f"{columns['time']!r}"
+        )
     try:
-        return (_rows_in_order if file_order else Interactions.from_files)(*inputs, **columns)
+        return read_files(inputs, file_order, **columns)
     except InputError as error:
         # What looks like a file is most often meant to be one.
         cutoff = 0.75 if Path(name).suffix or Path(name).name != name else 0.5
@@ -76,34 +136,6 @@ def _load(
         if near and len(inputs) == 1 and not Path(name).exists():
             error.add_note(f"there is a data set {near[0]!r}, if you meant that")
         raise
-
-
-def _rows_in_order(
-    *paths: str,
-    user: str | None = None,
-    item: str | None = None,
-    rating: str | None = None,
-    time: str | None = None,
-    positive: str | None = None,
-) -> Interactions:
-    """Interactions from files, with the places of the rows as times."""
-    from ..events import read_events
-
-    if time is not None:
-        raise ParameterError(
-            f"in the order of the file its times are not needed: leave out the column {time!r}"
-        )
-
-    def choose(names: list[str]) -> dict[str, str | None]:
-        needed = ("user", "item") if positive is None else ("user", "item", "rating")
-        found = find_columns(names, needed=needed, user=user, item=item, rating=rating)
-        return found if positive is not None else found | {"rating": None}
-
-    frame, columns = read_events(paths, choose)
-    place = max(frame.columns, key=len) + "_place"
-    return Interactions.from_frame(
-        frame.with_row_index(place), **columns, time=place, positive=positive
-    )
 
 
 def load_published(

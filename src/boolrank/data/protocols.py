@@ -7,7 +7,6 @@ in that order train and which test.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from inspect import signature
 from typing import Any
 
@@ -15,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterError
-from ..interactions import Interactions
-from ..vocabulary import Vocabulary
-from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, checked, row_numbers
+from ..interactions import Interactions, row_numbers
+from ..vocabulary import Vocabulary, near_name
+from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, checked
 
 __all__ = [
     "SPLITS",
@@ -56,11 +55,11 @@ def paper_protocol(
     >>> fold, fold.users[0], fold.known.indices, fold.relevant.indices
     (Fold: 2 test interactions of 1 users, 4 for training, 2, array([0], ...), array([1, 2], ...))
     """
-    least = _whole("least", least, 2)
-    seed = _whole("seed", seed, 0)
+    least = whole("least", least, 2)
+    seed = whole("seed", seed, 0)
     place, length = _places(data, order, seed)
     able = np.flatnonzero(np.diff(data.indptr) >= least)
-    folds = _whole("folds", folds, 1)
+    folds = whole("folds", folds, 1)
     if folds > len(able):
         raise ParameterError(
             f"folds must be from 1 to {len(able)}, the number of users with at least {least} "
@@ -83,8 +82,8 @@ def leave_one_out(data: Interactions, order: str = "time", seed: int = 0, least:
     >>> leave_one_out(data)[0].relevant.indices
     array([1, 0], dtype=int32)
     """
-    least = _whole("least", least, 2)
-    seed = _whole("seed", seed, 0)
+    least = whole("least", least, 2)
+    seed = whole("seed", seed, 0)
     place, length = _places(data, order, seed)
     given = {"order": order, "seed": seed, "least": least}
     return _split("leave_one_out", given, data, ((place == length - 1) & (length >= least))[None])
@@ -107,8 +106,8 @@ def hold_out(
     Fold: 3 test interactions of 3 users, 12 for training
     """
     _share("share", share)
-    least = _whole("least", least, 2)
-    seed = _whole("seed", seed, 0)
+    least = whole("least", least, 2)
+    seed = whole("seed", seed, 0)
     place, length = _places(data, order, seed)
     test = (place >= length - _part(length, share)) & (length >= least)
     given = {"share": share, "order": order, "seed": seed, "least": least}
@@ -139,7 +138,9 @@ def temporal_cut(data: Interactions, share: float = 0.2, at: Any = None) -> Spli
         given = {"at": str(at)}
         try:
             # Numbers stay what they are: 4.5 is after 4.
-            at = np.asarray(at) if _both_numbers(at, when) else np.asarray(at).astype(when.dtype)
+            at = np.asarray(at)
+            numbers = when.dtype.kind in "iuf" and at.dtype.kind in "iuf"
+            at = at if numbers else at.astype(when.dtype)
         except (TypeError, ValueError):
             raise ParameterError(
                 f"at of temporal_cut is a time as the data have it ({when.dtype}), not {at!r}"
@@ -175,12 +176,12 @@ def strong_generalization(
     """
     _share("share", share)
     _share("known", known)
-    least = _whole("least", least, 2)
-    seed = _whole("seed", seed, 0)
+    least = whole("least", least, 2)
+    seed = whole("seed", seed, 0)
     place, length = _places(data, order, seed)
     able = np.flatnonzero(np.diff(data.indptr) >= least)
     each = max(1, int(share * len(able)))
-    folds = _whole("folds", folds, 1)
+    folds = whole("folds", folds, 1)
     if folds * each > len(able) or each == len(data.users):
         raise ParameterError(
             f"{folds} folds of {each} unseen users are more than there are: {len(able)} have at "
@@ -252,19 +253,13 @@ def make_split(data: Interactions, name: str = "paper", **parameters: Any) -> Sp
 def check_split(name: str, parameters: Iterable[str]) -> None:
     """Refuse a protocol that there is none of, and parameters that it does not have."""
     if name not in SPLITS:
-        raise ParameterError(f"there is no split {name!r}; {_hint(name, SPLITS)}")
+        raise ParameterError(f"there is no split {name!r}; {near_name(name, SPLITS)}")
     known = list(signature(SPLITS[name]).parameters)[1:]
     for parameter in parameters:
         if parameter not in known:
             raise ParameterError(
-                f"the split {name!r} has no parameter {parameter!r}; {_hint(parameter, known)}"
+                f"the split {name!r} has no parameter {parameter!r}; {near_name(parameter, known)}"
             )
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    known = list(known)
-    near = get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
 
 
 def _split(name: str, given: dict[str, Any], data: Interactions, tests: NDArray[np.bool_]) -> Split:
@@ -313,10 +308,6 @@ def _times(data: Interactions) -> NDArray[Any]:
     return data.time
 
 
-def _both_numbers(at: Any, when: NDArray[Any]) -> bool:
-    return when.dtype.kind in "iuf" and np.asarray(at).dtype.kind in "iuf"
-
-
 def _shuffled(size: int, seed: int, stream: int) -> NDArray[np.int64]:
     """A random order. From raw bits, which numpy promises to keep the same in all its versions."""
     return np.argsort(np.random.PCG64([seed, stream]).random_raw(size), kind="stable")
@@ -328,7 +319,8 @@ def _part(length: NDArray[np.int64], share: float) -> NDArray[np.int64]:
     return np.asarray(np.clip(some, 1, np.maximum(length - 1, 1)))
 
 
-def _whole(name: str, value: Any, least: int) -> int:
+def whole(name: str, value: Any, least: int) -> int:
+    """A parameter, if it is a whole number and not too low."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ParameterError(f"{name} must be a whole number from {least} on, not {value!r}")
     return int(value)

@@ -19,18 +19,32 @@ from numpy.typing import NDArray
 
 from .._version import __version__
 from ..errors import InputError, ModelFileError
-from ..interactions import Interactions
+from ..interactions import Interactions, row_numbers
 from ..persistence import packed, unpacked
 from ..store import read_folder, write_folder
 from ..vocabulary import Vocabulary
 
-__all__ = ["ABSENT", "KNOWN", "TEST", "TRAIN", "Fold", "Rows", "Split", "checked", "row_numbers"]
+__all__ = [
+    "ABSENT",
+    "KNOWN",
+    "TEST",
+    "TRAIN",
+    "Fold",
+    "Rows",
+    "Split",
+    "checked",
+    "read_fold",
+    "write_fold",
+]
 
 # Roles of an interaction in a fold.
 TRAIN = 0  # the model is fitted on it
 KNOWN = 1  # shown when a user who is not in training is folded in
 TEST = 2  # to be found
 ABSENT = 3  # not part of this fold
+
+# What a fold has rows of.
+_PARTS = ("train", "known", "relevant")
 
 
 class Rows(NamedTuple):
@@ -144,7 +158,7 @@ class Split(Sequence[Fold]):
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the name, the parameters, the ids and all numbers; the same on any machine."""
-        about, arrays = self._content()
+        about, arrays = self._content(savable=False)
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
         for name, array in sorted(arrays.items()):
             digest.update(f"{name} {array.dtype.name} {array.shape}".encode())
@@ -169,11 +183,7 @@ class Split(Sequence[Fold]):
                 "has written"
             )
         try:
-            users, items = (
-                unpacked(about["ids"][name], name.removesuffix("s"), arrays, name)
-                for name in ("users", "items")
-            )
-            data = Interactions(users, items, arrays["indptr"], arrays["indices"])
+            data = unpacked(about["ids"], arrays)
             split = Split(about["split"], about["parameters"], data, arrays["roles"])
         except (KeyError, TypeError) as error:
             raise ModelFileError(
@@ -191,17 +201,10 @@ class Split(Sequence[Fold]):
             f"{self.data.size:,} interactions, {self.hash[:12]}"
         )
 
-    def _content(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        arrays: dict[str, NDArray[Any]] = {
-            "indptr": self.data.indptr,
-            "indices": self.data.indices,
-            "roles": self.roles,
-        }
-        kinds = {}
-        for name, vocabulary in (("users", self.data.users), ("items", self.data.items)):
-            kinds[name], parts = packed(vocabulary)
-            arrays |= {f"{name}-{part}": array for part, array in parts.items()}
-        return {"split": self.name, "parameters": dict(self.parameters), "ids": kinds}, arrays
+    def _content(self, savable: bool = True) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        kinds, arrays = packed(self.data, savable)
+        about = {"split": self.name, "parameters": dict(self.parameters), "ids": kinds}
+        return about, arrays | {"roles": self.roles}
 
     def _fold(self, k: int) -> Fold:
         data, role = self.data, self.roles[k]
@@ -223,11 +226,6 @@ class Split(Sequence[Fold]):
             int((test & ~possible).sum()),
             int((wanted & ~tested).sum()),
         )
-
-
-def row_numbers(data: Interactions) -> NDArray[np.int64]:
-    """The user's number of each interaction."""
-    return np.repeat(np.arange(len(data.users)), np.diff(data.indptr))
 
 
 def checked(split: Split) -> Split:
@@ -253,3 +251,39 @@ def _rows(
     chosen = chosen & users[rows]
     counts = np.bincount(rows[chosen], minlength=len(users))[users]
     return Rows(np.concatenate(([0], np.cumsum(counts))), columns[chosen].astype(np.int32))
+
+
+def write_fold(fold: Fold, path: Path) -> None:
+    """Write a fold by the numbers of its users and items, for another process.
+
+    Nothing that is fitted or measured depends on ids, which may be of any type. Users who are
+    folded in have numbers that none of those that train has.
+    """
+    train = fold.train
+    if fold.folded_in:
+        users = len(train.users) + np.arange(len(fold.users))
+    else:
+        users = train.users.numbers(list(fold.users))
+    rows = (Rows(train.indptr, train.indices), fold.known, fold.relevant)
+    arrays = {
+        f"{name}-{part}": array
+        for name, each in zip(_PARTS, rows, strict=True)
+        for part, array in each._asdict().items()
+    }
+    about = {"shape": train.shape, "folded_in": fold.folded_in}
+    left_out = {"unseen_items": fold.unseen_items, "cold_users": fold.cold_users}
+    write_folder(path, about | left_out, arrays | {"users": users})
+
+
+def read_fold(path: str | Path) -> Fold:
+    """What was written, with numbers for ids."""
+    about, arrays = read_folder(path)
+    users, items = (
+        Vocabulary(np.arange(count), kind)
+        for count, kind in zip(about.pop("shape"), ("user", "item"), strict=True)
+    )
+    train, known, relevant = (
+        Rows(arrays[f"{name}-indptr"], arrays[f"{name}-indices"]) for name in _PARTS
+    )
+    tested = Vocabulary(arrays["users"], "user")
+    return Fold(Interactions(users, items, *train), tested, known, relevant, **about)

@@ -7,9 +7,8 @@ these in the user's ranking, from 1 on; h = |{j : r_j ≤ k}| counts the hits in
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._threads import threads
 from ..errors import InputError, ParameterError
+from ..vocabulary import near_name
 from .rankings import Rankings
 
 __all__ = ["METRICS", "Measure", "Metric", "measure", "parse_metric"]
@@ -79,9 +79,7 @@ def parse_metric(text: str) -> Measure:
         raise ParameterError(f"a metric is written as 'auc' or 'ndcg@10', not {text!r}")
     name = match[1].lower().replace("-", "_")
     if name not in METRICS:
-        near = get_close_matches(name, METRICS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(METRICS)}"
-        raise ParameterError(f"there is no metric {match[1]!r}; {hint}")
+        raise ParameterError(f"there is no metric {match[1]!r}; {near_name(name, METRICS)}")
     metric, k = METRICS[name], None if match[2] is None else int(match[2])
     if k is None and metric.cut == "needed":
         raise ParameterError(f"{name} needs to know how many items: write {name}@10, for one")
@@ -169,6 +167,7 @@ def _cut_metrics(rankings: Rankings, k: int) -> Floats:
     return np.asarray(cut_metrics(rankings.indptr, rankings.ranks, k, discount, ideal))
 
 
+# With names, which lambdas have not: scikit-learn sends metrics to other processes.
 def _auc(rankings: Rankings, _: int) -> Floats:
     return _known(rankings.strict, "auc")
 
@@ -235,12 +234,9 @@ def _popularity(rankings: Rankings) -> NDArray[np.int64]:
     return rankings.popularity
 
 
-def _table(rows: Sequence[Metric]) -> dict[str, Metric]:
-    return {row.name: row for row in rows}
-
-
-METRICS = _table(
-    [
+METRICS = {
+    row.name: row
+    for row in (
         Metric(
             "auc",
             "share of pairs (relevant i, other candidate j) with score_i > score_j",
@@ -299,5 +295,5 @@ METRICS = _table(
             "counts: needs no relevant items",
             _novelty,
         ),
-    ]
-)
+    )
+}

@@ -7,9 +7,8 @@ has p = 1, a single user proves nothing, p = 1, and one difference for everybody
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -211,37 +210,31 @@ def compare(
     _check_same_users(named)
     values = {name: each.per_user(metric) for name, each in named.items()}
     if baseline is None:
-        baseline = max(named, key=lambda name: _low_nan(mean(values[name])))
+        baseline = max(named, key=lambda name: np.nan_to_num(mean(values[name]), nan=-np.inf))
     elif baseline not in named:
         raise ParameterError(f"there is no model {baseline!r}; there are {', '.join(named)}")
-    rows = []
+    pairs = {}
     for name in named:
-        if name == baseline:
-            continue
         both = ~(np.isnan(values[name]) | np.isnan(values[baseline]))
         if not both.any():
             raise InputError(f"no user has a value of {metric} of both {name} and {baseline}")
-        a, b = values[name][both], values[baseline][both]
-        rows.append(
-            Comparison(
-                name,
-                baseline,
-                metric,
-                len(a),
-                float(a.mean()),
-                float(b.mean()),
-                float((a - b).mean()),
-                bootstrap_interval(a, b, confidence, resamples, seed),
-                paired_t(a, b),
-                wilcoxon(a, b),
-                math.nan,
-                math.nan,
-            )
-        )
-    by_t, by_ranks = holm([row.t_p for row in rows]), holm([row.wilcoxon_p for row in rows])
+        if name != baseline:
+            pairs[name] = values[name][both], values[baseline][both]
+    by_t, by_ranks = ([test(*pair) for pair in pairs.values()] for test in (paired_t, wilcoxon))
+    chances = zip(by_t, by_ranks, holm(by_t).tolist(), holm(by_ranks).tolist(), strict=True)
     return Comparisons(
-        replace(row, t_holm=float(t), wilcoxon_holm=float(w))
-        for row, t, w in zip(rows, by_t, by_ranks, strict=True)
+        Comparison(
+            name,
+            baseline,
+            metric,
+            len(a),
+            float(a.mean()),
+            float(b.mean()),
+            float((a - b).mean()),
+            bootstrap_interval(a, b, confidence, resamples, seed),
+            *found,
+        )
+        for (name, (a, b)), found in zip(pairs.items(), chances, strict=True)
     )
 
 
@@ -281,7 +274,3 @@ def _same(differences: Floats) -> bool:
 
 def _limit(differences: Floats) -> float:
     return 1.0 if len(differences) < 2 or differences[0] == 0 else 0.0
-
-
-def _low_nan(value: float) -> float:
-    return -math.inf if math.isnan(value) else value

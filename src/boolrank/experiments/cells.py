@@ -21,12 +21,24 @@ from .._version import __version__
 from ..data.splits import Split
 from ..errors import InputError
 from ..evaluation.result import FoldResult
+from ..models import MODELS
+from ..store import obstacle
 from .specs import ModelSpec
 
-__all__ = ["Cells", "cell_key", "digest", "whole_file", "write_text"]
+__all__ = [
+    "Cells",
+    "cell_key",
+    "check_folder",
+    "digest",
+    "library_of",
+    "whole_file",
+    "write_text",
+]
 
 # To be raised when the same key is to mean other values.
 FORMAT = 1
+# The module of a model of another library is named after that library.
+_ADAPTER = ".with_"
 
 
 def cell_key(split: Split, fold: int, model: ModelSpec, metrics: tuple[str, ...]) -> str:
@@ -40,7 +52,20 @@ def cell_key(split: Split, fold: int, model: ModelSpec, metrics: tuple[str, ...]
             "model": model.to_dict(),
             "metrics": list(metrics),
         }
+        | library_of(model.name)
     )
+
+
+def library_of(model: str) -> dict[str, str]:
+    """The library that a model comes from, and its version; nothing for those of our own.
+
+    >>> library_of("ease")
+    {}
+    """
+    from importlib.metadata import version  # slow to import
+
+    _, adapter, library = MODELS[model].module.partition(_ADAPTER)
+    return {library: version(library)} if adapter else {}
 
 
 @dataclass(frozen=True)
@@ -100,10 +125,18 @@ def whole_file(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         fresh.replace(path)
     except OSError as error:
-        why = error.strerror or error
-        raise InputError(
-            f"{path} cannot be written: {why}; choose another folder, or make room"
-        ) from None
+        raise _unwritable(path, error.strerror or str(error)) from None
     finally:
         with suppress(OSError):  # most often it is not there any more
             fresh.unlink()
+
+
+def check_folder(folder: str | Path) -> None:
+    """Refuse a folder that cannot be written in before the work for it is done."""
+    why = obstacle(Path(folder))
+    if why:
+        raise _unwritable(Path(folder), why)
+
+
+def _unwritable(path: Path, why: str) -> InputError:
+    return InputError(f"{path} cannot be written: {why}; choose another folder, or make room")

@@ -13,7 +13,7 @@ from typing import Any
 
 from .._threads import threads
 from ..data.dataset import Size
-from ..data.load import find_dataset
+from ..data.inputs import find_dataset
 from ..data.splits import Split
 from ..data.synthetic import synthetic
 from ..errors import ParameterError

@@ -9,12 +9,11 @@ compares a double with it, and `draw_counts` gives random counts from where form
 clause of the contract that it breaks.
 """
 
-from boolrank.testing.cases import draw_counts
-from boolrank.testing.clauses import CLAUSES
-from boolrank.testing.enumeration import FeatureSpace, enumerate_features
-from boolrank.testing.laws import LAWS, LawError, check_kernel
-from boolrank.testing.oracles import exact_value, magnitude, relative_error
-from boolrank.testing.recommender import Recommender, check_recommender
+from .cases import draw_counts
+from .clauses import CLAUSES, Recommender, check_recommender
+from .enumeration import FeatureSpace, enumerate_features
+from .laws import LAWS, LawError, check_kernel
+from .oracles import exact_value, magnitude, relative_error
 
 __all__ = [
     "CLAUSES",

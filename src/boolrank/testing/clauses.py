@@ -1,7 +1,7 @@
-"""The clauses of the contract of recommenders.
+"""The contract of recommenders, in clauses, run over any model with fit, recommend and score.
 
-Each is a function that looks at a fitted model and yields a sentence for every way in which the
-model breaks it.
+Each clause is a function that looks at a fitted model and yields a sentence for every way in which
+the model breaks it. `check_recommender` runs them and raises on the first such sentence.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
+from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
-from boolrank.errors import UnknownIdError
-from boolrank.interactions import Interactions
+from ..errors import UnknownIdError
+from ..interactions import Interactions, row_numbers
+from .laws import LawError
 
-__all__ = ["CLAUSES", "Case"]
+__all__ = ["CLAUSES", "Case", "Recommender", "check_recommender"]
 
 # Scores of a list and those of `score` may be summed in another order.
 RTOL = 1e-9
@@ -220,7 +223,7 @@ def _again(case: Case) -> Iterator[str]:
 
 
 def _shuffled(case: Case) -> Iterator[str]:
-    rows = np.repeat(np.arange(len(case.users)), np.diff(case.data.indptr))
+    rows = row_numbers(case.data)
     # Those with a history only: events cannot tell of the others.
     order = case.rng.permutation(len(rows))
     order = np.concatenate([order, order[:9]])  # and some of them twice
@@ -300,3 +303,67 @@ CLAUSES: dict[str, Clause] = {
     "profiles as users": _profiles,
     "saving and loading": _saved,
 }
+
+
+class Recommender(Protocol):
+    """What the contract asks of a model."""
+
+    def fit(self, interactions: Interactions) -> Any:
+        """Learn from interactions; gives the model itself."""
+
+    def recommend(self, users: Any = None, n: int = 10, **options: Any) -> Any:
+        """Ranked items of users; options are exclude_seen, candidates and exclude."""
+
+    def score(self, users: Any = None, items: Any = None) -> Any:
+        """Scores of items for users."""
+
+
+def _draw(rng: np.random.Generator, n_users: int, n_items: int) -> NDArray[np.bool_]:
+    """Who touched what: two tastes, two users without a history, one who has seen all, twins."""
+    taste = rng.integers(0, 2, n_users)[:, None] == rng.integers(0, 2, n_items)[None, :]
+    matrix = rng.random((n_users, n_items)) < np.where(taste, 0.35, 0.06)
+    matrix[:, 1] = matrix[:, 0]  # items that everybody treats alike, so that scores tie
+    matrix[:, 3] = matrix[:, 2]
+    matrix[2] = True
+    matrix[[0, 5]] = False
+    matrix[1, 4] = True
+    return matrix
+
+
+def _ids(kind: str, count: int, letter: str) -> list[Any]:
+    if kind == "whole numbers":
+        return [7 * i + 3 for i in range(count)]
+    if kind == "UUIDs":
+        return [UUID(int=(i * 2**64 + ord(letter)) * 12345 % 2**128) for i in range(count)]
+    return [f"{letter}{i}" for i in range(count)]
+
+
+def check_recommender(
+    model: Recommender,
+    rng: np.random.Generator | int | None = None,
+    *,
+    n_users: int = 40,
+    n_items: int = 23,
+) -> None:
+    """Raise `LawError` if ``model`` breaks a clause of the contract, and say which and how.
+
+    The model is copied and the copies are fitted, on made-up data with whole numbers, text and
+    UUIDs as ids.
+
+    Parameters
+    ----------
+    model : one of the library's or your own, with its parameters set
+    rng : where the data comes from; the same data each time if not given
+    n_users, n_items : the size of the data, at least 8 users and 8 items
+
+    >>> from boolrank.ranker import KernelRanker
+    >>> check_recommender(KernelRanker("disjunctive(2)"), n_users=12, n_items=9)
+    """
+    generator = np.random.default_rng(0 if rng is None else rng)
+    for kind in ("text", "whole numbers", "UUIDs"):
+        matrix = _draw(generator, n_users, n_items)
+        data = Interactions.from_matrix(matrix, _ids(kind, n_users, "u"), _ids(kind, n_items, "i"))
+        fitted = copy.deepcopy(model).fit(data)
+        for name, clause in CLAUSES.items():
+            for complaint in clause(Case(fitted, data, model, generator)):
+                raise LawError(f"{model!r} breaks the clause {name!r}, ids {kind}: {complaint}")

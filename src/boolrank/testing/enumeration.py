@@ -25,8 +25,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boolrank import kernels
-from boolrank.errors import ParameterError
+from .. import kernels
+from ..errors import ParameterError
 
 __all__ = ["FeatureSpace", "enumerate_features"]
 
@@ -107,8 +107,20 @@ class Variables:
 Builder: TypeAlias = Callable[[Any, Variables], Iterator[Feature]]
 
 
-def _linear(_: Any, over: Variables) -> Iterator[Feature]:
-    return ((ONE, table) for table in over.tables)
+def _conjunctions(
+    choices: Callable[[int], Iterator[tuple[Table, ...]]],
+    sizes: Iterable[int],
+    over: Variables,
+    weight: Fraction = ONE,
+) -> Iterator[Feature]:
+    """Each conjunction of so many variables or literals, with a weight for each of them."""
+    for size in sizes:
+        for chosen in choices(size):
+            yield weight**size, over.conjunction(chosen)
+
+
+def _disjunctions(choices: Iterable[tuple[Table, ...]], over: Variables) -> Iterator[Feature]:
+    return ((ONE, over.disjunction(chosen)) for chosen in choices)
 
 
 def _polynomial(kernel: Any, over: Variables) -> Iterator[Feature]:
@@ -117,18 +129,6 @@ def _polynomial(kernel: Any, over: Variables) -> Iterator[Feature]:
     if kernel.offset:
         factors.append((Fraction(kernel.offset), over.everywhere))
     return _products([factors] * kernel.degree, over)
-
-
-def _all_subset(_: Any, over: Variables) -> Iterator[Feature]:
-    for size in range(len(over.tables) + 1):
-        for chosen in over.choices(size):
-            yield ONE, over.conjunction(chosen)
-
-
-def _conjunctive(kernel: Any, over: Variables) -> Iterator[Feature]:
-    for size in range(1 if kernel.up_to else kernel.arity, kernel.arity + 1):
-        for chosen in over.choices(size):
-            yield ONE, over.conjunction(chosen)
 
 
 def _tanimoto(_: Any, over: Variables) -> Iterator[Feature]:
@@ -146,33 +146,9 @@ def _sizes(kernel: Any, over: Variables) -> range:
     return range(1, largest + 1)
 
 
-def _dnf(kernel: Any, over: Variables) -> Iterator[Feature]:
-    for size in _sizes(kernel, over):
-        for literals in over.literal_choices(size):
-            yield Fraction(kernel.weight) ** size, over.conjunction(literals)
-
-
-def _monotone_dnf(kernel: Any, over: Variables) -> Iterator[Feature]:
-    for size in _sizes(kernel, over):
-        for chosen in over.choices(size):
-            yield Fraction(kernel.weight) ** size, over.conjunction(chosen)
-
-
-def _disjunctive(kernel: Any, over: Variables) -> Iterator[Feature]:
-    return ((ONE, over.disjunction(chosen)) for chosen in over.choices(kernel.arity))
-
-
 def _threshold(kernel: Any, over: Variables) -> Iterator[Feature]:
     for chosen in over.choices(kernel.arity):
         yield ONE, over.at_least(kernel.satisfied, chosen)
-
-
-def _literal_conjunctive(kernel: Any, over: Variables) -> Iterator[Feature]:
-    return ((ONE, over.conjunction(chosen)) for chosen in over.literal_choices(kernel.arity))
-
-
-def _literal_disjunctive(kernel: Any, over: Variables) -> Iterator[Feature]:
-    return ((ONE, over.disjunction(chosen)) for chosen in over.literal_choices(kernel.arity))
 
 
 def _clauses(kernel: Any, over: Variables) -> Iterator[tuple[Table, ...]]:
@@ -182,7 +158,7 @@ def _clauses(kernel: Any, over: Variables) -> Iterator[tuple[Table, ...]]:
 
 def _composed_dnf(kernel: Any, over: Variables) -> Iterator[Feature]:
     clauses = [over.conjunction(literals) for literals in _clauses(kernel, over)]
-    return ((ONE, over.disjunction(chosen)) for chosen in combinations(clauses, kernel.clauses))
+    return _disjunctions(combinations(clauses, kernel.clauses), over)
 
 
 def _composed_cnf(kernel: Any, over: Variables) -> Iterator[Feature]:
@@ -208,41 +184,39 @@ def _products(parts: Iterable[list[Feature]], over: Variables) -> Iterator[Featu
         yield weight, over.conjunction(table for _, table in chosen)
 
 
-def _sum(kernel: Any, over: Variables) -> Iterator[Feature]:
-    return chain.from_iterable(_features(part, over) for part in kernel.parts)
-
-
-def _product(kernel: Any, over: Variables) -> Iterator[Feature]:
-    return _products([_features(part, over) for part in kernel.parts], over)
-
-
-def _power(kernel: Any, over: Variables) -> Iterator[Feature]:
-    return _products([_features(kernel.kernel, over)] * kernel.exponent, over)
-
-
 def _scaled(kernel: Any, over: Variables) -> Iterator[Feature]:
     factor = Fraction(kernel.weight)
     return ((factor * weight, table) for weight, table in _features(kernel.kernel, over))
 
 
 BUILDERS: dict[type, Builder] = {
-    kernels.Linear: _linear,
+    kernels.Linear: lambda _, over: _conjunctions(over.choices, [1], over),
     kernels.Polynomial: _polynomial,
-    kernels.AllSubset: _all_subset,
-    kernels.Conjunctive: _conjunctive,
+    kernels.AllSubset: lambda _, over: _conjunctions(
+        over.choices, range(len(over.tables) + 1), over
+    ),
+    kernels.Conjunctive: lambda k, over: _conjunctions(
+        over.choices, range(1 if k.up_to else k.arity, k.arity + 1), over
+    ),
     kernels.Tanimoto: _tanimoto,
-    kernels.DNF: _dnf,
-    kernels.MonotoneDNF: _monotone_dnf,
-    kernels.Disjunctive: _disjunctive,
+    kernels.DNF: lambda k, over: _conjunctions(
+        over.literal_choices, _sizes(k, over), over, Fraction(k.weight)
+    ),
+    kernels.MonotoneDNF: lambda k, over: _conjunctions(
+        over.choices, _sizes(k, over), over, Fraction(k.weight)
+    ),
+    kernels.Disjunctive: lambda k, over: _disjunctions(over.choices(k.arity), over),
     kernels.Threshold: _threshold,
-    kernels.LiteralConjunctive: _literal_conjunctive,
-    kernels.LiteralDisjunctive: _literal_disjunctive,
+    kernels.LiteralConjunctive: lambda k, over: _conjunctions(
+        over.literal_choices, [k.arity], over
+    ),
+    kernels.LiteralDisjunctive: lambda k, over: _disjunctions(over.literal_choices(k.arity), over),
     kernels.ComposedDNF: _composed_dnf,
     kernels.ComposedCNF: _composed_cnf,
     kernels.Composed: _composed,
-    kernels.Sum: _sum,
-    kernels.Product: _product,
-    kernels.Power: _power,
+    kernels.Sum: lambda k, over: chain.from_iterable(_features(part, over) for part in k.parts),
+    kernels.Product: lambda k, over: _products([_features(part, over) for part in k.parts], over),
+    kernels.Power: lambda k, over: _products([_features(k.kernel, over)] * k.exponent, over),
     kernels.Scaled: _scaled,
 }
 

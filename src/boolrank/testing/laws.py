@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boolrank.errors import BoolrankError, ParameterError, ParameterTypeError
-from boolrank.kernels import Composed, Counts, Kernel, Normalized, Wide, parse_kernel
-from boolrank.kernels.base import Form
-from boolrank.kernels.evaluate import FEW_PAIRS
+from ..errors import BoolrankError, ParameterError, ParameterTypeError
+from ..kernels import Composed, Counts, Kernel, Normalized, Wide, parse_kernel
+from ..kernels.base import Form
+from ..kernels.evaluate import FEW_PAIRS
 
 __all__ = ["LAWS", "LawError", "check_kernel"]
 

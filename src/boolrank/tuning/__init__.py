@@ -1,9 +1,8 @@
 """Tuning: parameters of any model on a validation fold, and the arity of a kernel by itself."""
 
 from .arity import ArityChoice, arity_from_spectrum, best_arity, validation_fold
-from .ranges import Arity, Kernels, Range, Real, Whole
 from .result import Study, Trial
-from .spaces import SPACES, space_of
+from .spaces import SPACES, Arity, Kernels, Range, Real, Whole, space_of
 from .study import tune_model
 
 __all__ = [

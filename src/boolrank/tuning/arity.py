@@ -16,24 +16,29 @@ from dataclasses import dataclass
 from math import log2
 from typing import Any
 
+import numpy as np
+
 from ..data.protocols import paper_protocol
 from ..data.splits import Fold
-from ..errors import ParameterError, ParameterTypeError
+from ..errors import InputError, ParameterError
 from ..evaluation.folds import evaluate_fold
 from ..evaluation.metrics import Measure, users_metrics
 from ..experiments.arities import family as kernels_of
 from ..expressiveness import PairSpectrum
-from ..interactions import Interactions
+from ..interactions import Interactions, check_interactions
 from ..kernels import parse_kernel
 from ..overlaps import Overlaps
 from ..ranker import KernelRanker
-from .ranges import Arity
+from .spaces import Arity
 from .study import Progress
 
 __all__ = ["FOLDS", "ArityChoice", "arity_from_spectrum", "best_arity", "validation_fold"]
 
 # Of so many folds of users the first is for tuning, and the others are left for tests.
 FOLDS = 6
+_CHOSEN_ON = "parameters are chosen on"
+# Who has fewer interactions is in no fold, as in the paper.
+_LEAST = 5
 # Doublings without a better value after which no higher arity is tried.
 _PATIENCE = 3
 # Ends of the last section: beyond that, the curve is flat.
@@ -77,7 +82,14 @@ def validation_fold(data: Interactions, order: str = "time", seed: int = 0) -> F
     >>> validation_fold(synthetic(60, 30, 700))
     Fold: 66 test interactions of 8 users, 634 for training
     """
-    return paper_protocol(data, folds=FOLDS, order=order, seed=seed)[0]
+    check_interactions(data, _CHOSEN_ON)
+    able = int((np.diff(data.indptr) >= _LEAST).sum())
+    if able < FOLDS:
+        raise InputError(
+            f"{able} users have {_LEAST} interactions or more, and of {FOLDS} folds each needs one "
+            "of them; give data with more users, or more of each"
+        )
+    return paper_protocol(data, folds=FOLDS, order=order, seed=seed, least=_LEAST)[0]
 
 
 def best_arity(
@@ -107,7 +119,7 @@ def best_arity(
     >>> found.measured[found.arity] == max(found.measured.values())
     True
     """
-    fold = data if isinstance(data, Fold) else validation_fold(_interactions(data))
+    fold = data if isinstance(data, Fold) else validation_fold(data)
     (measure,) = users_metrics([metric])
     highest = Arity(least).most(fold.train) if most is None else most
     if not 1 <= least <= highest:
@@ -151,7 +163,8 @@ def arity_from_spectrum(
     if not 0 < share < 1:
         raise ParameterError(f"share must be between 0 and 1, not {share!r}")
     if not isinstance(data, PairSpectrum):
-        data = PairSpectrum.of(_interactions(data).T.matrix())
+        check_interactions(data, _CHOSEN_ON)
+        data = PairSpectrum.of(data.T.matrix())
     pairs, measured = data, dict[int, float]()
 
     def ratio(arity: int) -> float:
@@ -173,15 +186,6 @@ def arity_from_spectrum(
         low, high = (middle, high) if ratio(middle) >= share * ratio(1) else (low, middle)
     found = high if ratio(high) >= share * ratio(1) else low
     return ArityChoice(family, found, "spectral ratio", dict(sorted(measured.items())))
-
-
-def _interactions(data: Any) -> Interactions:
-    if not isinstance(data, Interactions):
-        raise ParameterTypeError(
-            f"an arity is chosen on Interactions, not {type(data).__name__}; make them with "
-            "Interactions.from_frame, from_matrix, from_pairs or from_files"
-        )
-    return data
 
 
 def _doubled(value: Callable[[int], float], least: int, most: int) -> tuple[int, int, int]:

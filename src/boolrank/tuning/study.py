@@ -4,32 +4,41 @@ Trial k draws with a sampler of its own, seeded by the study's seed and k, that 
 before it and nothing else. So a study that was killed and resumed has the trials of one that was
 not, and a longer one begins with those of a shorter one. The file of a study is written whole after
 each trial, under a name that is a hash of all that the trials depend on.
+
+Trials are measured in another process: one that is killed for want of memory ends no study.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
 
 import numpy as np
 
 from .._extras import needs
 from .._version import __version__
-from ..data.splits import Fold
+from .._worker import OutOfTimeError, Worker, WorkerEndedError
+from ..data.protocols import whole
+from ..data.splits import Fold, read_fold, write_fold
 from ..errors import ParameterError, ParameterTypeError
+from ..evaluation.folds import evaluate_fold
 from ..evaluation.metrics import Measure, users_metrics
-from ..experiments.cells import canonical, digest, write_text
-from ..models import make_model
+from ..experiments.cells import canonical, check_folder, digest, library_of, write_text
+from ..models import MODELS, make_model
+from ..overlaps import Overlaps
 from .result import Study, Trial
 from .spaces import draw, space_of
-from .trials import trials_apart
 
-__all__ = ["Progress", "check_budget", "fold_hash", "tune_model"]
+__all__ = ["Progress", "Trials", "check_budget", "fold_hash", "trials_apart", "tune_model"]
 
 # Told how many trials there are of how many, and what the best is.
 Progress = Callable[[int, int, str], None]
@@ -80,6 +89,8 @@ def tune_model(
         )
     measured = tuple(str(each) for each in users_metrics(metrics))
     check_budget(trials, seconds, seed)
+    if folder is not None:
+        check_folder(folder)
     path = None if folder is None else study_path(folder, name, fold, measured, seed)
     kept = _read(path)
     study = Study(name, measured, seed, fold_hash(fold), ())
@@ -130,7 +141,7 @@ def study_path(
         "fold": fold_hash(fold),
         "metrics": list(metrics),
         "seed": seed,
-    }
+    } | library_of(name)
     return Path(folder) / f"{name}-{digest(canonical(key))[:16]}.json"
 
 
@@ -146,9 +157,8 @@ def fold_hash(fold: Fold) -> str:
 
 def check_budget(trials: Any, seconds: Any, seed: Any, least: int = 1) -> None:
     """Raise unless there are so many trials at least, some time and a seed."""
-    for name, value, low in (("trials", trials, least), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < low:
-            raise ParameterError(f"{name} must be a whole number from {low} on, not {value!r}")
+    whole("trials", trials, least)
+    whole("seed", seed, 0)
     if seconds is not None and (not isinstance(seconds, int | float) or not seconds > 0):
         raise ParameterError(f"seconds must be a number above 0 or None, not {seconds!r}")
 
@@ -189,3 +199,78 @@ def _quiet_optuna() -> Iterator[Any]:
         yield optuna
     finally:
         optuna.logging.set_verbosity(before)
+
+
+class Measuring(Protocol):
+    """Fits and measures a model with given parameters, within so many seconds."""
+
+    def __call__(self, params: Mapping[str, Any], seconds: float | None = None) -> Trial: ...
+
+
+@contextmanager
+def trials_apart(
+    name: str, fold: Fold, metrics: tuple[str, ...], n_threads: int | None
+) -> Iterator[Measuring]:
+    """Trials of a model on a fold, in another process, which ends with the context."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder, "fold")
+        about = {"fold": str(place), "model": name, "metrics": metrics, "n_threads": n_threads}
+        with Worker(answering, about) as worker:
+
+            def measured(params: Mapping[str, Any], seconds: float | None = None) -> Trial:
+                if not place.exists():  # a study whose trials are all kept asks for none
+                    write_fold(fold, place)
+                start = time.perf_counter()
+                try:
+                    return Trial(**worker.ask(dict(params), seconds))
+                except WorkerEndedError as error:
+                    took = time.perf_counter() - start
+                    had = seconds if isinstance(error, OutOfTimeError) else took
+                    return Trial(params, {}, took, str(error), ended_after=had)
+
+            yield measured
+
+
+class Trials:
+    """Fits and measures a model with given parameters; overlaps are counted once for all of them.
+
+    Counting is part of the trial that comes first, so that its time counts as any other.
+    """
+
+    def __init__(
+        self, name: str, fold: Fold, metrics: tuple[str, ...], n_threads: int | None
+    ) -> None:
+        self.kind, self.fold, self.metrics = MODELS[name].load(), fold, metrics
+        self.n_threads = n_threads
+        self.options: dict[str, Any] | None = None
+
+    def __call__(self, params: Mapping[str, Any], seconds: float | None = None) -> Trial:  # noqa: ARG002 - whoever asks looks at the clock
+        """What came of it, be it an error."""
+        start = time.perf_counter()
+        try:
+            values = self._values(params)
+            error = "" if values else "a metric is not a number"
+        except Exception as wrong:  # noqa: BLE001 - whatever it is, other parameters may do
+            values, error = {}, f"{type(wrong).__name__}: {wrong}"
+        return Trial(params, values, time.perf_counter() - start, error)
+
+    def _values(self, params: Mapping[str, Any]) -> dict[str, float]:
+        if self.options is None:
+            shared = "overlaps" in signature(self.kind.fit).parameters
+            counted = Overlaps.of(self.fold.train, self.n_threads) if shared else None
+            self.options = {"overlaps": counted} if shared else {}
+        own = (
+            {"n_threads": self.n_threads} if "n_threads" in signature(self.kind).parameters else {}
+        )
+        found = evaluate_fold(
+            self.kind(**params, **own), self.fold, self.metrics, self.n_threads, **self.options
+        )
+        values = {metric: float(found.means[metric]) for metric in self.metrics}
+        return values if all(map(math.isfinite, values.values())) else {}
+
+
+def answering(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """In that process: parameters are answered with a trial."""
+    metrics = tuple(about["metrics"])
+    measured = Trials(about["model"], read_fold(about["fold"]), metrics, about["n_threads"])
+    return lambda params: asdict(measured(params))
