@@ -123,11 +123,14 @@ def lean(source: str, public: set[str], *, kept: bool = False) -> str:
 
 
 def _docstrings(node: Documented, public: set[str], kept: bool) -> Iterator[tuple[ast.Expr, bool]]:
-    """Those to leave out, and whether they are all there is; public methods of classes stay."""
+    """Those to leave out, and whether they are all there is; public methods of classes stay.
+
+    So do those that a public class has from a private one.
+    """
     first = node.body[0] if node.body else None
     if not kept and isinstance(first, ast.Expr) and ast.get_docstring(node) is not None:
         yield first, len(node.body) == 1 and not isinstance(node, ast.Module)
     for child in node.body:
         if isinstance(child, Documented):
-            private = child.name.startswith("_")
-            yield from _docstrings(child, public, not private and (kept or child.name in public))
+            inherited = kept and not child.name.startswith("_")
+            yield from _docstrings(child, public, inherited or child.name in public)
