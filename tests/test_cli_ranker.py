@@ -231,6 +231,7 @@ def test_reasons_add_up_to_the_score(run, model):
             ["no rating is >= 9", "1.0 to 5"],
         ),
         (2, ["fit", "DRINKS", "--out", "m", "--kernel", "disjunctive(99)"], ["are only 6 users"]),
+        (2, ["fit", "DRINKS", "--out", "m"], ["are only 6 users", "hint: instead use --kernel"]),
         (1, ["fit", "nothing*.csv", "--out", "m"], ["no file matches 'nothing*.csv'"]),
         (1, ["fit", "EMPTY.csv", "--out", "m"], ["EMPTY.csv is empty", "hint: a file has the"]),
         (1, ["fit", "HEADER.csv", "--out", "m"], ["HEADER.csv has no rows", "a row per event"]),
