@@ -201,6 +201,9 @@ def test_an_arity_is_searched_and_the_one_of_the_spectrum_is_said(run, folder):
         (["--arity", "disjunctive", "--trials", "5"], 2, "--arity searches by itself"),
         (["--arity", "disjunctive", "--metric", "auc,mrr"], 2, "chosen by one metric"),
         (["--arity", "magic"], 2, "magic"),
+        (["--arity", "tanimoto"], 2, "tanimoto is no kernel with an arity alone"),
+        (["--arity", "threshold"], 2, "threshold is no kernel with an arity alone"),
+        (["--arity", "disjunctive(3)"], 2, "it has its numbers already"),
         (["--order", "sideways"], 2, "sideways"),
     ],
 )
