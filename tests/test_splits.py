@@ -268,7 +268,7 @@ def test_a_model_or_an_altered_folder_is_no_split(tmp_path: Path) -> None:
         (
             lambda d: paper_protocol(d, folds=41),
             ParameterError,
-            "need 41 users with at least 5 interactions, and there are 40; take fewer folds, or give",
+            "need 41 users with at least 5 interactions, and there are 40; take fewer folds",
         ),
         (
             lambda d: paper_protocol(d, folds=2, least=10**6),
