@@ -254,6 +254,16 @@ def test_files_with_other_columns_are_not_mixed(write, tmp_path):
         Interactions.from_files(tmp_path / "a*.csv")
 
 
+def test_a_first_line_that_may_be_data_is_told_of(write):
+    with pytest.raises(InputError, match="no column looks like") as caught:
+        Interactions.from_files(write("events.csv", "ann,tea,5\nbob,tea,4\n"))
+    assert "is taken for the names of its columns: if it is data, add" in caught.value.__notes__[0]
+    for name, text in (("some.csv", "user,thing\n1,2\n"), ("a.jsonl", '{"a": 1, "b": 2}\n')):
+        with pytest.raises(InputError, match="no column looks like") as caught:
+            Interactions.from_files(write(name, text))
+        assert not hasattr(caught.value, "__notes__")
+
+
 def test_what_matches_nothing_or_is_a_folder_is_said(tmp_path):
     with pytest.raises(InputError, match="no file matches"):
         Interactions.from_files(tmp_path / "*.csv")
