@@ -389,7 +389,7 @@ def row_numbers(data: Interactions) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(data.users)), np.diff(data.indptr))
 
 
-def _drop_nulls(table: Any, names: list[str]) -> str:
+def _drop_nulls(table: Any, names: list[str | None]) -> str:
     """How the library of a narwhals frame leaves out rows with nothing in some columns."""
     if table.implementation.is_pandas_like():
         return f"dropna(subset={names})"
