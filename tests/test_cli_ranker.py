@@ -202,6 +202,18 @@ def test_reasons_add_up_to_the_score(run, model):
     assert f"{score:.6f}" in table.splitlines()[-2]
 
 
+def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, model):
+    _, out, _ = run("explain", model, "ann", "coffee", "--json")
+    every = json.loads(out)
+    _, out, _ = run("explain", model, "ann", "coffee", "--n", 1, "--json")
+    assert json.loads(out) == every[:1]
+    _, table, _ = run("explain", model, "ann", "coffee", "--n", 1)
+    rest, total = (sum(reason["adds"] for reason in part) for part in (every[1:], every))
+    assert re.search(rf"2 more +{rest:.6f}", table)
+    assert re.search(rf"score +{total:.6f}", table)
+    assert "more" not in run("explain", model, "ann", "coffee", "--n", 3)[1]
+
+
 @pytest.mark.parametrize(
     ("code", "args", "said"),
     [

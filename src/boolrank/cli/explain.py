@@ -21,12 +21,15 @@ def explain(
     user: Annotated[str, typer.Argument(metavar="USER", help="Id of a user.")],
     item: Annotated[str, typer.Argument(metavar="ITEM", help="Id of an item.")],
     *,
+    n: Annotated[
+        int | None, typer.Option("--n", min=1, help="How many reasons, at most; all if not given.")
+    ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
     """Print how much each of the user's items adds to the score of an item, the largest first.
 
-    The parts add up to the score.
+    All parts add up to the score; with --n, the table has the rest in one row.
     """
     from ..ranker import KernelRanker
 
@@ -38,15 +41,15 @@ def explain(
         say(f"{user} has no history: what is recommended there is popular, and has no reasons")
     title = f"Why {item} for {user}"
     print_records(
-        records,
-        lambda: _table(title, records),
+        records[:n],
+        lambda: _table(title, records, n),
         columns=("item", "adds"),
         as_json=as_json,
         as_csv=as_csv,
     )
 
 
-def _table(title: str, records: list[dict[str, Any]]) -> Table:
+def _table(title: str, records: list[dict[str, Any]], n: int | None) -> Table:
     total = sum(r["adds"] for r in records)
     columns = {
         "because of": NAME | {"footer": "score"},
@@ -54,6 +57,9 @@ def _table(title: str, records: list[dict[str, Any]]) -> Table:
     }
     table = new_table(columns, title=title)
     table.show_footer = True
-    for r in records:
+    for r in records[:n]:
         table.add_row(str(r["item"]), f"{r['adds']:.6f}")
+    rest = [] if n is None else records[n:]
+    if rest:
+        table.add_row(f"{len(rest):,} more", f"{sum(r['adds'] for r in rest):.6f}")
     return table
