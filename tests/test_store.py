@@ -129,7 +129,7 @@ def test_a_foreign_folder_is_no_model(tmp_path):
     (tmp_path / "header.json").unlink()
     with pytest.raises(ModelFileError, match=r"no header\.json"):
         KernelRanker.load(tmp_path)
-    with pytest.raises(ModelFileError, match="there is no folder .*nothing; name the folder"):
+    with pytest.raises(ModelFileError, match=r"there is no folder .*nothing; name the folder"):
         KernelRanker.load(tmp_path / "nothing")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._inputs import known_ids, plain
-from ._options import Model
+from ._options import Model, NumberOrAll
 from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records, say
 
 if TYPE_CHECKING:
@@ -21,15 +21,14 @@ def explain(
     user: Annotated[str, typer.Argument(metavar="USER", help="Id of a user.")],
     item: Annotated[str, typer.Argument(metavar="ITEM", help="Id of an item.")],
     *,
-    n: Annotated[
-        int | None, typer.Option("--n", min=1, help="How many reasons, at most; all if not given.")
-    ] = None,
+    n: NumberOrAll = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
     """Print how much each of the user's items adds to the score of an item, the largest first.
 
-    All parts add up to the score; with --n, the table has the rest in one row.
+    The parts add up to the score. With --n, only so many are printed, and a table has the others
+    in one row.
     """
     from ..ranker import KernelRanker
 
