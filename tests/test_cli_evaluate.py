@@ -171,7 +171,7 @@ def test_evaluate_says_what_is_wrong_with_its_input(run, tmp_path):
 def test_a_spectrum_is_of_kernels_with_an_arity(run):
     code, printed, messages = run("spectrum", DATA, "--kernel", "linear")
     assert (code, printed) == (2, "")
-    assert "linear is no kernel with an arity alone\nhint: " in messages
+    assert "linear has no arity\nhint: use " in messages
     assert "disjunctive" in messages
 
 

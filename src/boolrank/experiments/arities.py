@@ -64,20 +64,19 @@ def family(kernel: str, arities: Iterable[int]) -> tuple[str, ...]:
 
 def _check_alone(kernel: str) -> None:
     """Refuse a kernel that is none with a number behind it."""
-    firsts = {
-        name: [f.name for f in fields(cast("Any", each))][:1] for name, each in KERNELS.items()
-    }
-    known = [name for name, first in firsts.items() if first in (["arity"], ["degree"])]
+    takes = {name: [f.name for f in fields(cast("Any", each))] for name, each in KERNELS.items()}
+    known = [name for name, names in takes.items() if names[:1] in (["arity"], ["degree"])]
     elsewhere = "write {} where the arity stands, such as in 'threshold(2, {})'"
     if kernel.endswith(")"):
         raise ParameterError(
             f"the arity of {kernel!r} is to be varied, and it has its numbers already; leave them "
             f"out, or {elsewhere}"
         )
-    if kernel in firsts and kernel not in known:
+    if kernel in takes and kernel not in known:
+        given = ", ".join(takes[kernel])
+        wrong = f"takes ({given}), not an arity alone" if given else "has no arity"
         raise ParameterError(
-            f"{kernel} is no kernel with an arity alone; {', '.join(known)} are, and in others "
-            f"{elsewhere}"
+            f"{kernel} {wrong}; use {' or '.join(known)}, or in other kernels {elsewhere}"
         )
 
 
