@@ -61,7 +61,7 @@ def test_several_data_sets_are_sections_of_one_page(run, tmp_path):
         (["--models", "popularty"], "there is no model 'popularty'"),
         (["--metrics", "auk"], "did you mean 'auc'"),
         (["--metrics", "gini@5"], "user by user"),
-        (["--least", "100"], "take fewer folds"),
+        (["--least", "100"], "and there are 0\nhint: lower --least to 60, or give more data"),
         (["--models", ","], "no model to compare"),
         (["--seconds", "-3"], "seconds must be a number above 0"),
     ],
@@ -71,6 +71,19 @@ def test_compare_says_what_is_wrong(run, tmp_path, args, words):
     assert (code, printed) == (2, "")
     assert words in messages
     assert "\nhint: " in messages
+
+
+def test_too_few_users_are_told_what_helps_and_can_be_chosen(run, tmp_path):
+    rows = [f"{user},{item},{item}" for user in range(7) for item in range(6 if user < 4 else 3)]
+    events = tmp_path / "events.csv"
+    events.write_text("\n".join(["user,item,time", *rows]) + "\n")
+    code, _, messages = run("compare", events, "--trials", 0, "--out", tmp_path / "out")
+    assert code == 2
+    assert "6 folds need 6 users with at least 5 interactions, and there are 4\n" in messages
+    assert "hint: lower --least to 3, or give more data" in messages
+    code, _, messages = run("evaluate", events, "--kernel", "linear")
+    assert code == 2
+    assert "hint: take fewer folds, or lower --least to 3, or give more data" in messages
 
 
 def test_data_of_which_nothing_can_be_said_have_a_page_that_says_so_and_an_exit_code(run, tmp_path):

@@ -168,6 +168,13 @@ def test_evaluate_says_what_is_wrong_with_its_input(run, tmp_path):
     assert "leave out --kernel" in messages
 
 
+def test_a_spectrum_is_of_kernels_with_an_arity(run):
+    code, printed, messages = run("spectrum", DATA, "--kernel", "linear")
+    assert (code, printed) == (2, "")
+    assert "linear has no arity\nhint: use " in messages
+    assert "disjunctive" in messages
+
+
 def test_spectrum_prints_the_ratio_of_each_arity(run):
     code, printed, _ = run("spectrum", DATA, "--arities", "1:3", "--json")
     assert code == 0

@@ -202,6 +202,18 @@ def test_reasons_add_up_to_the_score(run, model):
     assert f"{score:.6f}" in table.splitlines()[-2]
 
 
+def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, model):
+    _, out, _ = run("explain", model, "ann", "coffee", "--json")
+    every = json.loads(out)
+    _, out, _ = run("explain", model, "ann", "coffee", "--n", 1, "--json")
+    assert json.loads(out) == every[:1]
+    _, table, _ = run("explain", model, "ann", "coffee", "--n", 1)
+    rest, total = (sum(reason["adds"] for reason in part) for part in (every[1:], every))
+    assert re.search(rf"2 more +{rest:.6f}", table)
+    assert re.search(rf"score +{total:.6f}", table)
+    assert "more" not in run("explain", model, "ann", "coffee", "--n", 3)[1]
+
+
 @pytest.mark.parametrize(
     ("code", "args", "said"),
     [
@@ -216,7 +228,7 @@ def test_reasons_add_up_to_the_score(run, model):
         ),
         (1, ["recommend", "MODEL", "--out", "TMP.csv"], ["is a folder"]),
         (1, ["recommend", "MODEL", "--users", "@nowhere"], ["'nowhere' cannot be read"]),
-        (1, ["recommend", "nowhere"], ["nowhere is no model folder"]),
+        (1, ["recommend", "nowhere"], ["there is no folder nowhere", "a model was saved"]),
         (2, ["recommend", "MODEL", "--n", "0"], ["Invalid value for '--n'"]),
         (2, ["recommend", "MODEL", "--json", "--csv"], ["exclude each other"]),
         (2, ["recommend", "MODEL", "--out", "x.csv", "--csv"], ["prints neither --json nor --csv"]),
@@ -231,13 +243,15 @@ def test_reasons_add_up_to_the_score(run, model):
             ["no rating is >= 9", "1.0 to 5"],
         ),
         (2, ["fit", "DRINKS", "--out", "m", "--kernel", "disjunctive(99)"], ["are only 6 users"]),
+        (2, ["fit", "DRINKS", "--out", "m"], ["are only 6 users", "hint: instead use --kernel"]),
+        (2, ["fit", "DRINKS", "filmtrust", "--out", "m"], ["'filmtrust' is a data set", "alone"]),
         (1, ["fit", "nothing*.csv", "--out", "m"], ["no file matches 'nothing*.csv'"]),
         (1, ["fit", "EMPTY.csv", "--out", "m"], ["EMPTY.csv is empty", "hint: a file has the"]),
         (1, ["fit", "HEADER.csv", "--out", "m"], ["HEADER.csv has no rows", "a row per event"]),
         (
             1,
             ["fit", "ODD.csv", "--out", "m"],
-            ["like the user or the item", "hint: name them with --user"],
+            ["like the user or the item", "hint: name them with --user", "hint: the first line of"],
         ),
         (1, ["fit", "TMP.csv", "--out", "m"], ["is a folder", "hint: name its files"]),
         (1, ["fit", "DRINKS", "--time", "user", "--out", "m"], ["is no time", "with --time"]),

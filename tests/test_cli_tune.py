@@ -201,6 +201,9 @@ def test_an_arity_is_searched_and_the_one_of_the_spectrum_is_said(run, folder):
         (["--arity", "disjunctive", "--trials", "5"], 2, "--arity searches by itself"),
         (["--arity", "disjunctive", "--metric", "auc,mrr"], 2, "chosen by one metric"),
         (["--arity", "magic"], 2, "magic"),
+        (["--arity", "tanimoto"], 2, "tanimoto has no arity"),
+        (["--arity", "threshold"], 2, "threshold takes (satisfied, arity), not an"),
+        (["--arity", "disjunctive(3)"], 2, "it has its numbers already"),
         (["--order", "sideways"], 2, "sideways"),
     ],
 )

@@ -430,7 +430,7 @@ def test_experiments_that_make_no_sense_are_errors():
         Experiment((DATA,), ())
     with pytest.raises(KernelSyntaxError):
         RankerSpec("linaer")
-    with pytest.raises(ParameterError, match="folds must be from 1"):
+    with pytest.raises(ParameterError, match="10000 folds need 10000 users"):
         run_experiment(replace(SMALL, split={"folds": 10_000}))
     with pytest.raises(ParameterError, match="no parameter 'fold'"):
         run_experiment(replace(SMALL, split={"fold": 5}))

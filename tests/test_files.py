@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+from datetime import date
 
 import numpy as np
 import polars as pl
@@ -252,6 +253,24 @@ def test_files_with_other_columns_are_not_mixed(write, tmp_path):
     write("a2.csv", "user,thing\n1,2\n")
     with pytest.raises(InputError, match=r"a2.csv has the columns \['user', 'thing'\]"):
         Interactions.from_files(tmp_path / "a*.csv")
+
+
+def test_of_dates_with_slashes_the_day_comes_first(write):
+    text = "user,item,date\nann,tea,{}\n"
+    for day in ("2024-03-05", "05/03/2024"):
+        data = Interactions.from_files(write("events.csv", text.format(day)))
+        assert data.time is not None
+        assert data.time.astype("datetime64[D]").tolist() == [date(2024, 3, 5)]
+
+
+def test_a_first_line_that_may_be_data_is_told_of(write):
+    with pytest.raises(InputError, match="no column looks like") as caught:
+        Interactions.from_files(write("events.csv", "ann,tea,5\nbob,tea,4\n"))
+    assert "is taken for the names of its columns: if it is data, add" in caught.value.__notes__[0]
+    for name, text in (("some.csv", "user,thing\n1,2\n"), ("a.jsonl", '{"a": 1, "b": 2}\n')):
+        with pytest.raises(InputError, match="no column looks like") as caught:
+            Interactions.from_files(write(name, text))
+        assert not hasattr(caught.value, "__notes__")
 
 
 def test_what_matches_nothing_or_is_a_folder_is_said(tmp_path):

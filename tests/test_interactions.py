@@ -203,6 +203,28 @@ def test_what_a_frame_lacks_is_said(events, options, message):
         Interactions.from_frame(pl.DataFrame(events), **options)
 
 
+@pytest.mark.parametrize(
+    ("make", "said", "done"),
+    [
+        (pl.DataFrame, "frame.drop_nulls(['item'])", lambda f: f.drop_nulls(["item"])),
+        (pd.DataFrame, "frame.dropna(subset=['item'])", lambda f: f.dropna(subset=["item"])),
+        (pa.table, "frame.drop_null()", lambda f: f.drop_null()),
+    ],
+)
+def test_how_to_leave_out_rows_without_an_id_is_said_as_the_frame_has_it(make, said, done):
+    frame = make({"user": ["ann", "bob"], "item": ["tea", None]})
+    with pytest.raises(InputError) as caught:
+        Interactions.from_frame(frame)
+    assert str(caught.value).endswith(said)
+    assert Interactions.from_frame(done(frame)).size == 1
+
+
+@pytest.mark.parametrize("other", [{"user": [1], "item": [2]}, [(1, 2)], None])
+def test_what_is_no_frame_is_refused(other):
+    with pytest.raises(ParameterTypeError, match=f"not of type {type(other).__name__}; make a"):
+        Interactions.from_frame(other)
+
+
 @pytest.mark.parametrize("text", ["4", ">= x", "=> 4", ">= 4 or so", ""])
 def test_a_threshold_is_a_comparison_with_a_number(text):
     with pytest.raises(ParameterError, match="such as '>= 4'"):

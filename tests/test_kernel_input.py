@@ -182,8 +182,14 @@ def test_an_arity_above_the_number_of_variables_is_refused(build: Callable[[int]
 def test_more_clauses_than_there_are_is_refused() -> None:
     assert ComposedDNF(6, 2)(X).shape == (3, 3)
     for kernel, said in (
-        (ComposedDNF(7, 2), r"clauses of composed_dnf\(7, 2\) is 7, .* only 6 conjunctions; use"),
-        (ComposedCNF(7, 2), r"clauses of composed_cnf\(7, 2\) is 7, .* only 6 disjunctions; use"),
+        (
+            ComposedDNF(7, 2),
+            r"clauses of composed_dnf\(7, 2\) is 7, .* only 6 conjunctions; instead use",
+        ),
+        (
+            ComposedCNF(7, 2),
+            r"clauses of composed_cnf\(7, 2\) is 7, .* only 6 disjunctions; instead use",
+        ),
         (Disjunctive(7) @ Conjunctive(2), r"arity of disjunctive\(7\) is 7, .* only 6 features"),
     ):
         for use in (kernel, kernel.diag, kernel.normalized()):
@@ -192,10 +198,12 @@ def test_more_clauses_than_there_are_is_refused() -> None:
 
 
 def test_one_variable_is_not_called_variables() -> None:
-    with pytest.raises(ParameterError, match="there is only 1 variable; use arity 1 or less"):
+    with pytest.raises(ParameterError, match=r"only 1 variable; instead use 'disjunctive\(1\)'$"):
         Disjunctive(2).on_counts(1, 1, 1, 1)
     with pytest.raises(ParameterError, match=r"there are only 0 variables$"):
         Disjunctive(2).on_counts(0, 0, 0, 0)
+    with pytest.raises(ParameterError, match=r"there are only 2 variables$"):
+        Threshold(3, 4).on_counts(2, 1, 1, 1)
 
 
 def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_computed() -> None:

@@ -136,8 +136,11 @@ def test_mistakes_are_told(data: Interactions) -> None:
     for threads in ("x", 1.5, 0):
         with pytest.raises(ParameterError, match="n_threads must be a whole number"):
             KernelRanker("linear", n_threads=threads).fit(data)
-    with pytest.raises(ParameterError, match="there are only 2 users; use arity 2 or less"):
-        KernelRanker("disjunctive(8)").fit(Interactions.from_pairs([1, 2], [1, 2]))
+    two = Interactions.from_pairs([1, 2], [1, 2])
+    with pytest.raises(ParameterError, match=r"2 users; instead use kernel='disjunctive\(2\)'$"):
+        KernelRanker("disjunctive(8)").fit(two)
+    with pytest.raises(ParameterError, match=r"only 2 users; instead use 'disjunctive\(2\)'$"):
+        KernelRanker("linear + disjunctive(8)").fit(two)
     with pytest.raises(ParameterError, match="storage is one of"):
         KernelRanker(storage="x").fit(data)
     with pytest.raises(UnknownIdError, match="did you mean 'u"):

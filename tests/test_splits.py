@@ -265,7 +265,16 @@ def test_a_model_or_an_altered_folder_is_no_split(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda d: paper_protocol(d, folds=41), ParameterError, "folds must be from 1 to 40, the"),
+        (
+            lambda d: paper_protocol(d, folds=41),
+            ParameterError,
+            "need 41 users with at least 5 interactions, and there are 40; take fewer folds",
+        ),
+        (
+            lambda d: paper_protocol(d, folds=2, least=10**6),
+            ParameterError,
+            "and there are 0; lower least=... to",
+        ),
         (lambda d: paper_protocol(d, folds=0), ParameterError, "folds must be a whole number"),
         (lambda d: paper_protocol(d, order="last"), ParameterError, "'time' or 'random'"),
         (lambda d: paper_protocol(d, seed=-1), ParameterError, "seed must be a whole number"),

@@ -126,7 +126,10 @@ def test_a_foreign_folder_is_no_model(tmp_path):
         (tmp_path / "header.json").write_text(content, encoding="latin-1")
         with pytest.raises(ModelFileError, match=r"header\.json"):
             KernelRanker.load(tmp_path)
+    (tmp_path / "header.json").unlink()
     with pytest.raises(ModelFileError, match=r"no header\.json"):
+        KernelRanker.load(tmp_path)
+    with pytest.raises(ModelFileError, match=r"there is no folder .*nothing; name the folder"):
         KernelRanker.load(tmp_path / "nothing")
 
 

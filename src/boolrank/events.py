@@ -185,7 +185,7 @@ def read_events(
 
     scans = [scan_file(path) for path in expand(paths)]
     events, untyped = joined(scans)
-    columns = dict(choose(list(scans[0].schema)))
+    columns = _chosen(scans[0], choose)
     frame = _collected(events.select(list(_roles(columns))), scans)
     if any(scan.is_text for scan in scans):
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
@@ -206,6 +206,20 @@ def read_events(
         )
     _check_no_nulls(frame, columns, scans)
     return frame, columns
+
+
+def _chosen(scan: FileScan, choose: Callable[[list[str]], Columns]) -> Columns:
+    names = list(scan.schema)
+    try:
+        return dict(choose(names))
+    except InputError as error:
+        usual = {name for each in USUAL_NAMES.values() for name in each}
+        if scan.is_text and usual.isdisjoint(name.strip().lower() for name in names):
+            error.add_note(
+                f"the first line of {scan.path} is taken for the names of its columns: if it is "
+                "data, add a line above it, such as user,item"
+            )
+        raise
 
 
 def _roles(columns: Mapping[str, str | None]) -> dict[str, str]:

@@ -171,7 +171,13 @@ class Interactions:
         """
         import narwhals as nw
 
-        table: Any = nw.from_native(frame, eager_only=False)
+        try:
+            table: Any = nw.from_native(frame, eager_only=False)
+        except TypeError:
+            raise ParameterTypeError(
+                "events are a pandas, polars or pyarrow frame, not of type "
+                f"{type(frame).__name__}; make a frame of them, or use Interactions.from_pairs"
+            ) from None
         table = table.collect() if isinstance(table, nw.LazyFrame) else table
         given = {"user": user, "item": item, "time": time, "rating": rating}
         columns = find_columns(list(table.columns), needed=_needed(positive), **given)
@@ -192,7 +198,7 @@ class Interactions:
         if missing:
             raise InputError(
                 f"{table[missing[0]].null_count()} rows have nothing in the column {missing[0]!r}; "
-                f"leave them out first, for example with frame.drop_nulls({missing})"
+                f"leave them out first, for example with frame.{_drop_nulls(table, missing)}"
             )
         users, rows = encoded(table[columns["user"]], "user")
         items, numbers = encoded(table[columns["item"]], "item")
@@ -381,6 +387,13 @@ def check_interactions(given: Any, whose: str) -> None:
 def row_numbers(data: Interactions) -> NDArray[np.int64]:
     """The user's number of each interaction."""
     return np.repeat(np.arange(len(data.users)), np.diff(data.indptr))
+
+
+def _drop_nulls(table: Any, names: list[str | None]) -> str:
+    """How the library of a narwhals frame leaves out rows with nothing in some columns."""
+    if table.implementation.is_pandas_like():
+        return f"dropna(subset={names})"
+    return "drop_null()" if table.implementation.is_pyarrow() else f"drop_nulls({names})"
 
 
 def _needed(positive: str | None) -> tuple[str, ...]:

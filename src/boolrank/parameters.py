@@ -88,17 +88,20 @@ def checked_overlaps(
 
 def matrix_of(fitted: Fitted, overlaps: Overlaps) -> KernelMatrix:
     """The kernel matrix of items."""
-    with variables_are_users():
+    with variables_are_users(fitted.kernel):
         return kernel_matrix(fitted.kernel, overlaps, fitted.storage)
 
 
 @contextmanager
-def variables_are_users() -> Iterator[None]:
-    """Kernels of items have users for variables: an arity too high says so."""
+def variables_are_users(kernel: Kernel) -> Iterator[None]:
+    """Kernels of items have users for variables: an arity too high says so, and what to give."""
     try:
         yield
     except ParameterError as error:
-        raise ParameterError(str(error).replace("variable", "user")) from None
+        said = str(error).replace("variable", "user")
+        if f" of {kernel} is " in said:  # of a sum or a composition it is a part
+            said = said.replace("; instead use '", "; instead use kernel='")
+        raise ParameterError(said) from None
 
 
 def whole(n: Any, most: int) -> int:

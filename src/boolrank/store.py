@@ -136,6 +136,10 @@ def _read(path: Path, dtype: np.dtype[Any], file: dict[str, Any], verify: bool) 
 
 def _header(path: Path) -> dict[str, Any]:
     header = path / HEADER
+    if not path.exists():
+        raise ModelFileError(
+            f"there is no folder {path}; name the folder that a model was saved in"
+        )
     if not header.is_file():
         raise ModelFileError(
             f"{path} is no model folder: it has no {HEADER}; name the folder that a model was "

@@ -30,6 +30,7 @@ __all__ = [
     "Models",
     "NegativeWeight",
     "Number",
+    "NumberOrAll",
     "Order",
     "Positive",
     "Rating",
@@ -133,7 +134,9 @@ Metrics = Annotated[
 ]
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that `boolrank fit` wrote.")]
-Number = Annotated[int, typer.Option("--n", min=1, help="How many items, at most.")]
+_NUMBER = typer.Option("--n", min=1, help="How many items, at most.")
+Number = Annotated[int, _NUMBER]
+NumberOrAll = Annotated[int | None, _NUMBER]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of all that is random; default 0.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all if not given.")]
 Folder = Annotated[

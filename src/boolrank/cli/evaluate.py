@@ -44,6 +44,8 @@ __all__ = ["beside_best", "evaluate", "load_split"]
 
 # Names up to this one stand in one line; longer ones, of sums of kernels, may break.
 _LONGEST = 24
+# What the library advises, too.
+_FEWER_FOLDS = "take fewer folds, or "
 
 
 def evaluate(
@@ -116,7 +118,7 @@ def evaluate(
             **given(others),
         )
     with work.step("Reading and splitting"):
-        parts = load_split(experiment)
+        parts = load_split(experiment, folds_chosen=True)
     note_ratings(experiment.data, experiment.columns)
     with work.counter("Measuring") as told:
         run = run_experiment(experiment, out, split=parts, n_threads=threads, progress=told)
@@ -143,10 +145,16 @@ def _models(
     return *(RankerSpec(each, **of_kernels) for each in kernels), *map(parse_model, names)
 
 
-def load_split(experiment: Experiment) -> Split:
-    """Read and split data."""
-    with time_in_options():
-        return experiment.load_split()
+def load_split(experiment: Experiment, *, folds_chosen: bool = False) -> Split:
+    """Read and split data; where there is no choice of folds, none is advised."""
+    try:
+        with time_in_options():
+            return experiment.load_split()
+    except ParameterError as error:
+        said = str(error).replace(_FEWER_FOLDS, "")
+        if folds_chosen or said == str(error):
+            raise
+        raise ParameterError(said) from error
 
 
 def beside_best(versus: Comparison | None) -> dict[str, Any]:

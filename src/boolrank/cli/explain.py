@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ._inputs import known_ids, plain
-from ._options import Model
+from ._options import Model, NumberOrAll
 from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records, say
 
 if TYPE_CHECKING:
@@ -21,12 +21,14 @@ def explain(
     user: Annotated[str, typer.Argument(metavar="USER", help="Id of a user.")],
     item: Annotated[str, typer.Argument(metavar="ITEM", help="Id of an item.")],
     *,
+    n: NumberOrAll = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
     """Print how much each of the user's items adds to the score of an item, the largest first.
 
-    The parts add up to the score.
+    The parts add up to the score. With --n, only so many are printed, and a table has the others
+    in one row.
     """
     from ..ranker import KernelRanker
 
@@ -38,15 +40,15 @@ def explain(
         say(f"{user} has no history: what is recommended there is popular, and has no reasons")
     title = f"Why {item} for {user}"
     print_records(
-        records,
-        lambda: _table(title, records),
+        records[:n],
+        lambda: _table(title, records, n),
         columns=("item", "adds"),
         as_json=as_json,
         as_csv=as_csv,
     )
 
 
-def _table(title: str, records: list[dict[str, Any]]) -> Table:
+def _table(title: str, records: list[dict[str, Any]], n: int | None) -> Table:
     total = sum(r["adds"] for r in records)
     columns = {
         "because of": NAME | {"footer": "score"},
@@ -54,6 +56,9 @@ def _table(title: str, records: list[dict[str, Any]]) -> Table:
     }
     table = new_table(columns, title=title)
     table.show_footer = True
-    for r in records:
+    for r in records[:n]:
         table.add_row(str(r["item"]), f"{r['adds']:.6f}")
+    rest = [] if n is None else records[n:]
+    if rest:
+        table.add_row(f"{len(rest):,} more", f"{sum(r['adds'] for r in rest):.6f}")
     return table

@@ -112,7 +112,13 @@ def _load(
     if not inputs:
         raise InputError("there is no input; give files, or the name of a data set")
     name = inputs[0]
-    if is_name(inputs):
+    named = [each for each in inputs if is_name([each])]
+    if named and len(inputs) > 1:
+        raise ParameterError(
+            f"{named[0]!r} is a data set, which cannot be read together with other inputs; give "
+            "it alone, or files alone"
+        )
+    if named:
         given = [f"--{option}" for option, value in columns.items() if value is not None]
         if given:
             raise InputError(

@@ -58,12 +58,13 @@ def paper_protocol(
     least = whole("least", least, 2)
     seed = whole("seed", seed, 0)
     place, length = _places(data, order, seed)
-    able = np.flatnonzero(np.diff(data.indptr) >= least)
+    sizes = np.diff(data.indptr)
+    able = np.flatnonzero(sizes >= least)
     folds = whole("folds", folds, 1)
     if folds > len(able):
         raise ParameterError(
-            f"folds must be from 1 to {len(able)}, the number of users with at least {least} "
-            f"interactions, not {folds}; take fewer folds, or a lower least"
+            f"{folds} folds need {folds} users with at least {least} interactions, and there are "
+            f"{len(able)}; {_ways_to_fill(folds, sizes, least)}"
         )
     fold_of = np.full(len(data.users), -1)
     fold_of[able[_shuffled(len(able), seed, 1)]] = np.arange(len(able)) % folds
@@ -317,6 +318,14 @@ def _part(length: NDArray[np.int64], share: float) -> NDArray[np.int64]:
     """So many of each, halves up, at least one, and never all."""
     some = np.floor(length * share + 0.5).astype(np.int64)
     return np.asarray(np.clip(some, 1, np.maximum(length - 1, 1)))
+
+
+def _ways_to_fill(folds: int, sizes: NDArray[np.int64], least: int) -> str:
+    """What to do where fewer users than folds have enough interactions: only what would help."""
+    lower = int(np.sort(sizes)[-folds]) if folds <= len(sizes) else 0
+    ways = ["take fewer folds"] if sizes.max() >= least else []
+    ways += [f"lower least=... to {lower}"] if lower >= 2 else []
+    return ", or ".join([*ways, "give more data"])
 
 
 def whole(name: str, value: Any, least: int) -> int:

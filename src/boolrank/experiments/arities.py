@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, cast
 
 from ..errors import ParameterError
 from ..evaluation.result import Evaluation
 from ..expressiveness import PairSpectrum
 from ..interactions import Interactions
-from ..kernels import parse_kernel
+from ..kernels import KERNELS, parse_kernel
 
 __all__ = [
     "Curve",
@@ -55,8 +56,28 @@ def family(kernel: str, arities: Iterable[int]) -> tuple[str, ...]:
     >>> family("disjunctive", (1, 2)), family("threshold(2, {})", [5])
     (('disjunctive(1)', 'disjunctive(2)'), ('threshold(2, 5)',))
     """
-    pattern = kernel if "{}" in kernel else f"{kernel}({{}})"
-    return tuple(pattern.replace("{}", str(arity)) for arity in arities)
+    if "{}" not in kernel:
+        _check_alone(kernel.strip())
+        kernel += "({})"
+    return tuple(kernel.replace("{}", str(arity)) for arity in arities)
+
+
+def _check_alone(kernel: str) -> None:
+    """Refuse a kernel that is none with a number behind it."""
+    takes = {name: [f.name for f in fields(cast("Any", each))] for name, each in KERNELS.items()}
+    known = [name for name, names in takes.items() if names[:1] in (["arity"], ["degree"])]
+    elsewhere = "write {} where the arity stands, such as in 'threshold(2, {})'"
+    if kernel.endswith(")"):
+        raise ParameterError(
+            f"the arity of {kernel!r} is to be varied, and it has its numbers already; leave them "
+            f"out, or {elsewhere}"
+        )
+    if kernel in takes and kernel not in known:
+        given = ", ".join(takes[kernel])
+        wrong = f"takes ({given}), not an arity alone" if given else "has no arity"
+        raise ParameterError(
+            f"{kernel} {wrong}; use {' or '.join(known)}, or in other kernels {elsewhere}"
+        )
 
 
 @dataclass(frozen=True)

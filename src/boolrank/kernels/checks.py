@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +62,16 @@ def fits(kernel: Kernel, name: str, size: int, n: Wide, things: str = "variable"
     least = n.floats().min()
     if least < size:
         there = f"is only 1 {things}" if least == 1 else f"are only {int(least)} {things}s"
-        advice = f"; use {name} {int(least)} or less" if least >= 1 else ""
+        advice = _lesser(kernel, name, int(least))
         raise ParameterError(f"{name} of {kernel} is {size}, but there {there}{advice}")
+
+
+def _lesser(kernel: Any, name: str, most: int) -> str:
+    """What to use for a kernel that does not fit; nothing where none like it does."""
+    try:
+        return f"; instead use '{replace(kernel, **{name: most})}'"
+    except ParameterError:
+        return ""
 
 
 def _number(kernel: Kernel, name: str, value: Any, wanted: str) -> int | float:

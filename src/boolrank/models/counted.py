@@ -63,7 +63,7 @@ class Counted(NamedTuple):
         u, n = len(self.items), self.overlaps.n
         out, sizes = np.empty((u, u), dtype), self.overlaps.sizes[self.items]
         first, tables = 0, dict[Any, Any]()
-        with threads(n_threads) as parts, variables_are_users(), np.errstate(all="ignore"):
+        with threads(n_threads) as parts, variables_are_users(kernel), np.errstate(all="ignore"):
             while first < u:
                 part = slice(first, first + max(_PAIRS // (u - first), 1))
                 rows = self.items[part]

@@ -97,7 +97,7 @@ def _groups(kernel: Kernel, data: Interactions, popularity: NDArray[np.int64]) -
     """Items of the same users, but for those of no feature: they have 0 with any other item."""
     alike = Alike.of(data)
     sizes = np.unique(popularity[alike.first[alike.sizes > 1]])
-    with variables_are_users(), np.errstate(all="ignore"):
+    with variables_are_users(kernel), np.errstate(all="ignore"):
         values = kernel.cosines_of(Pairs(np.asarray(data.shape[0]), sizes, sizes, sizes))
     null = sizes[values < 0.5]  # it is 1 or 0, but for rounding
     return Alike.of(data, np.isin(popularity, null)) if len(null) else alike
