@@ -6,6 +6,7 @@ a rich table. Only one of the three is written to stdout.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import os
@@ -96,7 +97,7 @@ def print_records(
     ``columns`` is the header of CSV where there are no records.
     """
     if as_json:
-        typer.echo(json.dumps(list(records), indent=2, ensure_ascii=False))
+        sys.stdout.write(_json(list(records), indent=2) + "\n")
     elif as_csv:
         names = list(records[0]) if records else columns
         writer = csv.DictWriter(sys.stdout, fieldnames=names, lineterminator="\n")
@@ -119,4 +120,10 @@ def _print_table(table: Table) -> None:
 
 def _flat(value: object) -> object:
     """A nested or logical value in one cell: as JSON, so that it can be read back."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | dict | list) else value
+    return _json(value) if isinstance(value, bool | dict | list) else value
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    """JSON with the characters that stdout has: what that would escape need not be JSON."""
+    utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
+    return json.dumps(value, indent=indent, ensure_ascii=not utf8)
