@@ -201,9 +201,11 @@ def test_what_somebody_can_mend_is_a_line_with_hints(run, fails, error, code, li
     "bug", [ZeroDivisionError("0/0"), RuntimeError("odd"), OSError("odd"), SystemError("odd")]
 )
 def test_a_bug_has_its_traceback(fails, bug):
+    bug.__cause__ = ValueError("why")
     fails(bug)
-    with pytest.raises(type(bug)):
+    with pytest.raises(type(bug)) as found:
         cli.main(["kernels"])
+    assert str(found.value.__cause__) == "why"
 
 
 @pytest.mark.parametrize("verb", VERBS)

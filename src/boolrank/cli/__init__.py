@@ -126,7 +126,10 @@ def _orderly_end() -> Iterator[None]:
     try:
         yield
     except SystemError as error:  # what compiled code makes of a signal that arrives within it
-        raise ending_behind(error) or error from None
+        ending = ending_behind(error)
+        if ending is None:
+            raise
+        raise ending from None
     finally:
         signal.signal(signal.SIGTERM, before)
 
