@@ -89,12 +89,12 @@ def test_a_usage_error_is_a_line_and_a_hint_with_an_example(run, args, wrong, he
     assert not verb or hint.endswith(EXAMPLES[verb])
 
 
-@pytest.mark.parametrize("width", [80, 100, 160])
-def test_the_table_fits_and_names_every_kernel_from_80_columns_on(run, monkeypatch, width):
+@pytest.mark.parametrize("width", [40, 80, 100, 160])
+def test_the_table_names_every_kernel_and_fits_from_80_columns_on(run, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     code, out, err = run("kernels")
     assert (code, err) == (0, "")
-    assert max(map(len, out.splitlines())) <= width
+    assert max(map(len, out.splitlines())) <= max(width, 80)
     for name in KERNELS:
         assert name in out
     for record in map(describe, KERNELS.values()):
@@ -197,11 +197,15 @@ def test_what_somebody_can_mend_is_a_line_with_hints(run, fails, error, code, li
         cli.main(["kernels", "--debug"])
 
 
-@pytest.mark.parametrize("bug", [ZeroDivisionError("0/0"), RuntimeError("odd"), OSError("odd")])
+@pytest.mark.parametrize(
+    "bug", [ZeroDivisionError("0/0"), RuntimeError("odd"), OSError("odd"), SystemError("odd")]
+)
 def test_a_bug_has_its_traceback(fails, bug):
+    bug.__cause__ = ValueError("why")
     fails(bug)
-    with pytest.raises(type(bug)):
+    with pytest.raises(type(bug)) as found:
         cli.main(["kernels"])
+    assert str(found.value.__cause__) == "why"
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -232,6 +236,86 @@ def test_a_reader_who_has_gone_is_no_reason_for_a_traceback(form):
         child.stdout.close()
         err = child.stderr.read()
     assert (child.returncode, err) == (141, b"")
+
+
+# The kernels verb, with a name of one's choice for each of them.
+NAMED = """
+import sys
+import boolrank.cli.kernels as verb
+from boolrank.cli import main
+def describe(kernel):
+    texts = {key: NAME for key in ("name", "signature", "formula")}
+    return texts | {"parameters": [{"name": "odd", "range": "any"}]}
+verb.describe = describe
+"""
+
+
+def _command(name: str, before: str = "") -> list[str]:
+    program = f"NAME = {name}\n{NAMED}\n{before}\nmain(['kernels', *sys.argv[1:]])"
+    return [sys.executable, "-c", program]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes are another matter there")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_who_goes_in_the_middle_is_told_from_one_who_reads_all(unbuffered):
+    """A pipe takes a part of it at once; without a buffer the rest would be dropped in silence."""
+    call, pipe = [*_command("'x' * 100_000"), "--json"], subprocess.PIPE
+    env = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(call, stdout=pipe, stderr=pipe, env=env) as child:
+        assert len(child.stdout.read(50)) == 50
+        child.stdout.close()
+        err = child.stderr.read()
+    assert (child.returncode, err) == (141, b"")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such limit")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("form", [[], ["--csv"], ["--json"]])
+def test_a_file_that_takes_only_a_part_is_an_error(tmp_path, form, unbuffered):
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999))"
+    env = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    with (tmp_path / "out").open("wb") as out:
+        call = [*_command("'x' * 100", limit), *form]
+        done = subprocess.run(call, stdout=out, stderr=subprocess.PIPE, env=env, check=False)
+    error, hint = done.stderr.decode().splitlines()
+    assert (done.returncode, error) == (1, "error: File too large")
+    assert hint.startswith("hint: choose another place")
+
+
+@pytest.mark.parametrize("form", [[], ["--csv"], ["--json"]])
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+def test_what_stdout_has_no_characters_for_is_escaped(form, encoding):
+    name = "日本茶 é \U0001f375"
+    env = os.environ | {"PYTHONUTF8": "0", "PYTHONIOENCODING": encoding, "COLUMNS": "200"}
+    call = [*_command(ascii(name)), *form]
+    out = subprocess.run(call, capture_output=True, check=True, env=env).stdout.decode(encoding)
+    if form == ["--json"]:
+        assert json.loads(out)[0]["name"] == name
+    else:
+        for letter in name:  # a table may break between them
+            assert letter.encode(encoding, "backslashreplace").decode(encoding) in out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a closed stdout is another matter there")
+@pytest.mark.parametrize("form", [[], ["--csv"], ["--json"]])
+def test_a_stdout_that_is_closed_is_no_reason_for_a_traceback(form):
+    call = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "boolrank", "kernels", *form]
+    done = subprocess.run(call, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("signal", "code", "said"),
+    [(KeyboardInterrupt(), 130, "interrupted\n"), (SystemExit(143), 143, "")],
+)
+@pytest.mark.parametrize("link", ["__cause__", "__context__"])
+def test_a_signal_within_compiled_code_ends_as_elsewhere(run, fails, signal, code, said, link):
+    """What is raised there arrives as an error of the interpreter."""
+    inner, error = ValueError("odd"), SystemError("returned a result with an exception set")
+    inner.__context__ = signal
+    setattr(error, link, inner)
+    fails(error)
+    assert run("kernels") == (code, "", said)
 
 
 @pytest.mark.parametrize(

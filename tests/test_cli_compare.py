@@ -55,6 +55,34 @@ def test_several_data_sets_are_sections_of_one_page(run, tmp_path):
     assert [each["title"] for each in results["sets"]] == [DATA, OTHER]
 
 
+def test_a_manifest_that_is_not_ours_counts_as_none(run, tmp_path):
+    args = ["compare", DATA, "--models", "popularity", "--trials", 0, "--metrics", "auc"]
+    code, first, _ = run(*args, "--out", tmp_path, "--json")
+    assert code == 0
+    for text in ("[]", "null", "3", '"x"', '{"sets": 3}', '{"versions": [], "machine": 1}'):
+        (tmp_path / "manifest.json").write_text(text)
+        code, again, messages = run(*args, "--out", tmp_path, "--json")
+        assert (code, again) == (0, first), messages
+        page = (tmp_path / "comparison.html").read_text(encoding="utf-8")
+        assert "fold 0 is for validation" in page
+
+
+@pytest.mark.parametrize("width", [30, 60, 80])
+def test_on_a_narrow_terminal_the_table_is_wider_and_has_all(run, monkeypatch, tmp_path, width):
+    models = ["popularity", "kernel-ranker(kernel=linear)"]
+    args = ["compare", DATA, "--models", ",".join(models), "--trials", 0, "--metrics", "auc"]
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, narrow, _ = run(*args, "--out", tmp_path)
+    _, printed, _ = run(*args, "--out", tmp_path, "--json")
+    assert "…" not in narrow
+    assert max(map(len, narrow.splitlines())) <= 80, "no wider than it must be"
+    folded = "".join(line.split("  ")[0].strip() for line in narrow.splitlines())
+    for name, record in zip(models, json.loads(printed), strict=True):
+        assert name in folded
+        assert f" {record['mean']:.4f} ± {record['deviation']:.4f} " in narrow
+        assert f" {record['fit_seconds']:.2f} " in narrow
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

@@ -6,17 +6,18 @@ Data goes to stdout; messages, progress, warnings and hints go to stderr. What g
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
 import threading
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from .._extras import needs
 from ..errors import MissingExtraError
-from ._errors import INTERRUPTED, READER_GONE, TERMINATED, as_options, explained
+from ._errors import INTERRUPTED, READER_GONE, TERMINATED, as_options, ending_behind, explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +29,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line with ``argv``, or with the arguments of the process; always exits."""
     given = list(sys.argv[1:] if argv is None else argv)
     args = [arg for arg in given if arg != "--debug"]
-    debug = args != given
+    with _whole_stdout():
+        code = _code(args, debug=args != given)
+    raise SystemExit(code)
+
+
+def _code(args: list[str], *, debug: bool) -> int:
+    """Run the command line; gives the exit code, when all is said."""
     try:
         code = _run(args)
     except KeyboardInterrupt:
@@ -46,9 +53,42 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.stderr.write(f"{text}\n")
     if code == INTERRUPTED:
         sys.stderr.write("interrupted\n")
-    if code == READER_GONE:  # what is still in the buffer goes nowhere, without a word
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    raise SystemExit(code)
+    return code
+
+
+@contextmanager
+def _whole_stdout() -> Iterator[None]:
+    """For the time of a command, a stdout that takes all that is written or raises an OSError.
+
+    That of PYTHONUNBUFFERED drops what a full disk or a pipe does not take at once. Characters that
+    its encoding does not have are escaped. One that is closed is none at all: then all is dropped.
+    """
+    before = sys.stdout
+    closed = before is None
+    place = os.devnull if closed else _descriptor(before)
+    if place is None:  # of a notebook or a test, which lack nothing
+        yield
+        return
+    encoding = "utf-8" if closed else before.encoding
+    with open(place, "w", encoding=encoding, errors="backslashreplace", closefd=closed) as now:
+        sys.stdout = now
+        try:
+            yield
+        finally:
+            sys.stdout = before
+            try:
+                now.flush()
+            except OSError:  # said by now: what is still in the buffer goes nowhere
+                os.dup2(os.open(os.devnull, os.O_WRONLY), now.fileno())
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    """The file of a stream that writes into one directly; what it holds back is written."""
+    try:
+        stream.flush()
+        return stream.fileno() if isinstance(stream, io.TextIOWrapper) else None
+    except io.UnsupportedOperation:
+        return None
 
 
 def _run(args: list[str]) -> int:
@@ -85,6 +125,11 @@ def _orderly_end() -> Iterator[None]:
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         yield
+    except SystemError as error:  # what compiled code makes of a signal that arrives within it
+        ending = ending_behind(error)
+        if ending is None:
+            raise
+        raise ending from None
     finally:
         signal.signal(signal.SIGTERM, before)
 

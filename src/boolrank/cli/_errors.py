@@ -27,6 +27,7 @@ __all__ = [
     "Said",
     "as_option",
     "as_options",
+    "ending_behind",
     "explained",
 ]
 
@@ -75,6 +76,14 @@ def as_options(hint: str) -> str:
 def as_option(name: str) -> str:
     """The name of an argument as that of an option."""
     return f"--{name.replace('_', '-')}"
+
+
+def ending_behind(error: BaseException) -> KeyboardInterrupt | SystemExit | None:
+    """What a signal raised, if that is what led to the error."""
+    behind: BaseException | None = error
+    while behind is not None and not isinstance(behind, KeyboardInterrupt | SystemExit):
+        behind = behind.__cause__ or behind.__context__
+    return behind
 
 
 def _ours(error: BoolrankError) -> Said:

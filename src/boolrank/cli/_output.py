@@ -6,6 +6,7 @@ a rich table. Only one of the three is written to stdout.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import os
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
 __all__ = ["NAME", "NUMBER", "AsCsv", "AsJson", "console", "new_table", "print_records", "say"]
 
@@ -39,6 +40,9 @@ AsCsv = Annotated[
 
 # Where stdout is no terminal nothing should be cut or wrapped: grep and less -S want whole lines.
 _PIPE_WIDTH = 200
+_UNBOUNDED = 1_000_000
+# Words that may break, names of models for one, have this much room on any terminal.
+_LEAST_FOLDED = 10
 
 # How columns look: of what the rows are about, and of numbers.
 NAME = {"style": "cyan"}
@@ -96,7 +100,7 @@ def print_records(
     ``columns`` is the header of CSV where there are no records.
     """
     if as_json:
-        typer.echo(json.dumps(list(records), indent=2, ensure_ascii=False))
+        sys.stdout.write(_json(list(records), indent=2) + "\n")
     elif as_csv:
         names = list(records[0]) if records else columns
         writer = csv.DictWriter(sys.stdout, fieldnames=names, lineterminator="\n")
@@ -110,13 +114,50 @@ def print_records(
 
 
 def _print_table(table: Table) -> None:
-    """Print a table, its title above it: rich would wrap that to the width of the table."""
+    """Print a table, its title above it: rich would wrap that to the width of the table.
+
+    What has no room on the terminal is wider than that: rich would cut words and drop columns.
+    """
+    out = console()
     if table.title:
-        console().print(table.title, style="bold")
+        out.print(table.title, style="bold")
         table.title = None
-    console().print(table)
+    widths = [column.width for column in table.columns]
+    for column in table.columns:
+        column.width = _least_width(column)
+        column.min_width = 0 if _may_fold(column) else column.width
+    least = out.measure(table, options=out.options.update(width=_UNBOUNDED)).maximum
+    if least > out.width:
+        out.width = least
+    else:
+        for column, width in zip(table.columns, widths, strict=True):
+            column.width = width
+    out.print(table, crop=False)
+
+
+def _least_width(column: Column) -> int:
+    """What a column needs to lose nothing: its longest line or, where that may break, word."""
+    from rich.cells import cell_len
+
+    if column.width is not None:
+        return column.width
+    parts = str.splitlines if column.no_wrap else str.split
+    texts = (column.header, column.footer, *column.cells)
+    longest = max((cell_len(part) for text in texts for part in parts(str(text))), default=0)
+    return min(longest, _LEAST_FOLDED) if _may_fold(column) else longest
+
+
+def _may_fold(column: Column) -> bool:
+    """Whether words may break, too."""
+    return column.overflow == "fold" and not column.no_wrap
 
 
 def _flat(value: object) -> object:
     """A nested or logical value in one cell: as JSON, so that it can be read back."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | dict | list) else value
+    return _json(value) if isinstance(value, bool | dict | list) else value
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    """JSON with the characters that stdout has: what that would escape need not be JSON."""
+    utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
+    return json.dumps(value, indent=indent, ensure_ascii=not utf8)

@@ -227,14 +227,17 @@ def _short(table: Table) -> Table:
 
 
 def _made(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) -> dict[str, str]:
-    command = manifest.get("command")
-    entries = {"command": f"`{command}`"} if command else {}
-    entries |= {"seed": str(sets[0].seed)}
-    entries |= {
+    splits = {
         f"split of {each.title}": f"{each.split!r}; fold 0 is for validation" for each in sets
     }
-    times = f"{manifest['started']} to {manifest['finished']}, {manifest['threads']} threads"
-    return entries | {"run": times} | machine_entries(manifest)
+    entries = {"seed": str(sets[0].seed)} | splits
+    try:
+        command = manifest.get("command")
+        times = f"{manifest['started']} to {manifest['finished']}, {manifest['threads']} threads"
+        run = {"run": times} | machine_entries(manifest)
+    except (AttributeError, KeyError, TypeError):  # a file of that name that is no manifest of ours
+        return entries
+    return ({"command": f"`{command}`"} if command else {}) | entries | run
 
 
 _BEST_NOTE = (
