@@ -65,6 +65,9 @@ def test_a_manifest_that_is_not_ours_counts_as_none(run, tmp_path):
         assert (code, again) == (0, first), messages
         page = (tmp_path / "comparison.html").read_text(encoding="utf-8")
         assert "fold 0 is for validation" in page
+        assert json.loads((tmp_path / "manifest.json").read_text())["command"].startswith(
+            "boolrank"
+        )
 
 
 @pytest.mark.parametrize("width", [30, 60, 80])

@@ -8,6 +8,7 @@ of functions (``order='random'``) are options (``--order random``). Only a bug h
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -70,7 +71,7 @@ def explained(error: Exception, usage: Callable[[], str]) -> tuple[int, str] | N
 
 def as_options(hint: str) -> str:
     """A hint with arguments of functions written as options."""
-    return _ARGUMENT.sub(lambda m: " ".join(filter(None, (as_option(m[1]), m[2]))), hint)
+    return _ARGUMENT.sub(lambda m: shlex.join(filter(None, (as_option(m[1]), m[2]))), hint)
 
 
 def as_option(name: str) -> str:

@@ -227,17 +227,14 @@ def _short(table: Table) -> Table:
 
 
 def _made(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) -> dict[str, str]:
-    splits = {
+    command = manifest.get("command")
+    entries = {"command": f"`{command}`"} if command else {}
+    entries |= {"seed": str(sets[0].seed)}
+    entries |= {
         f"split of {each.title}": f"{each.split!r}; fold 0 is for validation" for each in sets
     }
-    entries = {"seed": str(sets[0].seed)} | splits
-    try:
-        command = manifest.get("command")
-        times = f"{manifest['started']} to {manifest['finished']}, {manifest['threads']} threads"
-        run = {"run": times} | machine_entries(manifest)
-    except (AttributeError, KeyError, TypeError):  # a file of that name that is no manifest of ours
-        return entries
-    return ({"command": f"`{command}`"} if command else {}) | entries | run
+    times = f"{manifest['started']} to {manifest['finished']}, {manifest['threads']} threads"
+    return entries | {"run": times} | machine_entries(manifest)
 
 
 _BEST_NOTE = (
