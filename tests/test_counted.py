@@ -40,7 +40,7 @@ def test_the_triangle_has_the_counts_and_the_sizes(some, overlaps):
     assert np.array_equal(mirror(found), expected)
 
 
-@pytest.mark.parametrize("pairs", [1, 1000, 1 << 17])
+@pytest.mark.parametrize("pairs", [1, 1000, 1 << 18])
 @pytest.mark.parametrize("text", ["disjunctive(3)", "conjunctive(2)", "tanimoto"])
 def test_values_are_those_of_the_kernel(some, overlaps, text, pairs, monkeypatch):
     """However many are computed at a time."""

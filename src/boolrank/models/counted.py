@@ -21,7 +21,7 @@ from .alike import Alike
 __all__ = ["Counted", "mirror"]
 
 # Kernel values that are computed at a time: as doubles they fit into a cache.
-_PAIRS = 1 << 17
+_PAIRS = 1 << 18
 
 Matrix = NDArray[Any]
 
