@@ -35,7 +35,7 @@ from boolrank.overlaps import Overlaps
 
 Matrix = NDArray[Any]
 KERNEL = SETS["movielens"].kernel
-ROUNDS = 5
+ROUNDS = 15
 # Seconds of a pause.
 PAUSE = 0.3
 # Users whose scores are compared.
