@@ -187,8 +187,12 @@ def test_every_loop_that_is_called_from_outside_is_compiled_ahead(uses):
 
 @pytest.mark.usefixtures("uses")
 def test_all_is_there_the_second_time(run):
-    code, out, err = run("doctor", "--json")
-    assert (code, err) == (0, "")
-    last = json.loads(out)[-1]
-    assert last["part"] == "compiled"
-    assert last["value"].startswith("all were there already, ")
+    """Or a later one: of two processes that compile the same loop at once, numba keeps one's."""
+    said = []
+    while len(said) < 3 and not any(text.startswith("all were there already, ") for text in said):
+        code, out, err = run("doctor", "--json")
+        assert (code, err) == (0, "")
+        last = json.loads(out)[-1]
+        assert last["part"] == "compiled"
+        said.append(last["value"])
+    assert said[-1].startswith("all were there already, "), said
