@@ -41,7 +41,7 @@ def _built(target: str, folder: Path) -> Path:
     return Path(next(builder.build(directory=str(folder), versions=["standard"])))
 
 
-@pytest.mark.xfail(reason="with tuning, comparisons and twelve more models it is 311 kB")
+@pytest.mark.xfail(reason="with tuning, comparisons and twelve more models it is 313 kB")
 def test_the_wheel_is_small(wheel: Path) -> None:
     assert wheel.stat().st_size < KILOBYTES_MOST * 1000
 
