@@ -15,7 +15,7 @@ from ._work import Work
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..experiments.paper import Reproduction
+    from ..experiments.found import Reproduction
 
 __all__ = ["reproduce"]
 

@@ -27,19 +27,9 @@ from ..overlaps import Overlaps
 from ..ranker import KernelRanker
 from .arities import Curve, family, measured_curve
 from .experiment import Experiment
+from .found import Missing, OtherReading, Reproduction, Row, SetResult, Timing
 from .machine import machine
-from .paper import (
-    COLUMNS,
-    PAPER,
-    Missing,
-    OtherReading,
-    PaperSet,
-    Reading,
-    Reproduction,
-    Row,
-    SetResult,
-    Timing,
-)
+from .paper import COLUMNS, PAPER, PaperSet, Reading
 from .run import run_experiment
 from .specs import RankerSpec
 

@@ -13,7 +13,7 @@ from .reproduction_tables import readings_table, results_table, tables
 from .sections import machine_entries, made_section
 
 if TYPE_CHECKING:
-    from ..experiments.paper import Reproduction, SetResult
+    from ..experiments.found import Reproduction, SetResult
 
 __all__ = ["check_report", "tables", "write_reproduction"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .tables import Table
 
 if TYPE_CHECKING:
-    from ..experiments.paper import Reproduction
+    from ..experiments.found import Reproduction
 
 __all__ = ["readings_table", "results_table", "tables"]
 
