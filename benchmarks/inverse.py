@@ -30,8 +30,8 @@ from scipy.linalg import lapack
 from boolrank import Interactions, load_dataset, parse_kernel, synthetic
 from boolrank.errors import DatasetNotFoundError
 from boolrank.models import make_model
-from boolrank.models.alike import Alike
-from boolrank.overlaps import Overlaps
+from boolrank.models.item_groups import Alike
+from boolrank.counts.overlaps import Overlaps
 
 Matrix = NDArray[Any]
 KERNEL = SETS["movielens"].kernel

@@ -20,7 +20,7 @@ from boolrank import (
     parse_kernel,
 )
 from boolrank.models import inverse
-from boolrank.models.alike import Alike
+from boolrank.models.item_groups import Alike
 from strategies import binary_matrices
 
 # How far scores may be from the definition, relative to the largest.

@@ -21,7 +21,7 @@ from boolrank import (
     synthetic,
 )
 from boolrank.cli.spectrum import _USUAL
-from boolrank.experiments import parse_arities
+from boolrank.studies import parse_arities
 
 DATA = "synthetic:120x60x1500:3"
 

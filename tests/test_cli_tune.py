@@ -18,7 +18,7 @@ import pytest
 from boolrank import load_dataset
 from boolrank.cli import main
 from boolrank.models import make_model
-from boolrank.tuning import arity_from_spectrum, best_arity, tune_model, validation_fold
+from boolrank.studies import arity_from_spectrum, best_arity, tune_model, validation_fold
 
 DATA = "synthetic:120x60x1500:3"
 

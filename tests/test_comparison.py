@@ -25,10 +25,10 @@ from boolrank import (
     synthetic,
 )
 from boolrank._memory import peak_memory
-from boolrank.comparison import OURS, ModelResult, SetComparison, compare_models, record
+from boolrank.studies import OURS, ModelResult, SetComparison, compare_models, record
 from boolrank.errors import ParameterError
-from boolrank.experiments import ModelSpec
-from boolrank.experiments.cells import cell_key
+from boolrank.studies import ModelSpec
+from boolrank.studies.cache import cell_key
 from boolrank.models import MODELS, ModelEntry, Popularity, make_model
 from boolrank.report import render_page
 from boolrank.report.comparison import comparison_page, findings, write_comparison
@@ -225,7 +225,7 @@ def test_a_comparison_killed_in_the_middle_goes_on_and_ends_as_an_undisturbed_on
     def start(out):
         program = f"""
 from boolrank import paper_protocol, synthetic
-from boolrank.comparison import compare_models, record
+from boolrank.studies import compare_models, record
 split = paper_protocol(synthetic(120, 60, 1500, 3), folds=6)
 found = compare_models(split, ["popularity", "kernel-ranker"], folder={str(out)!r})
 record([found], {str(out)!r}, started=0.0)

@@ -9,7 +9,7 @@ import pytest
 
 from boolrank import Interactions, Overlaps, parse_kernel
 from boolrank.models import counted
-from boolrank.models.counted import Counted, mirror
+from boolrank.models.gram import Counted, mirror
 from boolrank.testing import exact_value
 
 # Values of 130 items are more than what is computed pair by pair.

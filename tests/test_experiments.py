@@ -26,8 +26,8 @@ from boolrank import (
 )
 from boolrank.errors import InputError, KernelSyntaxError, ParameterError, ParameterTypeError
 from boolrank.evaluation.significance import compare
-from boolrank.experiments import family, parse_arities, parse_model, summarize, to_toml
-from boolrank.experiments.cells import Cells, cell_key
+from boolrank.studies import family, parse_arities, parse_model, summarize, to_toml
+from boolrank.studies.cache import Cells, cell_key
 
 DATA = "synthetic:120x60x1500:3"
 SMALL = Experiment(
@@ -174,7 +174,7 @@ def test_results_have_no_times(tmp_path):
 def test_a_key_names_the_version_of_the_library(monkeypatch):
     split = SMALL.load_split()
     before = cell_key(split, 0, RankerSpec("linear"), ("auc",))
-    monkeypatch.setattr("boolrank.experiments.cells.__version__", "99.0")
+    monkeypatch.setattr("boolrank.studies.cache.__version__", "99.0")
     assert cell_key(split, 0, RankerSpec("linear"), ("auc",)) != before
 
 

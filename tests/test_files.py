@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from boolrank import InputError, Interactions, MissingExtraError
-from boolrank.files import ENDINGS, expand, scan_events
+from boolrank.data.files import ENDINGS, expand, scan_events
 
 EVENTS = pl.DataFrame(
     {"user": ["ann", "bob", "ann"], "item": [7, 7, 9], "rating": [5, 2, 4], "time": [3, 2, 1]}

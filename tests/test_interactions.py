@@ -22,7 +22,7 @@ from boolrank import (
     ParameterTypeError,
     UnknownIdError,
 )
-from boolrank.events import find_columns, parse_threshold
+from boolrank.data.events import find_columns, parse_threshold
 
 EVENTS = {"user": [3, 1, 3, 1], "item": ["b", "a", "b", "c"], "rating": [5.0, 3.0, 1.0, 4.0]}
 FRAMES = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from boolrank import Interactions, KernelRanker, MatrixTooLargeError, Overlaps, parse_kernel
-from boolrank.expressiveness import spectral_ratio
+from boolrank.kernels.expressiveness import spectral_ratio
 from boolrank.matrix import CompressedMatrix, DenseMatrix, Estimate, kernel_matrix
 
 KERNELS = (

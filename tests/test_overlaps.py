@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from boolrank import Interactions, MatrixTooLargeError, Overlaps
 from boolrank import overlaps as overlaps_module
-from boolrank.overlaps import counted_by_products, counted_densely, counted_sparsely
+from boolrank.counts.overlaps import counted_by_products, counted_densely, counted_sparsely
 
 WAYS = (
     counted_by_products,

@@ -110,7 +110,7 @@ def test_whatever_is_public_is_documented_in_the_wheel(wheel: Path) -> None:
 
 _DOCUMENTED = """
 import inspect, json
-import boolrank, boolrank.evaluation, boolrank.experiments, boolrank.models, boolrank.report
+import boolrank, boolrank.evaluation, boolrank.studies, boolrank.models, boolrank.report
 import boolrank.testing
 from boolrank.cli._app import VERBS
 found = {"where": boolrank.__file__, "boolrank": boolrank.__doc__}

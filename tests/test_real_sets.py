@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from boolrank import Interactions, KernelRanker, load_dataset, paper_protocol, rank_fold
 from boolrank.errors import DatasetNotFoundError
-from boolrank.profiles import TOLERANCE
+from boolrank.models.profiles import TOLERANCE
 from test_matrix import KERNELS
 from test_simplex import by_clarabel, objective
 

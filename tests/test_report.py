@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from boolrank import Experiment, RankerSpec, compare, run_experiment
-from boolrank.experiments.arities import family
-from boolrank.experiments.cells import write_text
+from boolrank.studies.arities import family
+from boolrank.studies.cache import write_text
 from boolrank.report import evaluation_page, render_page
 from boolrank.report.blocks import Sheet
 from boolrank.report.figures import curves_figure, tail_figure, to_svg

@@ -14,9 +14,9 @@ import pytest
 
 from boolrank import DATASETS, PairSpectrum, parse_kernel, synthetic
 from boolrank.errors import DatasetNotFoundError, ParameterError
-from boolrank.experiments.paper import COLUMNS, PAPER
-from boolrank.experiments.reproduce import reproduce
-from boolrank.report.reproduction import tables, write_reproduction
+from boolrank.paper.published import COLUMNS, PAPER
+from boolrank.paper.reproduce import reproduce
+from boolrank.paper.page import tables, write_reproduction
 from pages import check_page
 
 ARITIES = {"disjunctive": (1, 2, 5), "conjunctive": (1, 2)}
@@ -114,7 +114,7 @@ def test_a_second_run_takes_what_is_there(folder, found, place, monkeypatch):
     def refuse(*_args, **_kwargs):
         raise AssertionError("nothing should be fitted again")
 
-    monkeypatch.setattr("boolrank.experiments.run.evaluate_fold", refuse)
+    monkeypatch.setattr("boolrank.studies.run.evaluate_fold", refuse)
     again = reproduce(place, ["filmtrust"], folder=folder, sweep=False, **ARITIES)
     assert again.sets[0].rows == found.sets[1].rows
     assert again.sets[0].curves[0].means == ()

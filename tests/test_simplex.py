@@ -139,7 +139,7 @@ def test_nearly_singular_problems_end_with_the_gap_that_is_asked_for(
 
 def test_weights_that_stop_short_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Interactions.from_matrix(np.random.default_rng(0).random((40, 60)) < 0.5)
-    monkeypatch.setattr("boolrank.profiles.TOLERANCE", 1e-2)
+    monkeypatch.setattr("boolrank.models.profiles.TOLERANCE", 1e-2)
     model = KernelRanker("linear", reg=0).fit(data)
     with pytest.warns(ConvergenceWarning, match="a larger reg") as told:
         found = model.recommend(n=3)

@@ -15,7 +15,7 @@ import pytest
 from boolrank import Interactions, Kernel, KernelRanker, Linear, ModelFileError, NotFittedError
 from boolrank import store as store_module
 from boolrank.matrix import compiled_arrays
-from boolrank.store import read_folder, write_folder
+from boolrank.storage.folder import read_folder, write_folder
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from boolrank import ParameterError
-from boolrank._threads import threads
+from boolrank.engines.threads import threads
 
 START = """
 import os

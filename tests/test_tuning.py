@@ -31,10 +31,10 @@ from boolrank import (
     parse_kernel,
     synthetic,
 )
-from boolrank._worker import Worker
+from boolrank.engines.worker import Worker
 from boolrank.models import MODELS, make_model
-from boolrank.overlaps import Overlaps
-from boolrank.tuning import (
+from boolrank.counts.overlaps import Overlaps
+from boolrank.studies import (
     SPACES,
     Arity,
     Study,
@@ -45,8 +45,8 @@ from boolrank.tuning import (
     tune_model,
     validation_fold,
 )
-from boolrank.tuning.spaces import draw
-from boolrank.tuning.study import Trials, fold_hash, study_path, trials_apart
+from boolrank.models.spaces import draw
+from boolrank.studies.tune import Trials, fold_hash, study_path, trials_apart
 
 DATA = (200, 100, 3_000, 3)
 
@@ -60,7 +60,7 @@ def fold():
 def here(monkeypatch):
     """Trials are measured in this process, where they can be made to fail or be counted."""
     monkeypatch.setattr(
-        "boolrank.tuning.study.trials_apart", lambda *args: contextlib.nullcontext(Trials(*args))
+        "boolrank.studies.tune.trials_apart", lambda *args: contextlib.nullcontext(Trials(*args))
     )
 
 
@@ -140,7 +140,7 @@ def test_what_the_sampler_has_seen_changes_what_it_draws(fold, monkeypatch):
         found.means["auc"] = upside["auc"](found.means["auc"])
         return found
 
-    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", reversed_means)
+    monkeypatch.setattr("boolrank.studies.tune.evaluate_fold", reversed_means)
     other = tune_model("kernel-ranker", fold, "auc", trials=13)
     assert [t.params for t in plain.trials[:10]] == [t.params for t in other.trials[:10]]
     assert [t.params for t in plain.trials[10:]] != [t.params for t in other.trials[10:]]
@@ -158,7 +158,7 @@ def test_a_longer_study_begins_with_a_shorter_one_and_measures_only_what_is_new(
         calls.append(args)
         return evaluate_fold(*args, **kwargs)
 
-    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", counted)
+    monkeypatch.setattr("boolrank.studies.tune.evaluate_fold", counted)
     longer = tune_model("kernel-ranker", fold, trials=14, folder=tmp_path)
     assert len(calls) == 11
     assert _tried(longer) == _tried(whole)
@@ -175,7 +175,7 @@ def test_a_longer_study_begins_with_a_shorter_one_and_measures_only_what_is_new(
 def test_a_study_that_was_killed_goes_on_to_the_same_trials(fold, tmp_path):
     program = (
         "from boolrank import synthetic\n"
-        "from boolrank.tuning import tune_model, validation_fold\n"
+        "from boolrank.studies import tune_model, validation_fold\n"
         f"fold = validation_fold(synthetic(*{DATA}))\n"
         f"tune_model('kernel-ranker', fold, trials=500, folder={str(tmp_path)!r})\n"
     )
@@ -226,7 +226,7 @@ def test_a_trial_that_fails_is_recorded_and_the_study_goes_on(error, fold, tmp_p
             raise error
         return evaluate_fold(model, *args, **kwargs)
 
-    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", failing)
+    monkeypatch.setattr("boolrank.studies.tune.evaluate_fold", failing)
     study = tune_model("kernel-ranker", fold, trials=5, folder=tmp_path)
     assert (len(study.trials), study.failed) == (5, 1)
     trial = study.trials[2]
@@ -256,7 +256,7 @@ def test_a_metric_that_nobody_has_fails_the_trial(fold, monkeypatch):
         found.means["auc"] = float("nan")
         return found
 
-    monkeypatch.setattr("boolrank.tuning.study.evaluate_fold", undefined)
+    monkeypatch.setattr("boolrank.studies.tune.evaluate_fold", undefined)
     with pytest.raises(InputError, match="none of 2 trials of kernel-ranker has worked: a metric"):
         tune_model("kernel-ranker", fold, trials=2)
 
@@ -358,7 +358,7 @@ def test_another_process_measures_what_this_one_would_whatever_ids_are(protocol)
 def test_a_study_whose_trials_are_all_kept_writes_no_fold(fold, tmp_path, monkeypatch):
     whole = tune_model("popularity", fold, folder=tmp_path)
     written = []
-    monkeypatch.setattr("boolrank.store._write_whole", lambda *args: written.append(args))
+    monkeypatch.setattr("boolrank.storage.folder._write_whole", lambda *args: written.append(args))
     assert tune_model("popularity", fold, folder=tmp_path).trials == whole.trials
     assert not written
 
@@ -374,7 +374,7 @@ def test_a_study_of_another_version_of_a_library_is_not_taken_up(name, fold, tmp
 
 
 def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(fold, tmp_path, monkeypatch):
-    monkeypatch.setattr("boolrank.tuning.study.trials_apart", None)
+    monkeypatch.setattr("boolrank.studies.tune.trials_apart", None)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file is a file, not a folder; choose another"):
         tune_model("popularity", fold, folder=tmp_path / "file" / "below")
@@ -482,7 +482,7 @@ def test_a_single_peak_is_found_wherever_it_is(peak, fold, monkeypatch):
         arity = int(model.kernel.removeprefix("disjunctive(").removesuffix(")"))
         return Found(-abs(np.log(arity / peak)))
 
-    monkeypatch.setattr("boolrank.tuning.arity.evaluate_fold", pointed)
+    monkeypatch.setattr("boolrank.studies.arity.evaluate_fold", pointed)
     found = best_arity(fold, most=400)
     assert abs(np.log(found.arity / peak)) < 0.15
     assert found.arity == peak or peak > 5

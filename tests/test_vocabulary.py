@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boolrank import InputError, ParameterTypeError, UnknownIdError, Vocabulary
-from boolrank.vocabulary import Text
+from boolrank.data.vocabulary import Text
 
 IDS = st.one_of(
     st.lists(st.integers(-(2**70), 2**70), min_size=1),

@@ -1,8 +1,9 @@
 """Boolean kernels, exact at any size, for recommending items from implicit feedback."""
 
 from ._version import __version__
-from .comparison import ModelResult, SetComparison, compare_models
+from .counts.overlaps import Overlaps
 from .data import DATASETS, Dataset, fetch_dataset, load_dataset, synthetic
+from .data.interactions import Interactions
 from .data.protocols import (
     SPLITS,
     hold_out,
@@ -14,6 +15,7 @@ from .data.protocols import (
     temporal_cut,
 )
 from .data.splits import Fold, Rows, Split
+from .data.vocabulary import Vocabulary
 from .errors import (
     BoolrankError,
     ConvergenceWarning,
@@ -51,20 +53,6 @@ from .evaluation import (
     rank_fold,
     wilcoxon,
 )
-from .experiments import (
-    Experiment,
-    ModelSpec,
-    RankerSpec,
-    Run,
-    SpectralCurve,
-    Summary,
-    read_experiment,
-    run_experiment,
-    spectral_curves,
-    summarize,
-)
-from .expressiveness import PairSpectrum, kernel_rank, spectral_ratio
-from .interactions import Interactions
 from .kernels import (
     DNF,
     KERNELS,
@@ -91,6 +79,7 @@ from .kernels import (
     Wide,
     parse_kernel,
 )
+from .kernels.expressiveness import PairSpectrum, kernel_rank, spectral_ratio
 from .models import (
     MODELS,
     CfOmd,
@@ -104,19 +93,30 @@ from .models import (
     Popularity,
     make_model,
 )
-from .overlaps import Overlaps
-from .ranker import KernelRanker
-from .recommendations import Recommendations
-from .tuning import (
+from .models.kernel_ranker import KernelRanker
+from .models.recommendations import Recommendations
+from .studies import (
     ArityChoice,
+    Experiment,
+    ModelResult,
+    ModelSpec,
+    RankerSpec,
+    Run,
+    SetComparison,
+    SpectralCurve,
     Study,
+    Summary,
     Trial,
     arity_from_spectrum,
     best_arity,
+    compare_models,
+    read_experiment,
+    run_experiment,
+    spectral_curves,
+    summarize,
     tune_model,
     validation_fold,
 )
-from .vocabulary import Vocabulary
 
 __all__ = [
     "DATASETS",

@@ -1,26 +1,28 @@
-"""Every error that boolrank raises on purpose.
+"""Errors raised on purpose.
 
-Each is also the builtin error that a caller would expect, so that code written against numpy or
-scikit-learn habits keeps working::
+Each derives from the builtin that numpy or scikit-learn code would catch::
 
     BoolrankError
     ├── ParameterError       (ValueError)     a parameter outside its range
     ├── ParameterTypeError   (TypeError)      a parameter of the wrong type
-    ├── InputError           (ValueError)     data that cannot be used: not binary, empty, no matrix
+    ├── InputError           (ValueError)     unusable data: not binary, empty, not a matrix
     ├── CountsError          (ValueError)     counts that no pair of binary vectors has
-    ├── UnknownIdError       (KeyError)       a user or an item that the data do not have
+    ├── UnknownIdError       (KeyError)       a user or item that is not in the data
     ├── KernelSyntaxError    (ValueError)     text that is not a kernel expression
-    ├── ModelFileError       (ValueError)     a folder that is no model, or a damaged one
+    ├── ModelFileError       (ValueError)     a folder that is not a model, or is damaged
     ├── DatasetNotFoundError (FileNotFoundError)  a data set that is not on this machine
-    ├── DownloadError        (OSError)        a download that did not come, or came wrong
-    ├── NotFittedError       (ValueError, AttributeError)  a model that has seen no data yet
-    ├── MatrixTooLargeError  (MemoryError)    a matrix that would not fit into memory
-    ├── KernelOverflowError  (OverflowError)  a raw kernel value past the largest double
+    ├── DownloadError        (OSError)        a failed or corrupt download
+    ├── NotFittedError       (ValueError, AttributeError)  a model used before fit
+    ├── MatrixTooLargeError  (MemoryError)    a matrix that does not fit into memory
+    ├── KernelOverflowError  (OverflowError)  a raw kernel value beyond the largest double
     └── MissingExtraError    (ImportError)    an optional dependency that is not installed
 
-and a warning::
+and one warning::
 
-    ConvergenceWarning       (RuntimeWarning) weights that are less exact than they should be
+    ConvergenceWarning       (RuntimeWarning) weights less accurate than promised
+
+An error is an object: ``message`` says what is wrong, ``hint`` what to do, ``parameter`` which
+argument is to blame. ``str(error)`` joins message and hint; nothing parses it.
 """
 
 __all__ = [
@@ -43,7 +45,23 @@ __all__ = [
 
 
 class BoolrankError(Exception):
-    """Base of all errors of this library."""
+    """Base class of all errors of this library.
+
+    >>> error = ParameterError("reg is -1", hint="use 0 or more", parameter="reg")
+    >>> str(error), error.hint, error.parameter
+    ('reg is -1; use 0 or more', 'use 0 or more', 'reg')
+    """
+
+    def __init__(self, message: str, *, hint: str = "", parameter: str = "") -> None:
+        super().__init__(message)
+        self.message, self.hint, self.parameter = message, hint, parameter
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exceptions are rebuilt from args when another process raises them.
+        return type(self), self.args, self.__dict__
 
 
 class ParameterError(BoolrankError, ValueError):
@@ -67,7 +85,7 @@ class DatasetNotFoundError(BoolrankError, FileNotFoundError):
 
 
 class DownloadError(BoolrankError, OSError):
-    """A download that did not come, or came wrong."""
+    """A failed or corrupt download."""
 
 
 class KernelSyntaxError(BoolrankError, ValueError):
@@ -75,31 +93,28 @@ class KernelSyntaxError(BoolrankError, ValueError):
 
 
 class KernelOverflowError(BoolrankError, OverflowError):
-    """A raw kernel value past the largest double."""
+    """A raw kernel value beyond the largest double."""
 
 
 class MissingExtraError(BoolrankError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """An optional dependency is not installed."""
 
 
 class MatrixTooLargeError(BoolrankError, MemoryError):
-    """A matrix that would not fit into memory."""
+    """A matrix that does not fit into memory."""
 
 
 class ModelFileError(BoolrankError, ValueError):
-    """A folder that is no model, or a damaged one."""
+    """A folder that is not a model, or is damaged."""
 
 
 class NotFittedError(BoolrankError, ValueError, AttributeError):
-    """A model that has seen no data yet."""
+    """A model was used before fit."""
 
 
 class UnknownIdError(BoolrankError, KeyError):
-    """A user or an item that the data do not have."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
+    """A user or item that is not in the data."""
 
 
 class ConvergenceWarning(RuntimeWarning):
-    """Weights are less exact than they should be."""
+    """Weights are less accurate than promised."""

@@ -22,20 +22,20 @@ import numpy as np
 
 from ._memory import free_memory, size
 from ._version import __version__
+from .counts.overlaps import counted_densely, counted_sparsely
 from .data import DATASETS, data_folder, synthetic
 from .data.formats import Delimited
+from .data.interactions import Interactions
 from .data.parts import OpenPart
 from .data.protocols import make_split
 from .data.splits import Rows
 from .evaluation import Rankings, evaluate
-from .experiments import spectral_curves
-from .experiments.machine import machine
-from .interactions import Interactions
 from .models import MODELS, Ease, ItemKNN, make_model
-from .overlaps import counted_densely, counted_sparsely
-from .ranker import KernelRanker
-from .recommender import Recommender
-from .store import obstacle
+from .models.kernel_ranker import KernelRanker
+from .models.recommender import Recommender
+from .storage.folder import obstacle
+from .studies import spectral_curves
+from .studies.machine import machine
 
 __all__ = ["Finding", "compile_ahead", "examine"]
 

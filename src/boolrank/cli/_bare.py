@@ -33,7 +33,7 @@ def bare_demo(args: Sequence[str], missing: MissingExtraError) -> int:
         raise ParameterError(f"--seed is {given.seed}; it must be 0 or more")
 
     from ..demo import NEXT, run_demo
-    from ..demo.printed import printed
+    from ..demo.text import printed
 
     parts: list[str] = []
 

@@ -48,7 +48,7 @@ def _metrics() -> Iterable[str]:
 
 def _protocols() -> Iterable[str]:
     from ..data.protocols import SPLITS
-    from ..experiments.experiment import PUBLISHED
+    from ..studies.experiment import PUBLISHED
 
     return [*SPLITS, PUBLISHED]
 
@@ -57,7 +57,7 @@ kernels = _completing(_table("kernels", "KERNELS"))
 metrics = _completing(_metrics)
 models = _completing(_table("models", "MODELS"))
 orders = _completing(lambda: ("time", "file", "random"))
-paper_sets = _completing(_table("experiments.paper", "PAPER"))
+paper_sets = _completing(_table("paper.published", "PAPER"))
 protocols = _completing(_protocols)
 sets = _completing(_sets, least=1)
 storages = _completing(_table("matrix", "STORAGES"))

@@ -11,8 +11,8 @@ from ..errors import InputError, ParameterError, UnknownIdError
 from ._output import say
 
 if TYPE_CHECKING:
-    from ..interactions import Interactions
-    from ..vocabulary import Vocabulary
+    from ..data.interactions import Interactions
+    from ..data.vocabulary import Vocabulary
 
 __all__ = ["known_ids", "listed_ids", "note_ratings", "plain", "read_inputs", "time_in_options"]
 
@@ -28,9 +28,9 @@ def read_inputs(inputs: Sequence[str], **options: str | None) -> Interactions:
 
 def note_ratings(inputs: Sequence[str], options: Mapping[str, str | None]) -> None:
     """Say that ratings in files count whatever their value, where nothing else was asked for."""
+    from ..data.events import find_columns
+    from ..data.files import expand, scan_file
     from ..data.inputs import is_name
-    from ..events import find_columns
-    from ..files import expand, scan_file
 
     if is_name(inputs) or options.get("positive") is not None:
         return

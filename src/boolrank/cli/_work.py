@@ -164,7 +164,7 @@ def check_output(path: Path, endings: Collection[str] = WRITERS.keys()) -> None:
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:
     """Write a file whole or not at all."""
-    from ..experiments.cells import whole_file
+    from ..studies.cache import whole_file
 
     check_output(path)
     with whole_file(path) as fresh:

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ..comparison import ModelResult, SetComparison
-    from ..experiments import Experiment
+    from ..studies import Experiment, ModelResult, SetComparison
 
 __all__ = ["compare"]
 
@@ -85,9 +84,9 @@ def compare(
     figures/ (SVG, PNG) and results.json. Results are kept there as they come: stopped and started
     again, the run goes on where it was. A model that fails is in the table with its reason.
     """
-    from ..comparison import METRICS, compare_models, record
-    from ..experiments.cells import check_folder
     from ..report.comparison import check_report, write_comparison
+    from ..studies import METRICS, compare_models, record
+    from ..studies.cache import check_folder
 
     work, started = Work(), clock.time()
     trials = 30 if trials is None else trials
@@ -148,9 +147,8 @@ def _sets(
     inputs: list[str], split: dict[str, Any], columns: dict[str, Any], seed: int
 ) -> dict[str, Experiment]:
     """By title, what is split; it does not depend on the models."""
-    from ..comparison import FOLDS
     from ..data.inputs import is_name
-    from ..experiments import Experiment, ModelSpec
+    from ..studies import FOLDS, Experiment, ModelSpec
 
     parts = [[each] for each in inputs] if all(is_name([each]) for each in inputs) else [inputs]
     models = (ModelSpec("popularity"),)
@@ -163,8 +161,8 @@ def _sets(
 
 
 def _models(names: str | None) -> list[str]:
-    from ..experiments.specs import split_commas
     from ..models import MODELS
+    from ..models.spec import split_commas
 
     if names is not None:
         return split_commas(names)
@@ -179,7 +177,7 @@ def _models(names: str | None) -> list[str]:
 def _tuner() -> Callable[..., Any]:
     with needs("tune", "Finding parameters"):  # better said now than of every model
         import optuna  # noqa: F401
-    from ..tuning import tune_model
+    from ..studies import tune_model
 
     return tune_model
 

@@ -14,7 +14,7 @@ from ._work import Work, check_output
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..demo.printed import Printed
+    from ..demo.text import Printed
 
 __all__ = ["demo"]
 
@@ -31,7 +31,7 @@ def demo(
     Takes a few seconds, and longer once, to compile. The same seed gives the same figures.
     """
     from ..demo import NEXT, run_demo
-    from ..demo.printed import printed
+    from ..demo.text import printed
 
     work, results = Work(), console()
     folder, note = _folder(out)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from ..data.splits import Split
     from ..evaluation import Comparison
-    from ..experiments import Experiment, ModelSpec, Run, Summary
+    from ..studies import Experiment, ModelSpec, Run, Summary
 
 __all__ = ["beside_best", "evaluate", "load_split"]
 
@@ -93,7 +93,7 @@ def evaluate(
     users), and p (paired t, Holm's correction). The metrics are auc, map@10 and ndcg@10, or those
     that are given.
     """
-    from ..experiments import Experiment, read_experiment, run_experiment, summarize
+    from ..studies import Experiment, read_experiment, run_experiment, summarize
 
     work = Work()
     split = {"folds": folds, "order": order, "least": least, "share": share}
@@ -135,7 +135,7 @@ def evaluate(
 def _models(
     kernels: list[str], names: list[str], of_kernels: dict[str, Any]
 ) -> tuple[ModelSpec, ...]:
-    from ..experiments import RankerSpec, parse_model
+    from ..studies import RankerSpec, parse_model
 
     if not kernels and not names:
         raise ParameterError(
@@ -171,7 +171,7 @@ def beside_best(versus: Comparison | None) -> dict[str, Any]:
 
 
 def _record(found: Summary, run: Run) -> dict[str, Any]:
-    from ..experiments.run import nulls
+    from ..studies.run import nulls
 
     return {
         "model": found.model,

@@ -30,7 +30,7 @@ def explain(
     The parts add up to the score. With --n, only so many are printed, and a table has the others
     in one row.
     """
-    from ..ranker import KernelRanker
+    from ..models.kernel_ranker import KernelRanker
 
     ranker = KernelRanker.load(model)
     (user_id,) = known_ids(ranker.interactions.users, [user])

@@ -53,9 +53,9 @@ def fit(
     Columns are found by the usual names (user, user_id, item, movieId, rating, timestamp, ...).
     Repeated events count once. The first run on a machine compiles its loops, once.
     """
-    from ..parameters import Fitted
-    from ..ranker import KernelRanker
-    from ..store import check_target
+    from ..models.kernel_ranker import KernelRanker
+    from ..models.parameters import Fitted
+    from ..storage.folder import check_target
 
     work = Work()
     # The constructor has the defaults; only what is given goes there.

@@ -16,7 +16,7 @@ from ._work import Work, check_output, write_frame
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..recommendations import Recommendations
+    from ..models.recommendations import Recommendations
 
 __all__ = ["recommend"]
 
@@ -46,7 +46,7 @@ def recommend(
     A row has the user, the rank, the item, its score, and whether the item is there for its
     popularity alone, because the user has no history.
     """
-    from ..ranker import KernelRanker
+    from ..models.kernel_ranker import KernelRanker
 
     work = Work()
     if out is not None:

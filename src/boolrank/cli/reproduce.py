@@ -15,7 +15,7 @@ from ._work import Work
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..experiments.found import Reproduction
+    from ..paper.results import Reproduction
 
 __all__ = ["reproduce"]
 
@@ -53,11 +53,11 @@ def reproduce(
     figures/ (SVG, PNG). Results are kept there as they come: stopped and started again, the run
     goes on where it was. Data sets come first: see `boolrank datasets`.
     """
-    from ..experiments import parse_arities
-    from ..experiments.reproduce import CONJUNCTIVE, DISJUNCTIVE
-    from ..experiments.reproduce import reproduce as run
-    from ..experiments.specs import split_commas
-    from ..report.reproduction import check_report, write_reproduction
+    from ..models.spec import split_commas
+    from ..paper.page import check_report, write_reproduction
+    from ..paper.reproduce import CONJUNCTIVE, DISJUNCTIVE
+    from ..paper.reproduce import reproduce as run
+    from ..studies import parse_arities
 
     work = Work()
     check_report()
@@ -85,7 +85,7 @@ def reproduce(
 
 
 def _records(found: Reproduction) -> list[dict[str, Any]]:
-    from ..report.reproduction_tables import results_table
+    from ..paper.tables import results_table
     from ..report.tables import missing
 
     return [

@@ -25,7 +25,7 @@ def similar(
     as_csv: AsCsv = False,
 ) -> None:
     """Print the items that are nearest to each item, by the kernel: 1 is alike, 0 has nothing."""
-    from ..ranker import KernelRanker
+    from ..models.kernel_ranker import KernelRanker
 
     ranker = KernelRanker.load(model)
     ids = known_ids(ranker.interactions.items, items)

@@ -15,7 +15,7 @@ from ._work import Work, check_output
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..experiments import SpectralCurve
+    from ..studies import SpectralCurve
 
 __all__ = ["spectrum"]
 
@@ -48,7 +48,7 @@ def spectrum(
     0 is all items alike, 1 is no two alike. Sparse data often want a kernel that is less
     expressive than the linear one, which is arity 1.
     """
-    from ..experiments import parse_arities, spectral_curves
+    from ..studies import parse_arities, spectral_curves
 
     work = Work()
     chosen = parse_arities(_USUAL if arities is None else arities)
@@ -81,8 +81,8 @@ def _check_figure(path: Path) -> None:
 
 
 def _draw(curves: list[SpectralCurve], path: Path) -> None:
-    from ..experiments.cells import write_text
     from ..report.figures import curves_figure, to_png, to_svg_file
+    from ..studies.cache import write_text
 
     figure = curves_figure(
         {curve.family: (curve.arities, curve.ratios) for curve in curves},

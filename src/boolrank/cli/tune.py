@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..data.splits import Fold
-    from ..tuning import ArityChoice, Study
+    from ..studies import ArityChoice, Study
 
 __all__ = ["tune"]
 
@@ -88,8 +88,8 @@ def tune(
     by optuna's TPE sampler. A trial that fails is recorded, and the study goes on. Stopped and
     started again with the same command, it goes on where it was.
     """
-    from ..experiments.cells import check_folder
-    from ..tuning import tune_model
+    from ..studies import tune_model
+    from ..studies.cache import check_folder
 
     work = Work()
     if trials == 0:
@@ -141,7 +141,7 @@ def tune(
 
 def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, str]) -> Fold:
     from ..data.inputs import load_in_file_order, load_inputs
-    from ..tuning import validation_fold
+    from ..studies import validation_fold
 
     in_file_order = order == "file"
     load = load_in_file_order if in_file_order else load_inputs
@@ -160,7 +160,7 @@ def _tune_arity(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    from ..tuning import arity_from_spectrum, best_arity
+    from ..studies import arity_from_spectrum, best_arity
 
     if len(measures) > 1:
         raise ParameterError("an arity is chosen by one metric; give one, such as --metric auc")

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DatasetNotFoundError
-from ..interactions import Interactions
-from ..vocabulary import Vocabulary
 from .formats import Delimited, Events, JokeMatrix
+from .interactions import Interactions
 from .parts import Part
+from .vocabulary import Vocabulary
 
 __all__ = ["Dataset", "Download", "Printed", "Size", "data_folder"]
 

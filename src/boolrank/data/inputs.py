@@ -8,13 +8,13 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from ..errors import InputError, ParameterError
-from ..interactions import Interactions, read_files, row_numbers
-from ..vocabulary import Vocabulary
 from .catalogue import DATASETS
 from .dataset import Dataset
+from .interactions import Interactions, read_files, row_numbers
 from .protocols import published_folds
 from .splits import Split
 from .synthetic import synthetic
+from .vocabulary import Vocabulary
 
 __all__ = [
     "find_dataset",

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterError
-from ..interactions import Interactions, row_numbers
-from ..vocabulary import Vocabulary, near_name
+from .interactions import Interactions, row_numbers
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, checked
+from .vocabulary import Vocabulary, near_name
 
 __all__ = [
     "SPLITS",

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from .._version import __version__
 from ..errors import InputError, ModelFileError
-from ..interactions import Interactions, row_numbers
-from ..persistence import packed, unpacked
-from ..store import read_folder, write_folder
-from ..vocabulary import Vocabulary
+from ..storage.folder import read_folder, write_folder
+from .interactions import Interactions, row_numbers
+from .packing import packed, unpacked
+from .vocabulary import Vocabulary
 
 __all__ = [
     "ABSENT",

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, ParameterTypeError
-from ..interactions import Interactions
-from ..vocabulary import Vocabulary
+from .interactions import Interactions
+from .vocabulary import Vocabulary
 
 __all__ = ["Tastes", "plant", "synthetic"]
 

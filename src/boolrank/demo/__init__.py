@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..experiments.cells import write_text
 from ..report.figures import to_png
 from ..report.page import check_report, render_page
-from .findings import Findings, fit_models, hits, measure, people, spectral_ratios
+from ..studies.cache import write_text
 from .page import demo_page
+from .results import Findings, fit_models, hits, measure, people, spectral_ratios
 from .tastes import plant_tastes
 
 if TYPE_CHECKING:

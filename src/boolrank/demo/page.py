@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..experiments.machine import machine
 from ..report.blocks import Block, Entries, Note, Sheet
 from ..report.page import Page, Section
 from ..report.sections import (
@@ -16,13 +15,14 @@ from ..report.sections import (
     time_section,
 )
 from ..report.tables import Table
-from .findings import TOP
+from ..studies.machine import machine
+from .results import TOP
 from .tastes import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .findings import Findings
+    from .results import Findings
 
 __all__ = ["demo_page", "hits_table"]
 

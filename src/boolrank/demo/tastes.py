@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..interactions import Interactions
-from ..vocabulary import Vocabulary
+from ..data.interactions import Interactions
+from ..data.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.interactions import Interactions
 from ..data.splits import Fold, Split
 from ..errors import InputError, ParameterTypeError
-from ..interactions import Interactions
 from .metrics import Measure, measure, parse_metrics
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
@@ -50,7 +50,7 @@ def evaluate(
     n_threads : how many threads ranking and measuring use; all by default. A model has its own
 
     >>> from boolrank.data.protocols import leave_one_out
-    >>> from boolrank.ranker import KernelRanker
+    >>> from boolrank.models.kernel_ranker import KernelRanker
     >>> touched = ["abc", "bca", "cab", "def", "efd", "fde"]  # two tastes
     >>> users = [user for user in range(6) for _ in range(3)]
     >>> data = Interactions.from_pairs(users, list("".join(touched)), np.arange(18))
@@ -144,7 +144,7 @@ def rank_fold(model: Model, fold: Fold, n: int = 10, n_threads: int | None = Non
 def model_text(model: Any) -> str:
     """A model and its parameters as text, without what it has learned or how many threads it has.
 
-    >>> from boolrank.ranker import KernelRanker
+    >>> from boolrank.models.kernel_ranker import KernelRanker
     >>> model_text(KernelRanker("linear", n_threads=2))
     "KernelRanker(kernel='linear', reg=0.1, negative_weight=1.0, storage='auto')"
     """

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._threads import threads
+from ..data.vocabulary import near_name
+from ..engines.threads import threads
 from ..errors import InputError, ParameterError
-from ..vocabulary import near_name
 from .rankings import Rankings
 
 __all__ = ["METRICS", "Measure", "Metric", "measure", "parse_metric"]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._threads import threads
 from ..data.splits import Rows
+from ..engines.threads import threads
 from ..errors import InputError
 
 __all__ = ["Rankings"]

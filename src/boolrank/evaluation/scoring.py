@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.interactions import Interactions
 from ..data.protocols import published_folds
 from ..data.splits import KNOWN, TEST, TRAIN, Split
 from ..errors import ParameterError
-from ..interactions import Interactions
 from .folds import rank_fold
 from .metrics import Measure, mean, measure, parse_metric
 

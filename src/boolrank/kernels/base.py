@@ -20,7 +20,7 @@ from .evaluate import cosines, inverse_root, raw_values
 from .wide import Wide, spread
 
 if TYPE_CHECKING:
-    from ..interactions import MatrixLike
+    from ..data.interactions import MatrixLike
     from .algebra import Composed, Normalized
 
 Form = Literal["common", "agreeing", "union", "any"]

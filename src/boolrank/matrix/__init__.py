@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._memory import free_memory, size
+from ..counts.overlaps import Overlaps
 from ..errors import MatrixTooLargeError, ParameterError
 from ..kernels import Kernel
-from ..overlaps import Overlaps
 from .compressed import CompressedMatrix
 from .dense import DenseMatrix
 from .scale import Scale

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.evaluate import scaled_cosines
 from ..kernels.wide import times_two_to
-from ..overlaps import Overlaps
-from .held import HeldMatrix
+from .base import HeldMatrix
 from .origin import distances
 from .scale import NOTHING, Scale, too_small
 

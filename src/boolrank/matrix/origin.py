@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counts.overlaps import Overlaps
 from ..kernels import Counts, Kernel, Wide
-from ..overlaps import Overlaps
 
 Floats = NDArray[np.float64]
 

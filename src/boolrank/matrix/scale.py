@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counts.overlaps import Overlaps
 from ..kernels import Counts, Kernel, Wide
 from ..kernels.counts import Pairs
 from ..kernels.evaluate import scaled_cosines
 from ..kernels.wide import times_two_to
-from ..overlaps import Overlaps
 
 Floats = NDArray[np.float64]
 

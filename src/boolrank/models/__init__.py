@@ -7,7 +7,7 @@ from .item_knn import ItemKNN
 from .kernel_ease import KernelEase
 from .mean_ranker import MeanRanker
 from .popularity import Popularity
-from .table import MODELS, ModelEntry, make_model
+from .registry import MODELS, ModelEntry, make_model
 
 __all__ = [
     "MODELS",

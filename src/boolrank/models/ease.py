@@ -23,14 +23,14 @@ from typing import Self
 
 import numpy as np
 
-from ..interactions import Interactions
-from ..overlaps import Overlaps
-from ..parameters import number
-from ..profiles import Profiles
-from ..recommender import Floats, Recommender
-from .alike import Alike
-from .counted import Counted
+from ..counts.overlaps import Overlaps
+from ..data.interactions import Interactions
+from .gram import Counted
 from .inverse import ItemWeights, check_room, invert
+from .item_groups import Alike
+from .parameters import number
+from .profiles import Profiles
+from .recommender import Floats, Recommender
 
 __all__ = ["Ease", "LRec"]
 

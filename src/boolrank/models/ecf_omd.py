@@ -17,13 +17,13 @@ from typing import Self
 
 import numpy as np
 
-from .._threads import threads
-from ..interactions import Interactions
+from ..counts.overlaps import Overlaps
+from ..data.interactions import Interactions
+from ..engines.threads import threads
 from ..matrix import compiled_arrays
-from ..overlaps import Overlaps
-from ..parameters import Fitted, checked_overlaps, matrix_of, number
-from ..profiles import Profiles, weights_of
-from ..recommender import Floats, Recommender
+from .parameters import Fitted, checked_overlaps, matrix_of, number
+from .profiles import Profiles, weights_of
+from .recommender import Floats, Recommender
 
 __all__ = ["EcfOmd"]
 

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import free_memory, size
-from .._threads import threads
+from ..engines.threads import threads
 from ..errors import MatrixTooLargeError, ParameterError
-from ..profiles import Profiles
-from ..recommender import Floats
-from .alike import Alike
+from .item_groups import Alike
+from .profiles import Profiles
+from .recommender import Floats
 
 __all__ = ["ItemWeights", "check_room", "invert"]
 

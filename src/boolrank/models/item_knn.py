@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import free_memory, size
-from .._threads import threads
+from ..counts.overlaps import Overlaps
+from ..data.interactions import Interactions
+from ..engines.threads import threads
 from ..errors import MatrixTooLargeError, ParameterError
-from ..interactions import Interactions
-from ..overlaps import Overlaps
-from ..parameters import checked_overlaps, number, whole
-from ..profiles import Profiles
-from ..recommender import Floats, Recommender
+from .parameters import checked_overlaps, number, whole
+from .profiles import Profiles
+from .recommender import Floats, Recommender
 
 __all__ = ["ItemKNN"]
 

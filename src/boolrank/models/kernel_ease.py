@@ -19,16 +19,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..interactions import Interactions
+from ..counts.overlaps import Overlaps
+from ..data.interactions import Interactions
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
-from ..overlaps import Overlaps
-from ..parameters import Fitted, number, variables_are_users
-from ..profiles import Profiles
-from ..recommender import Floats, Recommender
-from .alike import Alike
-from .counted import Counted
+from .gram import Counted
 from .inverse import ItemWeights, check_room, invert
+from .item_groups import Alike
+from .parameters import Fitted, number, variables_are_users
+from .profiles import Profiles
+from .recommender import Floats, Recommender
 
 __all__ = ["KernelEase"]
 

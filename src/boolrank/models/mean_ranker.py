@@ -19,18 +19,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._threads import threads
+from ..counts.overlaps import Overlaps
+from ..data.interactions import Interactions
+from ..engines.threads import threads
 from ..errors import ParameterError
-from ..interactions import Interactions
 from ..kernels import Kernel
 from ..matrix import DenseMatrix, compiled_arrays
 from ..matrix.scale import Scale
-from ..overlaps import Overlaps
-from ..parameters import Fitted, checked_overlaps, number
-from ..profiles import Profiles, scores_of
-from ..recommender import Floats, Recommender
-from .counted import Counted, mirror
+from .gram import Counted, mirror
 from .inverse import check_room
+from .parameters import Fitted, checked_overlaps, number
+from .profiles import Profiles, scores_of
+from .recommender import Floats, Recommender
 
 __all__ = ["MeanRanker"]
 

@@ -6,9 +6,9 @@ from typing import Self
 
 import numpy as np
 
-from ..interactions import Interactions
-from ..profiles import Profiles
-from ..recommender import Floats, Recommender
+from ..data.interactions import Interactions
+from .profiles import Profiles
+from .recommender import Floats, Recommender
 
 __all__ = ["Popularity"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..comparison.found import OURS
+from ..studies.comparison import OURS
 from .blocks import Block, Entries, Facts, Figures, Note, Sheet
 from .comparison_tables import best_table, chosen_table, comparison_tables, models_table
 from .figures import Drawn
@@ -21,7 +21,7 @@ from .sections import data_facts, machine_entries, made_section
 from .tables import Table
 
 if TYPE_CHECKING:
-    from ..comparison import ModelResult, SetComparison
+    from ..studies import ModelResult, SetComparison
 
 __all__ = ["check_report", "comparison_page", "findings", "write_comparison"]
 

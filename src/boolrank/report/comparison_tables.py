@@ -9,7 +9,7 @@ from .results import SIGNIFICANT, metric_title
 from .tables import Table
 
 if TYPE_CHECKING:
-    from ..comparison import ModelResult, SetComparison
+    from ..studies import ModelResult, SetComparison
 
 __all__ = ["best_table", "chosen_table", "comparison_tables", "models_table"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..experiments.machine import machine
-from ..experiments.run import best_model, main_metric
+from ..studies.machine import machine
+from ..studies.run import best_model, main_metric
 from .page import Page, Section
 from .results import arity_curves, metric_title
 from .sections import (
@@ -20,7 +20,7 @@ from .sections import (
 )
 
 if TYPE_CHECKING:
-    from ..experiments.run import Run
+    from ..studies.run import Run
 
 __all__ = ["evaluation_page"]
 

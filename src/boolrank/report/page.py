@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from .._extras import needs
 from .._version import __version__
-from ..experiments.cells import write_text
+from ..studies.cache import write_text
 from .blocks import Block, Figures
 from .figures import Drawn, to_png, to_svg_file
 from .tables import FORMS, Table

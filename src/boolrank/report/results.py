@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..evaluation.metrics import parse_metric
 from ..evaluation.significance import compare
-from ..experiments.arities import Curve, measured_curve
-from ..expressiveness import PairSpectrum
+from ..kernels.expressiveness import PairSpectrum
+from ..studies.arities import Curve, measured_curve
 from .tables import Table
 
 if TYPE_CHECKING:
     from ..evaluation.result import Evaluation
-    from ..experiments.run import Run
+    from ..studies.run import Run
 
 __all__ = [
     "SIGNIFICANT",

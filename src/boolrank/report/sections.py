@@ -26,10 +26,10 @@ from .page import Section
 from .results import SIGNIFICANT, differences_table, figures_table, times_table
 
 if TYPE_CHECKING:
+    from ..data.interactions import Interactions
     from ..evaluation.result import Evaluation
-    from ..experiments.arities import Curve
-    from ..interactions import Interactions
-    from ..recommender import Recommender
+    from ..models.recommender import Recommender
+    from ..studies.arities import Curve
 
 __all__ = [
     "arity_section",
@@ -240,7 +240,7 @@ def made_section(entries: Mapping[str, str], text: str = "") -> Section:
 
 
 def machine_entries(machine: Mapping[str, Any]) -> dict[str, str]:
-    """Versions and machine, as `boolrank.experiments.machine` has them, for people."""
+    """Versions and machine, as `boolrank.studies.machine` has them, for people."""
     versions = ", ".join(f"{name} {text}" for name, text in machine["versions"].items())
     here = machine["machine"]
     where = f"{here['processor']}, {here['cores']} cores, {here['system']} {here['architecture']}"

@@ -17,8 +17,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.interactions import Interactions, row_numbers
 from ..errors import UnknownIdError
-from ..interactions import Interactions, row_numbers
 from .laws import LawError
 
 __all__ = ["CLAUSES", "Case", "Recommender", "check_recommender"]
@@ -356,7 +356,7 @@ def check_recommender(
     rng : where the data comes from; the same data each time if not given
     n_users, n_items : the size of the data, at least 8 users and 8 items
 
-    >>> from boolrank.ranker import KernelRanker
+    >>> from boolrank.models.kernel_ranker import KernelRanker
     >>> check_recommender(KernelRanker("disjunctive(2)"), n_users=12, n_items=9)
     """
     generator = np.random.default_rng(0 if rng is None else rng)

@@ -1,0 +1,1 @@
+"""Where loops run: threads of this process, and worker processes."""

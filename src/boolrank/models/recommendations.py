@@ -1,0 +1,111 @@
+"""Ranked items of several users, with names and scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._extras import needs
+from .._html import MOST_ROWS, html_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+# Names of columns.
+_BEST = ("user", "rank", "item", "score", "popular")
+_NEAR = ("item", "rank", "similar", "similarity")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recommendations:
+    """Ranked items of several users, best first.
+
+    Attributes
+    ----------
+    users : (u,) ids, of items where the nearest to them are asked for; None for profiles
+    items : (u, n) ids, None where there are fewer than n; where n is more than there are items
+        at all, that many columns
+    scores : (u, n) scores, NaN where there are fewer than n
+    popular : (u,) True where a history was empty, so that the popular items stand in its place
+    near : whether these are the items nearest to items
+    """
+
+    users: list[Any] | None
+    items: NDArray[Any]
+    scores: NDArray[np.float64]
+    popular: NDArray[np.bool_]
+    near: bool = False
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __repr__(self) -> str:
+        whose = "profiles" if self.users is None else "items" if self.near else "users"
+        what = "Nearest items" if self.near else "Recommendations"
+        text = f"{what}: up to {self.items.shape[1]:,} items for {len(self):,} {whose}"
+        popular = int(self.popular.sum())
+        return text + (f", {popular:,} of them by popularity alone" if popular else "")
+
+    def _repr_html_(self) -> str:
+        some = replace(
+            self,
+            users=None if self.users is None else self.users[:MOST_ROWS],
+            items=self.items[:MOST_ROWS],
+            scores=self.scores[:MOST_ROWS],
+            popular=self.popular[:MOST_ROWS],
+        ).to_dict()
+        if not self.popular.any():
+            some.pop("popular", None)
+        total = int(np.count_nonzero(~np.isnan(self.scores)))
+        note = f"the first {MOST_ROWS} of {total:,} rows" if total > MOST_ROWS else ""
+        first, rank, second, *rest = some
+        for ids in (first, second):  # as they are: ids that are numbers count nothing
+            some[ids] = [str(key) for key in some[ids]]
+        names = ("profile" if self.users is None else first), rank, second, *rest
+        return html_table(repr(self), names, zip(*some.values(), strict=True), note)
+
+    def lists(self) -> list[list[Any]]:
+        """The items of each user as a list of its own length."""
+        return [
+            [item for item, score in zip(row, scores, strict=True) if not np.isnan(score)]
+            for row, scores in zip(self.items.tolist(), self.scores.tolist(), strict=True)
+        ]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns with a row per item: user (for profiles, its number), rank, item, score, popular.
+
+        Of items that are nearest to items: item, rank, similar, similarity.
+
+        >>> import numpy as np
+        >>> items = np.array([["tea", None]], dtype=object)
+        >>> found = Recommendations(["ann"], items, np.array([[0.5, np.nan]]), np.array([False]))
+        >>> found
+        Recommendations: up to 2 items for 1 users
+        >>> found.to_dict()
+        {'user': ['ann'], 'rank': [1], 'item': ['tea'], 'score': [0.5], 'popular': [False]}
+        """
+        there = ~np.isnan(self.scores)
+        rows, places = np.nonzero(there)
+        users = range(len(self)) if self.users is None else self.users
+        columns = (
+            [users[row] for row in rows.tolist()],
+            (places + 1).tolist(),
+            self.items[there].tolist(),
+            self.scores[there].tolist(),
+            self.popular[rows].tolist(),
+        )
+        return dict(zip(_NEAR if self.near else _BEST, columns, strict=False))
+
+    def to_frame(self) -> pl.DataFrame:
+        """The same as a polars frame."""
+        with needs("cli", "A frame of recommendations"):
+            import polars as pl
+
+        found = self.to_dict()
+        kinds = (None, pl.Int64, None, pl.Float64, pl.Boolean)  # if there are no rows
+        types = {name: kind for name, kind in zip(found, kinds, strict=False) if kind is not None}
+        return pl.DataFrame(found, schema_overrides=types)

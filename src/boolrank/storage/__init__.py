@@ -1,0 +1,1 @@
+"""Array folders on disk."""
