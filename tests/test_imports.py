@@ -18,6 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # The order in which ARCHITECTURE.md has them; those of one line know nothing of each other.
 ORDER = [
     {"_compiled", "_version", "errors"},
+    {"checks"},
     {"_extras", "_html", "_memory", "engines", "storage"},
     {"data"},
     {"counts"},

@@ -1,0 +1,113 @@
+"""Validate numbers: the one place that says which parameter of what is wrong, and what is allowed.
+
+>>> real("Ease", "reg", 500, low=0), whole("conjunctive", "arity", 2.0, low=1)
+(500.0, 2)
+>>> whole("conjunctive", "arity", 0, low=1)
+Traceback (most recent call last):
+    ...
+boolrank.errors.ParameterError: arity of conjunctive must be a whole number, 1 or more, not 0
+"""
+
+from __future__ import annotations
+
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from .errors import ParameterError, ParameterTypeError
+
+__all__ = ["flag", "real", "whole"]
+
+
+def real(
+    owner: str,
+    name: str,
+    value: Any,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    above: float | None = None,
+) -> float:
+    """Return a finite number as a float; raise if it is not one or is out of range.
+
+    Parameters
+    ----------
+    owner, name : what has the parameter ("" if nothing needs saying), and its name
+    value : a Python or numpy number; bools are refused
+    low, high : the inclusive bounds, if any
+    above : an exclusive lower bound, in place of ``low``
+    """
+    try:
+        number = float(_number(owner, name, value, "a number"))
+    except OverflowError:
+        number = inf
+    low_holds = (low is None or number >= low) and (above is None or number > above)
+    if not (isfinite(number) and low_holds and (high is None or number <= high)):
+        kind = "a finite number" if high is None else "a number"
+        raise _out_of_range(owner, name, value, kind, low, high, above)
+    return number
+
+
+def whole(
+    owner: str, name: str, value: Any, low: int | None = None, high: int | None = None
+) -> int:
+    """Return a whole number as an int (2.0 is one); raise if it is not one or is out of range."""
+    number = _number(owner, name, value, "a whole number")
+    is_whole = isinstance(number, int) or number.is_integer()
+    if not (is_whole and (low is None or number >= low) and (high is None or number <= high)):
+        raise _out_of_range(owner, name, value, "a whole number", low, high)
+    return int(number)
+
+
+def flag(owner: str, name: str, value: Any) -> bool:
+    """Return True or False as a Python bool; raise if the value is neither."""
+    if not isinstance(value, bool | np.bool_):
+        raise _wrong_type(owner, name, value, "True or False")
+    return bool(value)
+
+
+def _number(owner: str, name: str, value: Any, wanted: str) -> int | float:
+    numbers = int, float, np.integer, np.floating
+    # numpy counts time differences among the integers.
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, numbers):
+        raise _wrong_type(owner, name, value, wanted)
+    if isinstance(value, np.longdouble):
+        return float(value)  # its item() is not a Python number
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _wrong_type(owner: str, name: str, value: Any, wanted: str) -> ParameterTypeError:
+    return ParameterTypeError(
+        f"{_subject(owner, name)} must be {wanted}, not {value!r} of type {type(value).__name__}",
+        parameter=name,
+    )
+
+
+def _out_of_range(
+    owner: str,
+    name: str,
+    value: Any,
+    kind: str,
+    low: float | None,
+    high: float | None,
+    above: float | None = None,
+) -> ParameterError:
+    if low is not None and high is not None:
+        kind += f" from {_shown(low)} to {_shown(high)}"
+    else:
+        kind += "" if above is None else f", more than {_shown(above)}"
+        kind += "" if low is None else f", {_shown(low)} or more"
+        kind += "" if high is None else f", at most {_shown(high)}"
+    # Python refuses to print whole numbers of thousands of digits.
+    huge = isinstance(value, int) and abs(value) >= 1 << 100
+    given = f"a number of {value.bit_length()} bits" if huge else f"{value}"
+    return ParameterError(f"{_subject(owner, name)} must be {kind}, not {given}", parameter=name)
+
+
+def _subject(owner: str, name: str) -> str:
+    return f"{name} of {owner}" if owner else name
+
+
+def _shown(bound: float) -> str:
+    return f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"
