@@ -25,16 +25,15 @@ from boolrank import (
     synthetic,
 )
 from boolrank._memory import peak_memory
-from boolrank.studies import OURS, ModelResult, SetComparison, compare_models, record
 from boolrank.errors import ParameterError
-from boolrank.studies import ModelSpec
-from boolrank.studies.cache import cell_key
 from boolrank.models import MODELS, ModelEntry, Popularity, make_model
 from boolrank.report import render_page
 from boolrank.report.comparison import comparison_page, findings, write_comparison
 from boolrank.report.comparison_tables import best_table, chosen_table, models_table
 from boolrank.report.scatter import Dots, _boxes, placed, scatter_figure
 from boolrank.report.tables import missing
+from boolrank.studies import OURS, ModelResult, ModelSpec, SetComparison, compare_models, record
+from boolrank.studies.cache import cell_key
 from pages import check_page
 
 METRICS = ("auc", "ndcg@10")

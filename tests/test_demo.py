@@ -13,8 +13,8 @@ import pytest
 from boolrank import cli, compare, paper_protocol
 from boolrank.demo import NEXT, Demo, run_demo
 from boolrank.demo.results import ARITIES, LIKED, POPULARITY, RANKED, SHOWN, TOP, fit_models
-from boolrank.demo.text import printed
 from boolrank.demo.tastes import TITLES, plant_tastes
+from boolrank.demo.text import printed
 from boolrank.kernels import KERNELS, parse_kernel
 from pages import check_page
 

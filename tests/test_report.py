@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from boolrank import Experiment, RankerSpec, compare, run_experiment
-from boolrank.studies.arities import family
-from boolrank.studies.cache import write_text
 from boolrank.report import evaluation_page, render_page
 from boolrank.report.blocks import Sheet
 from boolrank.report.figures import curves_figure, tail_figure, to_svg
 from boolrank.report.results import arity_curves, differences_table, figures_table
 from boolrank.report.tables import Table
+from boolrank.studies.arities import family
+from boolrank.studies.cache import write_text
 from pages import Outline, check_page
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from boolrank import DATASETS, PairSpectrum, parse_kernel, synthetic
 from boolrank.errors import DatasetNotFoundError, ParameterError
+from boolrank.paper.page import tables, write_reproduction
 from boolrank.paper.published import COLUMNS, PAPER
 from boolrank.paper.reproduce import reproduce
-from boolrank.paper.page import tables, write_reproduction
 from pages import check_page
 
 ARITIES = {"disjunctive": (1, 2, 5), "conjunctive": (1, 2)}

@@ -31,9 +31,10 @@ from boolrank import (
     parse_kernel,
     synthetic,
 )
+from boolrank.counts.overlaps import Overlaps
 from boolrank.engines.worker import Worker
 from boolrank.models import MODELS, make_model
-from boolrank.counts.overlaps import Overlaps
+from boolrank.models.spaces import draw
 from boolrank.studies import (
     SPACES,
     Arity,
@@ -45,7 +46,6 @@ from boolrank.studies import (
     tune_model,
     validation_fold,
 )
-from boolrank.models.spaces import draw
 from boolrank.studies.tune import Trials, fold_hash, study_path, trials_apart
 
 DATA = (200, 100, 3_000, 3)
