@@ -16,7 +16,7 @@ import numpy as np
 from common import side_by_side
 from sklearn.metrics import roc_auc_score
 
-from boolrank.data.splits import Rows
+from boolrank.data.rows import Rows
 from boolrank.evaluation.metrics import METRICS, measure
 from boolrank.evaluation.rankings import Rankings
 

@@ -19,7 +19,8 @@ from boolrank.data.protocols import (
     published_folds,
     strong_generalization,
 )
-from boolrank.data.splits import Fold, Rows
+from boolrank.data.rows import Rows
+from boolrank.data.splits import Fold
 from boolrank.evaluation import folds as module
 from boolrank.evaluation.folds import evaluate, evaluate_fold, rank_fold
 from boolrank.evaluation.metrics import METRICS

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from boolrank import InputError, ParameterError
-from boolrank.data.splits import Rows
+from boolrank.data.rows import Rows
 from boolrank.evaluation.metrics import METRICS, measure, parse_metric
 from boolrank.evaluation.rankings import Rankings
 

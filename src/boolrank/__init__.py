@@ -14,7 +14,8 @@ from .data.protocols import (
     strong_generalization,
     temporal_cut,
 )
-from .data.splits import Fold, Rows, Split
+from .data.rows import Rows
+from .data.splits import Fold, Split
 from .data.vocabulary import Vocabulary
 from .errors import (
     BoolrankError,

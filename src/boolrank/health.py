@@ -28,7 +28,7 @@ from .data.formats import Delimited
 from .data.interactions import Interactions
 from .data.parts import OpenPart
 from .data.protocols import make_split
-from .data.splits import Rows
+from .data.rows import Rows
 from .evaluation import Rankings, evaluate
 from .models import MODELS, Ease, ItemKNN, make_model
 from .models.kernel_ranker import KernelRanker

@@ -20,6 +20,7 @@ from .events import (
     read_events,
     times,
 )
+from .rows import Rows
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -236,6 +237,11 @@ class Interactions:
         return len(self.users), len(self.items)
 
     @property
+    def rows(self) -> Rows:
+        """The items of each user as compressed rows."""
+        return Rows(self.indptr, self.indices)
+
+    @property
     def size(self) -> int:
         """How many interactions."""
         return len(self.indices)
@@ -386,7 +392,7 @@ def check_interactions(given: Any, whose: str) -> None:
 
 def row_numbers(data: Interactions) -> NDArray[np.int64]:
     """The user's number of each interaction."""
-    return np.repeat(np.arange(len(data.users)), np.diff(data.indptr))
+    return data.rows.numbers
 
 
 def _drop_nulls(table: Any, names: list[str | None]) -> str:

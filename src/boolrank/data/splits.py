@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from ..errors import InputError, ModelFileError
 from ..storage.folder import read_folder, write_folder
 from .interactions import Interactions, row_numbers
 from .packing import packed, unpacked
+from .rows import Rows
 from .vocabulary import Vocabulary
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "TEST",
     "TRAIN",
     "Fold",
-    "Rows",
     "Split",
     "checked",
     "read_fold",
@@ -45,27 +45,6 @@ ABSENT = 3  # not part of this fold
 
 # What a fold has rows of.
 _PARTS = ("train", "known", "relevant")
-
-
-class Rows(NamedTuple):
-    """Item numbers of several users, one after the other, in order within each: compressed rows.
-
-    >>> rows = Rows(np.array([0, 2, 3]), np.array([1, 4, 0], np.int32))
-    >>> rows.row(0), rows.part(1, 2).indices
-    (array([1, 4], dtype=int32), array([0], dtype=int32))
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-
-    def row(self, user: int) -> NDArray[np.int32]:
-        """The items of one user."""
-        return self.indices[self.indptr[user] : self.indptr[user + 1]]
-
-    def part(self, start: int, stop: int) -> Rows:
-        """The users from start to stop."""
-        first, last = self.indptr[start], self.indptr[stop]
-        return Rows(self.indptr[start : stop + 1] - first, self.indices[first:last])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,7 +229,7 @@ def _rows(
     """The chosen interactions of the chosen users as compressed rows."""
     chosen = chosen & users[rows]
     counts = np.bincount(rows[chosen], minlength=len(users))[users]
-    return Rows(np.concatenate(([0], np.cumsum(counts))), columns[chosen].astype(np.int32))
+    return Rows.of_lengths(counts, columns[chosen].astype(np.int32))
 
 
 def write_fold(fold: Fold, path: Path) -> None:
@@ -264,7 +243,7 @@ def write_fold(fold: Fold, path: Path) -> None:
         users = len(train.users) + np.arange(len(fold.users))
     else:
         users = train.users.numbers(list(fold.users))
-    rows = (Rows(train.indptr, train.indices), fold.known, fold.relevant)
+    rows = (train.rows, fold.known, fold.relevant)
     arrays = {
         f"{name}-{part}": array
         for name, each in zip(_PARTS, rows, strict=True)

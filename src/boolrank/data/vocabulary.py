@@ -92,7 +92,7 @@ class Vocabulary:
         return value.item() if isinstance(value, np.generic) else value
 
     def __contains__(self, key: Hashable) -> bool:
-        return self._find(key) is not None
+        return self._find(key) >= 0
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
@@ -107,34 +107,51 @@ class Vocabulary:
         return f"Vocabulary: {len(self):,} {self.kind}s" + (f", {some}, ..." if some else "")
 
     def number(self, key: Hashable) -> int:
-        """Row number of an id; where there is none, an error that names a near one.
+        """Return the row number of an id, or raise with a similar one as hint.
 
         >>> Vocabulary.of(["tea", "coffee"], "item")[0].number("te")
         Traceback (most recent call last):
-        boolrank.errors.UnknownIdError: there is no item 'te'
-        did you mean 'tea'?
+        boolrank.errors.UnknownIdError: there is no item 'te'; did you mean 'tea'?
         """
         found = self._find(key)
-        if found is None:
-            error = UnknownIdError(f"there is no {self.kind} {key!r}")
-            error.add_note(self._hint(key))
-            raise error
+        if found < 0:
+            plain = key.item() if isinstance(key, np.generic) else key
+            raise UnknownIdError(f"there is no {self.kind} {plain!r}", hint=self._hint(plain))
         return found
 
     def numbers(self, keys: Iterable[Hashable] | NDArray[Any]) -> NDArray[np.int64]:
-        """Row numbers of several ids."""
-        if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
-            raise ParameterTypeError(f"{self.kind}s are a list of ids, not {keys!r}: put it in []")
-        values = list(keys) if not isinstance(keys, np.ndarray | Vocabulary) else keys
+        """Return the row numbers of several ids, or raise for the first unknown one."""
+        values = self._keys(keys)
+        found = self.find(values)
+        unknown = np.flatnonzero(found < 0)
+        if len(unknown):
+            self.number(values[int(unknown[0])])
+        return found
+
+    def find(self, keys: Iterable[Hashable] | NDArray[Any]) -> NDArray[np.int64]:
+        """Return the row numbers of several ids, -1 for unknown ones.
+
+        >>> Vocabulary.of([7, 9])[0].find([9, 8])
+        array([ 1, -1])
+        """
+        values = self._keys(keys)
         if self._whole:
             wanted = _as_ids(values)
             if wanted.dtype.kind == "i":
                 at = np.searchsorted(self.ids, wanted)
                 at[at == len(self)] = 0
-                if len(self) and np.array_equal(self.ids[at], wanted):
-                    return at.astype(np.int64)
+                found = self.ids[at] == wanted if len(self) else np.zeros(len(wanted), bool)
+                return np.where(found, at, -1)
             values = wanted.tolist()
-        return np.fromiter((self.number(key) for key in values), dtype=np.int64)
+        return np.fromiter(map(self._find, values), np.int64, len(values))
+
+    def _keys(self, keys: Iterable[Hashable] | NDArray[Any]) -> list[Any] | NDArray[Any]:
+        if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
+            raise ParameterTypeError(
+                f"{self.kind}s are a list of ids, not {keys!r}", hint="put it in []"
+            )
+        keys = keys.ids if isinstance(keys, Vocabulary) else keys
+        return keys if isinstance(keys, np.ndarray) else list(keys)
 
     def names(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Ids of row numbers of any shape, None for negative ones, as an array of objects."""
@@ -192,21 +209,21 @@ class Vocabulary:
     def _index(self) -> dict[Hashable, int]:
         return {key: number for number, key in enumerate(self.ids)}
 
-    def _find(self, key: Hashable) -> int | None:
+    def _find(self, key: Hashable) -> int:
         if not isinstance(key, Hashable):
             raise ParameterTypeError(
                 f"ids of {self.kind}s must be hashable, such as numbers or text, not {key!r}"
             )
         if isinstance(self.ids, np.ndarray) and not self._whole:
-            return self._index.get(key)
+            return self._index.get(key, -1)
         if not len(self) or isinstance(key, bool) or type(self[0]) is not _plain_type(key):
-            return None
+            return -1
         if isinstance(self.ids, np.ndarray):
             whole: Any = key
             at = int(np.searchsorted(self.ids, whole)) if _fits(whole) else 0
         else:
             at = bisect_left(self.ids, key)  # ids of one type, in order
-        return at if at < len(self) and self[at] == key else None
+        return at if at < len(self) and self[at] == key else -1
 
     def _hint(self, key: Hashable) -> str:
         if not len(self):

@@ -120,7 +120,7 @@ def measure(
 ) -> dict[str, Floats | float]:
     """Values of metrics by name: an array with one for each user, or one number of the model.
 
-    >>> from boolrank.data.splits import Rows
+    >>> from boolrank.data.rows import Rows
     >>> relevant = Rows(np.array([0, 2, 2]), np.array([1, 3], np.int32))
     >>> rankings = Rankings.from_lists([[3, 0, 2], [0, 1, 2]], relevant)
     >>> measure(rankings, ["precision@2", "mrr", "recall@2"])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data.splits import Rows
+from ..data.rows import Rows
 from ..engines.threads import threads
 from ..errors import InputError
 

@@ -1,0 +1,80 @@
+"""Compressed sparse rows: the item numbers of several users in one array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Rows"]
+
+
+class Rows(NamedTuple):
+    """Item numbers of several users, one row after the other, ascending within each row.
+
+    A named tuple, so that ``*rows`` passes both arrays to a compiled loop. Therefore ``len(rows)``
+    is 2; the number of rows is ``rows.n_rows``.
+
+    Attributes
+    ----------
+    indptr : (rows + 1,) where each row starts in ``indices``
+    indices : the item numbers
+
+    >>> rows = Rows.of_lists([[1, 4], [], [0]])
+    >>> rows.n_rows, rows.lengths, rows.row(0), rows.take(np.array([2, 0])).indices
+    (3, array([2, 0, 1]), array([1, 4], dtype=int32), array([0, 1, 4], dtype=int32))
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+
+    @staticmethod
+    def of_lists(lists: Iterable[Iterable[int] | NDArray[np.integer]]) -> Rows:
+        """Return rows of item numbers, sorted and without repetitions.
+
+        >>> Rows.of_lists([[2, 0, 2], []])
+        Rows(indptr=array([0, 2, 2]), indices=array([0, 2], dtype=int32))
+        """
+        sets = [np.unique(np.asarray(each, np.int32)) for each in lists]
+        indices = np.concatenate(sets) if sets else np.empty(0, np.int32)
+        return Rows.of_lengths(np.array([len(each) for each in sets], np.int64), indices)
+
+    @staticmethod
+    def of_lengths(lengths: NDArray[np.int64], indices: NDArray[np.int32]) -> Rows:
+        """Return rows of these lengths."""
+        return Rows(np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))), indices)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.indptr) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(rows,) number of items of each row."""
+        return np.diff(self.indptr)
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """The row number of each entry of ``indices``."""
+        return np.repeat(np.arange(self.n_rows), self.lengths)
+
+    def row(self, number: int) -> NDArray[np.int32]:
+        """Return the items of one row."""
+        return self.indices[self.indptr[number] : self.indptr[number + 1]]
+
+    def part(self, start: int, stop: int) -> Rows:
+        """Return the rows from start to stop."""
+        first, last = self.indptr[start], self.indptr[stop]
+        return Rows(self.indptr[start : stop + 1] - first, self.indices[first:last])
+
+    def take(self, numbers: NDArray[np.int64]) -> Rows:
+        """Return the rows with these numbers, in this order, with repetitions."""
+        if len(numbers) == self.n_rows and np.array_equal(numbers, np.arange(self.n_rows)):
+            return self
+        lengths = self.indptr[numbers + 1] - self.indptr[numbers]
+        taken = Rows.of_lengths(lengths, np.empty(int(lengths.sum()), np.int32))
+        shift = np.repeat(self.indptr[numbers] - taken.indptr[:-1], lengths)
+        return Rows(taken.indptr, self.indices[np.arange(len(shift)) + shift])
