@@ -24,7 +24,7 @@ from boolrank import (
     parse_kernel,
     synthetic,
 )
-from boolrank._html import MOST_ROWS, html_table
+from boolrank.table import MAX_HTML_ROWS, Column, Table
 
 EVIL = "<script>alert('x')</script>&\"<b>"
 
@@ -62,7 +62,7 @@ class Reader(HTMLParser):
             self.note += data
 
 
-PLAIN = {"div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+PLAIN = {"div", "table", "caption", "tr", "th", "td"}
 
 
 @pytest.fixture(scope="module")
@@ -125,12 +125,12 @@ def test_recommendations_are_the_first_rows_of_their_columns(named: Interactions
     found = KernelRanker("linear").fit(named).recommend(n=7)
     read, columns = Reader(found._repr_html_()), found.to_dict()
     assert read.rows[0] == ["user", "rank", "item", "score"]
-    assert len(read.rows) == MOST_ROWS + 1
-    assert [row[2] for row in read.rows[1:]] == columns["item"][:MOST_ROWS]
+    assert len(read.rows) == MAX_HTML_ROWS + 1
+    assert [row[2] for row in read.rows[1:]] == columns["item"][:MAX_HTML_ROWS]
     assert [float(row[3]) for row in read.rows[1:]] == [
-        pytest.approx(score, abs=1e-4) for score in columns["score"][:MOST_ROWS]
+        pytest.approx(score, abs=1e-4) for score in columns["score"][:MAX_HTML_ROWS]
     ]
-    assert read.note == f"the first {MOST_ROWS} of {50 * 7:,} rows"
+    assert read.note == f"the first {MAX_HTML_ROWS} of {50 * 7:,} rows"
     popular = KernelRanker("linear").fit(named).recommend_profiles([[]], n=2)
     read = Reader(popular._repr_html_())
     assert [row[0] for row in read.rows] == ["profile", "0", "0"]
@@ -200,6 +200,72 @@ def test_a_kernel_of_ones_own_needs_neither_formula_nor_words() -> None:
 
 
 def test_a_table_is_cut_and_its_cells_too() -> None:
-    read = Reader(html_table("long", ["a", "b"], ([k, "x" * 1000] for k in range(10**6))))
-    assert len(read.rows) == MOST_ROWS + 1
+    read = Reader(Table.of("long", ["a", "b"], [(k, "x" * 1000) for k in range(1000)]).to_html())
+    assert len(read.rows) == MAX_HTML_ROWS + 1
     assert all(len(row[1]) < 400 for row in read.rows)
+
+
+@pytest.fixture
+def table() -> Table:
+    columns = [
+        Column("model"),
+        Column("auc", ".2f", heading="AUC"),
+        Column("off", ".2f", under="auc", template="± {}"),
+        Column("p", ".1g"),
+        Column("odd", marks="auc"),
+        Column("secret", shown=False),
+    ]
+    rows = [("a|b", 0.5, 0.01, -0.001, "no", True), ("b_c", 0.75, float("nan"), None, "yes", [1])]
+    return Table("Title & more", columns, rows, footer=("all", 0.6, None, "", None, None))
+
+
+def test_a_table_folds_columns_and_highlights(table: Table) -> None:
+    assert [column.title for column in table.shown] == ["model", "AUC", "p"]
+    assert table.numeric == [False, True, True]
+    first, second = (table.cells(row) for row in table.rows)
+    assert [cell.text for cell in first] == ["a|b", "0.50", "-0.001"]
+    assert [cell.text for cell in second] == ["b_c", "0.75", "–"]
+    assert (first[1].small, second[1].small) == ("± 0.01", "")
+    assert (first[1].marked, second[1].marked) == (False, True)
+
+
+def test_a_table_gives_programs_all_columns_and_digits(table: Table) -> None:
+    assert table.records()[1] == {
+        "model": "b_c",
+        "auc": 0.75,
+        "off": None,
+        "p": None,
+        "odd": "yes",
+        "secret": [1],
+    }
+    assert table.to_csv().splitlines() == [
+        "model,auc,off,p,odd,secret",
+        "a|b,0.5,0.01,-0.001,no,true",
+        "b_c,0.75,,,yes,[1]",
+    ]
+
+
+def test_a_table_escapes_what_markdown_and_latex_would_read(table: Table) -> None:
+    assert r"| a\|b | 0.50 | 0.01 | -0.001 | no | True |" in table.to_markdown()
+    assert "|---|--:|--:|--:|---|---|" in table.to_markdown()
+    assert r"b\_c & 0.75 &  &  & yes & [1] \\" in table.to_latex()
+    assert r"\caption{Title \& more}" in table.to_latex()
+
+
+def test_the_highest_values_of_a_column_are_emphasised(table: Table) -> None:
+    assert table.emphasise_max("auc").strong == {1}
+    assert table.where({"odd": "no"}).emphasise_max("auc").strong == {0}
+    assert Table.of("t", ["a"], [(None,)]).emphasise_max("a").strong == frozenset()
+
+
+def test_plain_text_is_aligned_with_the_footer_below_a_rule(table: Table) -> None:
+    assert table.text().splitlines() == [
+        "Title & more",
+        "",
+        "  model            AUC       p",
+        "  ─────  ─────────────  ──────",
+        "  a|b    0.50 (± 0.01)  -0.001",
+        "  b_c             0.75       –",
+        "  ─────  ─────────────  ──────",
+        "  all             0.60",
+    ]

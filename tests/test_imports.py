@@ -19,7 +19,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ORDER = [
     {"_compiled", "_version", "errors"},
     {"checks"},
-    {"_extras", "_html", "_memory", "engines", "storage"},
+    {"_extras", "_memory", "engines", "storage", "table"},
     {"data"},
     {"counts"},
     {"kernels"},

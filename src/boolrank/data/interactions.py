@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._html import html_table
 from ..errors import InputError, ParameterTypeError
+from ..table import Table
 from .events import (
     checked_times,
     encoded,
@@ -352,7 +352,7 @@ class Interactions:
         share = self.size / max(1, self.shape[0] * self.shape[1])
         note = f"{share:.3%} of all pairs, {'without' if self.time is None else 'with'} times"
         heads = ["", "how many", "fewest", "median", "most interactions"]
-        return html_table(repr(self), heads, rows, note)
+        return Table.of(repr(self), heads, rows, note=note).to_html()
 
 
 def read_files(

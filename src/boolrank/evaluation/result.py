@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._html import html_table
 from ..errors import ParameterError
+from ..table import Table
 from .metrics import mean, parse_metric
 
 __all__ = ["Evaluation", "FoldResult"]
@@ -77,7 +77,8 @@ class FoldResult:
         rows = [[name, value, self.empty(name)] for name, value in self.means.items()]
         note = f"fitted in {self.fit_seconds:.2f} s, ranked in {self.rank_seconds:.2f} s"
         caption = f"FoldResult: {len(self.users):,} users"
-        return html_table(caption, ["metric", "mean", "without a value"], rows, note)
+        columns = ["metric", "mean", "without a value"]
+        return Table.of(caption, columns, rows, note=note).to_html()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,7 +210,7 @@ class Evaluation:
             spread = [self.deviations[name]] if several else []
             rows.append([name, self.means[name], *spread, empty])
         note = "; ".join([f"on {self.split}", *self._remarks()])
-        return html_table(f"Evaluation of {self.model}", heads, rows, note)
+        return Table.of(f"Evaluation of {self.model}", heads, rows, note=note).to_html()
 
     def _remarks(self) -> list[str]:
         """How many users, what was left out, and how long it took."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._html import html_table
 from ..errors import InputError, ParameterError
+from ..table import Table
 from .metrics import mean
 from .result import Evaluation
 
@@ -91,7 +91,7 @@ class Comparisons(list[Comparison]):
 
     def _repr_html_(self) -> str:
         if not self:
-            return html_table("no comparisons", [], [])
+            return Table.of("no comparisons", [], []).to_html()
         first = self[0]
         heads = ["model", first.metric, "difference", "low", "high", "users"]
         rows = [
@@ -100,7 +100,8 @@ class Comparisons(list[Comparison]):
         ]
         caption = f"Beside {first.baseline}, {first.metric} {first.baseline_mean:.4f}"
         note = "low and high: of the difference, by bootstrap; p-values with Holm's correction"
-        return html_table(caption, [*heads, "p by t", "p by Wilcoxon"], rows, note)
+        columns = [*heads, "p by t", "p by Wilcoxon"]
+        return Table.of(caption, columns, rows, note=note).to_html()
 
 
 def bootstrap_interval(

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._html import html_table
 from .._memory import free_memory, size
 from ..errors import KernelOverflowError, MatrixTooLargeError, ParameterTypeError
+from ..table import Table
 from .binary import as_binary, overlap_counts
 from .counts import Counts, Pairs
 from .evaluate import cosines, inverse_root, raw_values
@@ -276,7 +276,7 @@ class Kernel(ABC):
             allowed = field.metadata.get("range")
             rows.append([field.name, f"{getattr(self, field.name)!r}"])
             rows[-1][1] += f"  ({allowed})" if allowed else ""
-        return html_table(repr(self), [], [row for row in rows if row[1]])
+        return Table.of(repr(self), ["", ""], [row for row in rows if row[1]]).to_html()
 
 
 Formula = Callable[[Any, Counts], Any]

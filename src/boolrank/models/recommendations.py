@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._extras import needs
-from .._html import MOST_ROWS, html_table
+from ..table import MAX_HTML_ROWS, Table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,20 +53,21 @@ class Recommendations:
     def _repr_html_(self) -> str:
         some = replace(
             self,
-            users=None if self.users is None else self.users[:MOST_ROWS],
-            items=self.items[:MOST_ROWS],
-            scores=self.scores[:MOST_ROWS],
-            popular=self.popular[:MOST_ROWS],
+            users=None if self.users is None else self.users[:MAX_HTML_ROWS],
+            items=self.items[:MAX_HTML_ROWS],
+            scores=self.scores[:MAX_HTML_ROWS],
+            popular=self.popular[:MAX_HTML_ROWS],
         ).to_dict()
         if not self.popular.any():
             some.pop("popular", None)
         total = int(np.count_nonzero(~np.isnan(self.scores)))
-        note = f"the first {MOST_ROWS} of {total:,} rows" if total > MOST_ROWS else ""
+        note = f"the first {MAX_HTML_ROWS} of {total:,} rows" if total > MAX_HTML_ROWS else ""
         first, rank, second, *rest = some
         for ids in (first, second):  # as they are: ids that are numbers count nothing
             some[ids] = [str(key) for key in some[ids]]
         names = ("profile" if self.users is None else first), rank, second, *rest
-        return html_table(repr(self), names, zip(*some.values(), strict=True), note)
+        rows = zip(*some.values(), strict=True)
+        return Table.of(repr(self), names, rows, note=note).to_html()
 
     def lists(self) -> list[list[Any]]:
         """The items of each user as a list of its own length."""

@@ -14,9 +14,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .._html import html_table
 from ..data.interactions import Interactions, check_interactions
 from ..errors import NotFittedError, ParameterError
+from ..table import Table
 from .parameters import allowed, whole
 from .profiles import Profiles
 from .recommendations import Recommendations
@@ -160,9 +160,9 @@ class Recommender(ABC):
     def _repr_html_(self) -> str:
         rows = [[name, repr(value)] for name, value in self.get_params().items()]
         if not hasattr(self, "_interactions"):
-            return html_table(f"{type(self).__name__}, not fitted", [], rows)
+            return Table.of(f"{type(self).__name__}, not fitted", ["", ""], rows).to_html()
         rows += [["fitted on", repr(self._interactions)], *self._facts()]
-        return html_table(type(self).__name__, [], rows)
+        return Table.of(type(self).__name__, ["", ""], rows).to_html()
 
     def _facts(self) -> list[list[str]]:
         """What else a notebook should tell of a fitted model: names and values."""

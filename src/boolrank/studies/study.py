@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .._html import html_table
 from ..errors import InputError, ParameterError
 from ..models import make_model
 from ..models.recommender import Recommender
+from ..table import Table
 
 __all__ = ["Study", "Trial"]
 
@@ -133,4 +133,5 @@ class Study:
             for trial in self.ranked()[:10]
         ]
         note = f"{len(self.trials)} trials, {self.failed} failed, {self.seconds:.1f} s"
-        return html_table(f"Study of {self.model}", ["parameters", *self.metrics], rows, note)
+        columns = ["parameters", *self.metrics]
+        return Table.of(f"Study of {self.model}", columns, rows, note=note).to_html()

@@ -1,0 +1,304 @@
+"""Tables: values with headings, written for notebooks, terminals, pages and files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple
+
+__all__ = ["MAX_HTML_ROWS", "Cell", "Column", "Table"]
+
+MAX_HTML_ROWS = 30
+_MAX_HTML_CELL = 300  # characters
+
+_RULE = "border:0;border-bottom:1px solid rgba(128,128,128,.4);padding:.2em .8em"
+_LATEX = str.maketrans(
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"±": r"$\pm$", "−": r"$-$"}
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : key in records and CSV
+    format : number format such as ``".4f"``; "" chooses one by value, "s" leaves values as they are
+    heading : shown instead of the name
+    shown : False for a column for programs only
+    under, template : the column whose cells show these values in small print, and how: ``"± {}"``
+    marks : the column whose cells are highlighted where the value is "yes"
+    bar : whether pages draw the value, a share, as a bar
+    wrap, style : where a terminal may break cells, and the name of its style for them
+    """
+
+    name: str
+    format: str = ""
+    heading: str = ""
+    shown: bool = True
+    under: str | None = None
+    template: str = "{}"
+    marks: str | None = None
+    bar: bool = False
+    wrap: Literal["words", "fold", "never"] = "words"
+    style: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.heading or self.name
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the column is shown as a column of its own."""
+        return self.shown and self.under is None and self.marks is None
+
+    def text(self, value: Any, missing: str = "–") -> str:
+        """Format a value for people.
+
+        >>> [Column("x").text(value) for value in (None, 12345, 0.25, 43.5, 1e-9, True)]
+        ['–', '12,345', '0.2500', '43.5', '1e-09', 'True']
+        >>> Column("x", "+.2f").text(-0.001), Column("x", "s").text(1234)
+        ('0.00', '1234')
+        """
+        if _is_missing(value):
+            return missing
+        if not _is_number(value) or self.format == "s":
+            return str(value)
+        text = format(value, self.format or _format(value))
+        return text if any(digit in text for digit in "123456789") else text.lstrip("+-")
+
+
+class Cell(NamedTuple):
+    """A cell for people: text, value, small print, and whether it is highlighted."""
+
+    text: str
+    value: Any
+    small: str
+    marked: bool
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.small})" if self.small else self.text
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of plain values; None and NaN are missing values.
+
+    Attributes
+    ----------
+    title, note : text above and below the table
+    name : of its files
+    footer : totals, a value per column, for people only
+    strong : numbers of the rows to emphasise
+
+    >>> table = Table.of("Food", {"name": "", "share": ".2f"}, [("tea", 0.625), ("jam", None)])
+    >>> table.records()
+    [{'name': 'tea', 'share': 0.625}, {'name': 'jam', 'share': None}]
+    >>> print(table.to_csv(), end="")
+    name,share
+    tea,0.625
+    jam,
+    >>> print(table.text())
+    Food
+    <BLANKLINE>
+      name  share
+      ────  ─────
+      tea    0.62
+      jam       –
+    <BLANKLINE>
+    """
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    name: str = ""
+    note: str = ""
+    footer: Sequence[Any] = ()
+    strong: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        columns: Mapping[str, str] | Iterable[str],
+        rows: Iterable[Sequence[Any]],
+        **options: Any,
+    ) -> Table:
+        """Return a table of plain columns, given by name or by name and format."""
+        pairs = (
+            columns.items() if isinstance(columns, Mapping) else ((name, "") for name in columns)
+        )
+        return cls(title, [Column(*pair) for pair in pairs], list(rows), **options)
+
+    @property
+    def shown(self) -> list[Column]:
+        """Columns that are shown as columns of their own."""
+        return [column for column in self.columns if column.is_own]
+
+    @property
+    def numeric(self) -> list[bool]:
+        """For each shown column whether it holds numbers, which are aligned to the right."""
+        return [n for n, column in zip(self._numeric(), self.columns, strict=True) if column.is_own]
+
+    def cells(self, row: Sequence[Any]) -> list[Cell]:
+        """Return the shown cells of a row or of the footer."""
+        pairs = list(zip(self.columns, row, strict=True))
+        cells = []
+        for column, value in pairs:
+            below = [(c, v) for c, v in pairs if c.under == column.name and not _is_missing(v)]
+            small = "".join(c.template.format(c.text(v)) for c, v in below)
+            marked = any(c.marks == column.name and v == "yes" for c, v in pairs)
+            cells.append(Cell(column.text(value), value, small, marked))
+        return [cell for cell, column in zip(cells, self.columns, strict=True) if column.is_own]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries, missing values as None."""
+        names = [column.name for column in self.columns]
+        rows = ([None if _is_missing(value) else value for value in row] for row in self.rows)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def where(self, values: Mapping[str, Any]) -> Table:
+        """Return the rows that have these values, without the columns of the values.
+
+        >>> Table.of("t", ["set", "n"], [("x", 1), ("y", 2)]).where({"set": "y"}).rows
+        [[2]]
+        """
+        columns = [column for column in self.columns if column.name not in values]
+        kept = [each for each in self.records() if values.items() <= each.items()]
+        rows = [[each[column.name] for column in columns] for each in kept]
+        return replace(self, columns=columns, rows=rows, strong=frozenset())
+
+    def emphasise_max(self, name: str) -> Table:
+        """Return the table with emphasis on the rows that have the highest value of a column."""
+        values = [each[name] for each in self.records()]
+        top = max((value for value in values if value is not None), default=None)
+        strong = frozenset(k for k, value in enumerate(values) if value == top is not None)
+        return replace(self, strong=strong)
+
+    def to_csv(self) -> str:
+        """Return all columns with all digits; nested and logical values are written as JSON."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(column.name for column in self.columns)
+        writer.writerows([_flat(value) for value in row] for row in self.rows)
+        return out.getvalue()
+
+    def to_markdown(self) -> str:
+        r"""Return a Markdown table.
+
+        >>> print(Table.of("Pairs", {"a": "", "b": ".2f"}, [("x|y", 0.125)]).to_markdown())
+        Pairs
+        <BLANKLINE>
+        | a | b |
+        |---|--:|
+        | x\|y | 0.12 |
+        <BLANKLINE>
+        """
+        heads, *rows = (
+            f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+            for row in self._texts()
+        )
+        rule = "|".join("--:" if number else "---" for number in self._numeric())
+        return "\n".join([self.title, "", heads, f"|{rule}|", *rows, ""])
+
+    def to_latex(self) -> str:
+        """Return a LaTeX table that needs no package."""
+        heads, *rows = (
+            " & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in self._texts()
+        )
+        places = "".join("r" if number else "l" for number in self._numeric())
+        caption = self.title.translate(_LATEX)
+        lines = [
+            rf"\begin{{table}}\centering\caption{{{caption}}}",
+            rf"\begin{{tabular}}{{{places}}}\hline",
+            heads + r"\hline",
+            *rows,
+            r"\hline\end{tabular}",
+            r"\end{table}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def to_html(self) -> str:
+        """Return a table for notebooks: `MAX_HTML_ROWS` rows at most, everything escaped.
+
+        Colours are those of the notebook. A table whose columns have no titles has no head.
+        """
+        heads = [column.title for column in self.shown]
+        rows = [list(map(str, self.cells(row))) for row in self.rows[:MAX_HTML_ROWS]]
+        lines = []
+        for k, row in enumerate([heads, *rows] if any(heads) else rows):
+            tags = ["th" if (k == 0 and any(heads)) or j == 0 else "td" for j in range(len(row))]
+            cells = (
+                f'<{tag} style="{_RULE};text-align:{"right" if number else "left"}">'
+                f"{_html(text)}</{tag}>"
+                for tag, number, text in zip(tags, self.numeric, row, strict=True)
+            )
+            lines.append(f"<tr>{''.join(cells)}</tr>")
+        style = "border-collapse:collapse;color:inherit;font-variant-numeric:tabular-nums"
+        caption = f'<caption style="text-align:left;font-weight:bold">{_html(self.title)}</caption>'
+        note = f'<div style="opacity:.75">{_html(self.note)}</div>' if self.note else ""
+        return f'<div><table style="{style}">{caption}{"".join(lines)}</table>{note}</div>'
+
+    def text(self) -> str:
+        """Return the table as aligned plain text."""
+        heads = [column.title for column in self.shown]
+        rows = [list(map(str, self.cells(row))) for row in self.rows]
+        footer = [list(map(str, self.cells(self.footer)))] if self.footer else []
+        widths = [max(map(len, column)) for column in zip(heads, *rows, *footer, strict=True)]
+        rule = ["─" * width for width in widths]
+        lines = [self.title, ""]
+        for row in (heads, rule, *rows, *([rule] if footer else []), *footer):
+            cells = zip(row, widths, self.numeric, strict=True)
+            placed = (t.rjust(width) if number else t.ljust(width) for t, width, number in cells)
+            lines.append(f"  {'  '.join(placed)}".rstrip())
+        return "\n".join([*lines, *([self.note] if self.note else []), ""])
+
+    def _numeric(self) -> list[bool]:
+        """For each column whether it holds numbers."""
+        values = zip(*self.rows, strict=True) if self.rows else ([] for _ in self.columns)
+        return [
+            column.format != "s"
+            and bool(column.format or (some and all(v is None or _is_number(v) for v in some)))
+            for column, some in zip(self.columns, values, strict=True)
+        ]
+
+    def _texts(self) -> Iterable[list[str]]:
+        """Yield the titles and the cells of all columns."""
+        yield [column.title for column in self.columns]
+        for row in self.rows:
+            yield [c.text(value, "") for c, value in zip(self.columns, row, strict=True)]
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _format(value: Any) -> str:
+    if isinstance(value, Integral):
+        return ","
+    if value != 0 and abs(value) < 1e-3:
+        return ".3g"
+    return ",.4f" if abs(value) < 10 else ",.1f"
+
+
+def _flat(value: Any) -> Any:
+    if isinstance(value, bool | dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return None if _is_missing(value) else value
+
+
+def _html(text: str) -> str:
+    return escape(text if len(text) <= _MAX_HTML_CELL else f"{text[:_MAX_HTML_CELL]} …")
