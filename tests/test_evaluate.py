@@ -23,7 +23,8 @@ from boolrank.data.rows import Rows
 from boolrank.data.splits import Fold
 from boolrank.evaluation import folds as module
 from boolrank.evaluation.folds import evaluate, evaluate_fold, rank_fold
-from boolrank.evaluation.metrics import METRICS
+from boolrank.evaluation.metrics import METRICS, Metric
+from boolrank.evaluation.rankings import Rankings
 from boolrank.evaluation.result import Evaluation
 
 ALL = [name if row.cut != "needed" else f"{name}@5" for name, row in METRICS.items()]
@@ -102,7 +103,8 @@ def test_means_and_deviations_are_over_folds(data: Interactions) -> None:
     assert found.deviations["ndcg"] == pytest.approx(np.std(each, ddof=1))
     assert math.isnan(evaluate(Neighbours(), split[0], ["auc"]).deviations["auc"])
     assert len(found.per_user("ndcg")) == sum(len(fold.users) for fold in split)
-    assert [len(fold.values["gini@5"]) for fold in found.folds] == [1, 1, 1]
+    assert [fold.values["gini@5"].shape for fold in found.folds] == [()] * 3
+    assert "gini@5" not in found.user_metrics
 
 
 def test_the_lists_that_are_measured_are_those_that_are_recommended(data: Interactions) -> None:
@@ -256,6 +258,24 @@ class _Gaps(Neighbours):
 def test_what_cannot_be_evaluated_is_told(data: Interactions, run, error, message: str) -> None:
     with pytest.raises(error, match=message):
         run(data)
+
+
+def mean_popularity(rankings: Rankings, k: int) -> NDArray[np.float64]:
+    """Mean number of training users of the first k items."""
+    return rankings.popularity[rankings.top[:, :k]].mean(axis=1)
+
+
+def test_a_function_is_measured_beside_metrics_with_names(data: Interactions) -> None:
+    split = paper_protocol(data, folds=2)
+    metric = Metric.of(mean_popularity, higher_is_better=False)
+    found = evaluate(Popular(), split, ["auc", metric.at(3)])
+    popular = [np.sort(fold.train.popularity())[::-1] for fold in split]
+    for fold, counts in zip(found.folds, popular, strict=True):
+        assert fold.lower == ("mean_popularity@3",)
+        assert (fold.values["mean_popularity@3"] <= counts[:3].mean()).all()
+    again = Evaluation.from_dict(json.loads(json.dumps(found.to_dict())))
+    assert again.means == found.means
+    assert again.gain("mean_popularity@3", 2.0) == -2.0
 
 
 def test_a_model_that_cannot_fold_in_is_told(data: Interactions) -> None:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from boolrank import InputError, ParameterError
+from boolrank import InputError, ParameterError, ParameterTypeError
 from boolrank.data.rows import Rows
-from boolrank.evaluation.metrics import METRICS, measure, parse_metric
+from boolrank.evaluation.metrics import METRICS, Metric, measure, parse_metric
 from boolrank.evaluation.rankings import Rankings
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -306,6 +306,66 @@ def test_names_are_read_as_people_write_them() -> None:
     assert list(measure(rankings, "mrr, precision@1,mrr")) == ["mrr", "precision@1"]
 
 
+def _filled(rankings: Rankings, k: int) -> NDArray[np.float64]:
+    """Share of places that have an item."""
+    return (rankings.top[:, :k] >= 0).mean(axis=1)
+
+
+def _best_rank(rankings: Rankings) -> NDArray[np.float64]:
+    return np.array([part.min() for part in np.split(rankings.ranks, rankings.indptr[1:-1])], float)
+
+
+_best_rank.higher_is_better = False
+
+
+def _users(rankings: Rankings) -> float:
+    return len(rankings)
+
+
+def test_a_function_is_a_metric() -> None:
+    rankings = Rankings.from_lists([[0, 1], [2, -1]], _rows([[1], [2]]))
+    of_model = Metric.of(_users, per_user=False)
+    found = measure(rankings, [Metric.of(_filled).at(2), _best_rank, of_model, "mrr"])
+    assert list(found) == ["_filled@2", "_best_rank", "_users", "mrr"]
+    assert found["_filled@2"].tolist() == [1.0, 0.5]
+    assert found["_best_rank"].tolist() == [1.0, 0.0]
+    assert found["_users"] == 2.0
+    assert not parse_metric(_best_rank).metric.higher_is_better
+    assert parse_metric(_users) == parse_metric(_users), "as names are"
+
+
+def test_only_gini_is_better_if_lower() -> None:
+    assert [name for name, row in METRICS.items() if not row.higher_is_better] == ["gini"]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda r: measure(r, [lambda _: 0.0]), ParameterError, "define it with def"),
+        (lambda r: measure(r, [_filled]), ParameterError, "_filled needs a number of items"),
+        (lambda r: measure(r, [Metric.of(_best_rank).at(3)]), ParameterError, "without @3"),
+        (lambda r: measure(r, [_users]), InputError, r"shape \(\), and \(1,\) is expected"),
+        (lambda r: measure(r, [3]), ParameterTypeError, "a name or a function, not 3"),
+        (
+            lambda r: measure(r, [Metric.of(_users), Metric.of(_users, False)]),
+            ParameterError,
+            "two functions have the same name",
+        ),
+        (lambda _: Metric.of(_named_auc()), ParameterError, "there is a metric 'auc' already"),
+    ],
+)
+def test_a_function_that_is_not_a_metric_is_an_error(make, error, message: str) -> None:
+    with pytest.raises(error, match=message):
+        make(Rankings.from_lists([[0, 1]], _rows([[1]])))
+
+
+def _named_auc():
+    def auc(rankings: Rankings) -> NDArray[np.float64]:
+        return np.zeros(len(rankings))
+
+    return auc
+
+
 def _scores_with_nan() -> NDArray[np.float64]:
     return np.array([[0.0, np.nan]])
 
@@ -318,9 +378,9 @@ def _scores_with_nan() -> NDArray[np.float64]:
         (lambda: Rankings.from_scores(np.ones((1, 3)), _rows([[3]])), "below 3"),
         (
             lambda: Rankings.from_scores(np.ones((1, 3)), _rows([[-1]])),
-            "in order and distinct|from",
+            "ascending and distinct|start at 0",
         ),
-        (lambda: Rankings.from_scores(np.ones((1, 3)), _rows([[2, 1]])), "in order and distinct"),
+        (lambda: Rankings.from_scores(np.ones((1, 3)), _rows([[2, 1]])), "ascending and distinct"),
         (
             lambda: Rankings.from_scores(np.ones((1, 3)), _rows([[1]]), _rows([[1]])),
             "both known and relevant",

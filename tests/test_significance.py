@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -163,6 +164,15 @@ def test_models_are_compared_with_the_best_over_all_folds() -> None:
     assert (near.t_holm, bad.t_holm) == (near.t_p, 2 * bad.t_p)
     given = compare({e.model: e for e in evaluations}, "auc", baseline="bad")
     assert [row.model for row in given] == ["good", "near"]
+
+
+def test_the_best_model_has_the_lowest_mean_if_lower_is_better() -> None:
+    low, high = _evaluation("low", [0.1, 0.2]), _evaluation("high", [0.5, 0.9])
+    (row,) = compare([low, high], "auc", resamples=50)
+    assert row.baseline == "high"
+    turned = [replace(e, folds=(replace(e.folds[0], lower=("auc",)),)) for e in (low, high)]
+    (row,) = compare(turned, "auc", resamples=50)
+    assert row.baseline == "low"
 
 
 def test_users_without_a_value_of_both_are_left_out() -> None:

@@ -120,6 +120,12 @@ def test_folds_of_users_are_refused_and_the_message_names_the_way(split: Split) 
         masks(unseen)
 
 
+def test_searches_maximise_so_a_metric_that_is_better_if_lower_is_negated(split: Split) -> None:
+    model, fold = KernelRanker("linear"), masks(split)[0]
+    (score,) = cross_val_score(model, split.data, scoring=scorer("gini@5"), cv=[fold])
+    assert score == -evaluate(model, split[0], "gini@5").means["gini@5"]
+
+
 def test_scorers_are_values() -> None:
     assert scorer("AUC") == scorer("auc") != scorer("ndcg@10")
     with pytest.raises(ParameterError, match="no metric"):

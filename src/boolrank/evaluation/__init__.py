@@ -1,4 +1,4 @@
-"""How well a model ranks: metrics, what they are of a model on a split, and whether it matters."""
+"""Metrics, evaluation of models on splits, and significance tests."""
 
 from .folds import evaluate, evaluate_fold, rank_fold
 from .metrics import METRICS, Measure, Metric, measure, parse_metric

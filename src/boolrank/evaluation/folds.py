@@ -1,12 +1,12 @@
-"""Fit a model, rank for the test users, and measure: in blocks, so that memory stays bounded."""
+"""Fit a model, rank for the test users in blocks of bounded memory, and measure."""
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..data.interactions import Interactions
 from ..data.splits import Fold, Split
 from ..errors import InputError, ParameterTypeError
-from .metrics import Measure, measure, parse_metrics
+from .metrics import AnyMetric, Measure, measure, parse_metrics
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
 
@@ -22,47 +22,54 @@ __all__ = ["DEFAULT_METRICS", "Model", "evaluate", "evaluate_fold", "rank_fold"]
 
 DEFAULT_METRICS = ("auc", "map@10", "ndcg@10")
 
-# Scores of a block of users at a time: 64 MB of them.
+# Number of scores in a block of users: 64 MB.
 _BLOCK = 1 << 23
 
 
 class Model(Protocol):
-    """What is asked of a model; with ``score_profiles(lists)`` too, unseen users can be tested."""
+    """Anything with ``fit`` and ``score``; unseen users also need ``score_profiles(lists)``."""
 
     def fit(self, interactions: Interactions) -> Any: ...
 
     def score(self, users: Any = None) -> NDArray[np.float64]: ...
 
 
+class Ranked(NamedTuple):
+    """Rankings of the test users of a fold, and the time they took."""
+
+    rankings: Rankings
+    fit_seconds: float
+    rank_seconds: float
+    peak_memory: int | None = None
+
+
 def evaluate(
     model: Model,
     split: Split | Fold,
-    metrics: Iterable[str | Measure] | str = DEFAULT_METRICS,
+    metrics: Iterable[AnyMetric] | AnyMetric = DEFAULT_METRICS,
     n_threads: int | None = None,
 ) -> Evaluation:
     """Fit a model on each fold of a split, and measure how it ranks for the test users.
 
     Parameters
     ----------
-    model : anything with ``fit`` and ``score``; it is copied, and stays as it is
-    split : all folds of a `Split`, or a single `Fold`
-    metrics : names such as ``"auc"`` or ``"ndcg@10"``, see `METRICS`
-    n_threads : how many threads ranking and measuring use; all by default. A model has its own
+    model : anything with ``fit`` and ``score``; a copy is fitted
+    split : a `Split`, or a single `Fold`
+    metrics : names such as ``"auc"`` or ``"ndcg@10"``, see `METRICS`, or functions, see `Metric.of`
+    n_threads : threads for ranking and measuring; all by default. The model has its own setting
 
-    >>> from boolrank.data.protocols import leave_one_out
-    >>> from boolrank.models.kernel_ranker import KernelRanker
-    >>> touched = ["abc", "bca", "cab", "def", "efd", "fde"]  # two tastes
+    >>> from boolrank import KernelRanker, leave_one_out
+    >>> profiles = ["abc", "bca", "cab", "def", "efd", "fde"]
     >>> users = [user for user in range(6) for _ in range(3)]
-    >>> data = Interactions.from_pairs(users, list("".join(touched)), np.arange(18))
-    >>> found = evaluate(KernelRanker("linear"), leave_one_out(data), ["auc", "mrr"])
-    >>> found.means
+    >>> data = Interactions.from_pairs(users, list("".join(profiles)), np.arange(18))
+    >>> evaluate(KernelRanker("linear"), leave_one_out(data), ["auc", "mrr"]).means
     {'auc': 1.0, 'mrr': 1.0}
     """
     measures = parse_metrics(metrics)
     if not isinstance(split, Split | Fold):
         raise ParameterTypeError(
-            f"evaluate takes a Split or a Fold, not {type(split).__name__}; make one with "
-            "make_split(interactions)"
+            f"evaluate takes a Split or a Fold, not {type(split).__name__}",
+            hint="make one with make_split(interactions)",
         )
     folds = [split] if isinstance(split, Fold) else split
     results = tuple(evaluate_fold(model, fold, measures, n_threads) for fold in folds)
@@ -73,13 +80,11 @@ def evaluate(
 def evaluate_fold(
     model: Model,
     fold: Fold,
-    metrics: Iterable[str | Measure] | str = DEFAULT_METRICS,
+    metrics: Iterable[AnyMetric] | AnyMetric = DEFAULT_METRICS,
     n_threads: int | None = None,
     **fit_options: Any,
 ) -> FoldResult:
-    """The same on one fold; further options go to the model's ``fit``.
-
-    So models can share what is costly and the same for all of them, for one fold.
+    """Evaluate a model on one fold; further options go to its ``fit``.
 
     >>> from boolrank import KernelRanker, Overlaps, hold_out, synthetic
     >>> fold = hold_out(synthetic(60, 30, 700))[0]
@@ -88,31 +93,48 @@ def evaluate_fold(
     (['auc', 'map@10', 'ndcg@10'], 60)
     """
     measures = parse_metrics(metrics)
+    ranked = fit_and_rank(model, fold, largest_cut(measures), n_threads, **fit_options)
+    return measure_fold(ranked, fold, measures, n_threads)
+
+
+def fit_and_rank(
+    model: Model, fold: Fold, n: int, n_threads: int | None = None, **fit_options: Any
+) -> Ranked:
+    """Fit a copy of a model on a fold, and rank the n best items for its test users."""
     start = time.perf_counter()
-    fitted = _fresh(model)
-    fitted.fit(fold.train, **fit_options)
-    between = time.perf_counter()
-    n = max((each.k or 0 for each in measures), default=0)
-    rankings = rank_fold(fitted, fold, n, n_threads)
-    end = time.perf_counter()
-    values = {
-        name: np.atleast_1d(found) for name, found in measure(rankings, measures, n_threads).items()
-    }
+    fresh = _unfitted(model)
+    fresh.fit(fold.train, **fit_options)
+    fitted = time.perf_counter()
+    rankings = rank_fold(fresh, fold, n, n_threads)
+    return Ranked(rankings, fitted - start, time.perf_counter() - fitted)
+
+
+def measure_fold(
+    ranked: Ranked, fold: Fold, measures: Sequence[Measure], n_threads: int | None = None
+) -> FoldResult:
+    """Return the metrics of rankings of a fold."""
+    values = measure(ranked.rankings, measures, n_threads)
     return FoldResult(
         list(fold.users),
-        values,
-        between - start,
-        end - between,
+        {name: np.asarray(each) for name, each in values.items()},
+        ranked.fit_seconds,
+        ranked.rank_seconds,
         fold.unseen_items,
         fold.cold_users,
+        ranked.peak_memory,
+        tuple(str(each) for each in measures if not each.metric.higher_is_better),
     )
 
 
-def rank_fold(model: Model, fold: Fold, n: int = 10, n_threads: int | None = None) -> Rankings:
-    """How a fitted model ranks the candidates of each test user, with the n best items of each.
+def largest_cut(measures: Iterable[Measure]) -> int:
+    """Return how many items of each ranking the metrics need."""
+    return max((each.k or 0 for each in measures), default=0)
 
-    Users whom a model gives NaN for every item, for want of a history, get the popular items, as
-    they do when it recommends.
+
+def rank_fold(model: Model, fold: Fold, n: int = 10, n_threads: int | None = None) -> Rankings:
+    """Rank the candidates of each test user by a fitted model, and keep the n best items.
+
+    Users whose scores are all NaN have no history; they get the popular items, as in `recommend`.
 
     >>> from boolrank import KernelRanker, hold_out, synthetic
     >>> fold = hold_out(synthetic(60, 30, 700))[0]
@@ -129,8 +151,8 @@ def rank_fold(model: Model, fold: Fold, n: int = 10, n_threads: int | None = Non
         if scores.shape != (stop - start, len(popularity)):
             raise InputError(
                 f"{type(model).__name__} gives scores of shape {scores.shape} for {stop - start} "
-                f"users and {len(popularity)} items; a row for each user and a column for each "
-                "item of its training data are needed"
+                f"users and {len(popularity)} items",
+                hint="return a row for each user and a column for each item of the training data",
             )
         empty = np.isnan(scores[:, 0])
         empty[empty] = np.isnan(scores[empty]).all(axis=1)
@@ -142,20 +164,19 @@ def rank_fold(model: Model, fold: Fold, n: int = 10, n_threads: int | None = Non
 
 
 def model_text(model: Any) -> str:
-    """A model and its parameters as text, without what it has learned or how many threads it has.
+    """Return a model's parameters as text, without the number of threads.
 
-    >>> from boolrank.models.kernel_ranker import KernelRanker
+    >>> from boolrank import KernelRanker
     >>> model_text(KernelRanker("linear", n_threads=2))
     "KernelRanker(kernel='linear', reg=0.1, negative_weight=1.0, storage='auto')"
     """
     if not hasattr(model, "get_params"):
         return repr(model)
-    given = {name: value for name, value in model.get_params().items() if name != "n_threads"}
-    return f"{type(model).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+    params = {name: value for name, value in model.get_params().items() if name != "n_threads"}
+    return f"{type(model).__name__}({', '.join(f'{k}={v!r}' for k, v in params.items())})"
 
 
-def _fresh(model: Any) -> Any:
-    """An equal model that has seen no data."""
+def _unfitted(model: Any) -> Any:
     if hasattr(model, "get_params"):
         return type(model)(**model.get_params())
     return copy.deepcopy(model)
@@ -166,8 +187,9 @@ def _scores(model: Any, fold: Fold, start: int, stop: int) -> NDArray[np.float64
         return np.asarray(model.score([fold.users[u] for u in range(start, stop)]))
     if not hasattr(model, "score_profiles"):
         raise ParameterTypeError(
-            f"{type(model).__name__} has no score_profiles(lists), so it cannot be asked about "
-            "users who were not in training; choose a split whose test users are"
+            f"{type(model).__name__} has no score_profiles(lists), and the test users are not in "
+            "training",
+            hint="choose another split",
         )
     items = fold.train.items
     lists = [items.names(fold.known.row(u)).tolist() for u in range(start, stop)]

@@ -1,7 +1,7 @@
-"""Metrics as data: one table of names, formulas and conventions; and how they are read from text.
+"""Ranking metrics: one table of names, formulas and conventions, and functions as metrics.
 
-In the formulas a user has R relevant items among the candidates; r_1 < r_2 < … are the places of
-these in the user's ranking, from 1 on; h = |{j : r_j ≤ k}| counts the hits in the first k.
+In the formulas a user has R relevant items among the candidates; r_1 < r_2 < … are their ranks in
+the user's ranking, from 1; h = |{j : r_j ≤ k}| is the number of hits in the first k.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 
 from ..data.vocabulary import near_name
 from ..engines.threads import threads
-from ..errors import InputError, ParameterError
+from ..errors import InputError, ParameterError, ParameterTypeError
 from .rankings import Rankings
 
-__all__ = ["METRICS", "Measure", "Metric", "measure", "parse_metric"]
+__all__ = ["METRICS", "AnyMetric", "Measure", "Metric", "measure", "parse_metric", "parse_metrics"]
 
 Floats = NDArray[np.float64]
 _UNDEFINED = "NaN, and not in the mean"
+_COUNTS = "counts: needs no relevant items"
 
 
 @dataclass(frozen=True)
@@ -32,22 +34,89 @@ class Metric:
     Attributes
     ----------
     name : as in ``"ndcg@10"``, without the cut
-    formula : what it is, as text
+    formula : the definition, as text
     cut : ``"needed"`` (``precision@10``), ``"optional"`` (``mrr``, ``mrr@10``) or ``"none"``
-    per_user : whether each user has a value; else the model as a whole has one
-    empty : what a user without relevant items gets
     value : the function of rankings and cut that computes it
+    per_user : True if each user has a value, False if only the model as a whole has one
+    empty : the value of a user without relevant items
+    higher_is_better : the direction, which tuning and comparisons follow
+    version : for functions, part of the cache key; results of a function without one are not cached
 
-    >>> METRICS["recall"].formula, METRICS["recall"].cut
-    ('h / R', 'needed')
+    >>> METRICS["recall"].formula, METRICS["recall"].cut, METRICS["gini"].higher_is_better
+    ('h / R', 'needed', False)
     """
 
     name: str
     formula: str
     cut: str
-    per_user: bool
-    empty: str
     value: Callable[[Rankings, int], Any]
+    per_user: bool = True
+    empty: str = _UNDEFINED
+    higher_is_better: bool = True
+    version: str = ""
+
+    @staticmethod
+    def of(
+        function: Callable[..., Any],
+        higher_is_better: bool | None = None,
+        per_user: bool | None = None,
+        version: str = "",
+    ) -> Metric:
+        """Make a metric of a function, which can stand wherever a metric's name can.
+
+        The function takes `Rankings`, and the cut k if it has a second parameter; with a cut,
+        ``rankings.top`` has at least k items. It returns an array with one value per user, NaN if
+        undefined, or one number if not ``per_user``. Its name is the metric's. Its attributes
+        ``higher_is_better`` and ``per_user`` are the defaults here; both are True if it has none.
+
+        A function can change without its name changing. So its results are cached only if it has a
+        ``version``: change that whenever the function changes.
+
+        >>> def filled(rankings, k):
+        ...     return (rankings.top[:, :k] >= 0).mean(axis=1)
+        >>> from boolrank.data.rows import Rows
+        >>> rankings = Rankings.from_lists([[0, 1], [2, -1]], Rows.of_lists([[1], [0]]))
+        >>> measure(rankings, [Metric.of(filled).at(2), "mrr"])
+        {'filled@2': array([1. , 0.5]), 'mrr': array([0.5, 0. ])}
+        """
+        name = getattr(function, "__name__", "")
+        if not re.fullmatch(r"\w+", name):
+            raise ParameterError(
+                f"{function!r} has no name that a metric could have", hint="define it with def"
+            )
+        if name in METRICS:
+            raise ParameterError(
+                f"there is a metric {name!r} already", hint="give the function another name"
+            )
+        has_cut = len(signature(function).parameters) > 1
+        direction, users = (
+            bool(getattr(function, attribute, True)) if given is None else given
+            for attribute, given in (("higher_is_better", higher_is_better), ("per_user", per_user))
+        )
+        return Metric(
+            name,
+            " ".join((function.__doc__ or "").split()),
+            "needed" if has_cut else "none",
+            _Function(function, has_cut, users),
+            users,
+            "as the function says",
+            direction,
+            version,
+        )
+
+    def at(self, k: int | None) -> Measure:
+        """Return the metric with a cut.
+
+        >>> str(METRICS["ndcg"].at(10))
+        'ndcg@10'
+        """
+        if k is None and self.cut == "needed":
+            raise ParameterError(
+                f"{self.name} needs a number of items", hint=f"write {self.name}@10"
+            )
+        if k is not None and self.cut == "none":
+            raise ParameterError(f"{self.name} has no cut", hint=f"write {self.name} without @{k}")
+        return Measure(self, k)
 
 
 @dataclass(frozen=True)
@@ -65,8 +134,11 @@ class Measure:
         return self.metric.name + ("" if self.k is None else f"@{self.k}")
 
 
-def parse_metric(text: str) -> Measure:
-    """A metric and its cut from text.
+AnyMetric = str | Measure | Metric | Callable[..., Any]
+
+
+def parse_metric(metric: AnyMetric) -> Measure:
+    """Return a metric and its cut, given as text such as ``"ndcg@10"`` or as a function.
 
     >>> str(parse_metric("nDCG@10"))
     'ndcg@10'
@@ -74,55 +146,64 @@ def parse_metric(text: str) -> Measure:
     Traceback (most recent call last):
     boolrank.errors.ParameterError: there is no metric 'ncdg'; did you mean 'ndcg'?
     """
-    match = re.fullmatch(r"\s*([^@\s]+?)\s*(?:@\s*([1-9]\d{0,8})\s*)?", str(text))
+    if isinstance(metric, Measure):
+        return metric
+    if isinstance(metric, Metric):
+        return metric.at(None)
+    if not isinstance(metric, str):
+        if not callable(metric):
+            raise ParameterTypeError(f"a metric is a name or a function, not {metric!r}")
+        return Metric.of(metric).at(None)
+    match = re.fullmatch(r"\s*([^@\s]+?)\s*(?:@\s*([1-9]\d{0,8})\s*)?", metric)
     if match is None:
-        raise ParameterError(f"a metric is written as 'auc' or 'ndcg@10', not {text!r}")
+        raise ParameterError(f"a metric is written as 'auc' or 'ndcg@10', not {metric!r}")
     name = match[1].lower().replace("-", "_")
     if name not in METRICS:
-        raise ParameterError(f"there is no metric {match[1]!r}; {near_name(name, METRICS)}")
-    metric, k = METRICS[name], None if match[2] is None else int(match[2])
-    if k is None and metric.cut == "needed":
-        raise ParameterError(f"{name} needs to know how many items: write {name}@10, for one")
-    if k is not None and metric.cut == "none":
-        raise ParameterError(f"{name} is of the whole ranking: write {name} without @{k}")
-    return Measure(metric, k)
+        raise ParameterError(f"there is no metric {match[1]!r}", hint=near_name(name, METRICS))
+    return METRICS[name].at(None if match[2] is None else int(match[2]))
 
 
-def users_metrics(metrics: Iterable[str | Measure] | str) -> list[Measure]:
-    """Metrics that users have values of, by which models can be chosen and compared.
+def parse_metrics(metrics: Iterable[AnyMetric] | AnyMetric) -> list[Measure]:
+    """Return several metrics, each once; text may separate them by commas."""
+    if isinstance(metrics, str):
+        metrics = metrics.split(",")
+    elif not isinstance(metrics, Iterable):
+        metrics = [metrics]
+    parsed = {each: str(each) for each in map(parse_metric, metrics)}
+    if not parsed:
+        raise ParameterError("there are no metrics", hint="give some, such as ['auc', 'ndcg@10']")
+    if len(set(parsed.values())) < len(parsed):
+        raise ParameterError("two functions have the same name", hint="rename one of them")
+    return list(parsed)
 
-    >>> users_metrics("gini@10")
+
+def user_metrics(metrics: Iterable[AnyMetric] | AnyMetric) -> list[Measure]:
+    """Return metrics of users, by which models can be chosen and compared.
+
+    >>> user_metrics("gini@10")
     Traceback (most recent call last):
-    boolrank.errors.ParameterError: models are chosen and compared user by user, and users have no \
-gini@10; take another metric
+    boolrank.errors.ParameterError: models are compared user by user, and gini@10 is not a metric \
+of users; use another metric
     """
     measures = parse_metrics(metrics)
     for each in measures:
         if not each.metric.per_user:
             raise ParameterError(
-                "models are chosen and compared user by user, and users have no "
-                f"{each}; take another metric"
+                f"models are compared user by user, and {each} is not a metric of users",
+                hint="use another metric",
             )
     return measures
 
 
-def parse_metrics(metrics: Iterable[str | Measure] | str) -> list[Measure]:
-    """Several of them, each once; text may have them separated by commas."""
-    given = metrics.split(",") if isinstance(metrics, str) else metrics
-    parsed = [m if isinstance(m, Measure) else parse_metric(m) for m in given]
-    if not parsed:
-        raise ParameterError("there are no metrics; give some, such as ['auc', 'ndcg@10']")
-    return list(dict.fromkeys(parsed))
-
-
 def measure(
-    rankings: Rankings, metrics: Iterable[str | Measure] | str, n_threads: int | None = None
+    rankings: Rankings,
+    metrics: Iterable[AnyMetric] | AnyMetric,
+    n_threads: int | None = None,
 ) -> dict[str, Floats | float]:
-    """Values of metrics by name: an array with one for each user, or one number of the model.
+    """Return metrics by name: an array with one value per user, or one number of the model.
 
     >>> from boolrank.data.rows import Rows
-    >>> relevant = Rows(np.array([0, 2, 2]), np.array([1, 3], np.int32))
-    >>> rankings = Rankings.from_lists([[3, 0, 2], [0, 1, 2]], relevant)
+    >>> rankings = Rankings.from_lists([[3, 0, 2], [0, 1, 2]], Rows.of_lists([[1, 3], []]))
     >>> measure(rankings, ["precision@2", "mrr", "recall@2"])
     {'precision@2': array([0.5, nan]), 'mrr': array([ 1., nan]), 'recall@2': array([0.5, nan])}
     """
@@ -134,7 +215,7 @@ def measure(
             if isinstance(each.metric.value, _Column):
                 if k not in cuts:
                     cuts[k] = _cut_metrics(rankings, k)
-                # A copy: a row of a matrix would keep the whole of it in memory.
+                # A copy: a view would keep the whole matrix in memory.
                 out[str(each)] = cuts[k][each.metric.value.row].copy()
             else:
                 out[str(each)] = each.metric.value(rankings, k)
@@ -142,7 +223,7 @@ def measure(
 
 
 def mean(values: Floats) -> float:
-    """The mean of those that are defined; NaN if none is."""
+    """Return the mean of the defined values, NaN if there is none."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else float("nan")
 
@@ -157,17 +238,38 @@ class _Column:
         return np.asarray(_cut_metrics(rankings, k)[self.row])
 
 
+@dataclass(frozen=True)
+class _Function:
+    """A function as a metric; the shape of what it returns is checked."""
+
+    function: Callable[..., Any]
+    has_cut: bool
+    per_user: bool
+
+    def __call__(self, rankings: Rankings, k: int) -> Floats | float:
+        found = self.function(rankings, k) if self.has_cut else self.function(rankings)
+        values = np.asarray(found, np.float64)
+        expected = (len(rankings),) if self.per_user else ()
+        if values.shape != expected:
+            raise InputError(
+                f"{self.function.__name__} returns values of shape {values.shape}, and "
+                f"{expected} is expected",
+                hint="return one value per user, or use Metric.of(function, per_user=False)",
+            )
+        return values if self.per_user else float(values)
+
+
 def _cut_metrics(rankings: Rankings, k: int) -> Floats:
     from .._compiled.metrics import cut_metrics
 
-    # Places that a relevant item can have at best or at all: k may be anything.
+    # k may exceed any rank that a relevant item can have.
     most = int(np.diff(rankings.indptr).max(initial=rankings.depth))
     discount = 1 / np.log2(np.arange(2, min(k, most) + 2))
     ideal = np.concatenate(([0.0], np.cumsum(discount)))
     return np.asarray(cut_metrics(rankings.indptr, rankings.ranks, k, discount, ideal))
 
 
-# With names, which lambdas have not: scikit-learn sends metrics to other processes.
+# Named functions, not lambdas: scikit-learn pickles metrics to send them to other processes.
 def _auc(rankings: Rankings, _: int) -> Floats:
     return _known(rankings.strict, "auc")
 
@@ -179,14 +281,14 @@ def _auc_ties(rankings: Rankings, _: int) -> Floats:
 def _known(values: Floats | None, name: str) -> Floats:
     if values is None:
         raise InputError(
-            f"{name} needs all scores, and lists have the best items only; use "
-            "Rankings.from_scores, or another metric"
+            f"{name} needs all scores, and lists have only the best items",
+            hint="use Rankings.from_scores, or another metric",
         )
     return values
 
 
 def _counts(rankings: Rankings, k: int) -> NDArray[np.int64]:
-    """How often each item is among the first k of a user."""
+    """Return how often each item is among the first k of a user."""
     top = _top(rankings, k)
     return np.bincount(top[top >= 0], minlength=len(_popularity(rankings)))
 
@@ -208,19 +310,19 @@ def _gini(rankings: Rankings, k: int) -> float:
 def _novelty(rankings: Rankings, k: int) -> Floats:
     top = _top(rankings, k)
     popularity = _popularity(rankings)
-    # An item of a list that nobody trained on would be infinitely novel; as novel as one user's.
+    # An item without training users would be infinitely novel; it counts as an item with one.
     information = np.log2(rankings.n_users) - np.log2(np.maximum(popularity, 1))
-    some = top >= 0
-    sums = np.where(some, information[top], 0.0).sum(axis=1)
-    counts = some.sum(axis=1)
+    listed = top >= 0
+    sums = np.where(listed, information[top], 0.0).sum(axis=1)
+    counts = listed.sum(axis=1)
     return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
 
 
 def _top(rankings: Rankings, k: int) -> NDArray[np.int32]:
     if rankings.top.shape[1] < min(k, rankings.depth):
         raise InputError(
-            f"the rankings have the best {rankings.top.shape[1]} items and {k} are asked for; "
-            f"make them with n={k}"
+            f"the rankings have the best {rankings.top.shape[1]} items, and {k} are needed",
+            hint=f"make them with n={k}",
         )
     return rankings.top[:, :k]
 
@@ -228,72 +330,51 @@ def _top(rankings: Rankings, k: int) -> NDArray[np.int32]:
 def _popularity(rankings: Rankings) -> NDArray[np.int64]:
     if rankings.popularity is None:
         raise InputError(
-            "coverage, gini and novelty need the popularity of items in training; give the "
-            "rankings popularity and n_users (dataclasses.replace)"
+            "coverage, gini and novelty need the popularity of items in training",
+            hint="set popularity and n_users of the rankings with dataclasses.replace",
         )
     return rankings.popularity
 
 
-METRICS = {
-    row.name: row
-    for row in (
-        Metric(
-            "auc",
-            "share of pairs (relevant i, other candidate j) with score_i > score_j",
-            "none",
-            True,
-            _UNDEFINED,
-            _auc,
-        ),
-        Metric(
-            "auc_ties",
-            "the same, with score_i = score_j counted half",
-            "none",
-            True,
-            _UNDEFINED,
-            _auc_ties,
-        ),
-        Metric("map", "Σ_{j≤h} (j / r_j) / R", "optional", True, _UNDEFINED, _Column(5)),
-        Metric(
-            "capped_map", "Σ_{j≤h} (j / r_j) / min(k, R)", "needed", True, _UNDEFINED, _Column(6)
-        ),
-        Metric(
-            "ndcg",
-            "Σ_{j≤h} 1/log₂(r_j + 1) / Σ_{j≤min(k,R)} 1/log₂(j + 1)",
-            "optional",
-            True,
-            _UNDEFINED,
-            _Column(7),
-        ),
-        Metric("precision", "h / k", "needed", True, _UNDEFINED, _Column(0)),
-        Metric("recall", "h / R", "needed", True, _UNDEFINED, _Column(1)),
-        Metric("capped_recall", "h / min(k, R)", "needed", True, _UNDEFINED, _Column(2)),
-        Metric("hit_rate", "1 if h > 0, else 0", "needed", True, _UNDEFINED, _Column(3)),
-        Metric("mrr", "1 / r_1 if r_1 ≤ k, else 0", "optional", True, _UNDEFINED, _Column(4)),
-        Metric(
-            "coverage",
-            "share of items that are among the first k of at least one user",
-            "needed",
-            False,
-            "counts: needs no relevant items",
-            _coverage,
-        ),
-        Metric(
-            "gini",
-            "Σ_i (2i − m − 1)·c_i / (m·Σ c_i), c_1 ≤ … ≤ c_m: how often each of m items is among "
-            "the first k of a user",
-            "needed",
-            False,
-            "counts: needs no relevant items",
-            _gini,
-        ),
-        Metric(
-            "novelty",
-            "mean over the first k of log₂(training users / training users of the item)",
-            "needed",
-            True,
-            "counts: needs no relevant items",
-            _novelty,
-        ),
-    )
-}
+_TABLE = (
+    Metric(
+        "auc", "share of pairs (relevant i, other candidate j) with score_i > score_j", "none", _auc
+    ),
+    Metric("auc_ties", "the same, with score_i = score_j counted half", "none", _auc_ties),
+    Metric("map", "Σ_{j≤h} (j / r_j) / R", "optional", _Column(5)),
+    Metric("capped_map", "Σ_{j≤h} (j / r_j) / min(k, R)", "needed", _Column(6)),
+    Metric(
+        "ndcg", "Σ_{j≤h} 1/log₂(r_j + 1) / Σ_{j≤min(k,R)} 1/log₂(j + 1)", "optional", _Column(7)
+    ),
+    Metric("precision", "h / k", "needed", _Column(0)),
+    Metric("recall", "h / R", "needed", _Column(1)),
+    Metric("capped_recall", "h / min(k, R)", "needed", _Column(2)),
+    Metric("hit_rate", "1 if h > 0, else 0", "needed", _Column(3)),
+    Metric("mrr", "1 / r_1 if r_1 ≤ k, else 0", "optional", _Column(4)),
+    Metric(
+        "coverage",
+        "share of items that are among the first k of at least one user",
+        "needed",
+        _coverage,
+        per_user=False,
+        empty=_COUNTS,
+    ),
+    Metric(
+        "gini",
+        "Σ_i (2i − m − 1)·c_i / (m·Σ c_i), c_1 ≤ … ≤ c_m: how often each of m items is among "
+        "the first k of a user",
+        "needed",
+        _gini,
+        per_user=False,
+        empty=_COUNTS,
+        higher_is_better=False,
+    ),
+    Metric(
+        "novelty",
+        "mean over the first k of log₂(training users / training users of the item)",
+        "needed",
+        _novelty,
+        empty=_COUNTS,
+    ),
+)
+METRICS = {row.name: row for row in _TABLE}

@@ -1,4 +1,4 @@
-"""Rankings: all that metrics need to know of how a model ranks, and of what was to be found."""
+"""Rankings: the input of metrics."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """Places of relevant items in the rankings of users, and the items on top of these.
+    """Ranks of the relevant items of each user, and the items on top.
 
     Attributes
     ----------
-    indptr : (u + 1,) where the ranks of each user begin
-    ranks : places of the relevant items from 0 on, in order; past every list for those not in it
-    top : (u, n) the best items by number, -1 where there are fewer
-    depth : how long a ranking is at most: the number of items, or the length of the lists
-    strict, half : (u,) pairs of a relevant and another candidate in the right order, as a share of
-        all pairs, ties as wrong and as half right; None for lists, NaN where there is no pair
-    popularity : (m,) how many training users each item has
-    n_users : how many users are in training
+    indptr : (u + 1,) where the ranks of each user start
+    ranks : ranks of the relevant items from 0, ascending; the largest int if not in the list
+    top : (u, n) numbers of the best items, -1 if there are fewer
+    depth : largest length of a ranking: the number of items, or the length of the lists
+    strict, half : (u,) share of pairs of a relevant and another candidate that are in the right
+        order, with ties wrong and half right; None for lists, NaN if there is no pair
+    popularity : (m,) number of training users of each item
+    n_users : number of training users
     """
 
     indptr: NDArray[np.int64]
@@ -54,12 +54,9 @@ class Rankings:
         n: int = 10,
         n_threads: int | None = None,
     ) -> Rankings:
-        """Rankings by a (u, m) matrix of scores, the highest first, equal ones by item number.
+        """Rank all items but the known ones by a (u, m) matrix of scores, ties by item number.
 
-        Candidates are all items but those a user is known by.
-
-        >>> relevant = Rows(np.array([0, 2]), np.array([1, 3], np.int32))
-        >>> known = Rows(np.array([0, 1]), np.array([0], np.int32))
+        >>> relevant, known = Rows.of_lists([[1, 3]]), Rows.of_lists([[0]])
         >>> found = Rankings.from_scores([[0.9, 0.2, 0.5, 0.7]], relevant, known, n=2)
         >>> found.ranks, found.top, found.strict
         (array([0, 2], dtype=int32), array([[3, 2]], dtype=int32), array([0.5]))
@@ -67,21 +64,23 @@ class Rankings:
         from .._compiled.metrics import rank_scores
 
         matrix = np.ascontiguousarray(scores, dtype=np.float64)
-        users = len(relevant.indptr) - 1
+        users = relevant.n_rows
         if known is None:
-            known = Rows(np.zeros(users + 1, np.int64), np.empty(0, np.int32))
-        if matrix.ndim != 2 or len(matrix) != users or len(known.indptr) != users + 1:
+            known = Rows.of_lengths(np.zeros(users, np.int64), np.empty(0, np.int32))
+        if matrix.ndim != 2 or len(matrix) != users or known.n_rows != users:
             raise InputError(
-                f"scores of shape {matrix.shape} and known items of {len(known.indptr) - 1} users "
-                f"do not go with relevant items of {users} users; a row for each user is needed"
+                f"scores of shape {matrix.shape} and known items of {known.n_rows} users do not "
+                f"match relevant items of {users} users",
+                hint="give a row for each user",
             )
         _check_rows(relevant, matrix.shape[1])
         _check_rows(known, matrix.shape[1])
         if np.isnan(matrix).any():
             row = int(np.flatnonzero(np.isnan(matrix).any(axis=1))[0])
             raise InputError(
-                f"the scores in row {row} have NaN, which has no place in a ranking; give popular "
-                "items to users without history, and -inf to items that a model does not know"
+                f"the scores in row {row} have NaN",
+                hint="rank popular items for users without history, and give -inf to items that "
+                "a model does not know",
             )
         with threads(n_threads) as count:
             ranks, strict, half, top, clashes = rank_scores(
@@ -90,39 +89,39 @@ class Rankings:
         if clashes.any():
             raise InputError(
                 f"user {int(np.flatnonzero(clashes)[0])} has an item that is both known and "
-                "relevant; what is known is no candidate, so leave it out of one of them"
+                "relevant",
+                hint="known items are not candidates: remove it from one of them",
             )
         return Rankings(relevant.indptr, ranks, top, matrix.shape[1], strict, half)
 
     @staticmethod
     def from_lists(lists: ArrayLike, relevant: Rows, n_threads: int | None = None) -> Rankings:
-        """Rankings by a (u, n) array of item numbers, best first, negative where there are fewer.
+        """Return rankings given as a (u, n) array of item numbers, best first, padded with -1.
 
-        >>> relevant = Rows(np.array([0, 2]), np.array([1, 3], np.int32))
-        >>> Rankings.from_lists([[3, 0, 2, -1]], relevant).ranks
+        >>> Rankings.from_lists([[3, 0, 2, -1]], Rows.of_lists([[1, 3]])).ranks
         array([         0, 2147483647], dtype=int32)
         """
         from .._compiled.metrics import rank_lists
 
         top = np.ascontiguousarray(lists, dtype=np.int32)
-        if top.ndim != 2 or len(top) != len(relevant.indptr) - 1:
+        if top.ndim != 2 or len(top) != relevant.n_rows:
             raise InputError(
-                f"lists of shape {top.shape} do not go with relevant items of "
-                f"{len(relevant.indptr) - 1} users; a row for each user is needed"
+                f"lists of shape {top.shape} do not match relevant items of {relevant.n_rows} "
+                "users",
+                hint="give a row for each user",
             )
         _check_rows(relevant, None)
         with threads(n_threads):
             ranks, repeats = rank_lists(top, *relevant)
         if repeats.any():
             raise InputError(
-                f"row {int(np.flatnonzero(repeats)[0])} of the lists has an item twice; a ranking "
-                "has each item once"
+                f"row {int(np.flatnonzero(repeats)[0])} of the lists has an item twice"
             )
         return Rankings(relevant.indptr, ranks, top, top.shape[1])
 
     @staticmethod
     def joined(parts: Sequence[Rankings]) -> Rankings:
-        """Those of several blocks of users as one."""
+        """Join the rankings of consecutive blocks of users."""
         ends = np.cumsum([0, *(len(part.ranks) for part in parts)])
         starts = [part.indptr[:-1] + end for part, end in zip(parts, ends, strict=False)]
 
@@ -138,13 +137,13 @@ class Rankings:
 
 
 def _check_rows(rows: Rows, items: int | None) -> None:
-    """Compiled loops read and write where these numbers point, so they must be right."""
+    """Raise if a compiled loop could read or write out of bounds."""
     indptr, indices = rows
     if indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
-        raise InputError("the rows of items do not end where the items do; see Rows")
+        raise InputError("the rows do not end where their items do", hint="see Rows")
     within = np.ones(len(indices), bool)
     within[indptr[:-1][np.diff(indptr) > 0]] = False
     if (np.diff(indices, prepend=-1) <= 0)[within].any():
-        raise InputError("the items of each row must be in order and distinct; sort them first")
+        raise InputError("the items of a row are not ascending and distinct", hint="sort them")
     if len(indices) and (indices.min() < 0 or (items is not None and indices.max() >= items)):
-        raise InputError(f"items are numbers from 0 on, below {items}")
+        raise InputError(f"item numbers start at 0 and are below {items}")

@@ -1,11 +1,10 @@
-"""Cross-validation by scikit-learn: the folds of a split, and metrics, as its searches take them.
+"""Cross-validation with scikit-learn: folds as masks, and metrics as scorers.
 
-In scikit-learn a fold is two choices of samples. Here a sample is an interaction, so a fold is two
-masks over all of them, and ``Interactions`` are what they choose from::
+A sample is an interaction, so a fold is two masks over the interactions::
 
     GridSearchCV(KernelRanker(), grid, scoring=scorer("auc"), cv=masks(split)).fit(split.data)
 
-Its scores are those that `evaluate` gives. scikit-learn itself is not needed here.
+The scores equal those of `evaluate`. This module does not import scikit-learn.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from ..data.interactions import Interactions
 from ..data.protocols import published_folds
 from ..data.splits import KNOWN, TEST, TRAIN, Split
 from ..errors import ParameterError
-from .folds import rank_fold
-from .metrics import Measure, mean, measure, parse_metric
+from .folds import largest_cut, rank_fold
+from .metrics import AnyMetric, Measure, mean, measure, parse_metric
 
 __all__ = ["Scorer", "masks", "scorer"]
 
@@ -29,10 +28,7 @@ Mask = NDArray[np.bool_]
 
 
 def masks(split: Split) -> list[tuple[Mask, Mask]]:
-    """What trains and what tests in each fold, as masks over the interactions of the split's data.
-
-    Test users must be in training: scikit-learn has no third role, for what an unseen user is
-    known by.
+    """Return the training and test masks of each fold, over the interactions of the split's data.
 
     >>> from boolrank import leave_one_out
     >>> data = Interactions.from_pairs([1, 1, 2, 2], list("abba"), np.arange(4))
@@ -41,8 +37,9 @@ def masks(split: Split) -> list[tuple[Mask, Mask]]:
     """
     if (split.roles == KNOWN).any():
         raise ParameterError(
-            f"the test users of {split.name} are not in training, which scikit-learn's folds "
-            "cannot say; use evaluate, or a split such as paper_protocol"
+            f"the test users of {split.name} are not in training, and scikit-learn has no role for "
+            "their known items",
+            hint="use evaluate, or a split such as paper_protocol",
         )
     return [(role == TRAIN, role == TEST) for role in split.roles]
 
@@ -54,16 +51,17 @@ class Scorer:
     measure: Measure
 
     def __call__(self, model: Any, test: Interactions, y: None = None) -> float:  # noqa: ARG002
-        """The mean over the users who have a value; there is no y, but scikit-learn gives it."""
+        """Return the mean over users, negated if lower is better; y is what scikit-learn passes."""
         fold = published_folds((model.interactions, test))[0]
-        rankings = rank_fold(model, fold, self.measure.k or 0)
-        return mean(np.atleast_1d(measure(rankings, [self.measure])[str(self.measure)]))
+        rankings = rank_fold(model, fold, largest_cut([self.measure]))
+        value = mean(np.asarray(measure(rankings, [self.measure])[str(self.measure)]))
+        return value if self.measure.metric.higher_is_better else -value
 
 
-def scorer(metric: str | Measure = "auc") -> Scorer:
-    """A metric, such as ``"auc"`` or ``"ndcg@10"``, as ``scoring`` of scikit-learn's searches.
+def scorer(metric: AnyMetric = "auc") -> Scorer:
+    """Return a metric as ``scoring`` for scikit-learn's searches, which maximise it.
 
-    The model needs ``interactions``, which it was fitted on, and ``score``.
+    The model needs ``score``, and ``interactions`` that it was fitted on.
 
     >>> from boolrank import KernelRanker
     >>> train = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "b", "c", "c"])
@@ -71,4 +69,4 @@ def scorer(metric: str | Measure = "auc") -> Scorer:
     >>> scorer("auc")(KernelRanker("linear").fit(train), test)
     1.0
     """
-    return Scorer(parse_metric(metric) if isinstance(metric, str) else metric)
+    return Scorer(parse_metric(metric))

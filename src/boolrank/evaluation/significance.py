@@ -1,8 +1,8 @@
-"""Significance: is the difference of two models more than the luck of which users were asked?
+"""Significance tests for the difference between two models.
 
-All tests are paired: both models ranked for the same users, and it is the users' differences that
-are looked at. Where these leave nothing to test, the answers are the limits: no difference at all
-has p = 1, a single user proves nothing, p = 1, and one difference for everybody has p = 0 by t.
+All tests are paired: both models ranked for the same users, and the differences of these users are
+tested. Degenerate cases have the limits as answers: p = 1 without any difference or with a single
+user, and p = 0 by the t test if all users have the same difference.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import real, whole
 from ..errors import InputError, ParameterError
 from ..table import Table
 from .metrics import mean
@@ -37,11 +38,7 @@ _BATCH = 1 << 22
 
 
 class Interval(NamedTuple):
-    """A confidence interval.
-
-    >>> Interval(0.1, 0.3).high
-    0.3
-    """
+    """A confidence interval."""
 
     low: float
     high: float
@@ -49,24 +46,18 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A model beside another, on the users of both.
+    """A model compared with a baseline, on the users that both have a value of.
 
     Attributes
     ----------
     model, baseline : their names
-    metric : what they are compared by
-    users : how many have a value of both
-    mean, baseline_mean : over these users
+    metric : the metric
+    users : number of users
+    mean, baseline_mean : means over these users
     difference : mean - baseline_mean
-    interval : in which the difference lies, by bootstrap
-    t_p, wilcoxon_p : chance of so large a difference where there is none, by both tests
-    t_holm, wilcoxon_holm : the same, corrected for the number of models that are compared
-
-    Rows of what `compare` gives:
-
-    >>> row = Comparison("a", "b", "auc", 9, 0.7, 0.5, 0.2, Interval(0.1, 0.3), *[0.04] * 4)
-    >>> row.interval.low > 0 and row.t_holm < 0.05
-    True
+    interval : bootstrap confidence interval of the difference
+    t_p, wilcoxon_p : two-sided p-values
+    t_holm, wilcoxon_holm : p-values with Holm's correction for the number of models
     """
 
     model: str
@@ -87,39 +78,38 @@ class Comparison:
 
 
 class Comparisons(list[Comparison]):
-    """Several models beside the same one: a list that notebooks show as a table."""
+    """Several models compared with one baseline; notebooks show a table."""
 
     def _repr_html_(self) -> str:
         if not self:
-            return Table.of("no comparisons", [], []).to_html()
+            return "no comparisons"
         first = self[0]
         heads = ["model", first.metric, "difference", "low", "high", "users"]
         rows = [
             [c.model, c.mean, c.difference, *c.interval, c.users, c.t_holm, c.wilcoxon_holm]
             for c in self
         ]
-        caption = f"Beside {first.baseline}, {first.metric} {first.baseline_mean:.4f}"
-        note = "low and high: of the difference, by bootstrap; p-values with Holm's correction"
-        columns = [*heads, "p by t", "p by Wilcoxon"]
+        caption = f"Compared with {first.baseline}, {first.metric} {first.baseline_mean:.4f}"
+        note = "low and high: interval of the difference; p-values with Holm's correction"
+        columns = [*heads, "p (t)", "p (Wilcoxon)"]
         return Table.of(caption, columns, rows, note=note).to_html()
 
 
 def bootstrap_interval(
     a: ArrayLike, b: ArrayLike, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> Interval:
-    """Percentile interval of the mean of a - b, over users drawn with replacement.
+    """Return the percentile interval of the mean of a - b, over users drawn with replacement.
 
     >>> bootstrap_interval([0.5, 0.7, 0.9], [0.4, 0.6, 0.8], seed=1)
     Interval(low=0.09999999999999998, high=0.09999999999999998)
     """
     from scipy.stats import bootstrap
 
-    if not 0 < confidence < 1:
+    if not 0 < real("", "confidence", confidence) < 1:
         raise ParameterError(f"confidence must be between 0 and 1, not {confidence!r}")
-    if resamples < 1:
-        raise ParameterError(f"resamples must be 1 or more, not {resamples!r}")
+    whole("", "resamples", resamples, low=1)
     differences = _differences(a, b)
-    if _same(differences):
+    if _all_equal(differences):
         return Interval(float(differences[0]), float(differences[0]))
     found = bootstrap(
         (differences,),
@@ -134,7 +124,7 @@ def bootstrap_interval(
 
 
 def paired_t(a: ArrayLike, b: ArrayLike) -> float:
-    """Chance by Student's t test of paired values, two-sided.
+    """Return the two-sided p-value of Student's paired t test.
 
     >>> round(paired_t([3.0, 4.0, 6.0], [1.0, 3.0, 3.0]), 4)
     0.0742
@@ -142,13 +132,15 @@ def paired_t(a: ArrayLike, b: ArrayLike) -> float:
     from scipy.stats import ttest_rel
 
     differences = _differences(a, b)
-    if len(differences) < 2 or _same(differences):
-        return _limit(differences)
+    if len(differences) < 2:
+        return 1.0
+    if _all_equal(differences):
+        return 1.0 if differences[0] == 0 else 0.0
     return float(ttest_rel(differences, np.zeros(len(differences))).pvalue)
 
 
 def wilcoxon(a: ArrayLike, b: ArrayLike) -> float:
-    """Chance by Wilcoxon's signed-rank test of paired values, two-sided; equal ones are left out.
+    """Return the two-sided p-value of Wilcoxon's signed-rank test; equal pairs are left out.
 
     >>> wilcoxon([1.0, 2.0, 3.0, 4.5], [0.9, 1.8, 2.7, 4.0])
     0.125
@@ -161,14 +153,14 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> float:
 
 
 def holm(p_values: Sequence[float]) -> Floats:
-    """Holm's correction: p-values as they are if all of them are looked at. NaN stays, uncounted.
+    """Return p-values with Holm's correction for their number; NaN stays and is not counted.
 
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
     p = np.asarray(p_values, np.float64)
     if (p < 0).any() or (p > 1).any():
-        raise ParameterError(f"p-values are from 0 to 1, and these are not: {p.tolist()}")
+        raise ParameterError(f"p-values must be from 0 to 1, not {p.tolist()}")
     out = np.full(len(p), np.nan)
     order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]
     steps = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
@@ -184,45 +176,44 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparisons:
-    """Each model beside the best one, or beside a baseline, with Holm's correction over all.
+    """Compare each model with the best one or with a baseline, with Holm's correction.
 
     Parameters
     ----------
     evaluations : by name, or in a sequence and named by their models; all on the same split
-    metric : a metric that users have values of
-    baseline : the name of the one to compare with; the one with the highest mean where not given
+    metric : a metric of users
+    baseline : name of a model; by default the one with the best mean
     confidence, resamples, seed : of the bootstrap
 
-    >>> from boolrank import KernelRanker, hold_out, synthetic
-    >>> from boolrank.evaluation import evaluate
+    >>> from boolrank import KernelRanker, evaluate, hold_out, synthetic
     >>> split = hold_out(synthetic(60, 30, 700))
     >>> found = {k: evaluate(KernelRanker(k), split, "auc") for k in ("linear", "disjunctive(4)")}
     >>> [(row.model, row.baseline, row.users) for row in compare(found, "auc", "linear")]
     [('disjunctive(4)', 'linear', 49)]
     """
-    if not isinstance(evaluations, Mapping):
+    if isinstance(evaluations, Mapping):
+        named = dict(evaluations)
+    else:
         named = {each.model: each for each in evaluations}
         if len(named) != len(evaluations):
-            raise ParameterError("two of the models have the same name; give a dict with names")
-    else:
-        named = dict(evaluations)
+            raise ParameterError("two models have the same name", hint="give a dict with names")
     if len(named) < 2:
-        raise ParameterError(f"{len(named)} model has nothing to be compared with; give two")
+        raise ParameterError(f"{len(named)} model cannot be compared", hint="give two or more")
     _check_same_users(named)
     values = {name: each.per_user(metric) for name, each in named.items()}
     if baseline is None:
-        baseline = max(named, key=lambda name: np.nan_to_num(mean(values[name]), nan=-np.inf))
+        baseline = max(named, key=lambda name: named[name].gain(metric, mean(values[name])))
     elif baseline not in named:
         raise ParameterError(f"there is no model {baseline!r}; there are {', '.join(named)}")
     pairs = {}
     for name in named:
         both = ~(np.isnan(values[name]) | np.isnan(values[baseline]))
         if not both.any():
-            raise InputError(f"no user has a value of {metric} of both {name} and {baseline}")
+            raise InputError(f"no user has a value of {metric} for both {name} and {baseline}")
         if name != baseline:
             pairs[name] = values[name][both], values[baseline][both]
     by_t, by_ranks = ([test(*pair) for pair in pairs.values()] for test in (paired_t, wilcoxon))
-    chances = zip(by_t, by_ranks, holm(by_t).tolist(), holm(by_ranks).tolist(), strict=True)
+    p_values = zip(by_t, by_ranks, holm(by_t).tolist(), holm(by_ranks).tolist(), strict=True)
     return Comparisons(
         Comparison(
             name,
@@ -233,14 +224,13 @@ def compare(
             float(b.mean()),
             float((a - b).mean()),
             bootstrap_interval(a, b, confidence, resamples, seed),
-            *found,
+            *p,
         )
-        for (name, (a, b)), found in zip(pairs.items(), chances, strict=True)
+        for (name, (a, b)), p in zip(pairs.items(), p_values, strict=True)
     )
 
 
 def _check_same_users(named: Mapping[str, Evaluation]) -> None:
-    """Users of several evaluations can be paired if all had the same folds."""
     (first, reference), *others = named.items()
     for name, other in others:
         if (
@@ -249,8 +239,8 @@ def _check_same_users(named: Mapping[str, Evaluation]) -> None:
             or any(f.users != g.users for f, g in zip(other.folds, reference.folds, strict=True))
         ):
             raise InputError(
-                f"{name} and {first} were measured on different splits, so their users cannot be "
-                "paired; evaluate both on the same one"
+                f"{name} and {first} were evaluated on different splits",
+                hint="evaluate both on the same one",
             )
 
 
@@ -263,15 +253,11 @@ def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
         )
     differences = x - y
     if not np.isfinite(differences).all():
-        raise InputError("paired values must be finite; leave out users without a value first")
+        raise InputError("paired values must be finite", hint="leave out users without a value")
     return differences
 
 
-def _same(differences: Floats) -> bool:
-    """Whether all differences are equal, up to the rounding of what they are differences of."""
+def _all_equal(differences: Floats) -> bool:
+    """Return True if all differences are equal, up to the rounding of the values."""
     spread = float(np.ptp(differences))
     return spread <= 1e-12 * float(np.abs(differences).max()) or spread == 0.0
-
-
-def _limit(differences: Floats) -> float:
-    return 1.0 if len(differences) < 2 or differences[0] == 0 else 0.0

@@ -24,7 +24,7 @@ from ..data.protocols import paper_protocol
 from ..data.splits import Fold
 from ..errors import InputError, ParameterError
 from ..evaluation.folds import evaluate_fold
-from ..evaluation.metrics import Measure, users_metrics
+from ..evaluation.metrics import Measure, user_metrics
 from ..kernels import parse_kernel
 from ..kernels.expressiveness import PairSpectrum
 from ..models.kernel_ranker import KernelRanker
@@ -120,7 +120,7 @@ def best_arity(
     True
     """
     fold = data if isinstance(data, Fold) else validation_fold(data)
-    (measure,) = users_metrics([metric])
+    (measure,) = user_metrics([metric])
     highest = Arity(least).most(fold.train) if most is None else most
     if not 1 <= least <= highest:
         raise ParameterError(

@@ -20,7 +20,7 @@ from ..data.splits import Split, read_fold, write_fold
 from ..engines.worker import Worker, WorkerEndedError
 from ..errors import BoolrankError, MissingExtraError, ParameterError
 from ..evaluation.folds import evaluate_fold, model_text
-from ..evaluation.metrics import users_metrics
+from ..evaluation.metrics import user_metrics
 from ..evaluation.result import Evaluation, FoldResult
 from ..models.spec import ModelSpec, parse_model
 from .arity import FOLDS
@@ -76,7 +76,7 @@ def compare_models(
     >>> len(found.models[0].by("auc").folds), found.computed
     (2, 2)
     """
-    measures = users_metrics(metrics)
+    measures = user_metrics(metrics)
     check_budget(trials, seconds, seed, least=0)
     if len(split) < 2:
         raise ParameterError(

@@ -32,7 +32,7 @@ from ..data.splits import Fold, read_fold, write_fold
 from ..engines.worker import OutOfTimeError, Worker, WorkerEndedError
 from ..errors import ParameterError, ParameterTypeError
 from ..evaluation.folds import evaluate_fold
-from ..evaluation.metrics import Measure, users_metrics
+from ..evaluation.metrics import Measure, user_metrics
 from ..models import MODELS, make_model
 from ..models.spaces import draw, space_of
 from .cache import canonical, check_folder, digest, library_of, write_text
@@ -87,7 +87,7 @@ def tune_model(
         raise ParameterTypeError(
             f"a study takes a Fold, not {type(fold).__name__}; take one of make_split(interactions)"
         )
-    measured = tuple(str(each) for each in users_metrics(metrics))
+    measured = tuple(str(each) for each in user_metrics(metrics))
     check_budget(trials, seconds, seed)
     if folder is not None:
         check_folder(folder)
