@@ -222,7 +222,7 @@ def test_a_time_column_that_was_found_and_left_out_is_told(run, ratings):
     ratings.write_text("\n".join(",".join(row) for row in [head, *times]))
     code, _, messages = run("evaluate", ratings, "--kernel", "linear")
     assert code == 1
-    assert "warning: left out: the column 'date' is no time: it has 'soon'" in messages
+    assert "warning: left out: the column 'date' is not a time: it has 'soon'" in messages
     assert "row 4 below the header; correct it, or name another with --time\n" in messages
     assert "error: the data have no time" in messages
 

@@ -254,7 +254,7 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
             ["like the user or the item", "hint: name them with --user", "hint: the first line of"],
         ),
         (1, ["fit", "TMP.csv", "--out", "m"], ["is a folder", "hint: name its files"]),
-        (1, ["fit", "DRINKS", "--time", "user", "--out", "m"], ["is no time", "with --time"]),
+        (1, ["fit", "DRINKS", "--time", "user", "--out", "m"], ["is not a time", "with --time"]),
         (1, ["recommend", "TMP.csv"], ["is no model folder", "that a model was saved in"]),
         (2, ["fit", "DRINKS"], ["Missing option '--out'"]),
         (1, ["fit", "DRINKS", "--out", "DRINKS"], ["is no model folder", "hint: choose another"]),

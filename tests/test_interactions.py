@@ -189,7 +189,7 @@ def test_nan_is_no_id():
         ({"user": [1], "b": [2]}, {"item": "c"}, "no column 'c' for the item"),
         ({"user": [1], "item": [2]}, {"item": "user"}, "same column"),
         ({"user": [1], "item": [2]}, {"positive": "> 3"}, r"the rating; .* \['user', 'item'\]"),
-        ({"user": [1], "item": [2], "rating": ["x"]}, {"positive": "> 3"}, "no numbers"),
+        ({"user": [1], "item": [2], "rating": ["x"]}, {"positive": "> 3"}, "not numbers"),
         (
             {"user": [1], "item": [2], "rating": [1]},
             {"positive": "> 3"},
@@ -221,13 +221,13 @@ def test_how_to_leave_out_rows_without_an_id_is_said_as_the_frame_has_it(make, s
 
 @pytest.mark.parametrize("other", [{"user": [1], "item": [2]}, [(1, 2)], None])
 def test_what_is_no_frame_is_refused(other):
-    with pytest.raises(ParameterTypeError, match=f"not of type {type(other).__name__}; make a"):
+    with pytest.raises(ParameterTypeError, match=f"not {type(other).__name__}; make a"):
         Interactions.from_frame(other)
 
 
 @pytest.mark.parametrize("text", ["4", ">= x", "=> 4", ">= 4 or so", ""])
 def test_a_threshold_is_a_comparison_with_a_number(text):
-    with pytest.raises(ParameterError, match="such as '>= 4'"):
+    with pytest.raises(ParameterError, match="write it as '>= 4'"):
         parse_threshold(text)
 
 
@@ -269,7 +269,7 @@ def test_a_matrix_needs_as_many_distinct_ids_as_it_has_rows():
 
 
 def test_pairs_come_in_pairs():
-    with pytest.raises(InputError, match="2 users for 1 items"):
+    with pytest.raises(InputError, match="2 users, but 1 items"):
         Interactions.from_pairs([1, 2], [1])
     with pytest.raises(InputError, match="no interactions"):
         Interactions.from_pairs([], [])
@@ -289,7 +289,7 @@ def test_a_matrix_with_nan_or_of_another_shape_is_refused():
             Interactions.from_matrix(form([[1.0, np.nan], [np.nan, 0.0]]))
     with pytest.raises(InputError, match="2 dimensions, not 1"):
         Interactions.from_matrix([1, 0, 1])
-    with pytest.raises(InputError, match="is no matrix"):
+    with pytest.raises(InputError, match="is not a matrix"):
         Interactions.from_matrix("events")
 
 
@@ -314,12 +314,12 @@ def test_times_of_pairs_can_be_any_sequence(times):
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        ([1], "shape .1,. for 2 events"),
-        ([1, 2, 3], "for 2 events"),
-        ([[1, 2]], "for 2 events"),
+        ([1], "shape .1,., but there are 2 events"),
+        ([1, 2, 3], "there are 2 events"),
+        ([[1, 2]], "there are 2 events"),
         (["x", "y"], "numbers, dates or datetimes"),
         ([None, 1], "numbers, dates or datetimes"),
-        (5, "for 2 events"),
+        (5, "there are 2 events"),
     ],
 )
 def test_times_that_are_none_are_refused(times, message):

@@ -523,9 +523,9 @@ def test_arities_that_cannot_be_chosen_are_told(fold):
 
 
 def test_on_real_data_the_spectrum_alone_is_near_the_best(data_dir):
-    from boolrank.data.inputs import load_in_file_order
+    from boolrank.data.inputs import load_inputs
 
-    fold = validation_fold(load_in_file_order(["filmtrust"], data_dir))
+    fold = validation_fold(load_inputs(["filmtrust"], data_dir, file_order=True))
     quick, searched = arity_from_spectrum(fold.train), best_arity(fold)
     auc = evaluate_fold(KernelRanker(quick.kernel), fold, ["auc"]).means["auc"]
     assert 10 < quick.arity < 60

@@ -21,7 +21,7 @@ def read_inputs(inputs: Sequence[str], **options: str | None) -> Interactions:
     """Interactions from files, or of a data set where the one input is its name and no file's."""
     from ..data.inputs import load_inputs
 
-    events = load_inputs(inputs, None, **options)
+    events = load_inputs(inputs, None, file_order=False, **options)
     note_ratings(inputs, options)
     return events
 

@@ -140,12 +140,11 @@ def tune(
 
 
 def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, str]) -> Fold:
-    from ..data.inputs import load_in_file_order, load_inputs
+    from ..data.inputs import load_inputs
     from ..studies import validation_fold
 
     in_file_order = order == "file"
-    load = load_in_file_order if in_file_order else load_inputs
-    data = load(inputs, None, **columns)
+    data = load_inputs(inputs, None, in_file_order, **columns)
     with time_in_options():
         return validation_fold(data, "time" if in_file_order else order or "time", seed)
 

@@ -88,7 +88,7 @@ _ALL = (
         parts=(Part("BX-Book-Ratings.csv", "BX-CSV-Dump.zip"),),
         format=Delimited(
             (("user", "whole"), ("item", "text"), ("rating", "whole")),
-            separator=";",
+            separator='";"',
             header=True,
             quoted=True,
         ),

@@ -1,4 +1,4 @@
-"""A named data set: where it is from, where it lies, how it is read, and what is known of it."""
+"""Named data sets: their files, their format, and facts about them."""
 
 from __future__ import annotations
 
@@ -6,32 +6,29 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import DatasetNotFoundError
-from .formats import Delimited, Events, JokeMatrix
+from .formats import Format
 from .interactions import Interactions
 from .parts import Part
-from .vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Dataset", "Download", "Printed", "Size", "data_folder"]
 
 
 def data_folder(folder: str | Path | None = None) -> Path:
-    """The folder with one folder for each data set.
-
-    Parameters
-    ----------
-    folder : the answer, where it is given
+    """Return the folder of all data sets: as given, ``BOOLRANK_DATA``, or in the user's cache.
 
     >>> data_folder("sets").name
     'sets'
     """
     given = folder or os.environ.get("BOOLRANK_DATA")
-    if given:
-        return Path(given).expanduser()
-    return _cache() / "boolrank" / "datasets"
+    return Path(given).expanduser() if given else _cache() / "boolrank" / "datasets"
 
 
 def _cache() -> Path:
@@ -41,13 +38,13 @@ def _cache() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches"
     named = os.environ.get("XDG_CACHE_HOME", "")
-    # The specification wants relative paths ignored.
+    # The XDG specification says to ignore relative paths.
     return Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
 
 
 @dataclass(frozen=True)
 class Size:
-    """How many users, items, and distinct pairs of them."""
+    """Numbers of users, items and distinct pairs."""
 
     users: int
     items: int
@@ -55,18 +52,18 @@ class Size:
 
     @staticmethod
     def of(events: Interactions) -> Size:
-        """Size of interactions that were read."""
-        return Size(len(events.users), len(events.items), events.size)
+        """Return the size of interactions."""
+        return Size(*events.shape, events.size)
 
     @property
     def density(self) -> float:
-        """The share of all pairs that are there."""
+        """Interactions divided by users × items."""
         return self.interactions / (self.users * self.items)
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A row of the paper's first table, as it is printed, and why it differs from the data."""
+    """A row of the paper's first table as printed, and why it differs from the data."""
 
     users: str
     items: str
@@ -90,19 +87,18 @@ class Dataset:
 
     Attributes
     ----------
-    name : how it is called here
-    title : how its publisher calls it
-    parts : the files that are read, in this order
-    format : what reads them
-    time : what the times of the interactions are
-    page : where to read about it, and to get it by hand
-    downloads : files to fetch; none where it cannot be had without a person
-    by_hand : what a person has to do where it cannot be fetched
-    licence, citation : what its publisher asks for
-    size : how large it is
-    printed : the paper's words about it, where the paper uses it
-    remark : what else one should know
-    place : its folder inside the folder of all, where that is not its name
+    name, title : its name here, and the publisher's
+    parts : the files, in reading order; two parts are a published split, training and test
+    format : how the files are read
+    time : the meaning of the times of interactions
+    page : the address of its description
+    licence, citation : what the publisher asks for
+    size : its size
+    downloads : files to fetch; none if it cannot be fetched by a program
+    by_hand : how to get it if it cannot be fetched
+    printed : the paper's description, if the paper uses it
+    remark : anything else to know
+    place : its folder inside the folder of all data sets, if that is not its name
 
     >>> from boolrank import DATASETS
     >>> DATASETS["movielens-1m"].size
@@ -112,7 +108,7 @@ class Dataset:
     name: str
     title: str
     parts: tuple[Part, ...]
-    format: Delimited | JokeMatrix
+    format: Format
     time: str
     page: str
     licence: str
@@ -125,51 +121,61 @@ class Dataset:
     place: str = ""
 
     def folder(self, folder: str | Path | None = None) -> Path:
-        """Where its files lie, or would lie."""
+        """Return the folder of its files, whether or not it exists."""
         return data_folder(folder) / (self.place or self.name)
 
     def is_here(self, folder: str | Path | None = None) -> bool:
-        """Whether all its files are on this machine."""
-        return all(part.found(self.folder(folder)) for part in self.parts)
+        """Return True if all its files are on this machine."""
+        return all(part.find(self.folder(folder)) for part in self.parts)
 
     def load(self, folder: str | Path | None = None, *, file_order: bool = False) -> Interactions:
-        """Read it whole; in ``file_order``, the places of the rows stand for the times."""
-        events = self._events(self.parts, folder)
-        time = np.arange(len(events.users)) if file_order else events.time
-        return Interactions.from_pairs(events.users, events.items, time)
+        """Read all of it. In ``file_order``, the numbers of the rows are the times."""
+        return _interactions(self._frames(folder), file_order)
 
     def load_parts(self, folder: str | Path | None = None) -> tuple[Interactions, ...]:
-        """Read each of its parts by itself, all over the users and items of the whole."""
-        read = [self._events((part,), folder) for part in self.parts]
-        users, rows = Vocabulary.of(np.concatenate([e.users for e in read]), "user")
-        items, columns = Vocabulary.of(np.concatenate([e.items for e in read]), "item")
-        ends = np.cumsum([len(e.time) for e in read])[:-1]
-        numbers = zip(np.split(rows, ends), np.split(columns, ends), read, strict=True)
-        return tuple(Interactions.from_numbers(users, items, r, c, e.time) for r, c, e in numbers)
-
-    def missing(self, folder: str | Path | None = None) -> DatasetNotFoundError:
-        """The error that it is not here, with what to do about it."""
-        place = self.folder(folder)
-        error = DatasetNotFoundError(f"the data set {self.name} is not in {place}")
-        if self.downloads:
-            error.add_note(f"`boolrank datasets fetch {self.name}` downloads it")
-        error.add_note(self.instructions(folder))
-        if folder is None:
-            error.add_note("another folder of data sets can be named with BOOLRANK_DATA")
-        return error
+        """Read each part on its own, all with the users and items of the whole."""
+        frames = self._frames(folder)
+        whole = _interactions(frames)
+        out = []
+        for frame in frames:
+            part = _interactions([frame])
+            rows = whole.users.numbers(part.users)[part.rows.numbers]
+            columns = whole.items.numbers(part.items)[part.indices]
+            ids = whole.users, whole.items
+            out.append(Interactions.from_numbers(*ids, rows, columns, part.time))
+        return tuple(out)
 
     def instructions(self, folder: str | Path | None = None) -> str:
-        """How a person gets it: what to open, and where to put which file."""
+        """Return how to get it by hand: what to open, and where to save which file."""
         place = self.folder(folder)
         if not self.downloads:
             return f"{self.by_hand}; put it into {place}"
-        files = "; ".join(
-            f"open {d.address} and save it as {place / d.file}" for d in self.downloads
-        )
-        return f"by hand: {files}"
+        files = (f"open {d.address} and save it as {place / d.file}" for d in self.downloads)
+        return f"by hand: {'; '.join(files)}"
 
-    def _events(self, parts: tuple[Part, ...], folder: str | Path | None) -> Events:
+    def _frames(self, folder: str | Path | None) -> list[pl.DataFrame]:
         if not self.is_here(folder):
             raise self.missing(folder)
+        import polars as pl
+
         place = self.folder(folder)
-        return self.format.read(opened for part in parts for opened in part.open(place))
+        read = ([self.format.read(source) for source in part.read(place)] for part in self.parts)
+        return [pl.concat(frames) for frames in read]
+
+    def missing(self, folder: str | Path | None = None) -> DatasetNotFoundError:
+        """Return the error for a data set that is not on this machine."""
+        fetch = f"`boolrank datasets fetch {self.name}` downloads it" if self.downloads else ""
+        other = "BOOLRANK_DATA names another folder of data sets" if folder is None else ""
+        return DatasetNotFoundError(
+            f"the data set {self.name} is not in {self.folder(folder)}",
+            hint="; ".join(filter(None, (fetch, self.instructions(folder), other))),
+        )
+
+
+def _interactions(frames: list[pl.DataFrame], file_order: bool = False) -> Interactions:
+    import polars as pl
+
+    frame = pl.concat(frames)
+    if file_order or "time" not in frame.columns:
+        frame = frame.with_columns(time=np.arange(len(frame)))
+    return Interactions.from_frame(frame, user="user", item="item", time="time")

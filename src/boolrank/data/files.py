@@ -1,4 +1,8 @@
-"""Files of events, CSV, TSV, Parquet and JSON lines, one or many, as one lazy polars frame."""
+"""Events in files: CSV, TSV, Parquet and JSON lines, one or many, read by polars.
+
+Types are not guessed from the first rows. Columns of text files are text until all of them is
+read, and become whole numbers only if every value is one in canonical form: not with ``007``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import csv
 import glob
 import gzip
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,84 +19,114 @@ from typing import TYPE_CHECKING, Any
 
 from .._extras import needs
 from ..errors import InputError
+from .events import USUAL_NAMES, find_columns
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ENDINGS", "FileScan", "expand", "joined", "scan_events", "scan_file", "unreadable"]
+__all__ = ["ENDINGS", "FileScan", "expand", "read_files", "scan_file"]
 
 
 @dataclass(frozen=True)
 class FileScan:
-    """One file that is not read yet; of a text file all columns are text."""
+    """One file, not read yet. All columns of a text file are text."""
 
     path: Path
     frame: pl.LazyFrame
     schema: Mapping[str, Any]
     is_text: bool
 
-    def trouble(self) -> InputError | None:
-        """Why this file cannot be read, with the line where it can be found; None where it can."""
-        try:
-            with unreadable(self.path):
-                self.frame.collect()
-        except InputError as error:
-            return error
-        return None
 
+def read_files(
+    paths: Iterable[str | Path],
+    positive: str | None = None,
+    *,
+    file_order: bool = False,
+    **given: str | None,
+) -> tuple[pl.DataFrame, dict[str, str | None]]:
+    """Return the columns of the events as one frame, and the role of each column.
 
-def scan_events(paths: str | Path | Iterable[str | Path]) -> pl.LazyFrame:
-    """The rows of all files, in the order given; those of text files with all columns as text.
-
-    Parameters
-    ----------
-    paths : files, or globs of them such as ``"events/*.parquet"``
+    Users and items are whole numbers if all of them are written so, and text otherwise; ratings
+    and times are numbers, times also dates. A time column that was not asked for and is of another
+    kind is left out with a warning. In ``file_order``, the numbers of the rows are the times.
     """
-    return joined([scan_file(path) for path in expand(paths)])[0]
+    with needs("cli", "Reading files"):
+        import polars as pl
+
+    scans = [scan_file(path) for path in expand(paths)]
+    events, untyped = _join(scans)
+    columns = _columns(scans[0], positive, given)
+    columns |= {"rating": None} if positive is None else {}
+    columns |= {"time": None} if file_order else {}
+    roles = {name: role for role, name in columns.items() if name is not None}
+    frame = _collect(events.select(list(roles)), scans)
+    if any(scan.is_text for scan in scans):
+        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
+    for name, role in roles.items():
+        if name in untyped or (role in ("time", "rating") and frame[name].dtype == pl.String):
+            typed = _typed(frame[name], role)
+            if typed is not None:
+                frame = frame.with_columns(typed)
+                continue
+            wrong = _wrong_type(frame[name], role, scans)
+            if role != "time" or given["time"] is not None:
+                raise wrong
+            columns[role] = None
+            warnings.warn(f"left out: {wrong}", stacklevel=3)
+    if not len(frame):
+        raise InputError(
+            f"there are no interactions: {scans[0].path} has no rows",
+            hint="below the names of the columns, write a row per event",
+        )
+    _check_no_nulls(frame, columns, scans)
+    frame = frame.select([name for name in columns.values() if name is not None])
+    if file_order:
+        columns["time"] = place = max(frame.columns, key=len) + "_place"
+        frame = frame.with_row_index(place)
+    return frame, columns
 
 
 def expand(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    """Files of names and globs: each glob in order of names, none twice."""
+    """Return the files of names and globs: each glob in the order of names, none twice."""
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if not given:
-        raise InputError("no files are given; give at least one, or a glob such as 'events/*.csv'")
+        raise InputError("no files are given", hint="give one, or a glob such as 'events/*.csv'")
     found: dict[Path, None] = {}
     for each in given:
         path = Path(each).expanduser()
         if path.is_dir():
-            raise InputError(f"{path} is a folder; name its files, such as '{path}/*.parquet'")
-        # glob, not Path.glob: it takes absolute patterns too.
-        names = [] if path.is_file() else sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
-        matches = [path, *map(Path, names)]
-        files = [match for match in matches if match.is_file()]
+            raise InputError(f"{path} is a folder", hint=f"name its files, such as '{path}/*.csv'")
+        # glob, not Path.glob, which refuses absolute patterns.
+        names = [path] if path.is_file() else sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
+        files = [file for file in map(Path, names) if file.is_file()]
         if not files:
-            raise InputError(f"no file matches {str(each)!r}; look at its name and its folder")
+            raise InputError(f"no file matches {str(each)!r}", hint="check its name and folder")
         found |= dict.fromkeys(files)
     return list(found)
 
 
 def scan_file(path: Path) -> FileScan:
-    """A file by the reader that the end of its name tells."""
+    """Open a file with the reader for its ending."""
     with needs("cli", "Reading files"):
-        import polars as pl  # noqa: F401 - said here, before any file is opened
+        import polars as pl  # noqa: F401 - raise before any file is opened
 
     ending = _ending(path)
     if ending not in ENDINGS:
         raise InputError(
-            f"{path} ends in {ending or 'nothing'!r}; files that can be read end in "
-            f"{', '.join(ENDINGS)}, the text ones also with .gz"
+            f"{path} ends in {ending or 'nothing'!r}",
+            hint=f"files that can be read end in {', '.join(ENDINGS)}, text files also with .gz",
         )
-    with unreadable(path):
+    with _readable(path):
         if path.stat().st_size == 0:
             raise InputError(
-                f"{path} is empty; a file has the names of its columns, and below a row per event"
+                f"{path} is empty", hint="write the names of its columns, and below a row per event"
             )
         _check_content(path, ending)
         frame = ENDINGS[ending](path)
         return FileScan(path, frame, dict(frame.collect_schema()), ENDINGS[ending] is _scan_csv)
 
 
-# How files of other kinds begin, what these are, and what to do.
+# first bytes of other kinds of files -> what they are, and what to do
 _BEGINNINGS = {
     b"PAR1": ("a Parquet file", "give it a name that ends in .parquet"),
     b"PK\x03\x04": ("an Excel workbook or a zip archive", "save its table as CSV, in UTF-8"),
@@ -103,14 +138,14 @@ _BEGINNINGS = {
 
 
 def _check_content(path: Path, ending: str) -> None:
-    """Refuse what the name of a text file hides: as text it would be a riddle of odd signs."""
+    """Raise if the ending of a text file does not fit its content."""
     if ENDINGS[ending] is _scan_parquet or path.suffix.lower() == ".gz":
         return
     with path.open("rb") as file:
         start = file.read(4)
-    for beginning, (what, to_do) in _BEGINNINGS.items():
+    for beginning, (kind, to_do) in _BEGINNINGS.items():
         if start.startswith(beginning):
-            raise InputError(f"{path} is {what}, whatever its name says; {to_do}")
+            raise InputError(f"{path} is {kind}, in spite of its name", hint=to_do)
 
 
 def _ending(path: Path) -> str:
@@ -139,29 +174,22 @@ def _scan_json(path: Path) -> pl.LazyFrame:
     return pl.scan_ndjson(path, infer_schema_length=None)
 
 
-# What reads a file, by how its name ends.
 ENDINGS: dict[str, Callable[[Path], pl.LazyFrame]] = {
-    ".csv": _scan_csv,
-    ".txt": _scan_csv,
-    ".dat": _scan_csv,
-    ".tsv": _scan_csv,
-    ".tab": _scan_csv,
-    ".parquet": _scan_parquet,
-    ".pq": _scan_parquet,
-    ".jsonl": _scan_json,
-    ".ndjson": _scan_json,
+    **dict.fromkeys((".csv", ".txt", ".dat", ".tsv", ".tab"), _scan_csv),
+    **dict.fromkeys((".parquet", ".pq"), _scan_parquet),
+    **dict.fromkeys((".jsonl", ".ndjson"), _scan_json),
 }
 
 
 def _separator(path: Path) -> str:
-    """As the name says, or else the sign that is most often in the header; a comma if none is."""
+    """Return the separator: by the ending, or the most frequent one in the first line."""
     if _ending(path) in (".tsv", ".tab"):
         return "\t"
     header = next(_lines(path), "")
     if "::" in header:
         raise InputError(
-            f"{path} has '::' between its columns, which cannot be read; put tabs there, and the "
-            "names of the columns into the first line"
+            f"{path} has '::' between its columns",
+            hint="put tabs there, and the names of the columns into the first line",
         )
     return max(",", "\t", ";", "|", key=header.count)
 
@@ -172,75 +200,190 @@ def _lines(path: Path) -> Iterator[str]:
         yield from file
 
 
-def joined(scans: list[FileScan]) -> tuple[pl.LazyFrame, set[str]]:
-    """One frame of all files, and which of its columns have types still to be found."""
+def _join(scans: list[FileScan]) -> tuple[pl.LazyFrame, set[str]]:
+    """Return one frame of all files, and the columns without a type yet."""
     import polars as pl
 
     first = scans[0]
     for scan in scans:
         if set(scan.schema) != set(first.schema):
             raise InputError(
-                f"{scan.path} has the columns {list(scan.schema)} and {first.path} has "
-                f"{list(first.schema)}; files that are read together have the same"
+                f"{scan.path} has the columns {list(scan.schema)}, but {first.path} has "
+                f"{list(first.schema)}",
+                hint="read files with different columns separately",
             )
-    changed, untyped = [], set()
+    some_text = any(scan.is_text for scan in scans)
+    as_text, untyped = [], set()
     for name in first.schema:
         typed = {scan.schema[name] for scan in scans if not scan.is_text}
-        if any(scan.is_text for scan in scans) and all(t.is_integer() for t in typed):
+        if some_text and all(kind.is_integer() for kind in typed):
             untyped.add(name)
-        kinds = typed | ({pl.String()} if any(scan.is_text for scan in scans) else set())
+        kinds = typed | ({pl.String()} if some_text else set())
         if len(kinds) > 1 and not all(kind.is_numeric() for kind in kinds):
-            changed.append(pl.col(name).cast(pl.String))  # where files disagree, it is text
-    frames = [scan.frame.select(list(first.schema)).with_columns(changed) for scan in scans]
+            as_text.append(pl.col(name).cast(pl.String))  # files disagree
+    frames = [scan.frame.select(list(first.schema)).with_columns(as_text) for scan in scans]
     return (frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical_relaxed")), untyped
 
 
+def _columns(
+    scan: FileScan, positive: str | None, given: Mapping[str, str | None]
+) -> dict[str, str | None]:
+    names = list(scan.schema)
+    try:
+        return find_columns(names, positive, **given)
+    except InputError as error:
+        usual = {name for each in USUAL_NAMES.values() for name in each}
+        if scan.is_text and usual.isdisjoint(name.strip().lower() for name in names):
+            error.hint += (
+                f"; the first line of {scan.path} is taken for the names of its columns: if it is "
+                "data, add a line above it, such as user,item"
+            )
+        raise
+
+
+def _collect(events: pl.LazyFrame, scans: list[FileScan]) -> pl.DataFrame:
+    from polars.exceptions import PanicException, PolarsError
+
+    try:
+        return events.collect()
+    except (PolarsError, PanicException, OSError) as error:
+        # polars does not name the file, so read one after the other.
+        for scan in scans:
+            with _readable(scan.path):
+                scan.frame.collect()
+        raise InputError(f"the files cannot be read together: {error}") from None
+
+
 @contextmanager
-def unreadable(path: Path | None = None) -> Iterator[None]:
-    """Turn what polars or the system say about a file into an error of ours."""
-    import polars as pl
+def _readable(path: Path) -> Iterator[None]:
+    """Convert errors of polars and the system, with the number of the broken line if possible."""
+    from polars.exceptions import PanicException, PolarsError
 
     try:
         yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, EOFError) as error:
+    except (PolarsError, PanicException, OSError, EOFError) as error:
+        line, wrong, to_do = _bad_line(path)
+        if line:
+            raise InputError(f"{path}, line {line}: {wrong}", hint=to_do) from None
         said = str(error).partition("\n")[0].strip()
-        line = None if path is None else _bad_line(path)
-        broken = f"{path or 'a file'} cannot be read: {said}; is it what its name says?"
-        raise InputError(f"{path}, {line}" if line else broken) from None
+        raise InputError(
+            f"{path} cannot be read: {said}", hint="check that its ending fits its content"
+        ) from None
 
 
-def _bad_line(path: Path) -> str | None:
-    """The first line that breaks the form of a text file. Slow: for files known to be broken."""
+def _bad_line(path: Path) -> tuple[int, str, str]:
+    """Return the first broken line of a text file, its fault, and what to do; 0 if none is found.
+
+    Slow: only for files that are known to be broken.
+    """
     reader = ENDINGS[_ending(path)]
     try:
         if reader is _scan_json:
-            return next(filter(None, map(_bad_json, enumerate(_lines(path), 1))), None)
+            return _bad_json(path)
         if reader is _scan_csv:
             return _bad_row(path, _separator(path))
     except (OSError, EOFError, csv.Error):
-        pass  # a broken archive, say: what polars said has to do
-    return None
+        pass  # for example a broken archive
+    return 0, "", ""
 
 
-def _bad_json(numbered: tuple[int, str]) -> str | None:
-    number, line = numbered
-    try:
-        kind = type(json.loads(line)) if line.strip() else dict
-    except ValueError as error:
-        return f"line {number}: no JSON ({error}); correct it"
-    wrong = f"line {number}: a JSON {kind.__name__}, not an object; write one, with its columns"
-    return None if kind is dict else wrong
+def _bad_json(path: Path) -> tuple[int, str, str]:
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            kind = type(json.loads(line)) if line.strip() else dict
+        except ValueError as error:
+            return number, f"not JSON ({error})", "correct it"
+        if kind is not dict:
+            return number, f"a JSON {kind.__name__}, not an object", "write an object per line"
+    return 0, "", ""
 
 
-def _bad_row(path: Path, separator: str) -> str | None:
-    if bad := next((n for n, line in enumerate(_lines(path), 1) if "\ufffd" in line), None):
-        return f"line {bad}: no UTF-8; save the file in that encoding (Excel: CSV UTF-8)"
+def _bad_row(path: Path, separator: str) -> tuple[int, str, str]:
+    for number, line in enumerate(_lines(path), 1):
+        if "\ufffd" in line:
+            return number, "not UTF-8", "save the file in UTF-8 (Excel: CSV UTF-8)"
     rows = csv.reader(_lines(path), delimiter=separator)
-    expected, line = len(next(rows, [])), 2
+    expected, line_number = len(next(rows, [])), 2
     for row in rows:
         if any("\n" in cell for cell in row) and row[-1].endswith("\n"):
-            return f"line {line}: a quotation mark is not closed; correct it"
+            return line_number, "a quotation mark is not closed", "correct it"
         if len(row) > expected:
-            return f"line {line}: {len(row)} fields instead of {expected}; correct it"
-        line = rows.line_num + 1
-    return None
+            return line_number, f"{len(row)} fields instead of {expected}", "correct it"
+        line_number = rows.line_num + 1
+    return 0, "", ""
+
+
+def _check_no_nulls(
+    frame: pl.DataFrame, columns: Mapping[str, str | None], scans: list[FileScan]
+) -> None:
+    for name in filter(None, (columns["user"], columns["item"])):
+        missing = frame[name].null_count()
+        if missing:
+            raise InputError(
+                f"{missing} rows have nothing in the column {name!r}, the first in "
+                f"{_place(scans, name, None)}",
+                hint="fill it in, or delete these rows",
+            )
+
+
+def _place(scans: list[FileScan], name: str, value: str | None) -> str:
+    """Return where a value occurs first. Reads the files again."""
+    import polars as pl
+
+    for scan in scans:
+        rows = scan.frame.filter(~pl.all_horizontal(pl.all().is_null()))
+        same = rows.select(pl.col(name).cast(pl.String).eq_missing(value)).collect().to_series()
+        if same.any():
+            return f"{scan.path}, row {same.arg_true()[0] + 1} below the header"
+    return "these files"
+
+
+def _typed(series: pl.Series, role: str) -> pl.Series | None:
+    """Return the column in the first form of its role that loses nothing, or None."""
+    made = (make(series) for make in _FORMS[role])
+    return next((each for each in made if each.null_count() == series.null_count()), None)
+
+
+def _wrong_type(series: pl.Series, role: str, scans: list[FileScan]) -> InputError:
+    # The form that the fewest values break is the one that was meant.
+    broken = [series.filter(make(series).is_null() & series.is_not_null()) for make in _FORMS[role]]
+    wrong = min(broken, key=len).first()
+    return InputError(
+        f"the column {series.name!r} is not a {role}: it has {wrong!r} in "
+        f"{_place(scans, series.name, str(wrong))}",
+        hint=f"correct it, or name another column with {role}=...",
+        parameter=role,
+    )
+
+
+def _whole_numbers(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    if series.dtype.is_integer():
+        return series
+    numbers = series.cast(pl.Int64, strict=False)
+    return numbers.set(numbers.cast(pl.String).ne_missing(series), None)
+
+
+def _numbers(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    return series.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+
+
+def _dates(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    try:
+        return series.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")
+    except pl.exceptions.PolarsError:  # no format of dates that it knows
+        return pl.Series(series.name, [None] * len(series), pl.Datetime("us", "UTC"))
+
+
+# The forms of a column by role; each gives null for values of another form.
+_FORMS: dict[str, tuple[Callable[[pl.Series], pl.Series], ...]] = {
+    "user": (_whole_numbers, lambda series: series),
+    "item": (_whole_numbers, lambda series: series),
+    "rating": (_numbers,),
+    "time": (_whole_numbers, _numbers, _dates),
+}

@@ -1,49 +1,50 @@
-"""Readers of the formats in which data sets are distributed: events out of opened files.
+"""The formats of named data sets: each reads a file into a polars frame of events.
 
-All of them are rows of fields between separators, described by a value and read by one compiled
-loop in pieces of a few megabytes; a malformed row is an error with its file and line.
+Text is parsed by polars, in ASCII or Latin-1. A malformed line is an error that names it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from io import BytesIO
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._extras import needs
 from ..errors import InputError
-from .parts import OpenPart
+from .parts import Source
 from .workbook import is_workbook, sheet_rows
 
-__all__ = ["Delimited", "Events", "JokeMatrix"]
+if TYPE_CHECKING:
+    import polars as pl
 
-_PIECE = 1 << 24
-_LONGEST_LINE = 1 << 20
-_SHOWN = 60
+__all__ = ["Delimited", "Format", "JokeMatrix", "Lists"]
 
+_SHOWN = 60  # characters of a malformed line in the message
+_AGAIN = "correct the line, or fetch the file again"
 
-@dataclass(frozen=True)
-class Events:
-    """Columns of equal length. ``time`` is the place in the file where the set has no times."""
-
-    users: NDArray[Any]
-    items: NDArray[Any]
-    time: NDArray[Any]
+# kind of a field -> polars type, words for messages
+_KINDS = {
+    "whole": ("UInt64", "a whole number"),
+    "number": ("Float64", "a number"),
+    "date": ("String", "a date such as 2000-07-12"),
+    "text": ("String", "text"),
+    "skip": ("String", ""),
+}
 
 
 @dataclass(frozen=True)
 class Delimited:
-    """Rows of fields: what each field is, and what stands between them.
+    """Lines of fields between separators.
 
     Parameters
     ----------
     fields : role and kind of each; kinds are whole, number, date, text and skip
     separator : one character or two
-    header : whether the first line has names
-    quoted : whether fields may stand in double quotes, with backslashes before those inside
-    sections : whether lines ``item:`` stand above the rows of that item
+    header : True if the first line has names
+    quoted : True if the lines begin and end with a double quote
+    sections : True if lines ``item:`` precede the rows of that item
     """
 
     fields: tuple[tuple[str, str], ...]
@@ -52,137 +53,130 @@ class Delimited:
     quoted: bool = False
     sections: bool = False
 
-    def read(self, parts: Iterable[OpenPart]) -> Events:
-        """The events of all files, one after the other."""
-        pieces = [piece for part in parts for piece in self.pieces(part)]
-        names = [name for name in pieces[0] if name in ("user", "item", "time")]
-        columns: dict[str, NDArray[Any]] = {}
-        for name in names:
-            columns[name] = np.concatenate([piece.pop(name) for piece in pieces])
-        if "time" not in columns:
-            columns["time"] = np.arange(len(columns["user"]))
-        else:
-            unit = "datetime64[D]" if ("time", "date") in self.fields else "int64"
-            columns["time"] = columns["time"].astype(unit)
-        return Events(columns["user"], columns["item"], columns["time"])
+    def read(self, source: Source) -> pl.DataFrame:
+        """Return the events: user, item, and time if there is one."""
+        frame = self.read_all(source)
+        return frame.select(name for name in ("user", "item", "time") if name in frame.columns)
 
-    def pieces(self, part: OpenPart) -> Iterator[dict[str, NDArray[Any]]]:
-        """Columns by role, some rows at a time; numbers as narrow as they fit."""
-        from .._compiled.text import KINDS, parse_rows
+    def read_all(self, source: Source) -> pl.DataFrame:
+        """Return all fields but the skipped ones; raise for the first malformed line."""
+        with needs("cli", "Reading data sets"):
+            import polars as pl
 
-        kinds = np.array([KINDS[kind] for _, kind in self.fields], np.int8)
-        separator = np.frombuffer(self.separator.encode(), np.uint8)
-        line, section, empty = 0, -1.0, True
-        for text in _whole_lines(part):
-            start = 0
-            if self.header and line == 0:
-                start, line = text.index(b"\n") + 1, 1
-            data = np.frombuffer(text, np.uint8)[start:]
-            room = int(np.count_nonzero(data == ord("\n")))
-            values = np.empty((len(kinds) + self.sections, room))
-            spans = np.empty((room if KINDS["text"] in kinds else 0, 2), np.int64)
-            rows, lines, section, wrong = parse_rows(
-                data, separator, kinds, self.quoted, self.sections, section, values, spans
-            )
-            if wrong >= 0:
-                shown = bytes(data).split(b"\n", lines)[lines - 1]
-                raise self._malformed(part, line + lines, wrong, shown)
-            line += lines
-            if rows:
-                empty = False
-                yield self._columns(values[:, :rows], spans[:rows] + start, text)
-        if empty:
-            raise InputError(f"{part.label} is empty: it has no rows; fetch it again")
-
-    def _columns(
-        self, values: NDArray[np.float64], spans: NDArray[np.int64], text: bytes
-    ) -> dict[str, NDArray[Any]]:
-        columns: dict[str, NDArray[Any]] = {}
-        for field, (role, kind) in enumerate(self.fields):
-            if kind == "text":
-                columns[role] = _texts(text, spans)
-            elif kind != "skip":
-                columns[role] = values[field].copy() if kind == "number" else _narrow(values[field])
+        types = {name: getattr(pl, _KINDS[kind][0]) for name, kind in self.fields}
+        types |= {"user": pl.String} if self.sections else {}
+        frame = pl.read_csv(
+            self._plain(source.content),
+            separator="\t" if len(self.separator) > 1 else self.separator,
+            has_header=False,
+            schema=types | {"more": pl.String},
+            quote_char=None,
+            ignore_errors=True,  # malformed fields become null
+            truncate_ragged_lines=True,
+        ).slice(1)
+        by_kind = {kind: [name for name, k in self.fields if k == kind] for kind in _KINDS}
+        frame = frame.with_columns(
+            pl.col(by_kind["text"]).str.replace_all('\\"', '"', literal=True).replace("", None),
+            pl.col(by_kind["date"]).str.to_date("%Y-%m-%d", strict=False),
+        )
+        heading = pl.lit(value=False)
         if self.sections:
-            columns["item"] = _narrow(values[-1])
-        return columns
+            heading = pl.col("user").str.contains(r"^\d+:$")
+            number = pl.when(heading).then(pl.col("user").str.strip_suffix(":")).forward_fill()
+            frame = frame.with_columns(item=number.cast(pl.UInt64, strict=False))
+        needed = pl.exclude("more", *by_kind["skip"]).is_not_null()
+        good = pl.all_horizontal(needed) & pl.col("more").is_null()
+        self._check(source, frame.with_row_index("row").filter(~good & ~heading))
+        frame = frame.filter(good).drop("more", *by_kind["skip"])
+        if not len(frame):
+            raise InputError(f"{source.label} is empty: it has no rows", hint="fetch it again")
+        return frame.with_columns(pl.col("user").cast(pl.UInt64)) if self.sections else frame
 
-    def _malformed(self, part: OpenPart, line: int, wrong: int, text: bytes) -> InputError:
-        form = self.separator.join(name for name, _ in self.fields)
-        found = text.decode("latin-1").rstrip("\r")
-        shown = found if len(found) <= _SHOWN else f"{found[:_SHOWN]}…"
-        if wrong < len(self.fields):
-            name, kind = self.fields[wrong]
-            why = f"its {name} is no {_KINDS_AS_WORDS.get(kind, kind)}"
-        else:
-            why = f"it has not {len(self.fields)} fields"
-            why += ", or stands above the first 'item:' line" if self.sections else ""
-        return InputError(f"{part.label}, line {line}: {shown!r} is not {form}: {why}")
+    def _plain(self, text: bytes) -> bytes:
+        """Return the text as polars reads it, below a line with the greatest number of fields."""
+        text = text if text.isascii() else text.decode("latin-1").encode()
+        if self.header:
+            text = text[text.find(b"\n") + 1 :] if b"\n" in text else b""
+        if self.quoted:
+            for old, new in ((b"\r\n", b"\n"), (b'\n"', b"\n"), (b'"\n', b"\n")):
+                text = text.replace(old, new)
+            text = text.removeprefix(b'"').removesuffix(b'"')
+        separator = self.separator.encode()
+        if len(separator) > 1:
+            text, separator = text.replace(separator, b"\t"), b"\t"
+        return separator * len(self.fields) + b"\n" + text
+
+    def _check(self, source: Source, wrong: pl.DataFrame) -> None:
+        """Raise for the first of the wrong rows that is not a blank line."""
+        if not len(wrong):
+            return
+        rows = {row["row"] + self.header: row for row in wrong.iter_rows(named=True)}
+        for number, line in enumerate(BytesIO(source.content)):
+            if number not in rows or not line.strip():
+                continue
+            row, shown = rows[number], line.decode("latin-1").rstrip("\r\n")
+            field = next(((n, k) for n, k in self.fields if k != "skip" and row[n] is None), None)
+            if field is not None:
+                why = f"its {field[0]} is not {_KINDS[field[1]][1]}"
+            elif row["more"] is not None:
+                why = f"it has more than {len(self.fields)} fields"
+            else:
+                why = "it precedes the first 'item:' line"
+            shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+            form = self.separator.join(name for name, _ in self.fields)
+            raise InputError(
+                f"{source.label}, line {number + 1}: {shown!r} is not {form}: {why}", hint=_AGAIN
+            )
 
 
-_KINDS_AS_WORDS = {"whole": "whole number", "date": "date such as 2000-07-12", "skip": "field"}
+@dataclass(frozen=True)
+class Lists:
+    """A line per user: the user's number, then the numbers of the items."""
+
+    def read(self, source: Source) -> pl.DataFrame:
+        """Return the events: user and item. Users without items are left out."""
+        with needs("cli", "Reading data sets"):
+            import polars as pl
+
+        lines = [line.split() for line in source.content.splitlines()]
+        wrong = next((k for k, line in enumerate(lines, 1) if not all(map(bytes.isdigit, line))), 0)
+        if wrong:
+            raise InputError(
+                f"{source.label}, line {wrong}: not a user and items, all whole numbers",
+                hint=_AGAIN,
+            )
+        lines = [line for line in lines if line]
+        users = np.repeat([int(line[0]) for line in lines], [len(line) - 1 for line in lines])
+        items = np.array([item for line in lines for item in line[1:]]).astype(np.int64)
+        return pl.DataFrame({"user": users, "item": items})
 
 
 @dataclass(frozen=True)
 class JokeMatrix:
-    """A row a user: how many jokes the user rated, then the rating of each joke, 99 for none.
+    """A row per user: the number of rated jokes, then the rating of each joke, 99 for none.
 
-    What counts is a rating above 0. Users with no such rating are left out, and so are those with
-    ``most`` or more. Users and jokes are numbered from 1, as they stand.
+    Ratings above 0 are interactions. Users without any, and users with ``most`` or more, are left
+    out. Users and jokes are numbered from 1, in the order of the file.
     """
 
     jokes: int = 100
     most: int = 90
 
-    @property
-    def fields(self) -> tuple[tuple[str, str], ...]:
-        """As text, the matrix is rows of numbers."""
-        return (
-            ("count", "number"),
-            *((f"joke {k}", "number") for k in range(1, self.jokes + 1)),
-        )
+    def read(self, source: Source) -> pl.DataFrame:
+        """Return the events: user and item, user by user."""
+        with needs("cli", "Reading data sets"):
+            import polars as pl
 
-    def read(self, parts: Iterable[OpenPart]) -> Events:
-        """The positive ratings, user by user."""
-        matrix = np.concatenate([self.matrix(part) for part in parts])
-        positive = (matrix[:, 1:] > 0) & (matrix[:, 1:] != 99)
-        counts = positive.sum(axis=1)
-        positive[counts >= self.most] = False
-        users, jokes = np.nonzero(positive)
-        return Events(users + 1, jokes + 1, np.arange(len(users)))
-
-    def matrix(self, part: OpenPart) -> NDArray[np.float64]:
-        """Users × (1 + jokes), from a workbook or from text with commas."""
-        if is_workbook(part):
-            return sheet_rows(part, 1 + self.jokes)
-        pieces = Delimited(self.fields).pieces(part)
-        return np.concatenate([np.stack(list(piece.values()), axis=1) for piece in pieces])
-
-
-def _whole_lines(part: OpenPart) -> Iterator[bytes]:
-    """The file in pieces that end where a line ends; the last line may lack its end."""
-    rest = b""
-    while piece := part.read(_PIECE):
-        end = piece.rfind(b"\n") + 1
-        if end:
-            yield rest + piece[:end]
-            rest = piece[end:]
+        columns = ("count", *(f"joke {k}" for k in range(1, self.jokes + 1)))
+        if is_workbook(source):
+            matrix = sheet_rows(source, len(columns))
         else:
-            rest += piece
-            if len(rest) > _LONGEST_LINE:
-                raise InputError(f"{part.label} has a line of over a million bytes: it is no text")
-    if rest.strip():
-        yield rest + b"\n"
+            text = Delimited(tuple((name, "number") for name in columns))
+            matrix = text.read_all(source).to_numpy()
+        positive = (matrix[:, 1:] > 0) & (matrix[:, 1:] != 99)
+        positive[positive.sum(axis=1) >= self.most] = False
+        users, jokes = np.nonzero(positive)
+        return pl.DataFrame({"user": users + 1, "item": jokes + 1})
 
 
-def _narrow(values: NDArray[np.float64]) -> NDArray[Any]:
-    """Whole numbers in half the memory where they fit: sets have up to a hundred million rows."""
-    fits = values.max() < 1 << 31 and values.min() >= -(1 << 31)
-    return values.astype(np.int32 if fits else np.int64)
-
-
-def _texts(text: bytes, spans: NDArray[np.int64]) -> NDArray[Any]:
-    decoded = text.decode("latin-1")  # a character a byte, so places stay what they are
-    found = np.empty(len(spans), dtype=object)
-    found[:] = [decoded[a:b].replace('\\"', '"') for a, b in spans.tolist()]
-    return found
+Format = Delimited | Lists | JokeMatrix

@@ -1,4 +1,4 @@
-"""Interactions: who touched what, as a binary matrix with the names of its rows and columns."""
+"""Interactions: a binary users × items matrix with the ids of its rows and columns."""
 
 from __future__ import annotations
 
@@ -12,14 +12,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterTypeError
 from ..table import Table
-from .events import (
-    checked_times,
-    encoded,
-    find_columns,
-    parse_threshold,
-    read_events,
-    times,
-)
+from .events import check_times, read_frame
+from .files import read_files
 from .rows import Rows
 from .vocabulary import Vocabulary
 
@@ -30,19 +24,19 @@ if TYPE_CHECKING:
 
     MatrixLike = ArrayLike | sparray[Any, Any] | spmatrix[Any]
 
-__all__ = ["Interactions", "check_interactions", "read_files", "row_numbers"]
+__all__ = ["Interactions", "check_interactions"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interactions:
-    """A binary users × items matrix in compressed rows, with ids of both sides. Immutable.
+    """A binary users × items matrix in compressed rows, with the ids of both sides. Immutable.
 
     Attributes
     ----------
-    users, items : the ids, in order, with their row and column numbers
-    indptr, indices : compressed sparse rows, columns in order within each row
-    time : when each interaction was (the earliest, where it repeats), or None
-    duplicates : how many events repeated a (user, item) pair and were left out
+    users, items : the ids, in order
+    indptr, indices : compressed sparse rows, columns ascending within each row
+    time : the time of each interaction, the earliest if it repeats, or None
+    duplicates : number of events left out because they repeat a (user, item) pair
     """
 
     users: Vocabulary
@@ -58,20 +52,20 @@ class Interactions:
         items: Iterable[Hashable] | NDArray[Any],
         time: Sequence[Any] | NDArray[Any] | None = None,
     ) -> Interactions:
-        """Interactions from two sequences of ids of the same length, and one of times or none.
+        """Return interactions from sequences of ids, and of times, of the same length.
 
         >>> Interactions.from_pairs(["ann", "bob", "ann"], ["tea", "tea", "tea"])
         Interactions: 2 users x 1 items, 2 interactions, 1 duplicates left out
         """
-        user_names, user_numbers = Vocabulary.of(users, "user")
-        item_names, item_numbers = Vocabulary.of(items, "item")
-        if len(user_numbers) != len(item_numbers):
+        user_names, rows = Vocabulary.of(users, "user")
+        item_names, columns = Vocabulary.of(items, "item")
+        if len(rows) != len(columns):
             raise InputError(
-                f"there are {len(user_numbers)} users for {len(item_numbers)} items; "
-                "each event has one of each"
+                f"there are {len(rows)} users, but {len(columns)} items",
+                hint="give one of each per event",
             )
-        when = None if time is None else checked_times(time, len(user_numbers))
-        return Interactions.from_numbers(user_names, item_names, user_numbers, item_numbers, when)
+        when = None if time is None else check_times(time, len(rows))
+        return Interactions.from_numbers(user_names, item_names, rows, columns, when)
 
     @staticmethod
     def from_numbers(
@@ -81,15 +75,15 @@ class Interactions:
         columns: NDArray[np.int64],
         time: NDArray[Any] | None = None,
     ) -> Interactions:
-        """Interactions from row and column numbers of known users and items."""
+        """Return interactions from the row and column number of each event."""
         if not len(rows):
-            raise InputError("there are no interactions: the input has no rows; give some")
+            raise InputError("there are no interactions: the input has no rows", hint="give some")
         from .._compiled.rows import sorted_rows, transposed
 
         if time is None:
             indptr, indices = sorted_rows(rows, columns, len(users), len(items))
         else:
-            # Two counting sorts, by column and then by row: a third of the time of a comparing one.
+            # Two counting sorts, by column and then by row, take a third of the time of lexsort.
             one_each = np.arange(len(rows) + 1)
             _, by_column, _ = transposed(one_each, columns, len(items))
             _, by_row, _ = transposed(one_each, rows[by_column], len(users))
@@ -97,8 +91,7 @@ class Interactions:
             in_rows, in_columns = rows[order], columns[order]
             new = (np.diff(in_rows, prepend=-1) != 0) | (np.diff(in_columns, prepend=-1) != 0)
             lengths = np.bincount(in_rows[new], minlength=len(users))
-            indptr = np.concatenate(([0], np.cumsum(lengths)))
-            indices = in_columns[new].astype(np.int32)
+            indptr, indices = Rows.of_lengths(lengths, in_columns[new].astype(np.int32))
             time = np.fmin.reduceat(time[order], np.flatnonzero(new))
         return Interactions(users, items, indptr, indices, time, len(rows) - len(indices))
 
@@ -108,12 +101,12 @@ class Interactions:
         users: Sequence[Hashable] | None = None,
         items: Sequence[Hashable] | None = None,
     ) -> Interactions:
-        """Interactions where a users × items matrix, dense or sparse, is not 0.
+        """Return interactions for the nonzero cells of a dense or sparse matrix.
 
         Parameters
         ----------
         matrix : (users, items) numbers
-        users, items : the ids of its rows and columns; their numbers where not given
+        users, items : ids of its rows and columns; by default their numbers
 
         >>> Interactions.from_matrix([[0, 5], [1, 1]], items=["tea", "jam"])
         Interactions: 2 users x 2 items, 3 interactions
@@ -124,29 +117,29 @@ class Interactions:
         try:
             cells = coo_array(unchecked)
         except (TypeError, ValueError) as error:
-            raise InputError(f"{type(matrix).__name__} is no matrix: {error}") from None
+            raise InputError(f"{type(matrix).__name__} is not a matrix: {error}") from None
         if cells.ndim != 2:
             raise InputError(f"a matrix of users and items has 2 dimensions, not {cells.ndim}")
         cells.sum_duplicates()
-        nan = np.flatnonzero(cells.data != cells.data)  # NaN alone is not itself
+        nan = np.flatnonzero(cells.data != cells.data)  # True for NaN
         if len(nan):
             row, column = int(cells.row[nan[0]]), int(cells.col[nan[0]])
             raise InputError(
-                f"the matrix has {len(nan):,} NaN, the first in row {row}, column {column}; put 0 "
-                "where there is no interaction"
+                f"the matrix has {len(nan):,} NaN, the first in row {row}, column {column}",
+                hint="put 0 where there is no interaction",
             )
-        names = []
-        for kind, given, size in (("user", users, cells.shape[0]), ("item", items, cells.shape[1])):
+        some = cells.data != 0
+        sides = []
+        for kind, given, axis in (("user", users, 0), ("item", items, 1)):
+            size = cells.shape[axis]
             if given is not None and len(given) != size:
                 raise InputError(f"the matrix has {size} {kind}s, but {len(given)} ids are given")
-            vocabulary, numbers = Vocabulary.of(np.arange(size) if given is None else given, kind)
+            vocabulary, number = Vocabulary.of(np.arange(size) if given is None else given, kind)
             if len(vocabulary) != size:
-                raise InputError(f"the {kind}s' ids are not distinct")
-            names.append((vocabulary, numbers))
-        some = cells.data != 0
-        return Interactions.from_numbers(
-            names[0][0], names[1][0], names[0][1][cells.row[some]], names[1][1][cells.col[some]]
-        )
+                raise InputError(f"the ids of {kind}s are not distinct", parameter=f"{kind}s")
+            sides.append((vocabulary, number[cells.coords[axis][some]]))
+        (names, rows), (titles, columns) = sides
+        return Interactions.from_numbers(names, titles, rows, columns)
 
     @staticmethod
     def from_frame(
@@ -157,56 +150,21 @@ class Interactions:
         rating: str | None = None,
         positive: str | None = None,
     ) -> Interactions:
-        """Interactions from a pandas, polars or pyarrow frame with a row per event.
+        """Return interactions from a pandas, polars or pyarrow frame with a row per event.
 
         Parameters
         ----------
         frame : the events
-        user, item, time, rating : names of its columns; where not given, the usual ones are found
-        positive : which ratings count, such as ``">= 4"``; all rows do where not given
+        user, item, time, rating : names of its columns; by default those with a usual name
+        positive : a condition on ratings, such as ``">= 4"``; by default all rows count
 
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"user": ["ann", "bob"], "item": ["tea", "tea"], "rating": [5, 2]})
         >>> Interactions.from_frame(frame, positive=">= 4")
         Interactions: 1 users x 1 items, 1 interactions
         """
-        import narwhals as nw
-
-        try:
-            table: Any = nw.from_native(frame, eager_only=False)
-        except TypeError:
-            raise ParameterTypeError(
-                "events are a pandas, polars or pyarrow frame, not of type "
-                f"{type(frame).__name__}; make a frame of them, or use Interactions.from_pairs"
-            ) from None
-        table = table.collect() if isinstance(table, nw.LazyFrame) else table
-        given = {"user": user, "item": item, "time": time, "rating": rating}
-        columns = find_columns(list(table.columns), needed=_needed(positive), **given)
-        name = columns["rating"]
-        if positive is not None and name is not None:
-            above, bound = parse_threshold(positive)
-            if not table[name].dtype.is_numeric():
-                raise InputError(f"the ratings in {name!r} are no numbers but {table[name].dtype}")
-            every = table
-            table = table.filter(above(nw.col(name), bound))
-            if len(every) and not len(table):
-                low, high = every[name].min(), every[name].max()
-                raise InputError(
-                    f"no rating is {positive.strip()}: those in {name!r} are {low} to {high}; "
-                    "compare with a number among them"
-                )
-        missing = [c for c in (columns["user"], columns["item"]) if table[c].null_count()]
-        if missing:
-            raise InputError(
-                f"{table[missing[0]].null_count()} rows have nothing in the column {missing[0]!r}; "
-                f"leave them out first, for example with frame.{_drop_nulls(table, missing)}"
-            )
-        users, rows = encoded(table[columns["user"]], "user")
-        items, numbers = encoded(table[columns["item"]], "item")
-        when = None if columns["time"] is None else times(table[columns["time"]])
-        if when is None and time is not None:
-            raise InputError(f"the column {time!r} has neither numbers nor dates, so it is no time")
-        return Interactions.from_numbers(users, items, rows, numbers, when)
+        columns = {"user": user, "item": item, "time": time, "rating": rating}
+        return Interactions.from_numbers(*read_frame(frame, positive, **columns))
 
     @staticmethod
     def from_files(
@@ -216,11 +174,13 @@ class Interactions:
         time: str | None = None,
         rating: str | None = None,
         positive: str | None = None,
+        file_order: bool = False,
     ) -> Interactions:
-        r"""Interactions from CSV, TSV, Parquet or JSON-lines files, or globs of them.
+        r"""Return interactions from CSV, TSV, Parquet or JSON-lines files, or globs of them.
 
-        Ids of text files are whole numbers if all of a column are written so, and text otherwise.
-        The other parameters are those of ``from_frame``.
+        Ids in text files are whole numbers if all of a column are, and text otherwise. In
+        ``file_order``, the numbers of the rows are the times. The other parameters are those of
+        ``from_frame``.
 
         >>> from tempfile import TemporaryDirectory
         >>> with TemporaryDirectory() as folder:
@@ -229,11 +189,13 @@ class Interactions:
         ...     Interactions.from_files(path)
         Interactions: 2 users x 1 items, 2 interactions
         """
-        return read_files(paths, user=user, item=item, time=time, rating=rating, positive=positive)
+        given = {"user": user, "item": item, "time": time, "rating": rating}
+        frame, columns = read_files(paths, positive, file_order=file_order, **given)
+        return Interactions.from_numbers(*read_frame(frame, positive, **columns))
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many users and items."""
+        """Numbers of users and items."""
         return len(self.users), len(self.items)
 
     @property
@@ -243,98 +205,90 @@ class Interactions:
 
     @property
     def size(self) -> int:
-        """How many interactions."""
+        """Number of interactions."""
         return len(self.indices)
 
     def __getitem__(self, mask: Any) -> Interactions:
-        """Some of the interactions, with the users and items that occur in these only.
-
-        Parameters
-        ----------
-        mask : (interactions,) True for those to keep, which are in the order of ``indices``
+        """Return the interactions where a mask is True, and the users and items that occur in them.
 
         >>> data = Interactions.from_pairs(["ann", "ann", "bob"], ["jam", "tea", "tea"])
         >>> data[np.array([True, False, False])]
         Interactions: 1 users x 1 items, 1 interactions
         """
-        # scikit-learn writes X[mask, ...] for whatever has a shape.
+        # scikit-learn indexes with X[mask, ...].
         keep = np.asarray(mask[0] if isinstance(mask, tuple) and mask[1:] == (...,) else mask)
         if keep.dtype != bool or keep.shape != self.indices.shape:
             raise ParameterTypeError(
-                f"interactions are chosen by a mask of {self.size:,} truth values, one for each, "
-                f"not by {keep.dtype} of shape {keep.shape}; for cross-validation take "
-                "boolrank.evaluation.masks(split)"
+                f"interactions are chosen by a mask of {self.size:,} truth values, not by "
+                f"{keep.dtype} of shape {keep.shape}",
+                hint="for cross-validation use boolrank.evaluation.masks(split)",
             )
-        rows = row_numbers(self)[keep]
-        counts = np.bincount(rows, minlength=len(self.users))
+        counts = np.bincount(self.rows.numbers[keep], minlength=len(self.users))
         touched = np.bincount(self.indices[keep], minlength=len(self.items)) > 0
-        number = np.cumsum(touched) - 1
+        columns = (np.cumsum(touched) - 1)[self.indices[keep]].astype(np.int32)
         return Interactions(
             self.users.chosen(counts > 0),
             self.items.chosen(touched),
-            np.concatenate(([0], np.cumsum(counts[counts > 0]))),
-            number[self.indices[keep]].astype(np.int32),
+            *Rows.of_lengths(counts[counts > 0], columns),
             None if self.time is None else self.time[keep],
         )
 
     @property
-    def T(self) -> Interactions:  # noqa: N802 - as numpy names it
-        """The same with the roles swapped: items as users. Ranking people for an item, for one."""
+    def T(self) -> Interactions:  # noqa: N802 - numpy's name
+        """The transpose, with items as users: for example to rank people for an item."""
         from .._compiled.rows import transposed
 
-        indptr, indices, order = transposed(self.indptr, self.indices, len(self.items))
+        indptr, indices, order = transposed(*self.rows, len(self.items))
         when = None if self.time is None else self.time[order]
-        users = Vocabulary(self.items.ids, "user")
-        return Interactions(
-            users, Vocabulary(self.users.ids, "item"), indptr, indices, when, self.duplicates
-        )
+        ids = Vocabulary(self.items.ids, "user"), Vocabulary(self.users.ids, "item")
+        return Interactions(*ids, indptr, indices, when, self.duplicates)
 
     def updated(
         self, added: Interactions | None = None, removed: Interactions | None = None
     ) -> Interactions:
-        """With some interactions more and some fewer; users and items that were known stay so.
+        """Return the interactions with some added and then some removed, without times.
 
-        What is added and known already, or in both, is no error; what is removed must be known.
-        Times are not kept.
+        All known users and items are kept. Adding known interactions has no effect; removing
+        unknown ones raises.
         """
-        for given in (added, removed):
-            if given is not None:
-                check_interactions(given, "what is added and removed are")
         users, items = self.users, self.items
-        rows, columns = row_numbers(self), self.indices.astype(np.int64)
+        rows, columns = self.rows.numbers, self.indices.astype(np.int64)
         if added is not None:
+            check_interactions(added, "added interactions are")
             users, *of_users = users.merged(added.users)
             items, *of_items = items.merged(added.items)
-            rows = np.concatenate([of_users[0][rows], of_users[1][row_numbers(added)]])
+            rows = np.concatenate([of_users[0][rows], of_users[1][added.rows.numbers]])
             columns = np.concatenate([of_items[0][columns], of_items[1][added.indices]])
         keys = np.unique(rows * len(items) + columns)
         if removed is not None:
-            gone = users.numbers(removed.users)[row_numbers(removed)] * len(items)
+            check_interactions(removed, "removed interactions are")
+            gone = users.numbers(removed.users)[removed.rows.numbers] * len(items)
             gone += items.numbers(removed.items)[removed.indices]
-            missing = ~np.isin(gone, keys)
-            if missing.any():
-                user, item = divmod(int(gone[missing][0]), len(items))
+            missing = gone[~np.isin(gone, keys)]
+            if len(missing):
+                user, item = divmod(int(missing[0]), len(items))
                 raise InputError(
-                    f"{int(missing.sum())} interactions to remove are not there, such as user "
-                    f"{users[user]!r} with item {items[item]!r}"
+                    f"{len(missing)} interactions to remove are not there, such as user "
+                    f"{users[user]!r} with item {items[item]!r}",
+                    parameter="removed",
                 )
             keys = np.setdiff1d(keys, gone, assume_unique=True)
         lengths = np.bincount(keys // len(items), minlength=len(users))
-        indptr = np.concatenate(([0], np.cumsum(lengths)))
-        return Interactions(users, items, indptr, (keys % len(items)).astype(np.int32))
+        kept = (keys % len(items)).astype(np.int32)
+        return Interactions(users, items, *Rows.of_lengths(lengths, kept))
 
     def matrix(self) -> csr_array[Any, Any]:
-        """The users × items matrix of 0 and 1."""
+        """Return the users × items matrix of 0 and 1."""
         from scipy.sparse import csr_array
 
         return csr_array((np.ones(self.size, np.float32), self.indices, self.indptr), self.shape)
 
     def row(self, user: int) -> NDArray[np.int32]:
-        """Column numbers of a row, in order."""
-        return self.indices[self.indptr[user] : self.indptr[user + 1]]
+        """Return the item numbers of a user."""
+        return self.rows.row(user)
 
     def popularity(self) -> NDArray[np.int64]:
-        """How many users each item has."""
+        """Return the number of users of each item."""
         return np.bincount(self.indices, minlength=len(self.items))
 
     def __repr__(self) -> str:
@@ -355,53 +309,10 @@ class Interactions:
         return Table.of(repr(self), heads, rows, note=note).to_html()
 
 
-def read_files(
-    paths: Iterable[str | Path],
-    file_order: bool = False,
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    time: str | None = None,
-    rating: str | None = None,
-    positive: str | None = None,
-) -> Interactions:
-    """Interactions from files; in their order, the places of the rows stand for the times."""
-    unneeded = {*(["rating"] if positive is None else []), *(["time"] if file_order else [])}
-
-    def choose(names: list[str]) -> dict[str, str | None]:
-        given = {"user": user, "item": item, "time": time, "rating": rating}
-        found = find_columns(names, needed=_needed(positive), **given)
-        return {role: None if role in unneeded else name for role, name in found.items()}
-
-    frame, columns = read_events(paths, choose, ["time"] if time is None else [])
-    frame = frame.select([name for name in columns.values() if name is not None])
-    if file_order:
-        columns["time"] = place = max(frame.columns, key=len) + "_place"
-        frame = frame.with_row_index(place)
-    return Interactions.from_frame(frame, **columns, positive=positive)
-
-
-def check_interactions(given: Any, whose: str) -> None:
-    """Refuse what is something else; ``whose`` begins the sentence that says so."""
+def check_interactions(given: Any, subject: str) -> None:
+    """Raise if something is not Interactions; ``subject`` begins the message."""
     if not isinstance(given, Interactions):
         raise ParameterTypeError(
-            f"{whose} Interactions, not {type(given).__name__}; make them with "
-            "Interactions.from_frame, from_matrix, from_pairs or from_files"
+            f"{subject} Interactions, not {type(given).__name__}",
+            hint="make them with Interactions.from_frame, from_matrix, from_pairs or from_files",
         )
-
-
-def row_numbers(data: Interactions) -> NDArray[np.int64]:
-    """The user's number of each interaction."""
-    return data.rows.numbers
-
-
-def _drop_nulls(table: Any, names: list[str | None]) -> str:
-    """How the library of a narwhals frame leaves out rows with nothing in some columns."""
-    if table.implementation.is_pandas_like():
-        return f"dropna(subset={names})"
-    return "drop_null()" if table.implementation.is_pyarrow() else f"drop_nulls({names})"
-
-
-def _needed(positive: str | None) -> tuple[str, ...]:
-    """The columns that must be there."""
-    return ("user", "item") if positive is None else ("user", "item", "rating")

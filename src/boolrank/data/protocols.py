@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterError
-from .interactions import Interactions, row_numbers
+from .interactions import Interactions
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, checked
 from .vocabulary import Vocabulary, near_name
 
@@ -69,7 +69,7 @@ def paper_protocol(
     fold_of = np.full(len(data.users), -1)
     fold_of[able[_shuffled(len(able), seed, 1)]] = np.arange(len(able)) % folds
     later = place >= length // 2
-    tests = [later & (fold_of == k)[row_numbers(data)] for k in range(folds)]
+    tests = [later & (fold_of == k)[data.rows.numbers] for k in range(folds)]
     given = {"folds": folds, "order": order, "seed": seed, "least": least}
     return _split("paper", given, data, np.array(tests))
 
@@ -190,7 +190,7 @@ def strong_generalization(
             "share"
         )
     drawn = able[_shuffled(len(able), seed, 1)]
-    rows = row_numbers(data)
+    rows = data.rows.numbers
     shown = place < length - _part(length, 1 - known)
     roles = np.full((folds, data.size), TRAIN, np.uint8)
     for k in range(folds):
@@ -217,7 +217,7 @@ def published_folds(*folds: tuple[Interactions, Interactions]) -> Split:
     users, of_users = _united([part.users for part in parts])
     items, of_items = _united([part.items for part in parts])
     keys = [
-        u[row_numbers(part)] * len(items) + i[part.indices]
+        u[part.rows.numbers] * len(items) + i[part.indices]
         for part, u, i in zip(parts, of_users, of_items, strict=True)
     ]
     every = np.unique(np.concatenate(keys))
@@ -286,7 +286,7 @@ def _places(
     keys: list[NDArray[Any]] = [np.random.PCG64([seed, 0]).random_raw(data.size)]
     if order == "time":
         keys.append(_times(data))
-    rows = row_numbers(data)
+    rows = data.rows.numbers
     place = np.empty(data.size, np.int64)
     place[np.lexsort([*keys, rows])] = np.arange(data.size)
     return place - data.indptr[rows], np.diff(data.indptr)[rows]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .._version import __version__
 from ..errors import InputError, ModelFileError
 from ..storage.folder import read_folder, write_folder
-from .interactions import Interactions, row_numbers
+from .interactions import Interactions
 from .packing import packed, unpacked
 from .rows import Rows
 from .vocabulary import Vocabulary
@@ -187,7 +187,7 @@ class Split(Sequence[Fold]):
 
     def _fold(self, k: int) -> Fold:
         data, role = self.data, self.roles[k]
-        rows = row_numbers(data)
+        rows = data.rows.numbers
         train, test = role == TRAIN, role == TEST
         users, items = data.shape
         in_train = np.bincount(data.indices[train], minlength=items) > 0

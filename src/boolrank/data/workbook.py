@@ -1,8 +1,8 @@
-"""Numbers out of an Excel 97 workbook (``.xls``), the form in which Jester is distributed.
+"""Numbers from an Excel 97 workbook (``.xls``), the format in which Jester is distributed.
 
-Such a file is a small file system (sectors of 512 bytes, chained by a table) with one stream,
-*Workbook* or *Book*, of records: two bytes each for kind and length, then the content. Only the
-first sheet's number cells are read; formulas, text and styles are not.
+Such a file is a small file system (sectors, usually of 512 bytes, chained by a table) with one
+stream, *Workbook* or *Book*, of records: two bytes each for type and length, then the content.
+Only the number cells of the first sheet are read.
 """
 
 from __future__ import annotations
@@ -14,47 +14,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .parts import OpenPart
+from .parts import Source
 
 __all__ = ["is_workbook", "sheet_rows"]
 
 _MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LAST = 0xFFFFFFFA  # sector numbers from here on are marks
-_SHORTEST = 4096
-_LARGEST = 1 << 28  # 65,536 rows of 256 numbers take less
+_SHORTEST = 4096  # bytes; shorter streams are stored differently
 _ROWS = 65536
 _BOF, _EOF, _NUMBER, _RK, _MULRK = 0x0809, 0x000A, 0x0203, 0x027E, 0x00BD
 _SHEET = 0x0010
 _CELL = np.dtype([("style", "<u2"), ("value", "<u4")])
 
 
-def is_workbook(part: OpenPart) -> bool:
-    """Whether a file starts as such a file does."""
-    return part.starts_with(_MAGIC)
+def is_workbook(source: Source) -> bool:
+    """Return True if a file has the first bytes of a workbook."""
+    return source.content.startswith(_MAGIC)
 
 
-def sheet_rows(part: OpenPart, columns: int) -> NDArray[np.float64]:
-    """The first sheet, rows × columns; every cell must be a number."""
-    content = part.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise InputError(f"{part.label} is larger than such a workbook can be; fetch it again")
+def sheet_rows(source: Source, columns: int) -> NDArray[np.float64]:
+    """Return the first sheet, rows × columns; raise if a cell is not a number."""
+    again = "delete it and fetch it again"
     try:
-        matrix = _cells(_stream(content), columns)
+        matrix = _cells(_stream(source.content), columns)
     except (struct.error, IndexError, ValueError) as error:
-        raise InputError(
-            f"{part.label} is a damaged workbook ({error}); delete it and fetch it again"
-        ) from None
+        raise InputError(f"{source.label} is a damaged workbook ({error})", hint=again) from None
     if not len(matrix):
-        raise InputError(f"{part.label} is empty: its first sheet has no numbers; fetch it again")
+        raise InputError(f"the first sheet of {source.label} has no numbers", hint=again)
     missing = np.argwhere(np.isnan(matrix))
     if len(missing):
         row, column = missing[0] + 1
-        raise InputError(f"{part.label}, row {row}: there is no number in column {column}")
+        raise InputError(f"{source.label}, row {row}: no number in column {column}", hint=again)
     return matrix
 
 
 def _stream(content: bytes) -> bytes:
-    """The stream of records inside the file."""
+    """Return the stream of records inside the file."""
     size = 1 << struct.unpack_from("<H", content, 30)[0]
 
     def sector(number: int) -> bytes:
@@ -88,17 +83,15 @@ def _stream(content: bytes) -> bytes:
         name = directory[at : at + max(length - 2, 0)].decode("utf-16-le", "replace")
         if name in ("Workbook", "Book"):
             first, length = struct.unpack_from("<II", directory, at + 116)
-            if length < _SHORTEST:
-                raise ValueError("its stream is too short to lie in sectors of its own")
-            stream = chain(first)
-            if len(stream) < length:
+            stream = chain(first) if length >= _SHORTEST else b""
+            if len(stream) < max(length, 1):
                 raise ValueError("its stream is cut off")
             return stream[:length]
     raise ValueError("it has no sheets")
 
 
 def _records(stream: bytes) -> Iterator[tuple[int, memoryview]]:
-    """Kind and content of each record of the first sheet."""
+    """Yield type and content of each record of the first sheet."""
     at, inside, view = 0, False, memoryview(stream)
     while at + 4 <= len(view):
         kind, length = struct.unpack_from("<HH", view, at)
@@ -123,15 +116,15 @@ def _cells(stream: bytes, columns: int) -> NDArray[np.float64]:
             values = np.frombuffer(content, "<f8", 1, 6)
         else:
             count = 1 if kind == _RK else (len(content) - 6) // 6
-            values = _unpacked(np.frombuffer(content, _CELL, count, 4)["value"])
+            values = _decoded(np.frombuffer(content, _CELL, count, 4)["value"])
         room = max(columns - column, 0)
         matrix[row, column : column + len(values)] = values[:room]
         last = max(last, row)
     return matrix[: last + 1]
 
 
-def _unpacked(packed: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Numbers of 30 bits: those of a double or a whole number; bit 0 divides by a hundred."""
+def _decoded(packed: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Decode 30-bit numbers: bit 1 marks integers (else the top of a double), bit 0 hundredths."""
     whole = (packed.astype(np.int32) >> 2).astype(np.float64)
     double = ((packed.astype(np.uint64) & 0xFFFFFFFC) << np.uint64(32)).view(np.float64)
     value = np.where(packed & 2, whole, double)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.inputs import is_name, load_in_file_order, load_inputs, load_published
+from ..data.inputs import is_name, load_inputs, load_published
 from ..data.protocols import SPLITS, check_split, make_split
 from ..data.splits import Split
 from ..errors import ParameterError, ParameterTypeError
@@ -94,12 +94,13 @@ class Experiment:
         if self.protocol == PUBLISHED:
             return load_published(self.data, folder, **self.columns)
         given = dict(self.split)
-        load = load_inputs
-        if given.get("order") == FILE_ORDER:
-            load, given["order"] = load_in_file_order, "time"
+        file_order = given.get("order") == FILE_ORDER
+        if file_order:
+            given["order"] = "time"
         if "seed" in signature(SPLITS[self.protocol]).parameters:
             given["seed"] = self.seed
-        return make_split(load(self.data, folder, **self.columns), self.protocol, **given)
+        data = load_inputs(self.data, folder, file_order, **self.columns)
+        return make_split(data, self.protocol, **given)
 
     def anchored(self) -> Experiment:
         """The same with whole paths of its files, which are found from any folder."""

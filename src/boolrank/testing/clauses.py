@@ -17,7 +17,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.interactions import Interactions, row_numbers
+from ..data.interactions import Interactions
 from ..errors import UnknownIdError
 from .laws import LawError
 
@@ -223,7 +223,7 @@ def _again(case: Case) -> Iterator[str]:
 
 
 def _shuffled(case: Case) -> Iterator[str]:
-    rows = row_numbers(case.data)
+    rows = case.data.rows.numbers
     # Those with a history only: events cannot tell of the others.
     order = case.rng.permutation(len(rows))
     order = np.concatenate([order, order[:9]])  # and some of them twice
