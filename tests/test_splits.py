@@ -162,7 +162,7 @@ def test_a_temporal_cut_takes_dates() -> None:
     data = Interactions.from_pairs([1, 2, 1, 2], list("abba"), days)
     (fold,) = temporal_cut(data, at="2020-01-03")
     assert fold.relevant.indices.tolist() == [1, 0]
-    with pytest.raises(ParameterError, match="is a time as the data have it"):
+    with pytest.raises(ParameterError, match="must be a time as the data have it"):
         temporal_cut(data, at="some day")
 
 
@@ -275,12 +275,28 @@ def test_a_model_or_an_altered_folder_is_no_split(tmp_path: Path) -> None:
             ParameterError,
             "and there are 0; lower least=... to",
         ),
-        (lambda d: paper_protocol(d, folds=0), ParameterError, "folds must be a whole number"),
+        (
+            lambda d: paper_protocol(d, folds=0),
+            ParameterError,
+            "folds of paper_protocol must be a whole number, 1 or more, not 0",
+        ),
         (lambda d: paper_protocol(d, order="last"), ParameterError, "'time' or 'random'"),
-        (lambda d: paper_protocol(d, seed=-1), ParameterError, "seed must be a whole number"),
-        (lambda d: hold_out(d, share=1.5), ParameterError, "between 0 and 1, not 1.5"),
+        (
+            lambda d: paper_protocol(d, seed=-1),
+            ParameterError,
+            "seed of paper_protocol must be a whole number",
+        ),
+        (
+            lambda d: hold_out(d, share=1.5),
+            ParameterError,
+            "share of hold_out must be a number, more than 0, at most 1, not 1.5",
+        ),
         (lambda d: strong_generalization(d, folds=6), ParameterError, "somebody must train"),
-        (lambda d: leave_one_out(d, least=1), ParameterError, "least must be a whole number"),
+        (
+            lambda d: leave_one_out(d, least=1),
+            ParameterError,
+            "least of leave_one_out must be a whole number, 2 or more",
+        ),
         (lambda d: make_split(d, "papr"), ParameterError, "did you mean 'paper'?"),
         (lambda d: make_split(d, "paper", fold=3), ParameterError, "did you mean 'folds'?"),
         (lambda d: make_split(d, "paper", x=3), ParameterError, "there are folds, order, seed"),

@@ -75,11 +75,12 @@ def test_three_million_interactions_take_seconds():
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ((0, 5, 5), ParameterError, "users of synthetic must be 1 or more"),
-        ((5, 5, 5, -1), ParameterError, "seed of synthetic must be 0 or more"),
-        ((5, 5, 26), ParameterError, "at most all pairs, 25, not 26"),
-        ((5, 5, 4), ParameterError, "at least one a user, 5"),
-        ((5.0, 5, 5), ParameterTypeError, "users of synthetic is a whole number, not 5.0"),
+        ((0, 5, 5), ParameterError, "users of synthetic must be a whole number, 1 or more, not 0"),
+        ((5, 5, 5, -1), ParameterError, "seed of synthetic must be a whole number, 0 or more"),
+        ((5, 5, 26), ParameterError, "interactions of synthetic must be .* from 5 to 25, not 26"),
+        ((5, 5, 4), ParameterError, "interactions of synthetic must be .* from 5 to 25, not 4"),
+        ((5.5, 5, 5), ParameterError, "users of synthetic must be a whole number, .* not 5.5"),
+        (("5", 5, 5), ParameterTypeError, "users of synthetic must be a whole number, not '5'"),
     ],
 )
 def test_sizes_that_cannot_be_are_said(given, error, words):

@@ -149,7 +149,7 @@ def test_ids_that_do_not_hash_are_refused():
 @pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pd.NaT, pd.NA], ids=str)
 def test_what_stands_for_nothing_is_no_id(missing):
     for ids in ([1.5, missing], ["a", missing], [missing], np.array([1, missing], object)):
-        with pytest.raises(InputError, match=r"some users are .*, which is no id"):
+        with pytest.raises(InputError, match=r"some users are .*, not an id"):
             Vocabulary.of(ids, "user")
 
 

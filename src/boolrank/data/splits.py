@@ -1,7 +1,6 @@
-"""Splits: which interactions a model learns from, and which it has to find.
+"""Splits: the interactions that a model trains with, and those that test it.
 
-A split gives each interaction of the data a role in each fold, and that is all it is: one array
-with a byte for each. What a model is fitted on and asked for in a fold follows from it.
+A split is one array: a byte per interaction and fold, its role.
 """
 
 from __future__ import annotations
@@ -32,37 +31,34 @@ __all__ = [
     "TRAIN",
     "Fold",
     "Split",
-    "checked",
+    "check_folds",
     "read_fold",
     "write_fold",
 ]
 
 # Roles of an interaction in a fold.
-TRAIN = 0  # the model is fitted on it
-KNOWN = 1  # shown when a user who is not in training is folded in
-TEST = 2  # to be found
-ABSENT = 3  # not part of this fold
-
-# What a fold has rows of.
-_PARTS = ("train", "known", "relevant")
+TRAIN = 0
+KNOWN = 1  # shown when a test user who does not train is folded in
+TEST = 2
+ABSENT = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fold:
-    """What a model is fitted on, and what it is asked for.
+    """Training interactions, and the test users with their known and relevant items.
 
-    Candidates are the items with a training interaction, less those that a user is known by. So
-    test interactions with other items cannot be found; they are left out, and counted.
+    Candidates for a user are the items with a training interaction, less the known ones. Test
+    interactions with other items cannot be found; they are left out, and counted.
 
     Attributes
     ----------
-    train : the interactions to fit on, with the users and items that occur in them only
-    users : ids of the u test users
-    known : the items that each test user is known by, numbered as in ``train``
+    train : the training interactions, with the users and items that occur in them
+    users : ids of the test users
+    known : the known items of each test user, numbered as in ``train``
     relevant : the items to be found for each, numbered as in ``train``; may be none
-    folded_in : True where test users are not in training, and known by their profile alone
-    unseen_items : test interactions with items that nobody in training has touched, left out
-    cold_users : users with test interactions of whom nothing is known, left out
+    folded_in : True if the test users do not train
+    unseen_items : number of test interactions left out for items without training interactions
+    cold_users : number of test users left out because nothing is known of them
 
     >>> from boolrank import leave_one_out
     >>> data = Interactions.from_pairs([1, 1, 2, 2], list("abba"), np.arange(4))
@@ -79,14 +75,8 @@ class Fold:
     cold_users: int = 0
 
     def __repr__(self) -> str:
-        left_out = [
-            f"{count:,} {what}"
-            for count, what in (
-                (self.unseen_items, "of unseen items"),
-                (self.cold_users, "users without history"),
-            )
-            if count
-        ]
+        counts = {"of unseen items": self.unseen_items, "users without history": self.cold_users}
+        left_out = [f"{count:,} {what}" for what, count in counts.items() if count]
         return (
             f"Fold: {len(self.relevant.indices):,} test interactions of {len(self.users):,} users"
             + (", folded in" if self.folded_in else "")
@@ -97,12 +87,12 @@ class Fold:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Split(Sequence[Fold]):
-    """Roles of the interactions of some data, in each of several folds. Immutable.
+    """The role of each interaction in each of several folds. Immutable.
 
     Attributes
     ----------
-    name : how the split was made, such as ``"paper"``
-    parameters : with which parameters, as JSON has them
+    name : the protocol, such as ``"paper"``
+    parameters : its parameters, ready for JSON
     data : all interactions
     roles : (folds, interactions) `TRAIN`, `KNOWN`, `TEST` or `ABSENT`
 
@@ -136,7 +126,7 @@ class Split(Sequence[Fold]):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the name, the parameters, the ids and all numbers; the same on any machine."""
+        """SHA-256 of name, parameters, ids and roles; the same on any machine."""
         about, arrays = self._content(savable=False)
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
         for name, array in sorted(arrays.items()):
@@ -146,30 +136,27 @@ class Split(Sequence[Fold]):
         return digest.hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Write the split with its data into a folder, whole or not at all."""
+        """Write the split with its data into a folder, all or nothing."""
         about, arrays = self._content()
-        write_folder(
-            path, about | {"boolrank": __version__, "hash": self.hash, "model": "Split"}, arrays
-        )
+        about |= {"boolrank": __version__, "hash": self.hash, "model": "Split"}
+        write_folder(path, about, arrays)
 
     @staticmethod
     def load(path: str | Path) -> Split:
-        """Open a saved split; every byte is checked."""
+        """Open a saved split and check all of it."""
         about, arrays = read_folder(path)
         if about.get("model") != "Split":
             raise ModelFileError(
-                f"{path} has a {about.get('model')}, not a split; give the folder that Split.save "
-                "has written"
+                f"{path} has a {about.get('model')}, not a split",
+                hint="name the folder that Split.save wrote",
             )
         try:
             data = unpacked(about["ids"], arrays)
             split = Split(about["split"], about["parameters"], data, arrays["roles"])
         except (KeyError, TypeError) as error:
-            raise ModelFileError(
-                f"{path} lacks {error}: another boolrank wrote it; split again"
-            ) from None
+            raise ModelFileError(f"{path} lacks {error}", hint="split again") from None
         if split.hash != about.get("hash"):
-            raise ModelFileError(f"{path} is not the split that its hash says; split again")
+            raise ModelFileError(f"{path} has another hash than its content", hint="split again")
         return split
 
     def __repr__(self) -> str:
@@ -207,15 +194,15 @@ class Split(Sequence[Fold]):
         )
 
 
-def checked(split: Split) -> Split:
-    """The split, if each of its folds has something to fit on and something to find."""
+def check_folds(split: Split) -> Split:
+    """Return the split, or raise if a fold has nothing to test."""
     for k, fold in enumerate(split):
         if not len(fold.relevant.indices):
             raise InputError(
                 f"fold {k} of {split.name} has nothing to test: {fold.unseen_items} test "
-                f"interactions are with items that nobody in training has touched, "
-                f"{fold.cold_users} users have no history; keep more for training, or take more "
-                "data"
+                "interactions are with items without training interactions, and "
+                f"{fold.cold_users} users have no history",
+                hint="keep more for training, or use more data",
             )
     return split
 
@@ -226,43 +213,39 @@ def _rows(
     chosen: NDArray[np.bool_],
     users: NDArray[np.bool_],
 ) -> Rows:
-    """The chosen interactions of the chosen users as compressed rows."""
+    """Return the chosen interactions of the chosen users."""
     chosen = chosen & users[rows]
     counts = np.bincount(rows[chosen], minlength=len(users))[users]
     return Rows.of_lengths(counts, columns[chosen].astype(np.int32))
 
 
 def write_fold(fold: Fold, path: Path) -> None:
-    """Write a fold by the numbers of its users and items, for another process.
+    """Write a fold for another process, with numbers for ids.
 
-    Nothing that is fitted or measured depends on ids, which may be of any type. Users who are
-    folded in have numbers that none of those that train has.
+    Ids may be of any type, and no result depends on them. Users who are folded in get numbers that
+    no training user has.
     """
     train = fold.train
     if fold.folded_in:
         users = len(train.users) + np.arange(len(fold.users))
     else:
-        users = train.users.numbers(list(fold.users))
-    rows = (train.rows, fold.known, fold.relevant)
-    arrays = {
-        f"{name}-{part}": array
-        for name, each in zip(_PARTS, rows, strict=True)
-        for part, array in each._asdict().items()
-    }
+        users = train.users.numbers(fold.users)
+    parts = {"train": train.rows, "known": fold.known, "relevant": fold.relevant}
+    arrays: dict[str, NDArray[Any]] = {"users": users}
+    for part, rows in parts.items():
+        arrays |= {f"{part}-indptr": rows.indptr, f"{part}-indices": rows.indices}
     about = {"shape": train.shape, "folded_in": fold.folded_in}
     left_out = {"unseen_items": fold.unseen_items, "cold_users": fold.cold_users}
-    write_folder(path, about | left_out, arrays | {"users": users})
+    write_folder(path, about | left_out, arrays)
 
 
 def read_fold(path: str | Path) -> Fold:
-    """What was written, with numbers for ids."""
+    """Return a fold that `write_fold` wrote."""
     about, arrays = read_folder(path)
-    users, items = (
-        Vocabulary(np.arange(count), kind)
-        for count, kind in zip(about.pop("shape"), ("user", "item"), strict=True)
-    )
+    users, items = (Vocabulary(np.arange(count)) for count in about.pop("shape"))
     train, known, relevant = (
-        Rows(arrays[f"{name}-indptr"], arrays[f"{name}-indices"]) for name in _PARTS
+        Rows(arrays[f"{part}-indptr"], arrays[f"{part}-indices"])
+        for part in ("train", "known", "relevant")
     )
     tested = Vocabulary(arrays["users"], "user")
     return Fold(Interactions(users, items, *train), tested, known, relevant, **about)

@@ -1,11 +1,11 @@
-"""Made-up interactions of any size: long tails on both sides, planted tastes.
+"""Synthetic interactions of any size, with long tails and planted tastes.
 
-Users and items have weights 1/(rank + offset), in random order: a few are very active or popular,
-most are not, and the offset limits the most active user. Every item has one taste, every user two.
-An item is drawn by its weight: from the user's first taste, the second, or from all items.
+Users and items have weights 1/(rank + offset) in random order, so a few are very active or popular.
+Every item has one taste, every user two. An item is drawn by its weight: from the user's first
+taste, the second, or from all items.
 
-Only additions, multiplications, divisions and comparisons are used, no logarithms or powers, whose
-last digits differ between machines: the same arguments give the same data everywhere.
+Logarithms and powers are avoided: their last digits differ between machines, and the same arguments
+must give the same data everywhere.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError, ParameterTypeError
+from ..checks import whole
 from .interactions import Interactions
 from .vocabulary import Vocabulary
 
 __all__ = ["Tastes", "plant", "synthetic"]
 
 _TASTES = 20
-_SHARES = (0.6, 0.85)  # up to where a uniform number means the first taste, and the second
+_SHARES = (0.6, 0.85)  # cumulative: the first taste, the second; the rest is from all items
 _USER_TAIL, _ITEM_TAIL = 100, 2000
 _ROUNDS = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Tastes:
-    """What is planted: the taste of each item (items,), and the two of each user (users, 2)."""
+    """The taste of each item (items,), and the two of each user (users, 2)."""
 
     of_items: NDArray[np.int64]
     of_users: NDArray[np.int64]
 
 
 def plant(users: int, items: int, seed: int = 0) -> Tastes:
-    """The tastes that ``synthetic`` plants with these arguments.
+    """Return the tastes that ``synthetic`` plants with these arguments.
 
     >>> plant(5, 4).of_users.shape
     (5, 2)
     """
     rng = np.random.default_rng([seed, 0])
     tastes = min(_TASTES, items)
-    # Dealt out in turn, so that no taste is without items.
+    # Dealt in turn, so that every taste has items.
     return Tastes(
         rng.permutation(np.arange(items) % tastes), rng.integers(0, tastes, size=(users, 2))
     )
@@ -52,16 +52,18 @@ def plant(users: int, items: int, seed: int = 0) -> Tastes:
 def synthetic(
     users: int = 2_000, items: int = 1_000, interactions: int = 40_000, seed: int = 0
 ) -> Interactions:
-    """Made-up interactions with long tails and planted tastes.
+    """Return synthetic interactions with long tails and planted tastes.
 
-    Exactly so many distinct interactions; every user has one at least, and so has every item if
-    there are enough of them. Ids are whole numbers from 0 on; times are the places in a random
-    order of all. The same arguments give the same data on every machine.
+    The number of distinct interactions is exact. Every user has one at least, and so has every item
+    if there are enough. Ids are whole numbers from 0; times are a random order. The same arguments
+    give the same data on every machine.
 
     >>> synthetic(100, 50, 600, seed=1)
     Interactions: 100 users x 50 items, 600 interactions
     """
-    _check(users, items, interactions, seed)
+    users, items = whole("synthetic", "users", users, 1), whole("synthetic", "items", items, 1)
+    interactions = whole("synthetic", "interactions", interactions, users, users * items)
+    seed = whole("synthetic", "seed", seed, 0)
     rng = np.random.default_rng([seed, 1])
     tastes = plant(users, items, seed)
     lengths = _lengths(rng, users, items, interactions)
@@ -84,20 +86,6 @@ def synthetic(
     )
 
 
-def _check(users: int, items: int, interactions: int, seed: int) -> None:
-    given = {"users": users, "items": items, "interactions": interactions, "seed": seed}
-    for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise ParameterTypeError(f"{name} of synthetic is a whole number, not {value!r}")
-        if value < (name != "seed"):
-            raise ParameterError(f"{name} of synthetic must be {int(name != 'seed')} or more")
-    if not users <= interactions <= users * items:
-        raise ParameterError(
-            f"interactions of synthetic are at least one a user, {users:,}, and at most all pairs, "
-            f"{users * items:,}, not {interactions:,}"
-        )
-
-
 def _weights(rng: np.random.Generator, size: int, tail: int) -> NDArray[np.float64]:
     weights: NDArray[np.float64] = np.reciprocal(1.0 + size / tail + rng.permutation(size))
     return weights
@@ -106,11 +94,11 @@ def _weights(rng: np.random.Generator, size: int, tail: int) -> NDArray[np.float
 def _lengths(
     rng: np.random.Generator, users: int, items: int, interactions: int
 ) -> NDArray[np.int64]:
-    """How many items each user has: one, and a share of the rest by weight."""
+    """Return the number of items of each user: one, and a share of the rest by weight."""
     share = np.cumsum(_weights(rng, users, _USER_TAIL))
     ends = np.floor(share / share[-1] * (interactions - users)).astype(np.int64)
     lengths: NDArray[np.int64] = np.minimum(1 + np.diff(ends, prepend=0), items)
-    # What some have no room for goes to the others, one after the other.
+    # The surplus of users without room goes to the others, one after the other.
     room = items - lengths
     left = interactions - lengths.sum()
     lengths += np.clip(left - (np.cumsum(room) - room), 0, room)
@@ -136,7 +124,7 @@ class _Catalogue:
         )
 
     def draw(self, rng: np.random.Generator, tastes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """An item for each pair of tastes (draws, 2)."""
+        """Draw an item for each pair of tastes (draws, 2)."""
         choice = rng.random(len(tastes))
         taste = np.where(choice < _SHARES[0], tastes[:, 0], tastes[:, 1])
         anywhere = choice >= _SHARES[1]
@@ -153,7 +141,7 @@ class _Catalogue:
 def _one_of_each(
     rng: np.random.Generator, tastes: Tastes, lengths: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """One user for every item, as far as they go, mostly one who shares its taste; as keys.
+    """Match every item, or as many as possible, with a user of mostly the same taste; as keys.
 
     Both sides are ordered by taste and matched at even distances along the interactions.
     """
@@ -168,8 +156,8 @@ def _one_of_each(
 
 
 def _merged(keys: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Both, sorted, each once."""
-    # Sorted runs, which a merging sort joins in linear time; np.unique takes five times as long.
+    """Return the sorted union."""
+    # A merge sort joins sorted runs in linear time; np.unique takes five times as long.
     both: NDArray[np.int64] = np.sort(np.concatenate([keys, np.sort(drawn)]), kind="stable")
     new: NDArray[np.bool_] = np.diff(both, prepend=-1) != 0
     return both[new]
@@ -178,7 +166,7 @@ def _merged(keys: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int
 def _completed(
     keys: NDArray[np.int64], lengths: NDArray[np.int64], catalogue: _Catalogue
 ) -> NDArray[np.int64]:
-    """Those who still lack items, having most of what they like, get the most popular others."""
+    """Give users who still lack items, having most of what they like, the most popular others."""
     n_items = len(catalogue.items)
     popular = np.argsort(-catalogue.weights, kind="stable")
     starts = np.searchsorted(keys, np.arange(len(lengths) + 1) * n_items)

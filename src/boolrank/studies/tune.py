@@ -26,8 +26,8 @@ import numpy as np
 
 from .._extras import needs
 from .._version import __version__
+from ..checks import whole
 from ..counts.overlaps import Overlaps
-from ..data.protocols import whole
 from ..data.splits import Fold, read_fold, write_fold
 from ..engines.worker import OutOfTimeError, Worker, WorkerEndedError
 from ..errors import ParameterError, ParameterTypeError
@@ -157,8 +157,8 @@ def fold_hash(fold: Fold) -> str:
 
 def check_budget(trials: Any, seconds: Any, seed: Any, least: int = 1) -> None:
     """Raise unless there are so many trials at least, some time and a seed."""
-    whole("trials", trials, least)
-    whole("seed", seed, 0)
+    whole("tune_model", "trials", trials, least)
+    whole("tune_model", "seed", seed, 0)
     if seconds is not None and (not isinstance(seconds, int | float) or not seconds > 0):
         raise ParameterError(f"seconds must be a number above 0 or None, not {seconds!r}")
 
