@@ -33,7 +33,7 @@ def bare_demo(args: Sequence[str], missing: MissingExtraError) -> int:
         raise ParameterError(f"--seed is {given.seed}; it must be 0 or more")
 
     from ..demo import NEXT, run_demo
-    from ..demo.text import printed
+    from ..demo.page import demo_tables
 
     parts: list[str] = []
 
@@ -44,7 +44,7 @@ def bare_demo(args: Sequence[str], missing: MissingExtraError) -> int:
             sys.stderr.write(f"{part} …\n")
 
     found = run_demo(None, seed=given.seed, progress=told).found
-    sys.stdout.write("\n".join(table.plain() for table in printed(found)))
+    sys.stdout.write("\n".join(table.text() for table in demo_tables(found)))
     sys.stdout.flush()
     _, _, command = str(missing).partition(": ")
     wanted = "the page with its figures, and the commands for a file of your own"

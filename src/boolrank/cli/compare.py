@@ -85,13 +85,13 @@ def compare(
     again, the run goes on where it was. A model that fails is in the table with its reason.
     """
     from ..report.comparison import check_report, write_comparison
+    from ..report.output import claim_folder
     from ..studies import METRICS, compare_models, record
-    from ..studies.cache import check_folder
 
     work, started = Work(), clock.time()
     trials = 30 if trials is None else trials
     check_report()
-    check_folder(out)
+    claim_folder(out, "compare")
     tuner = _tuner() if trials else None
     columns = {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
     sets = _sets(inputs, given({"order": order, "least": least}), given(columns), seed or 0)

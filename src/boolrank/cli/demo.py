@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,7 +14,7 @@ from ._work import Work, check_output
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..demo.text import Printed
+    from ..table import Table as Values
 
 __all__ = ["demo"]
 
@@ -31,13 +31,13 @@ def demo(
     Takes a few seconds, and longer once, to compile. The same seed gives the same figures.
     """
     from ..demo import NEXT, run_demo
-    from ..demo.text import printed
+    from ..demo.page import demo_tables
 
     work, results = Work(), console()
     folder, note = _folder(out)
     with work.teller() as told:
         made = run_demo(folder, seed=seed, progress=told)
-    for table in printed(made.found):
+    for table in demo_tables(made.found):
         results.print(_table(table))
     work.done(note if made.path is None else f"{made.path}, to be opened in a browser")
     work.say("\nNext, with a file of your own, a row per event:")
@@ -61,12 +61,14 @@ def _folder(out: Path | None) -> tuple[Path | None, str]:
     return folder, ""
 
 
-def _table(text: Printed) -> Table:
-    table = new_table(title=text.title)
-    table.show_footer = bool(text.footer)
-    footer = text.footer or [""] * len(text.columns)
-    for (name, number), below in zip(text.columns, footer, strict=True):
-        table.add_column(name, footer=below, justify="right" if number else "left")
-    for place, row in enumerate(text.rows):
-        table.add_row(*row, style="bold" if place in text.strong else None)
+def _table(values: Values) -> Table:
+    table = new_table(title=values.title)
+    table.show_footer = bool(values.footer)
+    footer = values.cells(values.footer) if values.footer else [""] * len(values.shown)
+    for column, number, below in zip(values.shown, values.numeric, footer, strict=True):
+        justify: Literal["right", "left"] = "right" if number else "left"
+        table.add_column(column.title, footer=str(below), justify=justify)
+    for place, row in enumerate(values.rows):
+        cells = map(str, values.cells(row))
+        table.add_row(*cells, style="bold" if place in values.strong else None)
     return table

@@ -15,7 +15,7 @@ from ._work import Work
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..paper.results import Reproduction
+    from ..paper.reproduce import Reproduction
 
 __all__ = ["reproduce"]
 
@@ -79,20 +79,16 @@ def reproduce(
         page = write_reproduction(found, out, command)
     records = _records(found)
     print_records(records, lambda: _table(records), as_json=as_json, as_csv=as_csv)
-    for each in found.missing:
-        work.say(f"{each.paper.title} was left out: {each.why}")
+    for paper, why in found.missing:
+        work.say(f"{paper.title} was left out: {why}")
     work.done(f"{page}")
 
 
 def _records(found: Reproduction) -> list[dict[str, Any]]:
-    from ..paper.tables import results_table
-    from ..report.tables import missing
+    from ..paper.page import results_table
 
     return [
-        {
-            name.replace(" ", "_").replace("'s", ""): None if missing(value) else value
-            for name, value in row.items()
-        }
+        {name.replace(" ", "_").replace("'s", ""): value for name, value in row.items()}
         for row in results_table(found).records()
     ]
 

@@ -1,110 +1,154 @@
-"""The page of the demonstration."""
+"""The page of the demonstration, and its tables for terminals."""
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ..report.blocks import Block, Entries, Note, Sheet
-from ..report.page import Page, Section
+from ..report.page import Block, Entries, Note, Page, Section
 from ..report.sections import (
     arity_section,
     data_section,
-    machine_entries,
     made_section,
     results_section,
     time_section,
 )
-from ..report.tables import Table
-from ..studies.machine import machine
+from ..report.tables import differences_table, figures_table
+from ..table import Column, Table
 from .results import TOP
 from .tastes import TITLES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from ..report.page import Example
+    from ..studies.arities import Curve
     from .results import Findings
 
-__all__ = ["demo_page", "hits_table"]
+__all__ = ["demo_page", "demo_tables"]
 
 _LEAD = (
-    "A made-up catalogue of films, viewers who each like one or two kinds of them, and models that "
-    "see only who saw what. Since the tastes were planted, the right answer is known."
+    "A made-up catalogue of films, viewers who each like one or two genres, and models that see "
+    "only who saw what. The tastes are planted, so the right answer is known."
 )
 _DATA = (
-    f"{len(TITLES)} tastes are planted: every film is of one, which its title shows, and a "
-    "viewer’s films are drawn by popularity and by the viewer’s liking for their taste. Both tails "
-    "are long, as in real data: in these figures, whose axes are logarithmic, they fall slowly."
+    f"There are {len(TITLES)} tastes. Every film belongs to one, which its title shows. Viewers "
+    "draw films by popularity and by their liking for the taste. Both tails are long, as in real "
+    "data: on these logarithmic axes, they fall slowly."
 )
 _RESULTS = (
-    "The paper’s protocol: viewers are dealt into five folds; in each, its viewers train with the "
-    "earlier half of their films and the models have to find the later half among all films that "
-    "were not seen. AUC is how often such a film stands above another one, ties counted as wrong; "
-    "mAP@10 and nDCG@10 look at the ten best."
+    "The paper’s protocol: viewers are split into five folds. The viewers of a fold train with the "
+    "earlier half of their films, and models rank all films that they have not seen. AUC is the "
+    "share of pairs in which a film of the later half ranks above another film, ties counted as "
+    "wrong. mAP@10 and nDCG@10 look at the ten best."
 )
 _PEOPLE = (
-    "Three viewers of different tastes, chosen by their likings and not by what comes out: some of "
-    "what they have seen, the films that each kernel recommends, and which of their own films "
-    "speak most for the first of these. Green is a taste that the viewer likes."
+    "Three viewers of different tastes, chosen by taste and not by the results: films they have "
+    "seen, recommendations of each kernel, and the films that contribute most to the score of the "
+    "first recommendation. Green tags are tastes that the viewer likes."
 )
 _HITS = (
-    f"Of the {TOP} recommendations to each viewer, how many are of a taste that the viewer likes: "
-    f"one with more than an even share, 1 of {len(TITLES)}, of the planted liking? No model knows "
-    "of tastes."
+    f"Each viewer gets {TOP} recommendations. How many are of a taste that the viewer likes, one "
+    f"with more than 1/{len(TITLES)} of the planted liking? No model knows the tastes."
 )
 _HITS_NOTE = (
-    "Popular films of one’s own taste are mostly seen already, so that what is left of the popular "
-    "ones is of other tastes. The data are made up: which kernel is best for other data, they "
-    "cannot say."
+    "Most viewers have seen the popular films of their own taste, so the popular films that are "
+    "left are of other tastes. The data are made up and cannot tell which kernel is best for "
+    "other data."
 )
 _ARITY = (
     "A conjunction of more variables holds for fewer films, a disjunction of more variables for "
-    "more of them; both start at the linear kernel, at arity 1. The normalised spectral ratio says "
-    "how finely a kernel tells films apart: 0 where all look the same to it, 1 where no two have "
-    "anything in common."
+    "more films. Both start at the linear kernel, at arity 1. The normalised spectral ratio "
+    "measures expressiveness: 0 if all films are identical to a kernel, 1 if no two have anything "
+    "in common."
 )
 _KERNELS = (
-    "The same ratio for one of every kernel, with parameters that make sense for so few viewers: "
-    "`boolrank kernels` has their formulas."
+    "The same ratio for one of every kernel, with parameters for this number of viewers. "
+    "`boolrank kernels` prints the formulas."
 )
-_TIME = "For all five folds. The first run on a machine compiles, which takes most of its time."
-_FOOTER = "The figures of this page, but for time and memory, are the same for the same seed."
+_TIME = "Totals over five folds. The first run on a machine compiles, which takes most of the time."
+_FOOTER = "The same seed gives the same figures, except for time and memory."
 
 
-def demo_page(found: Findings, next_steps: Mapping[str, str]) -> Page:
-    """All that was found, in the order in which one would ask."""
-    hits: list[Block] = [Sheet(hits_table(found)), Note(_HITS_NOTE)]
-    ratios = [Sheet(_ratios_table(found), bars=("spectral ratio",))]
+def demo_page(found: Findings, next_steps: Mapping[str, str], seconds: float) -> Page:
+    """Return the page."""
+    hits: list[Block] = [_hits_table(found), Note(_HITS_NOTE)]
+    columns = [Column("kernel"), Column("spectral ratio", ".4f", bar=True)]
+    ratios = Table("Normalised spectral ratio", columns, found.ratios, "ratios")
+    made = {
+        "seed": f"{found.seed}, of the data and of the folds",
+        "split": repr(found.split),
+        "hash of the split": f"`{found.split.hash}`",
+    }
     sections = [
         data_section(found.data.events, _DATA, "viewers", "films"),
         results_section(found.evaluations, _RESULTS, found.seed),
-        Section("people", "Recommendations, and why", _PEOPLE, found.people),
-        Section("tastes", "To the viewer’s taste?", _HITS, hits),
+        Section("people", "Recommendations and reasons", _PEOPLE, found.people),
+        Section("tastes", "Do recommendations match the taste?", _HITS, hits),
         arity_section(found.curves, _ARITY),
-        Section("kernels", "Every kernel", _KERNELS, ratios),
-        time_section(found.evaluations, _TIME, found.seconds),
-        made_section(_made(found)),
+        Section("kernels", "Every kernel", _KERNELS, [ratios]),
+        time_section(found.evaluations, _TIME, seconds),
+        made_section(f"boolrank demo --seed {found.seed}", made),
         Section("next", "Next, with your own file", "", [Entries(next_steps, commands=True)]),
     ]
     return Page("What boolean kernels recommend", _LEAD, sections, _FOOTER)
 
 
-def hits_table(found: Findings) -> Table:
-    """How often recommendations are of a taste that the viewer likes."""
+def demo_tables(found: Findings) -> list[Table]:
+    """Return the tables that the command prints: viewers with reasons, then the results."""
+    return [
+        *(table for person in found.people for table in (_lists(person), _reasons(person))),
+        figures_table(found.evaluations),
+        differences_table(found.evaluations, found.seed),
+        _hits_table(found),
+        _curves_table(found.curves),
+    ]
+
+
+def _hits_table(found: Findings) -> Table:
     rows = [(each.model, each.n_liked, each.liked, each.users) for each in found.hits]
     columns = {"model": "", "of a liked taste": ",", "share": ".1%", "mean viewers": ".0f"}
-    title = f"The {TOP} recommendations to each viewer: how many are of a taste that is liked?"
-    return Table("hits", title, columns, rows)
+    title = f"Recommendations of a taste that the viewer likes, of {TOP} to each viewer"
+    return Table.of(title, columns, rows, name="hits")
 
 
-def _ratios_table(found: Findings) -> Table:
-    columns = {"kernel": "", "spectral ratio": ".4f"}
-    return Table("ratios", "Normalised spectral ratio of every kernel.", columns, found.ratios)
+def _lists(person: Example) -> Table:
+    lists = [
+        [
+            f"{'' if each.score is None else f'{each.score:.4f} '}{each.name} "
+            f"({each.tag}{' ✓' if each.good else ''})"
+            for each in listing.items
+        ]
+        for listing in person.listings
+    ]
+    heads = [listing.title.replace("`", "") for listing in person.listings]
+    return Table.of(
+        f"{person.title}, {person.about}", heads, list(zip_longest(*lists, fillvalue=""))
+    )
 
 
-def _made(found: Findings) -> dict[str, str]:
-    return {
-        "command": f"`boolrank demo --seed {found.seed}`",
-        "seed": f"{found.seed}, of the data and of the folds",
-        "split": repr(found.split),
-        "hash of the split": f"`{found.split.hash}`",
-    } | machine_entries(machine())
+def _reasons(person: Example) -> Table:
+    advice = [listing for listing in person.listings if listing.reasons]
+    parts = [[f"{part:+.4f} {name}" for name, part in each.reasons] for each in advice]
+    return Table.of(
+        f"{person.title}: films that speak for the first recommendation",
+        [f"Why {each.items[0].name}?" for each in advice],
+        list(zip_longest(*parts, fillvalue="")),
+        footer=[f" {each.total:.4f} sum, the score" for each in advice],
+    )
+
+
+def _curves_table(curves: Sequence[Curve]) -> Table:
+    columns = {"arity": "d"}
+    for curve in curves:
+        columns |= {f"{curve.family}, AUC": ".4f", f"{curve.family}, ratio": ".4f"}
+    found = [
+        dict(zip(curve.arities, zip(curve.means, curve.ratios, strict=True), strict=True))
+        for curve in curves
+    ]
+    arities = sorted({arity for curve in curves for arity in curve.arities})
+    rows = [
+        (arity, *(cell for each in found for cell in each.get(arity, ("", ""))))
+        for arity in arities
+    ]
+    return Table.of("AUC and normalised spectral ratio by arity", columns, rows, name="curves")

@@ -1,34 +1,29 @@
-"""What the demonstration finds out: numbers only, for whoever prints or draws them."""
+"""The measurements of the demonstration."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..data.protocols import paper_protocol
-from ..evaluation.folds import evaluate
 from ..kernels import parse_kernel
 from ..kernels.expressiveness import PairSpectrum
-from ..models import Popularity
-from ..models.kernel_ranker import KernelRanker
-from ..report.results import arity_curves
-from ..report.sections import example
-from ..studies import Experiment, RankerSpec
+from ..models.spec import ModelSpec
+from ..report.sections import arity_curves, example
 from ..studies.arities import family
+from ..studies.experiment import Experiment
 from ..studies.run import run_experiment
-from .tastes import TITLES
+from .tastes import TITLES, PlantedTastes, plant_tastes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..data.splits import Split
     from ..evaluation.result import Evaluation
-    from ..report.blocks import Example
+    from ..models.recommender import Recommender
+    from ..report.page import Example
     from ..studies.arities import Curve
-    from .tastes import PlantedTastes
 
 __all__ = [
     "ARITIES",
@@ -40,22 +35,18 @@ __all__ = [
     "Findings",
     "Hits",
     "fit_models",
-    "hits",
     "measure",
-    "people",
-    "spectral_ratios",
 ]
 
-# The kernels that are compared, with popularity beside them.
+# The kernels that are compared, and the baseline.
 RANKED = ("linear", "disjunctive(4)")
 POPULARITY = "popularity"
-# Data this small are through before a second thread has started.
-_THREADS = 1
+_THREADS = 1  # more do not pay for data this small
 
-# Denser where the curves bend. No conjunction of more variables tells these films apart better.
+# Denser where the curves bend.
 ARITIES = {"disjunctive": (1, 2, 3, 4, 6, 8, 12, 16, 32, 64), "conjunctive": (1, 2, 3, 4, 6, 8)}
 
-# One of every kernel, by text name, with parameters that make sense for a few hundred users.
+# One of every kernel, with parameters for a few hundred users.
 SHOWN = (
     "linear",
     "polynomial(3, offset=1)",
@@ -72,39 +63,37 @@ SHOWN = (
     "composed_cnf(2, 2)",
 )
 
-# A viewer likes a taste that has more than an even share of the planted liking: mostly one or two.
+# A viewer likes a taste with more than an even share of the planted liking: mostly one or two.
 LIKED = 1 / len(TITLES)
-
-# So many films are recommended.
-TOP = 5
-
-# People with about as many films as this are shown: enough to have a taste, few enough to read.
-_FILMS = 12
+TOP = 5  # films recommended
+_FILMS = 12  # seen by the viewers shown: enough to have a taste, few enough to read
 
 
-@dataclass(frozen=True)
-class Hits:
-    """The recommendations to all viewers, in three numbers."""
+class Hits(NamedTuple):
+    """The recommendations of a model to all viewers.
+
+    ``liked`` and ``n_liked`` are the share and the number of those that match the viewer's taste,
+    ``users`` is the mean number of viewers of the recommended films.
+    """
 
     model: str
-    liked: float  # share of them that are of a taste that the viewer likes
-    n_liked: int | None  # the same as a number; none for an expectation
-    users: float  # how many viewers the recommended films have, on average
+    liked: float
+    n_liked: int | None
+    users: float
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Everything that was found.
+    """All results.
 
     Attributes
     ----------
-    seed, data : what was drawn
-    split, evaluations : how the compared models rank, by name
-    curves : AUC and spectral ratio of both families of kernels, against the arity
-    ratios : the spectral ratio of every kernel
-    people : three viewers, with what is recommended to them, and why
-    hits : how often recommendations are of a taste that the viewer likes
-    seconds : how long all this took
+    seed, data, split : the data and the folds
+    evaluations : of the compared models, by name
+    curves : AUC and spectral ratio of two families of kernels against the arity
+    ratios : spectral ratio of every kernel, lowest first
+    people : three viewers with recommendations and reasons
+    hits : recommendations that match the viewer's taste, by model
     """
 
     seed: int
@@ -115,81 +104,80 @@ class Findings:
     ratios: list[tuple[str, float]]
     people: list[Example]
     hits: list[Hits]
-    seconds: float
 
 
-def measure(
-    data: PlantedTastes, seed: int, progress: Callable[[str], None]
-) -> tuple[Split, dict[str, Evaluation], list[Curve]]:
-    """By the paper's protocol, the compared models and kernels of each arity.
-
-    Overlaps are counted once a fold, for all kernels.
-    """
+def measure(seed: int, n_users: int, progress: Callable[[str], None]) -> Findings:
+    """Plant tastes, and measure what models find of them."""
+    progress("drawing viewers with planted tastes")
+    data = plant_tastes(np.random.default_rng(seed), n_users=n_users)
+    progress("measuring (the first run on a machine compiles for a while)")
     split = paper_protocol(data.events, seed=seed)
     swept = [text for name, arities in ARITIES.items() for text in family(name, arities)]
-    models = tuple(RankerSpec(text) for text in (*RANKED, *swept))
+    specs = {POPULARITY: ModelSpec(POPULARITY)}
+    specs |= {text: ModelSpec("kernel-ranker", {"kernel": text}) for text in (*RANKED, *swept)}
     run = run_experiment(
-        Experiment(("planted tastes",), models, seed=seed),
+        Experiment(("planted tastes",), tuple(specs.values()), seed=seed),
         split=split,
         n_threads=_THREADS,
         progress=lambda done, total, what: progress(f"measuring: {done} of {total}, {what}"),
     )
-    compared = {POPULARITY: evaluate(Popularity(), split, n_threads=_THREADS)}
-    compared |= {text: run.evaluations[text] for text in RANKED}
+    evaluations = {name: run.evaluations[str(specs[name])] for name in (POPULARITY, *RANKED)}
     progress("measuring how expressive kernels are")
-    return split, compared, arity_curves(run)
+    pairs = PairSpectrum.of(data.events.T.matrix())
+    # Of normalised kernels: raw ones say more about popularity than about the features.
+    ratios = [(text, pairs.ratio(parse_kernel(text).normalized())) for text in SHOWN]
+    curves = arity_curves(run)
+    progress("recommending films to viewers")
+    models = fit_models(data)
+    return Findings(
+        seed,
+        data,
+        split,
+        evaluations,
+        curves,
+        sorted(ratios, key=lambda pair: pair[1]),
+        [_person(data, models, user) for user in _example_users(data)],
+        _hits(data, models),
+    )
 
 
-def spectral_ratios(data: PlantedTastes) -> list[tuple[str, float]]:
-    """Every kernel with its normalised spectral ratio, the least expressive first."""
-    pairs = PairSpectrum.of(data.events.T.matrix())  # the pairs are counted once, for all kernels
-    # Of the normalised kernel: a raw one says more about popularity than about the features.
-    found = [(text, pairs.ratio(parse_kernel(text).normalized())) for text in SHOWN]
-    return sorted(found, key=lambda pair: pair[1])
+def fit_models(data: PlantedTastes) -> dict[str, Recommender]:
+    """Return the compared models, fitted on all films seen."""
+    specs = {POPULARITY: ModelSpec(POPULARITY)}
+    specs |= {text: ModelSpec("kernel-ranker", {"kernel": text}) for text in RANKED}
+    return {name: spec.make(_THREADS).fit(data.events) for name, spec in specs.items()}
 
 
-def fit_models(data: PlantedTastes) -> dict[str, KernelRanker | Popularity]:
-    """The compared models, fitted on all that was seen."""
-    models: dict[str, KernelRanker | Popularity] = {POPULARITY: Popularity()}
-    models |= {text: KernelRanker(text, n_threads=_THREADS) for text in RANKED}
-    return {name: model.fit(data.events) for name, model in models.items()}
+def _person(data: PlantedTastes, models: Mapping[str, Recommender], user: int) -> Example:
+    def tag(film: str) -> tuple[str, bool]:
+        taste = data.taste_of[data.events.items.number(film)]
+        return data.tastes[taste], bool(data.liking[user, taste] > LIKED)
+
+    def ranked(values: Any, form: str, least: float) -> list[tuple[str, str]]:
+        order = np.argsort(-values, kind="stable")
+        return [(data.tastes[k], format(values[k], form)) for k in order if values[k] > least]
+
+    own = data.events.row(user)
+    likes = ranked(data.liking[user], ".0%", LIKED)
+    seen = ranked(np.bincount(data.taste_of[own], minlength=len(data.tastes)), "d", 0)
+    planted, counts = (", ".join(f"{n} {taste}" for taste, n in each) for each in (likes, seen))
+    return example(
+        {text: models[text] for text in RANKED},
+        data.events.users[user],
+        n=TOP,
+        tags=[taste for taste, _ in likes],
+        about=f"planted taste: {planted}; has seen {len(own)} films: {counts}",
+        tag=tag,
+    )
 
 
-def people(data: PlantedTastes, models: Mapping[str, Any]) -> list[Example]:
-    """Three viewers of different tastes, the second with two of them, and films for each.
-
-    They are chosen by their likings and by how much they have seen, not by what comes out.
-    """
-    rankers = {text: models[text] for text in RANKED}
-    items, users = data.events.items, data.events.users
-
-    def shown(user: int) -> Example:
-        def tag(film: str) -> tuple[str, bool]:
-            taste = data.taste_of[items.number(film)]
-            return data.tastes[taste], bool(data.liking[user, taste] > LIKED)
-
-        own = data.events.row(user)
-        counts = _most(data, np.bincount(data.taste_of[own], minlength=len(data.tastes)))
-        likes = [(taste, share) for taste, share in _most(data, data.liking[user]) if share > LIKED]
-        planted = ", ".join(f"{share:.0%} {taste}" for taste, share in likes)
-        seen = ", ".join(f"{count} {taste}" for taste, count in counts if count)
-        about = f"planted liking: {planted}; has seen {len(own)} films: {seen}"
-        tags = [taste for taste, _ in likes]
-        return example(rankers, users[user], n=TOP, tags=tags, about=about, tag=tag)
-
-    return [shown(user) for user in _example_users(data)]
-
-
-def hits(data: PlantedTastes, models: Mapping[str, Any]) -> list[Hits]:
-    """How many of the recommendations to each viewer are of a taste that the viewer likes.
-
-    Beside the models: what films drawn at random of those not seen would come to.
-    """
+def _hits(data: PlantedTastes, models: Mapping[str, Recommender]) -> list[Hits]:
+    """Count recommendations that match the viewer's taste, and the expectation at random."""
     popularity = data.events.popularity()
     likes = data.liking[:, data.taste_of] > LIKED
     found = []
     for name, model in models.items():
-        # No viewer has seen more than half of the catalogue, so that all lists are full.
+        # No viewer has seen more than half of the catalogue, so all lists are full.
         lists = model.recommend(n=TOP).lists()
         chosen = np.array([data.events.items.numbers(films) for films in lists])
         liked = np.take_along_axis(likes, chosen, axis=1)
@@ -201,17 +189,13 @@ def hits(data: PlantedTastes, models: Mapping[str, Any]) -> list[Hits]:
     return [*found, Hits("at random", chance, None, float((even @ popularity).mean()))]
 
 
-def _most(data: PlantedTastes, values: NDArray[Any]) -> list[tuple[str, Any]]:
-    """Tastes with their values, the largest first."""
-    order = np.argsort(-values, kind="stable")
-    return [(data.tastes[taste], values[taste]) for taste in order]
-
-
 def _example_users(data: PlantedTastes) -> list[int]:
-    """Viewers with one, two and one tastes, none of them shared; fewer if there are none such."""
+    """Return viewers with one, two and one tastes, none of them shared, if there are such.
+
+    They are chosen by taste and activity, not by the results.
+    """
     likes = data.liking > LIKED
-    n_seen = np.diff(data.events.indptr)
-    order = np.argsort(np.abs(n_seen - _FILMS), kind="stable")
+    order = np.argsort(np.abs(np.diff(data.events.indptr) - _FILMS), kind="stable")
     chosen: list[int] = []
     for n_tastes in (1, 2, 1):
         taken = likes[chosen].any(axis=0)

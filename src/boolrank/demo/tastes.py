@@ -1,12 +1,9 @@
-"""A made-up catalogue of films with planted tastes: data of which the right answer is known.
+"""Made-up data with planted tastes: films, and viewers who like one or two genres.
 
-Every film belongs to one taste (a genre, and its title shows which), and every viewer likes one or
-two of them. Popularity is long-tailed: the film of rank r is drawn with weight r**-skew. A viewer's
-films are drawn without replacement with weight
+The film of popularity rank r has weight r**-skew. A viewer draws films without replacement, and
+sees them in the order of the draw, with weight
 
     popularity(film) * (stray + liking(viewer, taste of film))
-
-where ``stray`` is what everybody sees of everything. They are seen in the order of the draw.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TITLES", "PlantedTastes", "plant_tastes"]
 
-# taste -> the first and the second words of its titles; each pair is a film
+# First and second words of the titles of each taste; each pair is a film.
 TITLES = {
     "space": (
         ("Silent", "Distant", "Solar", "Lunar", "Cosmic", "Drifting"),
@@ -56,11 +53,13 @@ TITLES = {
 
 @dataclass(frozen=True, eq=False)
 class PlantedTastes:
-    """Who saw what, with the tastes that explain it.
+    """Who saw what, and the tastes behind it.
 
-    ``events`` has a user for each viewer (``viewer 017``) and an item for each film. ``taste_of``
-    gives each item's taste as an index into ``tastes``; ``liking``, one row a user, says how the
-    user's liking is shared out over them.
+    Attributes
+    ----------
+    events : viewers (``viewer 017``) and films
+    taste_of : the taste of each film, as an index into ``tastes``
+    liking : (viewers, tastes) shares of the viewer's liking
     """
 
     events: Interactions
@@ -77,7 +76,7 @@ def plant_tastes(
     skew: float = 0.9,
     stray: float = 0.03,
 ) -> PlantedTastes:
-    """Draw a catalogue and its viewers; the same state of ``rng`` gives the same data.
+    """Draw a catalogue and its viewers.
 
     >>> data = plant_tastes(np.random.default_rng(0), n_users=50)
     >>> data.events.shape
@@ -93,13 +92,13 @@ def plant_tastes(
     taste_of[number] = np.repeat(np.arange(len(tastes)), sizes)
 
     popularity = (1.0 + rng.permutation(len(items))) ** -skew
-    # A Dirichlet this flat leaves most viewers with one taste, and some with two.
+    # With this parameter most viewers have one taste, and some have two.
     liking = rng.dirichlet(np.full(len(tastes), 0.15), size=n_users)
     weight = popularity * (stray + liking[:, taste_of])
 
-    # The k largest of log(weight) + Gumbel noise are a draw of k without replacement.
+    # The k largest of log(weight) + Gumbel noise are k draws without replacement.
     order = np.argsort(-(np.log(weight) + rng.gumbel(size=weight.shape)), axis=1)
-    activity = rng.lognormal(np.log(mean_items) - 0.32, 0.8, size=n_users)  # long-tailed as well
+    activity = rng.lognormal(np.log(mean_items) - 0.32, 0.8, size=n_users)  # long-tailed
     n_items = np.clip(np.rint(activity), 2, len(items) // 2).astype(np.intp)
 
     width = len(str(n_users))

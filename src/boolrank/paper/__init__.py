@@ -1,1 +1,1 @@
-"""The paper's experiments and figures."""
+"""The experiments of the paper, and its published results."""

@@ -1,182 +1,252 @@
-"""The reproduction of the paper as a page, tables and figures."""
+"""The page of a reproduction, its tables and its figures."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..report.blocks import Block, Entries, Figures, Note, Sheet, signed
 from ..report.figures import Drawn, bars_figure, curves_figure
-from ..report.page import Page, Section, check_report, write_page
-from ..report.sections import machine_entries, made_section
+from ..report.page import Block, Entries, Figures, Note, Page, Section, check_report, write_page
+from ..report.sections import made_section
+from ..table import Column, Table
 from .published import PAPER
-from .tables import readings_table, results_table, tables
 
 if TYPE_CHECKING:
-    from .results import Reproduction, SetResult
+    from .reproduce import Reproduction, SetResult
 
-__all__ = ["check_report", "tables", "write_reproduction"]
+__all__ = ["check_report", "results_table", "tables", "write_reproduction"]
 
-# How the page folds columns of the tables into one another.
-_BELOW = {"AUC": {"deviation": "±\u00a0{}"}, "paper's AUC": {"paper's deviation": "±\u00a0{}"}}
+_BESIDE = (
+    Column("AUC", ".4f"),
+    Column("deviation", ".4f", under="AUC", template="±\u00a0{}"),
+    Column("paper's AUC", ".4f"),
+    Column("paper's deviation", ".4f", under="paper's AUC", template="±\u00a0{}"),
+    Column("difference", "+.4f"),
+)
+_LEAD = (
+    "Boolean kernels for collaborative filtering (Polato and Aiolli, 2018): five kernels on {} of "
+    "the paper’s {} data sets, our results beside the published ones. Where the two differ by more "
+    "than two of the paper’s standard deviations, the page says so and gives the known reasons."
+)
+_RESULTS = (
+    "Means over folds ± standard deviation. The highest AUC of a set is bold. Differences of more "
+    "than two of the paper’s deviations are marked. The paper has no mAP@10 and nDCG@10."
+)
+_READINGS = (
+    "Results if the protocol is read in another way. They help to find reasons; a reading that "
+    "fits the paper’s figures need not be the one that it used."
+)
+_AUC = (
+    "Both families start at the linear kernel, at arity 1. Each figure has its own scale. The ring "
+    "is the paper’s best disjunctive result. To a conjunction, all items that share fewer users "
+    "than its arity with every other item are identical. To a long disjunction, so are items with "
+    "very many users: the values differ from 1 by less than a double can hold. AUC counts ties as "
+    "wrong, and so may fall below one half."
+)
+_SPECTRUM = (
+    "Normalised spectral ratio of the item kernel matrix against the arity, on all ratings: 0 if "
+    "all items are identical to the kernel, 1 if no two have anything in common. The ring on the "
+    "left is the mDNF kernel."
+)
+_TIME = (
+    "Seconds for the disjunctive kernel matrix of all items at the paper’s arity, then for the "
+    "weights and full rankings of the test users of a fold. The shortest of five times, or of all "
+    "folds. Compilation is not included."
+)
+_PROTOCOL = (
+    "Users are split into five folds. The users of a fold train with the earlier half of their "
+    "ratings and are tested on the later half; users with fewer than five ratings always train. "
+    "Candidates are all items with a training rating, except the user’s own. AUC counts strictly "
+    "higher scores only. The ranker’s regularisation is 0.1."
+)
+_FOOTER = (
+    "All numbers are in `tables/` beside this page as CSV, Markdown and LaTeX, all figures in "
+    "`figures/` as SVG and PNG. M. Polato and F. Aiolli. Boolean kernels for collaborative "
+    "filtering in top-N item recommendation. Neurocomputing, 2018."
+)
 
 
 def write_reproduction(found: Reproduction, out: str | Path, command: str = "") -> Path:
-    """Write the page, and beside it ``tables/`` and ``figures/``; returns the page.
-
-    ``command`` is what made it, to stand in the page.
-    """
-    return write_page(_page(found, command), tables(found), Path(out) / "report.html")
-
-
-def _page(found: Reproduction, command: str) -> Page:
-    curves = [_auc(each) for each in found.sets if each.curves[0].means]
-    spectra = [_spectrum(each) for each in found.sets]
+    """Write the page and, beside it, ``tables/`` and ``figures/``; return the path of the page."""
+    readings = _readings(found)
+    curves = [_curves(each) for each in found.sets if each.curves[0].means]
+    spectra = [_spectra(each) for each in found.sets]
     sections = [
-        _results_section(found),
+        Section("results", "Results", _RESULTS, _results(found)),
         _differences_section(found),
-        _readings_section(found),
-        Section("auc", "AUC against the arity", _ABOUT_AUC, [Figures(curves)]),
-        Section("spectrum", "Expressiveness", _ABOUT_SPECTRUM, [Figures(spectra)]),
-        Section("time", "Time against data set", _ABOUT_TIME, [Figures([_time(found)])]),
-        made_section(_made(found, command), _ABOUT_PROTOCOL),
+        *([Section("readings", "Other readings", _READINGS, readings)] if readings else []),
+        *([Section("auc", "AUC against arity", _AUC, [Figures(curves)])] if curves else []),
+        Section("spectrum", "Expressiveness", _SPECTRUM, [Figures(spectra)]),
+        Section("time", "Time", _TIME, [Figures([_times(found)])]),
+        made_section(command, _made(found), _PROTOCOL, found.machine),
     ]
-    left_out = {"readings": not readings_table(found).rows, "auc": not curves}
-    return Page(
-        "The paper’s experiments, run again",
-        "Boolean kernels for collaborative filtering (Polato and Aiolli, 2018): its five kernels "
-        f"on {len(found.sets)} of its {len(PAPER)} data sets, ours beside the paper’s figures. "
-        "Where the two differ by more than two of the paper’s standard deviations, the page says "
-        "so and what is known of the reason.",
-        [section for section in sections if not left_out.get(section.name)],
-        "All numbers are in `tables/` beside this page as CSV, Markdown and LaTeX, all figures in "
-        "`figures/` as SVG and PNG. M. Polato and F. Aiolli. Boolean kernels for collaborative "
-        "filtering in top-N item recommendation. Neurocomputing, 2018.",
-    )
+    lead = _LEAD.format(len(found.sets), len(PAPER))
+    page = Page("The paper’s experiments, reproduced", lead, sections, _FOOTER)
+    return write_page(page, tables(found), Path(out) / "report.html")
 
 
-_ABOUT_AUC = (
-    "Both families start at the linear kernel, at arity 1. Each figure has a scale of its own. The "
-    "ring is the paper’s best disjunctive result. Items that share fewer users with every other "
-    "one than the arity of a conjunction are all alike to it, and so are items with very many "
-    "users to a long disjunction, whose values then differ from 1 by less than a double can tell. "
-    "AUC counts ties as wrong, and so may fall below one half."
-)
-_ABOUT_SPECTRUM = (
-    "The normalised spectral ratio of the item kernel matrix against the arity, on all ratings: 0 "
-    "is all items alike, 1 is no two alike. The ring on the left is the mDNF kernel’s."
-)
-_ABOUT_TIME = (
-    "The disjunctive kernel matrix of all items at the paper’s arity, then the weights and full "
-    "rankings of the test users of one fold, as measured when they were computed: the shortest of "
-    "five times, or of as many folds as there are. Loops are compiled before."
-)
-_ABOUT_PROTOCOL = (
-    "Users are dealt into five folds; in each, its users train with the earlier half of their "
-    "ratings and are asked for the later half; users with fewer than five ratings always train. "
-    "Candidates are the items with a training rating, less the user’s own. AUC counts strictly "
-    "higher scores only. The ranker’s regularisation is 0.1 throughout."
-)
+def tables(found: Reproduction) -> list[Table]:
+    """Return all numbers of the page."""
+    return [
+        results_table(found),
+        _readings_table(found),
+        _arities_table(found),
+        _times_table(found),
+    ]
 
 
-def _results_section(found: Reproduction) -> Section:
-    results = results_table(found)
-    sheets = [
-        Sheet(
-            results.where({"data set": each.paper.title}),
-            title=each.paper.title,
-            about=_size(each),
-            below=_BELOW,
-            marked={"difference": "beyond two deviations"},
-            best="AUC",
+def results_table(found: Reproduction) -> Table:
+    """Return our results and the paper's, a row per data set and kernel."""
+    rows = [
+        (
+            each.paper.title,
+            row.kernel,
+            row.means["auc"],
+            row.deviations["auc"],
+            *row.paper,
+            row.difference,
+            "yes" if row.far else "no",
+            row.means["map@10"],
+            row.means["ndcg@10"],
+        )
+        for each in found.sets
+        for row in each.rows
+    ]
+    columns = [
+        Column("data set"),
+        Column("kernel"),
+        *_BESIDE,
+        Column("beyond two deviations", marks="difference"),
+        Column("mAP@10", ".4f"),
+        Column("nDCG@10", ".4f"),
+    ]
+    return Table("Results beside the paper's", columns, rows, "results")
+
+
+def _readings_table(found: Reproduction) -> Table:
+    rows: list[tuple[Any, ...]] = []
+    for each in found.sets:
+        for reading, evaluations in each.readings:
+            for column, ours in evaluations.items():
+                mean, deviation = ours.means[reading.metric], ours.deviations[reading.metric]
+                paper = each.paper.figures[column]
+                name = each.paper.title, reading.title, each.paper.kernel(column)
+                rows.append((*name, mean, deviation, *paper, mean - paper.auc))
+    columns = [Column("data set"), Column("reading"), Column("kernel"), *_BESIDE]
+    return Table("Other readings of the protocol", columns, rows, "readings")
+
+
+def _arities_table(found: Reproduction) -> Table:
+    rows: list[tuple[Any, ...]] = []
+    for each in found.sets:
+        for curve in each.curves:
+            means, deviations = curve.means or [None] * 999, curve.deviations or [None] * 999
+            points = zip(curve.arities, means, deviations, curve.ratios, strict=False)
+            rows += [(each.paper.title, curve.family, *point) for point in points]
+        dnf = each.evaluations["monotone_dnf"]
+        name = each.paper.title, "monotone_dnf", None
+        rows.append((*name, dnf.means["auc"], dnf.deviations["auc"], each.ratio))
+    columns = {"data set": "", "kernel": "", "arity": "d", "AUC": ".4f", "deviation": ".4f"}
+    columns |= {"normalised spectral ratio": ".6f"}
+    return Table.of("AUC and expressiveness against the arity", columns, rows, name="arities")
+
+
+def _times_table(found: Reproduction) -> Table:
+    rows = [
+        (
+            each.paper.title,
+            *each.split.data.shape[::-1],
+            each.paper.kernel("disjunctive"),
+            *each.timing,
         )
         for each in found.sets
     ]
-    return Section(
-        "results",
-        "Results",
-        "Means over folds, with the standard deviation over folds below. The highest AUC of a set "
-        "is bold. Marked differences are larger than two of the paper’s deviations. mAP@10 and "
-        "nDCG@10 are ours; the paper prints none.",
-        sheets,
-    )
+    columns = {"data set": "", "items": "d", "users": "d", "kernel": "", "overlaps (s)": ".3f"}
+    columns |= {"kernel matrix (s)": ".3f", "ranking a fold (s)": ".3f"}
+    return Table.of("Time for the disjunctive kernel", columns, rows, name="times")
+
+
+def _results(found: Reproduction) -> list[Table]:
+    results = results_table(found)
+    return [
+        replace(
+            results.where({"data set": each.paper.title}).emphasise_max("AUC"),
+            title=each.paper.title,
+            note=_size(each),
+        )
+        for each in found.sets
+    ]
 
 
 def _size(each: SetResult) -> str:
-    folds = "one fold" if each.folds == 1 else f"{each.folds} folds"
+    folds = next(iter(each.evaluations.values())).folds
+    users, items = each.split.data.shape
     text = (
-        f"{each.users:,} users, {each.items:,} items, {each.interactions:,} ratings; "
-        f"{each.test_users:,} test users in {folds}."
+        f"{users:,} users, {items:,} items, {each.split.data.size:,} ratings; "
+        f"{sum(len(fold.users) for fold in folds):,} test users in "
+        f"{'one fold' if len(folds) == 1 else f'{len(folds)} folds'}."
     )
-    whole = f" This is not the whole set, which has {each.expected}." if each.expected else ""
-    return text + whole
+    return text + (
+        f" This is not the whole set, which has {each.expected}." if each.expected else ""
+    )
 
 
 def _differences_section(found: Reproduction) -> Section:
-    """The figures that are far from the paper's, those of one reason together."""
+    """Return the section on results far from the paper's, grouped by reason."""
     groups: dict[tuple[str, str], list[str]] = {}
     for each in found.sets:
         for row in each.rows:
             if row.far:
-                text = f"{row.kernel} {signed(f'{row.difference:+.4f}')}"
+                text = f"{row.kernel} {row.difference:+.4f}".replace("-", "−")
                 groups.setdefault((each.paper.title, row.reason), []).append(text)
     far = {f"{title}: {', '.join(rows)}": reason for (title, reason), rows in groups.items()}
-    single = [each for each in found.sets if each.folds == 1]
-    notes: list[Block] = [Note(f"**{each.paper.title}**: {each.rows[0].reason}") for each in single]
-    notes += [
-        Note(f"**{each.paper.title}** was not measured. {each.why}") for each in found.missing
+    blocks: list[Block] = [Entries(far)] if far else []
+    blocks += [
+        Note(f"**{each.paper.title}**: {each.rows[0].reason}")
+        for each in found.sets
+        if len(each.split) == 1
     ]
-    text = "" if far else "No figure differs by more than two of the paper’s deviations."
-    blocks = [Entries(far), *notes] if far else notes
-    return Section("differences", "Where they differ, and why", text, blocks)
+    blocks += [Note(f"**{paper.title}** was not measured. {why}") for paper, why in found.missing]
+    text = "" if far else "No result differs by more than two of the paper’s deviations."
+    return Section("differences", "Differences and reasons", text, blocks)
 
 
-def _readings_section(found: Reproduction) -> Section:
-    readings = readings_table(found)
-    sheets = [
-        Sheet(
+def _readings(found: Reproduction) -> list[Table]:
+    readings = _readings_table(found)
+    return [
+        replace(
             readings.where({"data set": each.paper.title, "reading": reading.title}),
             title=f"{each.paper.title}: {reading.title}",
-            about=f"{reading.users:,} test users",
-            below=_BELOW,
+            note=f"{sum(len(f.users) for f in evaluations['linear'].folds):,} test users",
         )
         for each in found.sets
-        for reading in each.readings
+        for reading, evaluations in each.readings
     ]
-    return Section(
-        "readings",
-        "Other readings of the protocol",
-        "What the figures are if the protocol is read another way. They help to find reasons; a "
-        "reading that fits the paper’s figures need not be the one that it used.",
-        sheets,
-    )
 
 
-def _made(found: Reproduction, command: str) -> dict[str, str]:
-    splits = {each.paper.title: f"`{each.split}`" for each in found.sets}
+def _made(found: Reproduction) -> dict[str, str]:
+    entries = {"seed": str(found.seed)}
     for each in found.sets:
-        if each.unseen:
-            splits[each.paper.title] += (
-                f"; {each.unseen:,} test ratings of items that nobody in training has, left out"
-            )
-    rerun = {"command": f"`{command}`"} if command else {}
-    return rerun | {"seed": str(found.seed)} | machine_entries(found.machine) | splits
+        unseen = sum(fold.unseen_items for fold in each.evaluations["linear"].folds)
+        left_out = f"; {unseen:,} test ratings of items without training ratings are left out"
+        entries[each.paper.title] = f"`{each.split!r}`{left_out if unseen else ''}"
+    return entries
 
 
-def _auc(each: SetResult) -> Drawn:
-    best = each.paper.figures["disjunctive"].auc
+def _curves(each: SetResult) -> Drawn:
     figure = curves_figure(
         {curve.family: (curve.arities, curve.means) for curve in each.curves},
         x_label="arity",
         y_label=f"{each.paper.title}: AUC",
-        dots={"paper’s best": (each.paper.arity, best)},
+        dots={"paper’s best": (each.paper.arity, each.paper.figures["disjunctive"].auc)},
         y_range=None,
     )
-    about = f"AUC against arity on {each.paper.title}"
-    return Drawn(f"auc-{each.paper.dataset}", about, figure)
+    name = f"auc-{each.paper.dataset}"
+    return Drawn(name, f"AUC against arity on {each.paper.title}", figure)
 
 
-def _spectrum(each: SetResult) -> Drawn:
+def _spectra(each: SetResult) -> Drawn:
     figure = curves_figure(
         {curve.family: (curve.arities, curve.ratios) for curve in each.curves},
         x_label="arity",
@@ -187,13 +257,13 @@ def _spectrum(each: SetResult) -> Drawn:
     return Drawn(f"spectrum-{each.paper.dataset}", about, figure)
 
 
-def _time(found: Reproduction) -> Drawn:
+def _times(found: Reproduction) -> Drawn:
     bars = {
-        f"{each.paper.title}\n{each.items:,} items": {
+        f"{each.paper.title}\n{len(each.split.data.items):,} items": {
             "overlaps": each.timing.overlaps,
             "kernel values": each.timing.matrix,
             "ranking a fold": each.timing.rank,
         }
         for each in found.sets
     }
-    return Drawn("time", "Seconds against data set", bars_figure(bars, x_label="seconds"))
+    return Drawn("time", "Seconds by data set", bars_figure(bars, x_label="seconds"))

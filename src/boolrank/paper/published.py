@@ -1,4 +1,4 @@
-"""The paper's results as it prints them, and what is known of how they came about.
+"""The paper's published results, and known reasons for differences from ours.
 
 M. Polato and F. Aiolli. Boolean kernels for collaborative filtering in top-N item recommendation.
 Neurocomputing, 2018. doi:10.1016/j.neucom.2018.01.057
@@ -8,24 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..studies.experiment import PUBLISHED
 
 __all__ = ["COLUMNS", "PAPER", "Figure", "PaperSet", "Reading"]
 
-# The columns of its table of results: how we call them, and how it does.
-COLUMNS: Mapping[str, str] = {
-    "disjunctive": "D-Kernel",
-    "conjunctive": "C-Kernel",
-    "linear": "Linear",
-    "tanimoto": "Tanimoto",
-    "monotone_dnf": "mDNF",
-}
+# The columns of the results table.
+COLUMNS = ("disjunctive", "conjunctive", "linear", "tanimoto", "monotone_dnf")
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """An AUC and its standard deviation over five folds."""
 
     auc: float
@@ -34,14 +27,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Reading:
-    """Another way to read the protocol, to be measured beside the documented one.
-
-    Attributes
-    ----------
-    title : what it is, for a heading
-    split : parameters of the protocol that it changes
-    metric : what it is measured by
-    """
+    """Another reading of the protocol: its changes to the split, and its metric."""
 
     title: str
     split: Mapping[str, Any]
@@ -50,18 +36,17 @@ class Reading:
 
 @dataclass(frozen=True)
 class PaperSet:
-    """A row of the table, and what one should know of it.
+    """A row of the results table.
 
     Attributes
     ----------
-    title : how the paper calls the data set
-    dataset : how it is called here
-    arity : the best arity of the disjunctive kernel; that of the conjunctive one is 2 throughout
-    figures : by column
-    protocol, split : how it is split here
-    known : what is known of why figures may differ, by column, or for all columns under ""
-    readings : other readings of the protocol that are worth measuring
-    hidden : why nobody can measure it, or ""
+    title, dataset : the name in the paper, and the name here
+    arity : best arity of the disjunctive kernel; that of the conjunctive one is always 2
+    figures : results by column
+    protocol : of the split
+    known : known reasons for differences, by column, or for all columns under ""
+    readings : other readings of the protocol to measure
+    hidden : why the set cannot be measured, or ""
     """
 
     title: str
@@ -69,13 +54,12 @@ class PaperSet:
     arity: int
     figures: Mapping[str, Figure]
     protocol: str = "paper"
-    split: Mapping[str, Any] = field(default_factory=dict)
     known: Mapping[str, str] = field(default_factory=dict)
     readings: tuple[Reading, ...] = ()
     hidden: str = ""
 
     def kernel(self, column: str) -> str:
-        """The kernel of a column, as text.
+        """Return the kernel of a column, as text.
 
         >>> PAPER["ciaodvd"].kernel("disjunctive")
         'disjunctive(116)'
@@ -84,18 +68,17 @@ class PaperSet:
         return f"{column}({arities[column]})" if column in arities else column
 
     def reason(self, column: str) -> str:
-        """What is known of why a figure may differ."""
+        """Return the known reasons for a difference."""
         found = [self.known[key] for key in (column, "") if key in self.known]
-        return " ".join(found) or "Nothing is known of the reason; the paper's folds are unknown."
+        return " ".join(found) or "The reason is unknown, and so are the paper's folds."
 
 
 def _figures(*values: tuple[float, float]) -> dict[str, Figure]:
-    """In the order of the columns."""
     return {column: Figure(*value) for column, value in zip(COLUMNS, values, strict=True)}
 
 
 _EVERYBODY = Reading(
-    "all users with two ratings or more are tested, ties count half", {"least": 2}, "auc_ties"
+    "all users with two or more ratings are tested, ties count half", {"least": 2}, "auc_ties"
 )
 
 _ALL = (
@@ -108,9 +91,9 @@ _ALL = (
         ),
         protocol=PUBLISHED,
         known={
-            "": "This is one fold, the one that the authors published, and the paper's figures are "
-            "means of five. In it all 2,802 users are tested, by a fifth of their ratings, which "
-            "is not the protocol that the paper describes. How the set was reduced is unknown."
+            "": "This is the one fold that the authors published; the paper's figures are means of "
+            "five. It tests all 2,802 users on a fifth of their ratings, which is not the protocol "
+            "in the paper. How the set was reduced is unknown."
         },
     ),
     PaperSet(
@@ -121,11 +104,10 @@ _ALL = (
             (0.8381, 0.0065), (0.5401, 0.0094), (0.7179, 0.0057), (0.7538, 0.0041), (0.7859, 0.0040)
         ),
         known={
-            "": "Most users of this set have few ratings, so it matters who is tested. With all "
-            "who have two ratings or more, against the rule of five that the paper states, and "
-            "with ties counted half, the figures are those of the reading below, close to the "
-            "paper's: its folds may have been made so. That is inferred from the figures, among "
-            "some twenty readings tried; the paper does not say it."
+            "": "Most users of this set have few ratings, so it matters who is tested. The reading "
+            "below tests all users with two or more ratings, not five as the paper states, and "
+            "counts ties half. Its figures are close to the paper's, whose folds may have been "
+            "made this way. This is inferred from some twenty readings; the paper does not say it."
         },
         readings=(_EVERYBODY,),
     ),
@@ -137,8 +119,8 @@ _ALL = (
             (0.9705, 0.0036), (0.9511, 0.0075), (0.9611, 0.0049), (0.9640, 0.0054), (0.9608, 0.0056)
         ),
         known={
-            "": "The set has no time, and its file order stands in; which halves the paper has "
-            "taken is unknown."
+            "": "The set has no times. We use the order of its file; the order that the paper used "
+            "is unknown."
         },
         readings=(_EVERYBODY,),
     ),
@@ -150,8 +132,8 @@ _ALL = (
             (0.7271, 0.0024), (0.6012, 0.0028), (0.6019, 0.0026), (0.6263, 0.0025), (0.5384, 0.0981)
         ),
         known={
-            "": "The set has no time, and the order of the jokes stands in; which halves the paper "
-            "has taken is unknown, and it matters: random halves give the reading below."
+            "": "The set has no times. We use the order of the jokes; the order that the paper "
+            "used is unknown. It matters: random halves give the reading below."
         },
         readings=(Reading("random halves", {"order": "random"}, "auc"),),
     ),
@@ -163,9 +145,9 @@ _ALL = (
             (0.8946, 0.0004), (0.8923, 0.0004), (0.8961, 0.0003), (0.8922, 0.0004), (0.8065, 0.0027)
         ),
         known={
-            "monotone_dnf": "Numerics, probably: the values of this kernel are tiny beside its "
-            "diagonal, and where the diagonal is part of an item's mean, rounding eats what ranks "
-            "the items. Here it is left out: it is the same for all items.",
+            "monotone_dnf": "Probably rounding. The values of this kernel are tiny beside its "
+            "diagonal. If the diagonal is part of an item's mean, rounding removes the differences "
+            "between items. We leave the diagonal out, as it is the same for all items.",
         },
     ),
     PaperSet(
@@ -175,8 +157,8 @@ _ALL = (
         _figures(
             (0.9436, 0.0010), (0.9362, 0.0009), (0.9427, 0.0011), (0.9381, 0.0012), (0.9000, 0.0013)
         ),
-        hidden="The paper used a part of the Netflix Prize data, 93,705 users and 3,561 films, and "
-        "which part is not published.",
+        hidden="The paper used a part of the Netflix Prize data, with 93,705 users and 3,561 "
+        "films, which is not published.",
     ),
 )
 

@@ -1,15 +1,12 @@
-"""The paper's experiments, run again: its table of results, and its figures, as numbers.
-
-Results are kept as they come, so that a run that was stopped goes on where it was.
-"""
+"""Run the paper's experiments; a run that was stopped continues from its cached results."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..counts.overlaps import Overlaps
 from ..data.dataset import Size
@@ -25,25 +22,101 @@ from ..kernels import parse_kernel
 from ..kernels.expressiveness import PairSpectrum
 from ..matrix import kernel_matrix
 from ..models.kernel_ranker import KernelRanker
-from ..models.spec import RankerSpec
+from ..models.spec import ModelSpec
+from ..report.output import claim_folder
 from ..studies.arities import Curve, family, measured_curve
 from ..studies.experiment import Experiment
 from ..studies.machine import machine
 from ..studies.run import run_experiment
-from .published import COLUMNS, PAPER, PaperSet, Reading
-from .results import Missing, OtherReading, Reproduction, Row, SetResult, Timing
+from .published import COLUMNS, PAPER, Figure, PaperSet, Reading
 
-__all__ = ["CONJUNCTIVE", "DISJUNCTIVE", "FAR", "reproduce"]
+__all__ = ["CONJUNCTIVE", "DISJUNCTIVE", "Reproduction", "Row", "SetResult", "reproduce"]
 
 # Denser where the curves bend, with the paper's best arities among them.
 DISJUNCTIVE = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 34, 38, 48, 64, 80, 100, 116, 150)
 CONJUNCTIVE = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
-# How often a time is taken.
-_TIMES = 5
-# A difference of more than so many of the paper's deviations is said to be one.
-FAR = 2.0
+_REPEATS = 5  # of timings; the shortest counts, as other load only adds to it
+_FAR = 2.0  # differences of more than this many of the paper's deviations are marked
 
 Told = Callable[[str], None]
+
+
+class Row(NamedTuple):
+    """Our result for a kernel and the paper's; ``reason`` is the known reason for a difference."""
+
+    column: str
+    kernel: str
+    means: dict[str, float]
+    deviations: dict[str, float]
+    paper: Figure
+    reason: str
+
+    @property
+    def difference(self) -> float:
+        return self.means["auc"] - self.paper.auc
+
+    @property
+    def far(self) -> bool:
+        """Whether the difference is beyond two of the paper's deviations."""
+        return abs(self.difference) > _FAR * self.paper.deviation
+
+
+class Timing(NamedTuple):
+    """Seconds for counting overlaps, for the kernel matrix, and for ranking a fold."""
+
+    overlaps: float
+    matrix: float
+    rank: float
+
+
+@dataclass(frozen=True, eq=False)
+class SetResult:
+    """The results on one data set.
+
+    Attributes
+    ----------
+    paper, split : the paper's results, and our folds
+    expected : the published size, as text, if the data at hand differ
+    evaluations : by column of the paper's table
+    readings : evaluations by other readings of the protocol
+    curves : AUC and spectral ratio against the arity
+    ratio : spectral ratio of the monotone DNF kernel
+    timing : of the disjunctive kernel
+    """
+
+    paper: PaperSet
+    split: Split
+    expected: str
+    evaluations: Mapping[str, Evaluation]
+    readings: Sequence[tuple[Reading, Mapping[str, Evaluation]]]
+    curves: Sequence[Curve]
+    ratio: float
+    timing: Timing
+
+    @property
+    def rows(self) -> list[Row]:
+        """Our results and the paper's."""
+        return [
+            Row(
+                column,
+                self.paper.kernel(column),
+                each.means,
+                each.deviations,
+                self.paper.figures[column],
+                self.paper.reason(column),
+            )
+            for column, each in self.evaluations.items()
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """Results by data set, sets that were not measured with the reason, and the machine."""
+
+    sets: Sequence[SetResult]
+    missing: Sequence[tuple[PaperSet, str]]
+    seed: int
+    machine: Mapping[str, Any]
 
 
 def reproduce(
@@ -58,26 +131,29 @@ def reproduce(
     n_threads: int | None = None,
     progress: Told = lambda _: None,
 ) -> Reproduction:
-    """Run the paper's experiments on data sets that are on this machine.
+    """Run the paper's experiments on data sets of this machine.
 
     Parameters
     ----------
-    out : folder for results; those that are there already are not computed again
-    datasets : names; all of the paper's that are here if not given, and then the others are listed
+    out : folder for results, which are not computed again
+    datasets : names; all of the paper's that are here if None
     sweep : whether to measure AUC against the arity
-    disjunctive, conjunctive : arities of the sweeps
+    disjunctive, conjunctive : arities of the curves
     seed : of folds and random orders
-    folder : where data sets lie, see `load_dataset`
+    folder : of the data sets, see `load_dataset`
     n_threads : all by default
-    progress : told what is done next
+    progress : gets the current step
     """
     chosen = list(PAPER) if datasets is None else [_known(name) for name in datasets]
     if not chosen:
-        raise ParameterError(f"there are no data sets to measure; there are {', '.join(PAPER)}")
+        raise ParameterError(
+            "no data set is given", hint=f"choose from {', '.join(PAPER)}", parameter="datasets"
+        )
     here = {name: not PAPER[name].hidden and find_dataset(name).is_here(folder) for name in chosen}
     absent = [name for name in here if not here[name]]
     if absent and (datasets is not None or len(absent) == len(here)):
         raise find_dataset(absent[0]).missing(folder)
+    claim_folder(out, "reproduce")
     progress("loading compiled loops (the first run on a machine compiles for a while)")
     _warm_up(n_threads)
     arities = {"disjunctive": tuple(disjunctive), "conjunctive": tuple(conjunctive)}
@@ -86,15 +162,15 @@ def reproduce(
         for name in here
         if here[name]
     ]
-    missing = [
-        Missing(PAPER[name], PAPER[name].hidden or "It is not on this machine.") for name in absent
+    absences = [
+        (PAPER[name], PAPER[name].hidden or "It is not on this machine.") for name in absent
     ]
-    return Reproduction(tuple(sets), tuple(missing), seed, machine())
+    return Reproduction(sets, absences, seed, machine())
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """How one data set is measured."""
+    """The measurements on one data set."""
 
     out: Path
     paper: PaperSet
@@ -103,99 +179,66 @@ class _Plan:
     n_threads: int | None
     progress: Told
 
-    def measure(self, arities: dict[str, tuple[int, ...]], sweep: bool) -> SetResult:
-        title = self.paper.title
-        self.progress(f"{title}: reading and splitting")
-        table = self._experiment([self.paper.kernel(column) for column in COLUMNS])
-        split = table.load_split(self.folder)
-        found = self._run(table, split, "table")
-        readings = tuple(self._reading(reading) for reading in self.paper.readings)
-        self.progress(f"{title}: spectral ratios and times")
+    def measure(self, arities: Mapping[str, Sequence[int]], sweep: bool) -> SetResult:
+        paper = self.paper
+        self.progress(f"{paper.title}: reading and splitting")
+        kernels = [paper.kernel(column) for column in COLUMNS]
+        split = self._experiment(kernels).load_split(self.folder)
+        found = self._run(kernels, split, "table")
+        readings = []
+        for reading in paper.readings:
+            other = self._experiment(kernels, **reading.split).load_split(self.folder)
+            values = self._run(kernels, other, reading.title, [reading.metric], **reading.split)
+            readings.append((reading, _by_column(values)))
+        self.progress(f"{paper.title}: spectral ratios and times")
         pairs = PairSpectrum.of(split.data.T.matrix())
-        curves = tuple(
-            self._curve(name, chosen, split, pairs, sweep) for name, chosen in arities.items()
-        )
-        first = next(iter(found.values()))
-        users, items = split.data.shape
+        curves = []
+        for name, some in arities.items():
+            swept = self._run(family(name, some), split, f"{name} sweep") if sweep else {}
+            curves.append(measured_curve(name, some, pairs, swept))
         return SetResult(
-            self.paper,
-            users,
-            items,
-            split.data.size,
-            _expected(self.paper.dataset, split.data),
-            len(split),
-            sum(len(fold.users) for fold in first.folds),
-            sum(fold.unseen_items for fold in first.folds),
-            repr(split),
-            split.hash,
-            tuple(self._row(column, found) for column in COLUMNS),
+            paper,
+            split,
+            _expected(paper.dataset, split.data),
+            _by_column(found),
             readings,
             curves,
             pairs.ratio(parse_kernel("monotone_dnf").normalized()),
-            self._timing(split.data, found[self.paper.kernel("disjunctive")]),
+            self._timing(split.data, found[paper.kernel("disjunctive")]),
         )
 
     def _experiment(
         self, kernels: Iterable[str], metrics: Iterable[str] = DEFAULT_METRICS, **split: Any
     ) -> Experiment:
+        models = tuple(ModelSpec("kernel-ranker", {"kernel": text}) for text in kernels)
         return Experiment(
-            (self.paper.dataset,),
-            tuple(map(RankerSpec, kernels)),
-            self.paper.protocol,
-            dict(self.paper.split) | split,
-            tuple(metrics),
-            self.seed,
+            (self.paper.dataset,), models, self.paper.protocol, split, tuple(metrics), self.seed
         )
 
-    def _run(self, experiment: Experiment, split: Split, what: str) -> dict[str, Evaluation]:
+    def _run(
+        self,
+        kernels: Sequence[str],
+        split: Split,
+        what: str,
+        metrics: Iterable[str] = DEFAULT_METRICS,
+        **options: Any,
+    ) -> dict[str, Evaluation]:
+        """Return the evaluations by kernel."""
+
         def told(done: int, total: int, last: str) -> None:
             self.progress(f"{self.paper.title}, {what}: {done} of {total} ({last})")
 
+        experiment = self._experiment(kernels, metrics, **options)
         run = run_experiment(
             experiment, self.out, split=split, n_threads=self.n_threads, progress=told
         )
-        return run.evaluations
-
-    def _row(self, column: str, found: dict[str, Evaluation]) -> Row:
-        kernel, printed = self.paper.kernel(column), self.paper.figures[column]
-        ours = found[kernel]
-        return Row(
-            column,
-            kernel,
-            ours.means,
-            ours.deviations,
-            printed.auc,
-            printed.deviation,
-            abs(ours.means["auc"] - printed.auc) > FAR * printed.deviation,
-            self.paper.reason(column),
-        )
-
-    def _reading(self, reading: Reading) -> OtherReading:
-        kernels = {column: self.paper.kernel(column) for column in COLUMNS}
-        experiment = self._experiment(kernels.values(), [reading.metric], **reading.split)
-        found = self._run(experiment, experiment.load_split(self.folder), reading.title)
-        first = next(iter(found.values()))
-        return OtherReading(
-            reading.title,
-            sum(len(fold.users) for fold in first.folds),
-            {column: found[kernel].means[reading.metric] for column, kernel in kernels.items()},
-            {c: found[kernel].deviations[reading.metric] for c, kernel in kernels.items()},
-        )
-
-    def _curve(
-        self, name: str, arities: tuple[int, ...], split: Split, pairs: PairSpectrum, sweep: bool
-    ) -> Curve:
-        found: dict[str, Evaluation] = {}
-        if sweep:
-            experiment = self._experiment(family(name, arities))
-            found = self._run(experiment, split, f"{name} sweep")
-        return measured_curve(name, arities, pairs, found)
+        found = (run.evaluations[str(spec)] for spec in experiment.models)
+        return dict(zip(kernels, found, strict=True))
 
     def _timing(self, data: Interactions, found: Evaluation) -> Timing:
-        """The shortest of several: what else the machine does can only make them longer."""
         kernel = parse_kernel(self.paper.kernel("disjunctive"))
         counting, filling = [], []
-        for _ in range(_TIMES):
+        for _ in range(_REPEATS):
             begin = time.perf_counter()
             overlaps = Overlaps.of(data, self.n_threads)
             counted = time.perf_counter()
@@ -203,27 +246,32 @@ class _Plan:
                 kernel_matrix(kernel, overlaps)
             counting.append(counted - begin)
             filling.append(time.perf_counter() - counted)
-        ranking = min(fold.rank_seconds for fold in found.folds)
-        return Timing(min(counting), min(filling), ranking)
+        return Timing(min(counting), min(filling), min(fold.rank_seconds for fold in found.folds))
+
+
+def _by_column(found: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    return dict(zip(COLUMNS, found.values(), strict=True))
 
 
 def _known(name: str) -> str:
     if name not in PAPER:
-        find_dataset(name)  # one that does not exist at all is another error
+        find_dataset(name)  # raises another error if there is no such data set
         raise ParameterError(
-            f"the paper has no results on {name!r}; it has some on {', '.join(PAPER)}, and "
-            "`boolrank evaluate` measures any data"
+            f"the paper has no results on {name!r}, only on {', '.join(PAPER)}",
+            hint=f"use `boolrank evaluate {name}`",
+            parameter="datasets",
         )
     if PAPER[name].hidden:
         raise ParameterError(
-            f"the paper's results on {name} cannot be measured again: {PAPER[name].hidden} "
-            f"`boolrank evaluate {name}` measures what there is"
+            f"the paper's results on {name} cannot be measured again: {PAPER[name].hidden}",
+            hint=f"use `boolrank evaluate {name}`",
+            parameter="datasets",
         )
     return name
 
 
 def _expected(name: str, data: Interactions) -> str:
-    """What the catalogue says of the size, if that is not what was read: an excerpt, for one."""
+    """Return the published size of a data set if the data at hand, maybe an excerpt, differ."""
     size = find_dataset(name).size
     if size == Size.of(data):
         return ""
@@ -231,7 +279,7 @@ def _expected(name: str, data: Interactions) -> str:
 
 
 def _warm_up(n_threads: int | None) -> None:
-    """Load or compile the loops of both storages, so that no time that is shown has that in it."""
+    """Compile the loops of both storages, to keep that out of the times."""
     data = synthetic(60, 40, 600, 0)
     for storage in ("dense", "compressed"):
         for kernel in COLUMNS:

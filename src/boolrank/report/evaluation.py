@@ -1,83 +1,78 @@
-"""A page about any evaluation: data, figures, arity, examples, time, and how it was made."""
+"""The page of an evaluation."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..studies.machine import machine
 from ..studies.run import best_model, main_metric
 from .page import Page, Section
-from .results import arity_curves, metric_title
 from .sections import (
+    arity_curves,
     arity_section,
     data_section,
     example,
     example_users,
-    machine_entries,
     made_section,
     results_section,
     time_section,
 )
+from .tables import metric_title
 
 if TYPE_CHECKING:
     from ..studies.run import Run
 
 __all__ = ["evaluation_page"]
 
-_ABOUT_DATA = "What was split. In both figures a straight line down would be a power law."
-_ABOUT_ARITY = (
-    "Kernels of one family that differ by their arity. The normalised spectral ratio says how "
-    "finely a kernel tells items apart: 0 is all items alike, 1 is no two alike."
+_ARITY = (
+    "Kernels of one family at different arities. The normalised spectral ratio measures "
+    "expressiveness: 0 if all items are identical to the kernel, 1 if no two have anything in "
+    "common."
 )
 
 
 def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -> Page:
-    """All that a run has found; `render_page` makes HTML of it.
+    """Return a page about a run; `render_page` turns it into HTML.
 
     The examples are of the best model, fitted on all data.
 
     Parameters
     ----------
-    run : what `run_experiment` has given
-    command : what made it
-    seconds : how long it took
+    run : the result of `run_experiment`
+    command, seconds : shown on the page: what made it, and how long it took
     """
-    found, metric = run.evaluations, main_metric(run) or run.experiment.metrics[0]
+    experiment, split = run.experiment, run.split
+    metric = main_metric(run) or experiment.metrics[0]
     best = best_model(run, metric)
-    model = next(each for each in run.experiment.models if str(each) == best)
-    ranker = model.make().fit(run.split.data)
-    people = [
-        example({best: ranker}, user, title=f"user {user}")
-        for user in example_users(run.split.data)
+    spec = next(each for each in experiment.models if str(each) == best)
+    model = spec.make().fit(split.data)
+    users = [
+        replace(example({best: model}, user), title=f"user {user}")
+        for user in example_users(split.data)
     ]
     curves = arity_curves(run, metric)
-    names = ", ".join(run.experiment.data)
-    command_entry = {"command": f"`{command}`"} if command else {}
-    arity = [arity_section(curves, _ABOUT_ARITY, metric_title(metric))] if curves else []
-    about = f"Each model was fitted on the training part of {names} and ranked what was held back."
+    names = ", ".join(experiment.data)
+    made = {
+        "seed": str(experiment.seed),
+        "split": repr(split),
+        "hash of the split": f"`{split.hash}`",
+    }
+    about = f"Each model was fitted on the training part of {names} and ranked the test part."
+    examples = (
+        f"Recommendations of `{best}`, fitted on all data, to three users, and the user’s items "
+        "that contribute most to the score of the first one."
+    )
+    tails = "A straight line down would be a power law."
     return Page(
-        f"How well models rank: {names}",
-        f"{len(found)} models on {names}; the best by {metric_title(metric)} is `{best}`.",
+        f"Evaluation of models on {names}",
+        f"{len(run.evaluations)} models on {names}. The best by {metric_title(metric)} is "
+        f"`{best}`.",
         [
-            results_section(found, about, run.experiment.seed),
-            data_section(run.split.data, _ABOUT_DATA),
-            *arity,
-            Section(
-                "examples",
-                "Recommendations, and why",
-                f"What `{best}`, fitted on all data, recommends to three users, and where it can "
-                "tell, which of their own items speak most for the first of these.",
-                people,
-            ),
-            time_section(found, "Over all folds.", seconds),
-            made_section(
-                command_entry
-                | {
-                    "seed": str(run.experiment.seed),
-                    "split": repr(run.split),
-                    "hash of the split": f"`{run.split.hash}`",
-                }
-                | machine_entries(machine()),
-            ),
+            results_section(run.evaluations, about, experiment.seed),
+            data_section(split.data, tails),
+            *([arity_section(curves, _ARITY, metric_title(metric))] if curves else []),
+            Section("examples", "Recommendations and reasons", examples, users),
+            time_section(run.evaluations, "Totals over all folds.", seconds),
+            made_section(command, made),
         ],
     )

@@ -1,7 +1,7 @@
-"""Figures, drawn once and kept as PNG (for slides) and as SVG (for the page).
+"""Figures, as PNG for slides and as SVG for pages.
 
-The SVG of the page is drawn in marker colours that are then replaced by CSS variables of the page,
-so that the figure follows the page from light to dark, and its points say what they are.
+A page replaces the colours of its SVGs by CSS variables, so that figures follow it from light to
+dark, and adds tooltips to the points.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "INK",
+    "SERIES",
     "Drawn",
     "bars_figure",
     "canvas",
@@ -36,15 +38,15 @@ __all__ = [
     "to_svg_file",
 ]
 
-# The colours of the PNG, and what stands for each in the page. Distinct from one another, or the
-# replacement could not tell them apart.
+# All distinct: a page finds them by their text.
 INK, GRID, PAPER = "#1f2430", "#d9dce3", "#ffffff"
 SERIES = ("#2563eb", "#d9480f", "#0f9d6b", "#8b3fc7")
-VARIABLES = {INK: "var(--ink)", GRID: "var(--line)"} | {
-    colour: f"var(--series-{i})" for i, colour in enumerate(SERIES, start=1)
+_VARIABLES = {INK: "var(--ink)", GRID: "var(--line)"} | {
+    colour: f"var(--series-{k})" for k, colour in enumerate(SERIES, start=1)
 }
-# Inches: two of them beside each other on a page, or one on a phone, with text one can read.
+# Inches: two figures side by side on a page, or one on a phone, have readable text.
 PANEL = (5.0, 3.4)
+_MAX_RANKS = 60  # points of a tail
 
 # Any: matplotlib types the keys as a list of literals that differs by version.
 _STYLE: dict[Any, Any] = {
@@ -60,21 +62,20 @@ _STYLE: dict[Any, Any] = {
     "xtick.color": INK,
     "ytick.color": INK,
 }
-_LEGEND: dict[str, Any] = {
-    "loc": "lower left",
-    "bbox_to_anchor": (-0.03, 1.0),
-    "ncols": 3,
-    "frameon": False,
-    "handlelength": 1.2,
-    "columnspacing": 1.2,
+_LINE: dict[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 4, "clip_on": False}
+_RING: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "o",
+    "markersize": 9,
+    "fillstyle": "none",
+    "markeredgewidth": 2,
+    "clip_on": False,
 }
-# Ranks of a tail that are drawn, at most: evenly spread on a logarithmic axis.
-_RANKS = 60
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure with the name of its file, and what it shows in words."""
+    """A figure with its file name and a description."""
 
     name: str
     about: str
@@ -82,7 +83,7 @@ class Drawn:
 
     @property
     def svg(self) -> str:
-        """As an element of a page."""
+        """The figure as an element of a page."""
         return to_svg(self.figure, self.name)
 
 
@@ -95,31 +96,37 @@ def curves_figure(
     dots: Mapping[str, tuple[float, float]] | None = None,
     y_range: tuple[float, float] | None = (0, 1.04),
 ) -> Figure:
-    """One line a series over a logarithmic axis.
+    """Draw lines over a logarithmic axis.
 
-    ``series`` maps a label to its x and y values, ``spread`` to how far these may be off, and
-    ``dots`` a label to a single point, drawn as a ring. Without a ``y_range`` the values say what
-    is shown.
+    Parameters
+    ----------
+    series : x and y values by label
+    spread : half widths of the bands around the lines, by label
+    dots : single points by label, drawn as rings
+    y_range : shown; as the values have it if None
     """
     with canvas() as (figure, axes):
         for colour, (label, (xs, ys)) in zip(SERIES, series.items(), strict=False):
-            axes.plot(xs, ys, color=colour, label=label, **_LINE)
+            axes.plot(xs, ys, color=colour, label=label, zorder=3, **_LINE)
             if spread is not None:
                 off = np.asarray(spread[label])
                 low, high = np.asarray(ys) - off, np.asarray(ys) + off
                 axes.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
         for colour, (label, (x, y)) in zip(SERIES[2:], (dots or {}).items(), strict=False):
-            axes.plot([x], [y], color=colour, label=label, **_RING)
-        _powers_of_two(axes, max(max(xs) for xs, _ in series.values()))
+            axes.plot([x], [y], color=colour, label=label, zorder=4, **_RING)
+        _use_powers_of_two(axes, max(max(xs) for xs, _ in series.values()))
         if y_range is None:
             axes.margins(y=0.14)
         else:
             axes.set_ylim(*y_range)
             axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
         axes.set_xlabel(x_label)
-        # Above the axis, not along it: there it takes no width from a narrow figure.
+        # Above the axis, where it takes no width from a narrow figure.
         axes.set_title(y_label, loc="left", fontsize=11, pad=28)
-        axes.legend(labelcolor="linecolor", **_LEGEND)
+        place = {"loc": "lower left", "bbox_to_anchor": (-0.03, 1.0), "ncols": 3}
+        axes.legend(
+            labelcolor="linecolor", frameon=False, handlelength=1.2, columnspacing=1.2, **place
+        )
         axes.grid(axis="y", linewidth=0.8)
     return figure
 
@@ -127,16 +134,13 @@ def curves_figure(
 def tail_figure(
     counts: NDArray[np.int64], *, label: str, x_label: str, y_label: str, colour: int = 0
 ) -> Figure:
-    """Counts against their rank, the largest first, both axes logarithmic.
-
-    A straight line down is a power law; zeros are left out, and have no logarithm.
-    """
+    """Draw positive counts against their rank, largest first, on logarithmic axes."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     values = np.sort(counts[counts > 0])[::-1]
-    ranks = np.unique(np.geomspace(1, len(values), _RANKS).round().astype(int))
+    ranks = np.unique(np.geomspace(1, len(values), _MAX_RANKS).round().astype(int))
     with canvas() as (figure, axes):
-        axes.plot(ranks, values[ranks - 1], color=SERIES[colour], label=label, **_LINE)
+        axes.plot(ranks, values[ranks - 1], color=SERIES[colour], label=label, zorder=3, **_LINE)
         axes.set_xscale("log")
         axes.set_yscale("log")
         for axis in (axes.xaxis, axes.yaxis):
@@ -151,56 +155,34 @@ def tail_figure(
 
 
 def bars_figure(bars: Mapping[str, Mapping[str, float]], *, x_label: str) -> Figure:
-    """A bar for each name, of parts one after the other, with the sum at its end.
-
-    ``bars`` maps a name to its parts, all with the same labels.
-    """
+    """Draw a stacked bar for each name, with the sum at its end; all have the same parts."""
     with canvas((PANEL[0], 0.9 + 0.45 * len(bars))) as (figure, axes):
-        names = list(bars)[::-1]  # the first on top
-        ends = [0.0] * len(names)
+        names = list(bars)[::-1]  # matplotlib counts from below
+        ends = np.zeros(len(names))
         for colour, label in zip(SERIES, next(iter(bars.values())), strict=False):
-            widths = [bars[name][label] for name in names]
+            widths = np.array([bars[name][label] for name in names])
             axes.barh(names, widths, left=ends, color=colour, height=0.6, label=label, zorder=3)
-            ends = [end + width for end, width in zip(ends, widths, strict=True)]
-        for name, end in zip(names, ends, strict=True):
-            axes.annotate(
-                f"{end:.2f}", (end, name), xytext=(5, 0), textcoords="offset points", va="center"
-            )
+            ends += widths
+        for name, end in zip(names, ends.tolist(), strict=True):
+            place = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+            axes.annotate(f"{end:.2f}", (end, name), **place)
         axes.margins(x=0.1)
         axes.set_xlabel(x_label)
         axes.grid(axis="x", linewidth=0.8)
-        # Above everything, not above the bars alone, whose names may take half of the width.
+        # Above the whole figure: the names may take half of its width.
         figure.legend(loc="outside upper left", ncols=3, frameon=False, handlelength=1)
     return figure
 
 
-_LINE: dict[str, Any] = {
-    "linewidth": 2,
-    "marker": "o",
-    "markersize": 4,
-    "clip_on": False,
-    "zorder": 3,
-}
-_RING: dict[str, Any] = {
-    "linestyle": "none",
-    "marker": "o",
-    "markersize": 9,
-    "fillstyle": "none",
-    "markeredgewidth": 2,
-    "clip_on": False,
-    "zorder": 4,
-}
-
-
 @contextmanager
 def canvas(size: tuple[float, float] = PANEL) -> Iterator[tuple[Figure, Axes]]:
-    """An empty figure in the style of the house."""
+    """Yield an empty figure in the house style."""
     with needs("report", "The page"):
         import matplotlib as mpl
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    # Figure without pyplot: nothing global is opened, and nothing has to be closed.
+    # Figure, not pyplot, which keeps global state.
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(rect=(0.02, 0.02, 0.95, 0.96)))
         axes = figure.add_subplot()
@@ -208,47 +190,47 @@ def canvas(size: tuple[float, float] = PANEL) -> Iterator[tuple[Figure, Axes]]:
         axes.tick_params(length=0)
 
 
-def _powers_of_two(axes: Axes, largest: float) -> None:
+def _use_powers_of_two(axes: Axes, largest: float) -> None:
     from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
     axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_locator(FixedLocator([2**i for i in range(int(largest).bit_length())]))
+    axes.xaxis.set_major_locator(FixedLocator([2**k for k in range(int(largest).bit_length())]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(ScalarFormatter())
 
 
 def to_png(figure: Figure) -> bytes:
-    """The figure as a PNG on white paper."""
+    """Return the figure as a PNG file, on white."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=160, facecolor=PAPER, metadata={"Software": None})
     return buffer.getvalue()
 
 
 def to_svg_file(figure: Figure) -> str:
-    """The figure as a file of its own, on white paper."""
+    """Return the figure as an SVG file, on white."""
     return _svg(figure, facecolor=PAPER)
 
 
 def to_svg(figure: Figure, prefix: str) -> str:
-    """The figure as an ``<svg>`` element to stand inside a page, in the colours of the page.
+    """Return the figure as an ``<svg>`` element of a page, in its colours.
 
-    A ``prefix`` keeps its ids apart from those of other figures of the page.
+    ``prefix`` keeps the ids apart from those of other figures.
     """
     svg = _svg(figure, transparent=True)
     svg = svg[svg.index("<svg") :]
-    # Inside HTML an <svg> needs neither name spaces nor the RDF that says what it is.
+    # Inside HTML an <svg> needs neither namespaces nor metadata, and the page sets its width.
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg)
-    svg = re.sub(r'\s(width|height)="[\d.]+pt"', "", svg, count=2)  # the page says how wide
+    svg = re.sub(r'\s(width|height)="[\d.]+pt"', "", svg, count=2)
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", svg)
-    for colour, variable in VARIABLES.items():
+    for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, variable)
     at = svg.rindex("</svg>")
     return f"{svg[:at]}{''.join(_tips(figure))}{svg[at:]}"
 
 
 def _tips(figure: Figure) -> Iterator[str]:
-    """A clear disc over every point of the curves, with a title: browsers show it on hovering."""
+    """Yield an invisible disc over every point, whose title browsers show on hovering."""
     to_points = 72 / figure.dpi
     height = 72 * figure.get_figheight()
     for axes in figure.axes:
@@ -267,6 +249,6 @@ def _svg(figure: Figure, **options: Any) -> str:
 
     buffer = io.StringIO()
     with mpl.rc_context(_STYLE):
-        # Without the date: the same figure gives the same bytes.
+        # No date: the same figure gives the same bytes.
         figure.savefig(buffer, format="svg", metadata={"Date": None}, **options)
     return buffer.getvalue()

@@ -1,42 +1,120 @@
-"""A page: a heading and sections of blocks, filled into one self-contained HTML file.
+"""Pages: sections of a few kinds of blocks, rendered as one self-contained HTML file.
 
-All pages are made of the same few kinds of blocks (`blocks.py`). What a page says is data; how it
-looks stands in ``templates/``, once.
+The content of a page is data. Its look is in ``templates/``, where each kind of block has a macro
+with the name of its class in lower case; a `Table` is a block, too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._extras import needs
 from .._version import __version__
 from ..studies.cache import write_text
-from .blocks import Block, Figures
+from ..table import Table
 from .figures import Drawn, to_png, to_svg_file
-from .tables import FORMS, Table
 
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["Page", "Section", "check_report", "render_page", "write_page"]
+__all__ = [
+    "Block",
+    "Entries",
+    "Example",
+    "Facts",
+    "Figures",
+    "Listed",
+    "Listing",
+    "Note",
+    "Page",
+    "Section",
+    "check_report",
+    "render_page",
+    "write_page",
+]
 
 _CODE = re.compile(r"`([^`]+)`")
 _STRONG = re.compile(r"\*\*([^*]+)\*\*")
 
 
 @dataclass(frozen=True)
+class Note:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A few numbers with names, in large print."""
+
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Terms with explanations; ``commands`` are shown as code."""
+
+    entries: Mapping[str, str]
+    commands: bool = False
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Figures side by side."""
+
+    figures: Sequence[Drawn]
+
+
+class Listed(NamedTuple):
+    """An item of a list with a tag, which may be a good one, and a score if it has one."""
+
+    name: str
+    tag: str = ""
+    good: bool = False
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Items under a title; ``reasons`` are the parts that add up to the score of the first."""
+
+    title: str
+    items: Sequence[Listed]
+    more: str = ""
+    reasons: Sequence[tuple[str, float]] = ()
+
+    @property
+    def total(self) -> float:
+        return sum(part for _, part in self.reasons)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A user with lists side by side."""
+
+    title: str
+    tags: Sequence[str]
+    about: str
+    listings: Sequence[Listing]
+
+
+Block = Note | Facts | Entries | Figures | Example | Table
+
+
+@dataclass(frozen=True)
 class Section:
-    """A heading, a paragraph, and what they are about.
+    """A heading, a paragraph and blocks; ``name`` is the target of links.
 
     Text may have `code` in backticks and **strong** words in asterisks.
     """
 
-    name: str  # where links to it go
+    name: str
     title: str
     text: str
     blocks: Sequence[Block] = ()
@@ -44,7 +122,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """Everything that one HTML file says."""
+    """The content of an HTML file."""
 
     title: str
     lead: str
@@ -52,14 +130,14 @@ class Page:
     footer: str = ""
 
     def figures(self) -> dict[str, Drawn]:
-        """All figures by name, to be written as files of their own."""
+        """Return the figures by name."""
         blocks = [block for section in self.sections for block in section.blocks]
         panels = [block for block in blocks if isinstance(block, Figures)]
         return {drawn.name: drawn for block in panels for drawn in block.figures}
 
 
 def render_page(page: Page) -> str:
-    """The page as HTML: light and dark, wide and narrow, on paper, and without any network.
+    """Return the page as HTML, for light and dark, wide and narrow screens, paper, and offline.
 
     >>> text = render_page(Page("A page", "About `x < y`.", [Section("one", "Part one", "")]))
     >>> "<h2>Part one</h2>" in text, "<code>x &lt; y</code>" in text
@@ -70,20 +148,21 @@ def render_page(page: Page) -> str:
 
 
 def write_page(page: Page, tables: Iterable[Table], path: Path) -> Path:
-    """Write the page, and beside it ``tables/`` and ``figures/``; returns the path."""
+    """Write the page and, beside it, ``tables/`` and ``figures/``; return the path."""
     for name, drawn in page.figures().items():
-        place = path.parent / "figures" / name
-        write_text(place.with_suffix(".svg"), to_svg_file(drawn.figure))
-        write_text(place.with_suffix(".png"), to_png(drawn.figure))
+        write_text(path.parent / "figures" / f"{name}.svg", to_svg_file(drawn.figure))
+        write_text(path.parent / "figures" / f"{name}.png", to_png(drawn.figure))
     for table in tables:
-        for ending, form in FORMS.items():
-            write_text(path.parent / "tables" / f"{table.name}{ending}", form(table))
+        stem = path.parent / "tables" / table.name
+        write_text(stem.with_suffix(".csv"), table.to_csv())
+        write_text(stem.with_suffix(".md"), table.to_markdown())
+        write_text(stem.with_suffix(".tex"), table.to_latex())
     write_text(path, render_page(page))
     return path
 
 
 def check_report(what: str = "The page") -> None:
-    """Say what is missing before the work, not after it."""
+    """Raise before the work if the extra for pages is not installed."""
     with needs("report", what):
         import jinja2  # noqa: F401
         import matplotlib as mpl  # noqa: F401
@@ -96,12 +175,12 @@ def _environment() -> jinja2.Environment:
         from markupsafe import Markup, escape
 
     def prose(text: str) -> Markup:
-        """Text with its marks, and everything else escaped."""
+        """Escape text and apply its markup."""
         marked = _CODE.sub(r"<code>\1</code>", str(escape(text)))
         return Markup(_STRONG.sub(r"<strong>\1</strong>", marked))  # noqa: S704 - escaped above
 
     def breakable(text: str) -> Markup:
-        """A kernel's text, that may be broken before its parameters where a line is short."""
+        """Escape the text of a model, with breaks allowed before its parameters."""
         return escape(text).replace("(", Markup("<wbr>(")).replace("_", Markup("_<wbr>"))
 
     environment = jinja2.Environment(
@@ -111,5 +190,10 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"breakable": breakable, "prose": prose}
+    environment.filters |= {
+        "breakable": breakable,
+        "kind": lambda block: type(block).__name__.lower(),
+        "minus": lambda text: text.replace("-", "−"),
+        "prose": prose,
+    }
     return environment

@@ -1,4 +1,4 @@
-"""Points with their names beside them, placed so that no name lies on another or on a point."""
+"""Scatter plots with names beside the points, placed clear of each other and of the points."""
 
 from __future__ import annotations
 
@@ -15,53 +15,46 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Dots", "placed", "scatter_figure"]
+__all__ = ["Dots", "place_names", "scatter_figure"]
 
 Floats = NDArray[np.float64]
 
-# Where a name may stand, seen from its point, and how far off, in points of print.
+# Places of a name around its point: directions, and distances in points (1/72 inch).
 _SIDES = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]
 _FAR = (5.0, 11.0, 19.0, 29.0, 41.0, 55.0)
-# From so far on a line leads from the name to its point.
-_LED = 11.0
+_LED = 11.0  # beyond this distance a line leads from the name to its point
 _ROUNDS = 3
-# How bad it is to lie on something, where a point of print further off is 1.5.
-_ON_POINT, _ON_LINE = 200.0, 10.0
-_SIZE = 10  # of the names
-# Over more powers of ten than these there is room for their names alone.
+# Costs of covering a point or a line, and of a point of distance.
+_ON_POINT, _ON_LINE, _PER_POINT = 200.0, 10.0, 1.5
+# Up to this many powers of ten there is room for ticks between them.
 _DECADES = 2.0
-# Inches: somewhat higher than other figures, so that names have room.
-_PANEL = (4.5, 3.6)
+_PANEL = (4.5, 3.6)  # inches: higher than other figures, to make room for names
 
 
 @dataclass(frozen=True)
 class Dots:
-    """One or more points of the same thing, joined by a line.
-
-    Attributes
-    ----------
-    x, y : where
-    strong : whether it stands out
-    """
+    """Points of one thing, joined by a line; a strong one stands out."""
 
     x: Sequence[float]
     y: Sequence[float]
     strong: bool = False
 
+    @property
+    def colour(self) -> str:
+        return SERIES[0] if self.strong else INK
+
 
 def scatter_figure(
-    dots: Mapping[str, Dots],
-    *,
-    x_label: str,
-    y_label: str,
-    log: bool = False,
+    dots: Mapping[str, Dots], *, x_label: str, y_label: str, log: bool = False
 ) -> Figure:
-    """Points by name; with ``log``, over a logarithmic axis."""
+    """Draw points with names; ``log`` makes the x axis logarithmic."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     with canvas(_PANEL) as (figure, axes):
         for name, each in dots.items():
-            axes.plot(each.x, each.y, label=name, **_look(each))
+            look: dict[str, Any] = {"color": each.colour, "marker": "o", "linewidth": 0.8}
+            look |= {"markersize": 7, "zorder": 4} if each.strong else {"markersize": 5}
+            axes.plot(each.x, each.y, label=name, **look)
         if log:
             axes.set_xscale("log")
             ends = np.log10([value for each in dots.values() for value in each.x])
@@ -76,116 +69,98 @@ def scatter_figure(
         axes.set_xlabel(x_label)
         axes.set_title(y_label, loc="left", fontsize=11, pad=10)
         axes.grid(linewidth=0.8)
-        _name(figure, axes, dots)
+        _write_names(figure, axes, dots)
     return figure
 
 
-def placed(points: Floats, sizes: Floats, taken: Floats, bounds: Floats) -> NDArray[np.int64]:
-    """For each of p names one of the places around its point, with the least in the way.
+def place_names(points: Floats, sizes: Floats, taken: Floats, bounds: Floats) -> Floats:
+    """Return for each name the offset of its centre from its point, in the least crowded place.
 
     Parameters
     ----------
-    points : (p, 2) where the named points are
-    sizes : (p, 2) how wide and high the names are
-    taken : (q, 3) points that no name should lie on, and how bad it would be
-    bounds : left, bottom, right and top, which no name should pass
+    points : (p, 2) positions of the named points
+    sizes : (p, 2) widths and heights of the names
+    taken : (q, 3) positions to keep clear, and the cost of covering each
+    bounds : left, bottom, right and top of the figure
     """
-    boxes = np.stack([_boxes(point, size) for point, size in zip(points, sizes, strict=True)])
+    sides = np.tile(np.array(_SIDES, np.float64), (len(_FAR), 1))
+    far = np.repeat(_FAR, len(_SIDES))
+    offsets = far[:, None] * sides + sides * sizes[:, None] / 2  # (p, places, 2)
+    centres = points[:, None] + offsets
+    boxes = np.concatenate([centres - sizes[:, None] / 2, centres + sizes[:, None] / 2], axis=2)
     left, bottom, right, top = np.moveaxis(boxes, -1, 0)
-    outside = (
-        np.maximum(bounds[0] - left, 0)
-        + np.maximum(bounds[1] - bottom, 0)
-        + np.maximum(right - bounds[2], 0)
-        + np.maximum(top - bounds[3], 0)
+    outside = np.maximum(bounds[:2] - boxes[..., :2], 0) + np.maximum(
+        boxes[..., 2:] - bounds[2:], 0
     )
-    near = np.tile(np.repeat(_FAR, len(_SIDES)), (len(points), 1))
-    cost = 1.5 * near + 100.0 * outside
+    cost = _PER_POINT * far + 100.0 * outside.sum(axis=2)
     for x, y, weight in taken:
         cost += weight * ((left - 3 < x) & (x < right + 3) & (bottom - 3 < y) & (y < top + 3))
-    chosen: NDArray[np.int64] = cost.argmin(axis=1)
+    chosen = cost.argmin(axis=1)
     everyone = np.arange(len(points))
     for _ in range(_ROUNDS):
         for k in everyone:
             others = boxes[everyone != k, chosen[everyone != k]]
             meets = _overlap(boxes[k][:, None], others[None]).sum(axis=1)
-            chosen[k] = int((cost[k] + 50.0 * meets).argmin())
-    return chosen
+            chosen[k] = (cost[k] + 50.0 * meets).argmin()
+    return np.asarray(offsets[everyone, chosen])
 
 
-def _name(figure: Figure, axes: Axes, dots: Mapping[str, Dots]) -> None:
+def _overlap(one: Floats, two: Floats) -> Floats:
+    """Return the areas that boxes share, with a little room around them."""
+    shared = np.minimum(one[..., 2:], two[..., 2:]) - np.maximum(one[..., :2], two[..., :2])
+    return np.asarray(np.maximum(shared + np.array([3, 1]), 0).prod(axis=-1))
+
+
+def _write_names(figure: Figure, axes: Axes, dots: Mapping[str, Dots]) -> None:
     """Write each name beside the first of its points."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     renderer: Any = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
-    figure.draw_without_rendering()  # from here on, axes stay where they are
+    figure.draw_without_rendering()  # from here on, the axes stay where they are
     figure.set_layout_engine("none")
     to_points = 72 / figure.dpi
 
     def on_paper(values: Any) -> Floats:
         return np.asarray(axes.transData.transform(np.asarray(values)), np.float64) * to_points
 
-    first = on_paper([(each.x[0], each.y[0]) for each in dots.values()])
-    every = np.concatenate([_along(on_paper(np.column_stack([d.x, d.y]))) for d in dots.values()])
-    texts = [axes.text(0, 0, name, **_letters(each)) for name, each in dots.items()]
-    extents = [text.get_window_extent(renderer) for text in texts]
-    for text in texts:
+    looks: list[dict[str, Any]] = [
+        {
+            "color": each.colour,
+            "fontsize": 10,
+            "fontweight": "bold" if each.strong else "normal",
+            "ha": "center",
+            "va": "center",
+        }
+        for each in dots.values()
+    ]
+    sizes = np.empty((len(dots), 2))
+    for k, (name, look) in enumerate(zip(dots, looks, strict=True)):
+        text = axes.text(0, 0, name, **look)
+        box = text.get_window_extent(renderer)
+        sizes[k] = box.width * to_points, box.height * to_points
         text.remove()
-    sizes = np.array([(box.width, box.height) for box in extents]) * to_points
+    first = on_paper([(each.x[0], each.y[0]) for each in dots.values()])
+    taken = np.concatenate([_along(on_paper(np.column_stack([d.x, d.y]))) for d in dots.values()])
     frame = axes.get_window_extent(renderer)
     bounds = np.array([frame.x0, frame.y0, frame.x1, frame.y1]) * to_points + [2, 2, 6, 6]
-    chosen = placed(first, sizes, every, bounds)
-    for (name, each), place in zip(dots.items(), chosen, strict=True):
-        far, (x, y) = _FAR[place // len(_SIDES)], _SIDES[place % len(_SIDES)]
-        led = {"arrowstyle": "-", "color": INK, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+    offsets = place_names(first, sizes, taken, bounds)
+    leader = {"arrowstyle": "-", "color": INK, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+    for (name, each), look, offset, size in zip(dots.items(), looks, offsets, sizes, strict=True):
+        far = (np.abs(offset) - size / 2).max() > _LED
         axes.annotate(
             name,
             (each.x[0], each.y[0]),
-            xytext=(far * x, far * y),
+            xytext=tuple(offset),
             textcoords="offset points",
-            ha=("center", "left", "right")[x],
-            va=("center", "bottom", "top")[y],
-            **_letters(each),
-            arrowprops=led if far > _LED else None,
+            arrowprops=leader if far else None,
             zorder=5,
+            **look,
         )
 
 
 def _along(points: Floats) -> Floats:
-    """Points, which no name may hide, and some on the lines between them, which are less bad."""
+    """Return points and places on the lines between them, each with the cost of covering it."""
     steps = np.arange(0, len(points) - 1 + 1e-9, 1 / 8)
-    whole = np.arange(len(points))
-    weights = np.where(steps % 1 == 0, _ON_POINT, _ON_LINE)
-    return np.column_stack([*(np.interp(steps, whole, axis) for axis in points.T), weights])
-
-
-def _boxes(point: Floats, size: Floats) -> Floats:
-    """(places, 4) where a name would stand at each of its places."""
-    sides = np.array(_SIDES, np.float64)
-    centre = np.concatenate([point + far * sides + sides * size / 2 for far in _FAR])
-    return np.hstack([centre - size / 2, centre + size / 2])
-
-
-def _overlap(one: Floats, two: Floats) -> Floats:
-    """Area that boxes have in common, with a little room around them."""
-    width = np.minimum(one[..., 2], two[..., 2]) - np.maximum(one[..., 0], two[..., 0]) + 3
-    height = np.minimum(one[..., 3], two[..., 3]) - np.maximum(one[..., 1], two[..., 1]) + 1
-    return np.asarray(np.maximum(width, 0) * np.maximum(height, 0))
-
-
-def _colour(dots: Dots) -> str:
-    return SERIES[0] if dots.strong else INK
-
-
-def _letters(dots: Dots) -> dict[str, Any]:
-    weight = "bold" if dots.strong else "normal"
-    return {"fontsize": _SIZE, "fontweight": weight, "color": _colour(dots)}
-
-
-def _look(dots: Dots) -> dict[str, Any]:
-    return {
-        "color": _colour(dots),
-        "linewidth": 0.8,
-        "marker": "o",
-        "markersize": 7 if dots.strong else 5,
-        "zorder": 4 if dots.strong else 3,
-    }
+    costs = np.where(steps % 1 == 0, _ON_POINT, _ON_LINE)
+    corners = np.arange(len(points))
+    return np.column_stack([*(np.interp(steps, corners, axis) for axis in points.T), costs])

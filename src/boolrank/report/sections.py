@@ -1,7 +1,8 @@
-"""What pages share: the data, the figures, the arity, examples, time, and how it was made."""
+"""Sections that several pages share: data, results, arity, examples, time and provenance."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,150 +10,136 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import peak_memory, size
-from .blocks import (
-    Block,
-    Entries,
-    Example,
-    Facts,
-    Figures,
-    Listed,
-    Listing,
-    Note,
-    Reasons,
-    Sheet,
-)
+from ..kernels.expressiveness import PairSpectrum
+from ..studies.arities import measured_curve
+from ..studies.machine import machine
 from .figures import Drawn, curves_figure, tail_figure
-from .page import Section
-from .results import SIGNIFICANT, differences_table, figures_table, times_table
+from .page import Block, Entries, Example, Facts, Figures, Listed, Listing, Note, Section
+from .tables import SIGNIFICANT, differences_table, figures_table, times_table
 
 if TYPE_CHECKING:
     from ..data.interactions import Interactions
     from ..evaluation.result import Evaluation
     from ..models.recommender import Recommender
     from ..studies.arities import Curve
+    from ..studies.run import Run
 
 __all__ = [
+    "arity_curves",
     "arity_section",
     "data_facts",
     "data_section",
     "example",
     "example_users",
-    "machine_entries",
     "made_section",
     "results_section",
     "time_section",
 ]
 
-# The most popular tenth of the items is the head.
-_HEAD = 10
-# So many items of a person are shown, and so many reasons.
-_SHOWN, _REASONS = 10, 3
+_HEAD = 0.1  # share of the items that are called the most popular
+_SHOWN, _REASONS = 10, 3  # items and reasons shown of a user
+_FAMILY = re.compile(r"(\w+)\((\d+)\)")
 
 Tag = Callable[[Any], tuple[str, bool]]
 
 _SIGNIFICANCE = (
-    "Each model beside the best by a metric, over the same users, with the 95 % interval of the "
-    "mean difference (bootstrap over users). p is the chance of so large a difference where there "
-    "is none, by Student’s t and below it by Wilcoxon’s signed ranks, both with Holm’s correction "
-    f"for the number of models. Marked differences have p (t) below {SIGNIFICANT:g}."
+    "Each model is compared with the best one over the same users. The interval is a 95 % "
+    "bootstrap interval of the mean difference. p is from a paired t test, and below it from "
+    "Wilcoxon’s signed-rank test, both with Holm’s correction for the number of models. "
+    f"Differences with p (t) below {SIGNIFICANT:g} are marked."
 )
 
 
 def data_facts(data: Interactions, users: str = "users", items: str = "items") -> dict[str, str]:
-    """How large data are, and how many items half of the users have at most."""
+    """Return the size and density of data, as text."""
     n_users, n_items = data.shape
     return {
         users: f"{n_users:,}",
         items: f"{n_items:,}",
         "interactions": f"{data.size:,}",
         "density": f"{data.size / (n_users * n_items):.2%}",
-        f"{items} per {users[:-1]}, median": f"{np.median(np.diff(data.indptr)):g}",
+        f"median {items} per {users[:-1]}": f"{np.median(np.diff(data.indptr)):g}",
     }
 
 
 def data_section(
     data: Interactions, text: str, users: str = "users", items: str = "items"
 ) -> Section:
-    """How large the data are and how long their tails; both may have other names."""
-    popularity = data.popularity()
+    """Return the section on the data: size and long tails. Users and items may have other names."""
+    popularity = np.sort(data.popularity())[::-1]
     facts = data_facts(data, users, items)
-    facts[f"{users} per {items[:-1]}, median"] = f"{np.median(popularity):g}"
-    drawn = [
-        _tail(popularity, items, users, 0),
-        _tail(np.diff(data.indptr), users, items, 1),
-    ]
-    head = np.sort(popularity)[::-1][: max(1, len(popularity) // _HEAD)]
+    facts[f"median {users} per {items[:-1]}"] = f"{np.median(popularity):g}"
+    drawn = [_tail(popularity, items, users, 0), _tail(np.diff(data.indptr), users, items, 1)]
+    head = popularity[: max(1, int(_HEAD * len(popularity)))].sum() / data.size
+    top = data.items[int(data.popularity().argmax())]
     note = (
-        f"The most popular of the {items}, {data.items[int(popularity.argmax())]}, has "
-        f"{popularity.max():,} {users}; the most popular tenth has {head.sum() / data.size:.0%} of "
-        "all interactions."
+        f"The most popular of the {items} is {top}, with {popularity[0]:,} {users}. The top "
+        f"{_HEAD:.0%} of the {items} have {head:.0%} of all interactions."
     )
     return Section("data", "The data", text, [Facts(facts), Figures(drawn), Note(note)])
 
 
 def _tail(counts: NDArray[np.int64], of: str, by: str, colour: int) -> Drawn:
-    """How many of one side each of the other has."""
-    x_label, y_label = f"rank among {of}", f"{by} that each of the {of} has"
+    x_label, y_label = f"rank among {of}", f"{by} per {of[:-1]}"
     figure = tail_figure(counts, label=by, x_label=x_label, y_label=y_label, colour=colour)
-    return Drawn(f"tail-{of}", f"{y_label}, against the {x_label}, both logarithmic", figure)
+    return Drawn(f"tail-{of}", f"{y_label} against {x_label}, both logarithmic", figure)
 
 
 def results_section(evaluations: Mapping[str, Evaluation], text: str, seed: int = 0) -> Section:
-    """The figures of all models, and how they stand beside the best."""
-    figures = figures_table(evaluations)
-    names = [name for name in figures.columns if name != "model" and "deviation" not in name]
-    first = next(iter(evaluations.values()))
-    blocks: list[Block] = [
-        Sheet(
-            figures,
-            below={name: {f"{name}, deviation": "±\u00a0{}"} for name in names},
-            best=names[0],
+    """Return the section on metrics of models and their differences."""
+    differences = differences_table(evaluations, seed)
+    blocks: list[Block] = [figures_table(evaluations)]
+    blocks += [differences, Note(_SIGNIFICANCE)] if differences.rows else []
+    folds = next(iter(evaluations.values())).folds
+    users = sum(len(fold.users) for fold in folds)
+    return Section(
+        "results", "Results", f"{text} {users:,} test users in {len(folds)} folds.", blocks
+    )
+
+
+def arity_curves(run: Run, metric: str = "auc", least: int = 3) -> list[Curve]:
+    """Return a curve for each family of kernels with at least that many arities in a run."""
+    families: dict[str, dict[int, Evaluation]] = {}
+    for spec in run.experiment.models:
+        match = _FAMILY.fullmatch(spec.params.get("kernel", ""))
+        usual = type(spec)(spec.name, {"kernel": spec.params.get("kernel")}) if match else None
+        if match and spec == usual and spec.name == "kernel-ranker":
+            families.setdefault(match[1], {})[int(match[2])] = run.evaluations[str(spec)]
+    chosen = {name: found for name, found in families.items() if len(found) >= least}
+    if not chosen:
+        return []
+    pairs = PairSpectrum.of(run.split.data.T.matrix())
+    return [
+        measured_curve(
+            name,
+            sorted(found),
+            pairs,
+            {f"{name}({arity})": each for arity, each in found.items()},
+            metric,
         )
+        for name, found in chosen.items()
     ]
-    differences = differences_table(evaluations, seed=seed)
-    if differences.rows:
-        blocks += [
-            Sheet(
-                differences,
-                below={
-                    "model": {"best": "beside {}"},
-                    "difference": {"from": "{} to ", "to": "{}"},
-                    "p (t)": {"p (Wilcoxon)": "ranks\u00a0{}"},
-                },
-                marked={"difference": "significant"},
-            ),
-            Note(_SIGNIFICANCE),
-        ]
-    users = sum(len(fold.users) for fold in first.folds)
-    about = f" {users:,} test users in {len(first.folds)} folds; ± is the deviation over folds."
-    return Section("results", "Results", text + about, blocks)
 
 
 def arity_section(curves: Sequence[Curve], text: str, metric: str = "AUC") -> Section:
-    """A metric and the expressiveness of families of kernels, against their arity."""
+    """Return the section on a metric and the spectral ratio of kernels against their arity."""
+    quality = curves_figure(
+        {curve.family: (curve.arities, curve.means) for curve in curves},
+        x_label="arity",
+        y_label=f"{metric}, ± standard deviation over folds",
+        spread={curve.family: np.nan_to_num(curve.deviations).tolist() for curve in curves},
+        y_range=None,
+    )
+    ratios = curves_figure(
+        {curve.family: (curve.arities, curve.ratios) for curve in curves},
+        x_label="arity",
+        y_label="normalised spectral ratio",
+    )
     figures = [
-        Drawn(
-            "arity",
-            f"{metric} against arity",
-            curves_figure(
-                {curve.family: (curve.arities, curve.means) for curve in curves},
-                x_label="arity",
-                y_label=f"{metric}, ± deviation over folds",
-                spread={curve.family: np.nan_to_num(curve.deviations).tolist() for curve in curves},
-                y_range=None,
-            ),
-        ),
-        Drawn(
-            "spectrum",
-            "Normalised spectral ratio against arity",
-            curves_figure(
-                {curve.family: (curve.arities, curve.ratios) for curve in curves},
-                x_label="arity",
-                y_label="normalised spectral ratio",
-            ),
-        ),
+        Drawn("arity", f"{metric} against arity", quality),
+        Drawn("spectrum", "Normalised spectral ratio against arity", ratios),
     ]
-    return Section("arity", "The arity", text, [Figures(figures)])
+    return Section("arity", "Arity", text, [Figures(figures)])
 
 
 def example(
@@ -160,38 +147,32 @@ def example(
     user: Hashable,
     *,
     n: int = 5,
-    title: str = "",
     tags: Sequence[str] = (),
     about: str = "",
     tag: Tag = lambda _: ("", False),
 ) -> Example:
-    """A user's rarest items, the n best of each model, and what speaks for the first of these
-    where a model can tell.
+    """Return a user's rarest items, the recommendations of each model, and reasons for the first.
 
     Parameters
     ----------
-    models : by name, all fitted on the same interactions
-    user : whom to recommend to
-    n : how many items
-    title, tags, about : how to call the user, and what else is known
-    tag : a word about an item, and whether it is a good one
+    models : fitted on the same interactions
+    user, n : the user, and the number of recommendations
+    tags, about : shown beside the user
+    tag : returns a word about an item, and whether it is a good one
     """
     data = next(iter(models.values())).interactions
     own = data.row(data.users.number(user))
-    # The rarest say most about a person.
+    # Rare items say more about a user than popular ones.
     rarest = own[np.argsort(data.popularity()[own], kind="stable")][:_SHOWN]
-    more = len(own) - len(rarest)
-    seen = Listing(
-        "has, the rarest first",
-        [_listed(data.items[int(item)], tag) for item in rarest],
-        f"and {more} more" if more else "",
-    )
+    items = [data.items[int(item)] for item in rarest]
+    more = f"and {len(own) - len(rarest)} more" if len(own) > len(rarest) else ""
+    seen = Listing("has, rarest first", [Listed(str(item), *tag(item)) for item in items], more)
     advice = [_advice(name, model, user, n, tag) for name, model in models.items()]
-    return Example(title or str(user), tags, about, [seen, *advice])
+    return Example(f"{user}", tags, about, [seen, *advice])
 
 
 def example_users(data: Interactions, lengths: Sequence[int] = (6, 12, 24)) -> list[Any]:
-    """Users with about so many items each: enough to have a taste, few enough to read."""
+    """Return users with about that many items each."""
     own: NDArray[np.int64] = np.diff(data.indptr)
     chosen: list[int] = []
     for length in lengths:
@@ -203,45 +184,43 @@ def example_users(data: Interactions, lengths: Sequence[int] = (6, 12, 24)) -> l
 def _advice(name: str, model: Recommender, user: Hashable, n: int, tag: Tag) -> Listing:
     found = model.recommend([user], n=n)
     items = found.lists()[0]
-    listed = [_listed(k, tag, float(s)) for k, s in zip(items, found.scores[0], strict=False)]
-    title = f"`{name}` recommends"
-    if not items:
-        return Listing(title, [], "nothing that is new")
+    scores = found.scores[0, : len(items)].tolist()
+    listed = [Listed(str(i), *tag(i), score) for i, score in zip(items, scores, strict=True)]
     explain = getattr(model, "explain", None)
-    if explain is None:
-        return Listing(title, listed)
-    parts = explain(user, items[0])
-    shown = [(str(own), add) for own, add in parts[:_REASONS]]
-    others = parts[_REASONS:]
-    if others:
-        shown.append((f"{len(others)} others", sum(add for _, add in others)))
-    total = sum(add for _, add in parts)
-    return Listing(title, listed, "", Reasons(f"Why {items[0]}?", shown, total))
-
-
-def _listed(item: Any, tag: Tag, score: float | None = None) -> Listed:
-    return Listed(str(item), *tag(item), score)
+    parts = explain(user, items[0]) if items and explain else []
+    reasons = [(str(own), part) for own, part in parts[:_REASONS]]
+    others = [part for _, part in parts[_REASONS:]]
+    reasons += [(f"{len(others)} others", sum(others))] if others else []
+    return Listing(f"`{name}` recommends", listed, "" if items else "nothing new", reasons)
 
 
 def time_section(
-    evaluations: Mapping[str, Evaluation], text: str = "", seconds: float | None = None
+    evaluations: Mapping[str, Evaluation], text: str, seconds: float | None
 ) -> Section:
-    """How long models took and how much memory; these figures alone differ from run to run."""
+    """Return the section on time and memory, the only figures that differ from run to run."""
     peak = peak_memory()
-    facts = {} if seconds is None else {"in all": f"{seconds:.1f} s"}
-    facts |= {} if peak is None else {"memory at most": size(peak)}
+    facts = {} if seconds is None else {"total time": f"{seconds:.1f} s"}
+    facts |= {} if peak is None else {"peak memory": size(peak)}
     blocks: list[Block] = [Facts(facts)] if facts else []
-    return Section("time", "Time and memory", text, [*blocks, Sheet(times_table(evaluations))])
+    return Section("time", "Time and memory", text, [*blocks, times_table(evaluations)])
 
 
-def made_section(entries: Mapping[str, str], text: str = "") -> Section:
-    """How to make the page again, and with what it was made."""
-    return Section("made", "How this was made", text, [Entries(entries)])
+def made_section(
+    command: str,
+    entries: Mapping[str, str],
+    text: str = "",
+    made_with: Mapping[str, Any] | None = None,
+) -> Section:
+    """Return the section on the command, the seed, the versions and the machine.
 
-
-def machine_entries(machine: Mapping[str, Any]) -> dict[str, str]:
-    """Versions and machine, as `boolrank.studies.machine` has them, for people."""
-    versions = ", ".join(f"{name} {text}" for name, text in machine["versions"].items())
-    here = machine["machine"]
-    where = f"{here['processor']}, {here['cores']} cores, {here['system']} {here['architecture']}"
-    return {"versions": versions, "machine": where}
+    ``made_with`` is what `boolrank.studies.machine` returned; this machine if not given.
+    """
+    known = made_with or machine()
+    here = known["machine"]
+    made = {"command": f"`{command}`"} if command else {}
+    made |= entries | {
+        "versions": ", ".join(f"{name} {text}" for name, text in known["versions"].items()),
+        "machine": f"{here['processor']}, {here['cores']} cores, {here['system']} "
+        f"{here['architecture']}",
+    }
+    return Section("made", "How this was made", text, [Entries(made)])

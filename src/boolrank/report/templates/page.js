@@ -1,4 +1,4 @@
-// The page can be read without this. It sorts tables, and shows at once what points are.
+// Sort tables, and show values of points at once. The page is complete without.
 "use strict";
 for (const table of document.querySelectorAll("table.sorts")) {
   const body = table.tBodies[0];
@@ -11,7 +11,7 @@ for (const table of document.querySelectorAll("table.sorts")) {
     const at = head.cellIndex, numbers = head.matches(".number"), sign = falls ? -1 : 1;
     const rows = [...body.rows].sort((one, two) => {
       const a = key(one, at), b = key(two, at);
-      if (a === "" || b === "") return (a === "") - (b === "");  // what is missing comes last
+      if (a === "" || b === "") return (a === "") - (b === "");  // missing values last
       return sign * (numbers ? a - b : a.localeCompare(b));
     });
     body.append(...rows);
@@ -29,7 +29,7 @@ tip.setAttribute("role", "tooltip");
 for (const point of document.querySelectorAll(".point")) {
   const title = point.querySelector("title");
   point.dataset.tip = title.textContent;
-  title.remove();  // or the browser would say it again, a second later
+  title.remove();  // otherwise the browser shows it too, a second later
   point.addEventListener("pointerenter", () => {
     const box = point.getBoundingClientRect();
     tip.textContent = point.dataset.tip;
