@@ -29,9 +29,8 @@ from boolrank.errors import ParameterError
 from boolrank.models import MODELS, ModelEntry, Popularity, make_model
 from boolrank.report import render_page
 from boolrank.report.comparison import comparison_page, findings, write_comparison
-from boolrank.report.comparison_tables import best_table, chosen_table, models_table
-from boolrank.report.scatter import Dots, _boxes, placed, scatter_figure
-from boolrank.report.tables import missing
+from boolrank.report.scatter import Dots, place_names, scatter_figure
+from boolrank.report.tables import best_table, comparison_table
 from boolrank.studies import OURS, ModelResult, ModelSpec, SetComparison, compare_models, record
 from boolrank.studies.cache import cell_key
 from pages import check_page
@@ -261,8 +260,8 @@ def test_a_model_that_fails_is_recorded_with_its_reason_and_the_others_go_on(spl
     assert "pip install 'boolrank[compare]'" in missing_extra
     assert wrong.startswith("reg of KernelRanker must be 0 or more")
     assert findings(found) == [
-        f"The highest AUC is that of `popularity`, {found.models[2].by('auc').means['auc']:.4f}.",
-        "Failed, for the reason in the table: `absent`, `kernel-ranker(reg=-1)`.",
+        f"`popularity` has the best AUC, {found.models[2].by('auc').means['auc']:.4f}.",
+        "Failed, with the reason in the table: `absent`, `kernel-ranker(reg=-1)`.",
     ]
     check_page(render_page(comparison_page([found], _manifest())))
     out_of_memory = compare_models(split, ["popularity"], ["auc"], tuner=tuner)
@@ -330,17 +329,17 @@ def test_where_a_model_of_ours_is_not_best_the_page_says_so_plainly():
     best = _made_up({"kernel-ranker": 0.8, "kernel-ease": 0.9, "slim": 0.85, "als": 0.7})
     (said,) = findings(best)
     assert said == (
-        "The highest AUC is that of `kernel-ease`, a boolrank model, 0.9005: 0.0500 above `slim`, "
-        "the best of the others (p < 0.0001)."
+        "`kernel-ease`, a boolrank model, has the best AUC, 0.9005: 0.0500 better than `slim`, the "
+        "best of the others (p < 0.0001)."
     )
     not_best = _made_up({"kernel-ranker": 0.8, "kernel-ease": 0.81, "slim": 0.85, "als": 0.82})
     (said,) = findings(not_best)
     assert said == (
-        "**The highest AUC is not a boolrank model’s:** it is that of `slim`, 0.8505, 0.0400 above "
+        "**The best AUC is not a boolrank model’s:** `slim` has 0.8505, 0.0400 better than "
         "`kernel-ease`, the best of boolrank’s (p < 0.0001)."
     )
     assert comparison_page([best, not_best], _manifest()).lead == (
-        "A boolrank model has the highest AUC on 1 of 2 data sets, not on some data (`slim`)."
+        "A boolrank model has the best AUC on 1 of 2 data sets, not on some data (`slim`)."
     )
     rows = best_table([best, not_best]).records()
     assert [round(row["difference"], 6) for row in rows] == [0.05, -0.04]
@@ -356,32 +355,42 @@ def test_the_page_is_sound_needs_nothing_else_and_has_the_numbers_of_the_library
         assert f'href="#{name}"' in page
     assert "boolrank compare &lt;x&gt;" in page
     assert found.split.hash[:12] in page
-    rows = {row[0][0]: row for row in outline.tables["models-1"][1:]}
-    assert list(rows) == [each.name for each in found.ranked("auc")]
-    for each in found.measured:
-        _, (auc, text), (difference, _), (ndcg, _), *_ = rows[each.name]
-        measured = each.by("auc")
-        assert float(auc) == measured.means["auc"]
-        assert text == f"{measured.means['auc']:.4f}±\u00a0{measured.deviations['auc']:.4f}"
-        assert float(ndcg) == each.by("ndcg@10").means["ndcg@10"]
-        versus = found.versus_best["auc"].get(each.name)
-        assert difference == ("" if versus is None else str(versus.difference))
+    for metric, other in (METRICS, METRICS[::-1]):
+        rows = outline.tables[f"set1-{metric}"][1:]
+        assert [row[0][0] for row in rows] == [each.name for each in found.ranked(metric)]
+        for row, each in zip(rows, found.ranked(metric), strict=True):
+            name, (mean, text), (difference, _), (p, _), (value, _), (fit, _), *_ = row
+            measured = each.by(metric)
+            spec = each.chosen[metric]
+            assert name[1] == each.name + ("" if str(spec) == each.name else str(spec))
+            assert float(mean) == measured.means[metric]
+            assert text == f"{measured.means[metric]:.4f}±\u00a0{measured.deviations[metric]:.4f}"
+            assert float(value) == measured.means[other]
+            assert float(fit) == each.seconds(metric)[0]
+            versus = found.versus_best[metric].get(each.name)
+            assert difference == ("" if versus is None else str(versus.difference))
+            assert p == ("" if versus is None else str(versus.t_holm))
 
 
 def test_tables_and_figures_are_files_too(found, folder, page):
     assert page
-    for name in ("best", "models", "chosen"):
+    for name in ("best", "results"):
         assert {path.suffix for path in (folder / "tables").glob(f"{name}.*")} == {
             ".csv",
             ".md",
             ".tex",
         }
     assert len(list((folder / "figures").glob("*.png"))) == 3
-    records = chosen_table([found]).records()
+    records = comparison_table([found]).records()
     assert {row["parameters"] for row in records if row["model"] == "kernel-ranker"} == {
         str(spec) for spec in found.models[1].chosen.values()
     }
-    assert not any(missing(row["AUC"]) for row in models_table([found]).records())
+    assert len(records) == len(METRICS) * len(found.models)
+    for row in records:
+        (model,) = (each for each in found.models if each.name == row["model"])
+        metric = {"AUC": "auc", "nDCG@10": "ndcg@10"}[row["metric"]]
+        assert row["mean"] == row[row["metric"]] == model.by(metric).means[metric]
+        assert (row["trials"], row["failed trials"]) == (model.trials, model.failed)
 
 
 def test_who_only_reads_a_comparison_does_not_sign_it(found, folder, page):
@@ -397,8 +406,8 @@ def test_names_in_a_figure_lie_on_no_other_name_and_on_no_point():
     points = rng.normal(100, 14, (13, 2))
     sizes = np.column_stack([rng.uniform(20, 70, 13), np.full(13, 10.0)])
     taken = np.column_stack([points, np.full(13, 200.0)])
-    chosen = placed(points, sizes, taken, np.array([0, 0, 250, 200]))
-    boxes = [_boxes(p, s)[k] for p, s, k in zip(points, sizes, chosen, strict=True)]
+    centres = points + place_names(points, sizes, taken, np.array([0, 0, 250, 200]))
+    boxes = np.hstack([centres - sizes / 2, centres + sizes / 2])
     for k, (left, bottom, right, top) in enumerate(boxes):
         assert left >= 0
         assert bottom >= 0

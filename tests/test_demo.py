@@ -10,11 +10,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from boolrank import cli, compare, paper_protocol
+from boolrank import InputError, cli, compare, paper_protocol
 from boolrank.demo import NEXT, Demo, run_demo
+from boolrank.demo.page import demo_tables
 from boolrank.demo.results import ARITIES, LIKED, POPULARITY, RANKED, SHOWN, TOP, fit_models
 from boolrank.demo.tastes import TITLES, plant_tastes
-from boolrank.demo.text import printed
 from boolrank.kernels import KERNELS, parse_kernel
 from pages import check_page
 
@@ -132,7 +132,7 @@ def test_people_are_recommended_films_that_they_have_not_seen(found):
         assert len(advice) == len(RANKED)
         for listing in advice:
             assert len({each.name for each in listing.items} - own) == TOP
-            assert {name for name, _ in listing.reasons.parts[:-1]} <= own
+            assert {name for name, _ in listing.reasons[:-1]} <= own
             for each in listing.items:
                 taste = next(t for t in TITLES if each.name.split()[0] in TITLES[t][0])
                 assert (each.tag, each.good) == (taste, taste in person.tags)
@@ -143,11 +143,11 @@ def test_reasons_add_up_to_the_score_and_the_largest_stand_first(found):
     for person in found.people:
         for kernel, listing in zip(RANKED, person.listings[1:], strict=True):
             first = listing.items[0]
-            *largest, (others, _) = listing.reasons.parts
+            *largest, (others, _) = listing.reasons
             adds = [add for _, add in largest]
             assert adds == sorted(adds, reverse=True)
             assert others.endswith(" others")
-            total = sum(add for _, add in listing.reasons.parts)
+            total = sum(add for _, add in listing.reasons)
             assert total == pytest.approx(first.score, rel=1e-9)
             score = models[kernel].score([person.title], [first.name])[0, 0]
             assert score == pytest.approx(first.score, rel=1e-9)
@@ -182,17 +182,16 @@ def test_the_page_is_sound_needs_nothing_else_and_has_every_section(page):
 
 def test_the_page_has_the_numbers_that_were_found(found, page):
     tables = check_page(page).tables
-    for row, (model, each) in zip(tables["figures"][1:], found.evaluations.items(), strict=True):
-        assert row[0][0] == model
-        assert [float(value) for value, _ in row[1:]] == list(each.means.values())
-    compared = [
-        each
-        for m in ("auc", "map@10", "ndcg@10")
-        for each in compare(found.evaluations, m, resamples=2_000)
-    ]
-    for row, each in zip(tables["differences"][1:], compared, strict=True):
-        assert float(row[2][0]) == each.difference
-        assert float(row[3][0]) == each.t_holm
+    for metric in ("auc", "map@10", "ndcg@10"):
+        compared = {c.model: c for c in compare(found.evaluations, metric, resamples=2_000)}
+        rows = tables[f"results-{metric}"][1:]
+        for row, (model, each) in zip(rows, found.evaluations.items(), strict=True):
+            assert row[0][0] == model
+            assert float(row[1][0]) == each.means[metric]
+            if model in compared:
+                versus = compared.pop(model)
+                assert (float(row[2][0]), float(row[3][0])) == (versus.difference, versus.t_holm)
+        assert not compared
     assert [(row[0][0], float(row[1][0])) for row in tables["ratios"][1:]] == found.ratios
     for row, each in zip(tables["hits"][1:], found.hits, strict=True):
         assert float(row[2][0]) == each.liked
@@ -206,8 +205,8 @@ def test_the_page_has_people_reasons_manifest_and_next_steps(demo, page):
     for person in demo.found.people:
         assert person.title in page
         for listing in person.listings[1:]:
-            assert listing.reasons.title in page
-            assert f"{listing.reasons.parts[0][1]:+.4f}" in page
+            assert f"Why {listing.items[0].name}?" in page
+            assert f"{listing.reasons[0][1]:+.4f}" in page
     assert demo.found.split.hash in page
     for command in NEXT:
         assert command.replace("'", "&#39;") in page
@@ -241,8 +240,15 @@ def test_the_same_seed_finds_the_same(demo, page, tmp_path):
 def test_progress_is_told_throughout(told):
     parts = list(dict.fromkeys(text.partition(":")[0] for text in told))
     assert len(parts) >= 4
-    models = len(set(RANKED) | {f"{k}({a})" for k in ARITIES for a in ARITIES[k]})
+    models = len({POPULARITY, *RANKED} | {f"{k}({a})" for k in ARITIES for a in ARITIES[k]})
     assert sum(text.startswith("measuring: ") for text in told) == 5 * models
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path):
+    (tmp_path / "report.html").write_text("mine")
+    with pytest.raises(InputError, match="files that boolrank did not write"):
+        run_demo(tmp_path, n_users=N_USERS)
+    assert (tmp_path / "report.html").read_text() == "mine"
 
 
 def test_an_output_that_is_a_file_is_refused_before_the_work(tmp_path, capsys, monkeypatch):
@@ -273,14 +279,17 @@ def test_without_what_makes_the_page_the_figures_are_printed(found, tmp_path, ca
 
 
 def test_tables_in_plain_text_have_whole_cells_below_their_heads(found):
-    for table in printed(found):
-        title, _, *lines = table.plain().splitlines()
+    tables = demo_tables(found)
+    assert len(tables) == 3 * 2 + 3 + 2
+    for table in tables:
+        title, _, heads, _, *lines = table.text().splitlines()
         assert title == table.title
-        starts = [lines[0].index(name) for name, number in table.columns[:1] if not number]
-        for row, line in zip(table.rows, lines[2:], strict=False):
-            assert all(cell in line for cell in row)
-            assert all(line[start:].startswith(row[0]) for start in starts)
-        assert all(below in lines[-1] for below in table.footer)
+        start = heads.index(table.shown[0].title) if not table.numeric[0] else 0
+        for row, line in zip(table.rows, lines, strict=False):
+            cells = table.cells(row)
+            assert all(str(cell) in line for cell in cells)
+            assert line[start:].lstrip().startswith(str(cells[0]))
+        assert all(str(below) in lines[-1] for below in table.footer)
 
 
 def test_what_to_try_next_works_as_written(tmp_path, monkeypatch):
@@ -303,7 +312,7 @@ def test_the_command_prints_results_to_stdout_and_progress_to_stderr(tmp_path, c
     out, err = capsys.readouterr()
     assert not exit_info.value.code
     assert (tmp_path / "new" / "folder" / "report.html").is_file()
-    for text in ("popularity", *RANKED, "AUC", "nDCG@10", "p (t)", "Why ", "the score"):
+    for text in ("popularity", *RANKED, "AUC", "nDCG@10", "difference", "Why ", "the score"):
         assert text in out
     assert "measuring" in err
     assert "report.html" in err

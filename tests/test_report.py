@@ -1,18 +1,19 @@
-"""Pages: they need nothing else, are sound HTML, and have the numbers that the library has."""
+"""Pages are sound, self-contained HTML with the numbers of the library."""
 
 from __future__ import annotations
 
 import re
+from statistics import median
 
 import numpy as np
 import pytest
 
-from boolrank import Experiment, RankerSpec, compare, run_experiment
+from boolrank import Experiment, InputError, RankerSpec, compare, run_experiment
 from boolrank.report import evaluation_page, render_page
-from boolrank.report.blocks import Sheet
 from boolrank.report.figures import curves_figure, tail_figure, to_svg
-from boolrank.report.results import arity_curves, differences_table, figures_table
-from boolrank.report.tables import Table
+from boolrank.report.output import claim_folder
+from boolrank.report.sections import arity_curves
+from boolrank.report.tables import by_metric, evaluation_table
 from boolrank.studies.arities import family
 from boolrank.studies.cache import write_text
 from pages import Outline, check_page
@@ -46,34 +47,44 @@ def test_the_page_of_an_evaluation_is_sound_and_needs_nothing_else(page):
 
 def test_the_page_has_the_numbers_of_the_library(run, page):
     tables = check_page(page).tables
-    for (name, *values), model in zip(tables["figures"][1:], run.evaluations, strict=True):
+    expected = {each.model: each for each in compare(run.evaluations, "auc", resamples=2_000)}
+    for row, (model, found) in zip(tables["results-auc"][1:], run.evaluations.items(), strict=True):
+        name, auc, (difference, interval), (p, ranks), *others = row
         assert name[1].strip() == model
-        found = run.evaluations[model]
-        for metric, (value, text) in zip(found.metrics, values, strict=True):
+        assert len(others) == 2
+        for metric, (value, text) in zip(found.metrics, [auc, *others], strict=True):
             assert float(value) == found.means[metric]
             assert text == f"{found.means[metric]:.4f}±\u00a0{found.deviations[metric]:.4f}"
-    expected = compare(run.evaluations, "auc", resamples=2_000)
-    rows = [row for row in tables["differences"][1:] if row[0][1] == "AUC"]
-    for row, each in zip(rows, expected, strict=True):
-        (model, beside), (difference, interval), (p, ranks) = row[1:]
-        assert (model, beside) == (each.model, f"{each.model}beside {each.baseline}")
+        if model not in expected:
+            assert (difference, p) == ("", "")
+            continue
+        each = expected.pop(model)
         assert float(difference) == each.difference
         low, high = (f"{bound:+.4f}".replace("-", "−") for bound in each.interval)
         assert interval.endswith(f"{low} to {high}")
         assert float(p) == each.t_holm
         assert ranks.endswith(f"ranks\u00a0{each.wilcoxon_holm:.1g}".replace("-", "−"))
+    assert not expected
     for row, found in zip(tables["times"][1:], run.evaluations.values(), strict=True):
-        assert float(row[1][0]) == found.fit_seconds
-        assert float(row[2][0]) == found.rank_seconds
+        assert float(row[1][0]) == median(fold.fit_seconds for fold in found.folds)
     assert run.split.hash in page
 
 
 def test_significant_differences_are_marked(run, page):
-    rows = differences_table(run.evaluations).records()
-    marked = [row for row in rows if row["p (t)"] < 0.05]
+    rows = evaluation_table(run.evaluations).records()
+    marked = [row for row in rows if (row["p (t)"] or 1) < 0.05]
     assert len(marked) > 0
     assert page.count('class="mark"') == len(marked)
     assert {row["significant"] for row in marked} == {"yes"}
+
+
+def test_few_models_are_compared_by_each_metric(run):
+    few = dict(list(run.evaluations.items())[:3])
+    tables = by_metric(evaluation_table(few))
+    assert [table.name for table in tables] == ["results-auc", "results-map@10", "results-ndcg@10"]
+    for table, metric in zip(tables, ("auc", "map@10", "ndcg@10"), strict=True):
+        best = max(few, key=lambda name: few[name].means[metric])
+        assert [table.records()[k]["model"] for k in table.strong] == [best]
 
 
 def test_models_that_differ_by_their_arity_are_curves(run):
@@ -94,32 +105,14 @@ def test_examples_are_of_the_best_model_and_their_reasons_add_up(run):
         assert best in advice.title
         assert not {each.name for each in advice.items} & {each.name for each in seen.items}
         first = advice.items[0]
-        assert sum(add for _, add in advice.reasons.parts) == pytest.approx(first.score, rel=1e-9)
+        assert sum(part for _, part in advice.reasons) == pytest.approx(first.score, rel=1e-9)
 
 
 def test_one_model_has_a_page_without_comparisons():
     run = run_experiment(Experiment(("synthetic:60x30x600",), (RankerSpec("linear"),)))
     outline = check_page(render_page(evaluation_page(run)))
-    assert "differences" not in outline.tables
+    assert [len(row) for row in outline.tables["results-auc"]] == [2, 2]
     assert "arity" not in outline.ids
-
-
-def test_a_sheet_folds_columns_marks_and_finds_the_best():
-    columns = {"model": "", "AUC": ".2f", "off": ".2f", "p": ".1g", "odd": ""}
-    rows = [("a", 0.5, 0.01, -0.001, "no"), ("b", 0.75, float("nan"), None, "yes")]
-    sheet = Sheet(
-        Table("t", "", columns, rows),
-        below={"AUC": {"off": "± {}"}},
-        marked={"AUC": "odd"},
-        best="AUC",
-    )
-    assert sheet.columns == {"model": False, "AUC": True, "p": True}
-    (first, a), (second, b) = sheet.rows
-    assert (first, second) == (False, True)
-    assert [cell.text for cell in a] == ["a", "0.50", "−0.001"]
-    assert [cell.text for cell in b] == ["b", "0.75", "–"]
-    assert (a[1].small, b[1].small) == ("± 0.01", "")
-    assert (a[1].marked, b[1].marked) == (False, True)
 
 
 def test_points_of_curves_say_what_they_are_where_they_are():
@@ -143,7 +136,24 @@ def test_a_tail_leaves_out_what_has_no_logarithm():
 
 
 def test_tables_of_a_page_can_be_files_too(run, tmp_path):
-    table = figures_table(run.evaluations)
+    table = evaluation_table(run.evaluations)
     write_text(tmp_path / "figures.csv", table.to_csv())
     first = (tmp_path / "figures.csv").read_text().splitlines()[1].split(",")
-    assert float(first[1]) == run.evaluations["linear"].means["auc"]
+    assert float(first[3]) == run.evaluations["linear"].means["auc"]
+
+
+def test_a_command_writes_only_into_a_new_an_empty_or_its_own_folder(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "new" / "folder", tmp_path / "empty"):
+        claim_folder(folder, "demo")
+        (folder / "report.html").write_text("ours")
+        claim_folder(folder, "demo")
+        with pytest.raises(InputError, match="holds output of `boolrank demo`") as caught:
+            claim_folder(folder, "compare")
+        assert caught.value.parameter == "out"
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "report.html").write_text("theirs")
+    with pytest.raises(InputError, match="files that boolrank did not write; choose a new or an"):
+        claim_folder(foreign, "demo")
+    assert [path.name for path in foreign.iterdir()] == ["report.html"]

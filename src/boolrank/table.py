@@ -166,16 +166,23 @@ class Table:
         rows = ([None if _is_missing(value) else value for value in row] for row in self.rows)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
+    def select(self, names: Iterable[str]) -> Table:
+        """Return these columns."""
+        kept = set(names)
+        at = [k for k, column in enumerate(self.columns) if column.name in kept]
+        rows = [[row[k] for k in at] for row in self.rows]
+        return replace(self, columns=[self.columns[k] for k in at], rows=rows)
+
     def where(self, values: Mapping[str, Any]) -> Table:
         """Return the rows that have these values, without the columns of the values.
 
         >>> Table.of("t", ["set", "n"], [("x", 1), ("y", 2)]).where({"set": "y"}).rows
         [[2]]
         """
-        columns = [column for column in self.columns if column.name not in values]
-        kept = [each for each in self.records() if values.items() <= each.items()]
-        rows = [[each[column.name] for column in columns] for each in kept]
-        return replace(self, columns=columns, rows=rows, strong=frozenset())
+        pairs = zip(self.records(), self.rows, strict=True)
+        rows = [row for record, row in pairs if values.items() <= record.items()]
+        names = [column.name for column in self.columns if column.name not in values]
+        return replace(self, rows=rows, strong=frozenset()).select(names)
 
     def emphasise_max(self, name: str) -> Table:
         """Return the table with emphasis on the rows that have the highest value of a column."""

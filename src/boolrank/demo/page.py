@@ -13,7 +13,7 @@ from ..report.sections import (
     results_section,
     time_section,
 )
-from ..report.tables import differences_table, figures_table
+from ..report.tables import COSTS, by_metric, evaluation_table
 from ..table import Column, Table
 from .results import TOP
 from .tastes import TITLES
@@ -66,7 +66,7 @@ _KERNELS = (
     "The same ratio for one of every kernel, with parameters for this number of viewers. "
     "`boolrank kernels` prints the formulas."
 )
-_TIME = "Totals over five folds. The first run on a machine compiles, which takes most of the time."
+_TIME = "The first run on a machine compiles, which takes most of the time."
 _FOOTER = "The same seed gives the same figures, except for time and memory."
 
 
@@ -80,14 +80,15 @@ def demo_page(found: Findings, next_steps: Mapping[str, str], seconds: float) ->
         "split": repr(found.split),
         "hash of the split": f"`{found.split.hash}`",
     }
+    results = evaluation_table(found.evaluations, found.seed)
     sections = [
         data_section(found.data.events, _DATA, "viewers", "films"),
-        results_section(found.evaluations, _RESULTS, found.seed),
+        results_section(results, _RESULTS),
         Section("people", "Recommendations and reasons", _PEOPLE, found.people),
         Section("tastes", "Do recommendations match the taste?", _HITS, hits),
         arity_section(found.curves, _ARITY),
         Section("kernels", "Every kernel", _KERNELS, [ratios]),
-        time_section(found.evaluations, _TIME, seconds),
+        time_section(results, _TIME, seconds),
         made_section(f"boolrank demo --seed {found.seed}", made),
         Section("next", "Next, with your own file", "", [Entries(next_steps, commands=True)]),
     ]
@@ -98,8 +99,7 @@ def demo_tables(found: Findings) -> list[Table]:
     """Return the tables that the command prints: viewers with reasons, then the results."""
     return [
         *(table for person in found.people for table in (_lists(person), _reasons(person))),
-        figures_table(found.evaluations),
-        differences_table(found.evaluations, found.seed),
+        *by_metric(evaluation_table(found.evaluations, found.seed), COSTS),
         _hits_table(found),
         _curves_table(found.curves),
     ]

@@ -14,8 +14,8 @@ from ..studies.comparison import OURS
 from .figures import Drawn
 from .page import Block, Entries, Facts, Figures, Note, Page, Section, check_report, write_page
 from .scatter import Dots, scatter_figure
-from .sections import data_facts, made_section
-from .tables import SIGNIFICANT, best_table, chosen_table, metric_title, models_table
+from .sections import SIGNIFICANCE, data_facts, made_section
+from .tables import SIGNIFICANT, best_table, by_metric, comparison_table, metric_title
 
 if TYPE_CHECKING:
     from ..studies import ModelResult, SetComparison
@@ -33,16 +33,13 @@ _BEST_NOTE = (
     f"Differences with p below {SIGNIFICANT:g} are marked."
 )
 _MODELS_NOTE = (
-    "Each metric is of the parameters that were chosen by it: mean over the test folds ± standard "
-    "deviation, difference from the best model with its 95 % interval (bootstrap over users), and "
-    "p (paired t test, Holm’s correction for the number of models). Differences with p below "
-    f"{SIGNIFICANT:g} are marked. Times are medians over the folds. Memory is the peak of a "
-    "process that did nothing else, Python and the data included. Both are of the parameters "
-    "chosen by the first metric."
+    "Parameters are those that were best by the metric in validation, and the other metrics are of "
+    "the same parameters. Times are medians over the folds. Memory is the peak of a process that "
+    f"did nothing else, Python and the data included. {SIGNIFICANCE}"
 )
 _FIGURES_NOTE = (
-    "Higher is better, and in figures of time so is further left. Boolrank’s models are coloured. "
-    "Two joined points are one model with the parameters chosen by either metric."
+    "Boolrank’s models are coloured. Two joined points are one model with the parameters chosen by "
+    "either metric."
 )
 _RERUN = (
     "The command reproduces this page from the same data, and continues a run that was stopped. "
@@ -58,7 +55,7 @@ def write_comparison(
     sets: Sequence[SetComparison], out: str | Path, manifest: Mapping[str, Any]
 ) -> Path:
     """Write the page and, beside it, ``tables/`` and ``figures/``; return the path of the page."""
-    tables = [best_table(sets), models_table(sets), chosen_table(sets)]
+    tables = [best_table(sets), comparison_table(sets)]
     return write_page(comparison_page(sets, manifest), tables, Path(out) / "comparison.html")
 
 
@@ -95,23 +92,20 @@ def _finding(found: SetComparison, metric: str) -> str:
     value = f"{best.by(metric).means[metric]:.4f}"
     rival = next((each for each in ranked if each.ours != best.ours), None)
     if rival is None:
-        return f"`{best.name}` has the highest {title}, {value}."
+        return f"`{best.name}` has the best {title}, {value}."
     versus = found.versus_best[metric][rival.name]
-    gap, chance = f"{-versus.difference:.4f}", _chance(versus.t_holm)
+    gap, p = f"{abs(versus.difference):.4f}", versus.t_holm
+    chance = "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+    chance += "" if p < SIGNIFICANT else ": it may be chance"
     if best.ours:
         return (
-            f"`{best.name}`, a boolrank model, has the highest {title}, {value}: {gap} above "
+            f"`{best.name}`, a boolrank model, has the best {title}, {value}: {gap} better than "
             f"`{rival.name}`, the best of the others ({chance})."
         )
     return (
-        f"**The highest {title} is not a boolrank model’s:** `{best.name}` has {value}, {gap} "
-        f"above `{rival.name}`, the best of boolrank’s ({chance})."
+        f"**The best {title} is not a boolrank model’s:** `{best.name}` has {value}, {gap} better "
+        f"than `{rival.name}`, the best of boolrank’s ({chance})."
     )
-
-
-def _chance(p: float) -> str:
-    text = "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
-    return text if p < SIGNIFICANT else f"{text}: it may be chance"
 
 
 def _lead(sets: Sequence[SetComparison]) -> str:
@@ -123,7 +117,7 @@ def _lead(sets: Sequence[SetComparison]) -> str:
         tops = [(each.title, each.ranked(metric)[0]) for each in sets if each.measured]
         others = [f"{title} (`{top.name}`)" for title, top in tops if not top.ours]
         won = f"{len(tops) - len(others)} of {len(tops)} data sets"
-        text = f"the highest {metric_title(metric)} on {won}"
+        text = f"the best {metric_title(metric)} on {won}"
         parts.append(text + (f", not on {', '.join(others)}" if others else ""))
     return f"A boolrank model has {'; and '.join(parts)}."
 
@@ -145,19 +139,13 @@ def _budget(found: SetComparison) -> str:
 
 def _set_section(found: SetComparison, number: int) -> Section:
     facts = data_facts(found.split.data) | {"test users": f"{found.users:,}"}
-    models = _of_set(models_table([found]), found, number).emphasise_max(
-        metric_title(found.metrics[0])
-    )
-    blocks: list[Block] = [Facts(facts), models, Note(_MODELS_NOTE)]
+    table = comparison_table([found]).where({"data set": found.title})
+    tables = by_metric(_short(replace(table, name=f"set{number}")))
+    blocks: list[Block] = [Facts(facts), *tables, Note(_MODELS_NOTE)]
     if found.measured:
         figures, left_out = _figures(found, f"set{number}")
-        chosen = _short(_of_set(chosen_table([found]), found, number))
-        blocks += [Figures(figures), Note(_FIGURES_NOTE + left_out), chosen]
-    return Section(f"set{number}", found.title, " ".join(findings(found)), blocks)
-
-
-def _of_set(table: Table, found: SetComparison, number: int) -> Table:
-    return replace(table.where({"data set": found.title}), name=f"{table.name}-{number}")
+        blocks += [Figures(figures), Note(_FIGURES_NOTE + left_out)]
+    return Section(f"set{number}", found.title, "", blocks)
 
 
 def _short(table: Table) -> Table:
@@ -171,14 +159,13 @@ def _short(table: Table) -> Table:
 
 def _figures(found: SetComparison, prefix: str) -> tuple[list[Drawn], str]:
     """Return figures of the trade-offs, and a sentence on the models that they leave out."""
-    limits = {metric: _limit(found, metric) for metric in found.metrics}
     plots: dict[str, tuple[str, str, dict[str, Dots]]] = {}
     if len(found.metrics) > 1:
         one, two = found.metrics[:2]
-        dots = {each.name: _dots(each, one, two, limits) for each in found.measured}
+        dots = {each.name: _dots(found, each, one, two) for each in found.measured}
         plots["quality"] = metric_title(one), metric_title(two), dots
     for metric in found.metrics:
-        dots = {each.name: _timed(each, metric, limits) for each in found.measured}
+        dots = {each.name: _timed(found, each, metric) for each in found.measured}
         name = f"time-{metric.replace('@', '-')}"
         plots[name] = "seconds per fold, to fit and rank", metric_title(metric), dots
     drawn = []
@@ -193,22 +180,23 @@ def _figures(found: SetComparison, prefix: str) -> tuple[list[Drawn], str]:
     return drawn, f" Left out of figures, as too far below the others: {names}." if far else ""
 
 
-def _limit(found: SetComparison, metric: str) -> float:
-    """Return the lowest value that a figure shows."""
-    values = np.array([each.by(metric).means[metric] for each in found.measured])
-    gaps = values.max() - values
-    return float(values.max() - _OUTSIDE * max(np.median(gaps), 1e-9))
+def _is_near(found: SetComparison, metric: str, value: float) -> bool:
+    """Whether a figure shows a value of a metric."""
+    each = found.measured[0].by(metric)
+    gains = [each.gain(metric, model.by(metric).means[metric]) for model in found.measured]
+    limit = max(gains) - _OUTSIDE * max(float(np.median(max(gains) - np.array(gains))), 1e-9)
+    return each.gain(metric, value) >= limit
 
 
-def _dots(model: ModelResult, one: str, two: str, limits: Mapping[str, float]) -> Dots:
+def _dots(found: SetComparison, model: ModelResult, one: str, two: str) -> Dots:
     """Return a point for the parameters chosen by each of two metrics."""
     means = [model.by(chosen).means for chosen in (one, two)]
-    near = [each for each in means if each[one] >= limits[one] and each[two] >= limits[two]]
-    points = dict.fromkeys((each[one], each[two]) for each in near)
-    return Dots([x for x, _ in points], [y for _, y in points], model.ours)
+    points = dict.fromkeys((each[one], each[two]) for each in means)
+    near = [(x, y) for x, y in points if _is_near(found, one, x) and _is_near(found, two, y)]
+    return Dots([x for x, _ in near], [y for _, y in near], model.ours)
 
 
-def _timed(model: ModelResult, metric: str, limits: Mapping[str, float]) -> Dots:
+def _timed(found: SetComparison, model: ModelResult, metric: str) -> Dots:
     value = model.by(metric).means[metric]
-    near = value >= limits[metric]
+    near = _is_near(found, metric, value)
     return Dots([sum(model.seconds(metric))] if near else [], [value] if near else [], model.ours)

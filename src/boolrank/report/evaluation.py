@@ -17,7 +17,7 @@ from .sections import (
     results_section,
     time_section,
 )
-from .tables import metric_title
+from .tables import evaluation_table, metric_title
 
 if TYPE_CHECKING:
     from ..studies.run import Run
@@ -51,13 +51,18 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
         for user in example_users(split.data)
     ]
     curves = arity_curves(run, metric)
+    results = evaluation_table(run.evaluations, experiment.seed)
     names = ", ".join(experiment.data)
     made = {
         "seed": str(experiment.seed),
         "split": repr(split),
         "hash of the split": f"`{split.hash}`",
     }
-    about = f"Each model was fitted on the training part of {names} and ranked the test part."
+    folds = next(iter(run.evaluations.values())).folds
+    about = (
+        "Each model was fitted on the training part and ranked the test part: "
+        f"{sum(len(fold.users) for fold in folds):,} test users in {len(folds)} folds."
+    )
     examples = (
         f"Recommendations of `{best}`, fitted on all data, to three users, and the user’s items "
         "that contribute most to the score of the first one."
@@ -68,11 +73,11 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
         f"{len(run.evaluations)} models on {names}. The best by {metric_title(metric)} is "
         f"`{best}`.",
         [
-            results_section(run.evaluations, about, experiment.seed),
+            results_section(results, about),
             data_section(split.data, tails),
             *([arity_section(curves, _ARITY, metric_title(metric))] if curves else []),
             Section("examples", "Recommendations and reasons", examples, users),
-            time_section(run.evaluations, "Totals over all folds.", seconds),
+            time_section(results, "", seconds),
             made_section(command, made),
         ],
     )

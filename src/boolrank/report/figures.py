@@ -63,6 +63,14 @@ _STYLE: dict[Any, Any] = {
     "ytick.color": INK,
 }
 _LINE: dict[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 4, "clip_on": False}
+_LEGEND: dict[str, Any] = {
+    "loc": "lower left",
+    "bbox_to_anchor": (-0.03, 1.0),
+    "ncols": 3,
+    "frameon": False,
+    "handlelength": 1.2,
+    "columnspacing": 1.2,
+}
 _RING: dict[str, Any] = {
     "linestyle": "none",
     "marker": "o",
@@ -123,10 +131,7 @@ def curves_figure(
         axes.set_xlabel(x_label)
         # Above the axis, where it takes no width from a narrow figure.
         axes.set_title(y_label, loc="left", fontsize=11, pad=28)
-        place = {"loc": "lower left", "bbox_to_anchor": (-0.03, 1.0), "ncols": 3}
-        axes.legend(
-            labelcolor="linecolor", frameon=False, handlelength=1.2, columnspacing=1.2, **place
-        )
+        axes.legend(labelcolor="linecolor", **_LEGEND)
         axes.grid(axis="y", linewidth=0.8)
     return figure
 
@@ -164,8 +169,9 @@ def bars_figure(bars: Mapping[str, Mapping[str, float]], *, x_label: str) -> Fig
             axes.barh(names, widths, left=ends, color=colour, height=0.6, label=label, zorder=3)
             ends += widths
         for name, end in zip(names, ends.tolist(), strict=True):
-            place = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
-            axes.annotate(f"{end:.2f}", (end, name), **place)
+            axes.annotate(
+                f"{end:.2f}", (end, name), xytext=(5, 0), textcoords="offset points", va="center"
+            )
         axes.margins(x=0.1)
         axes.set_xlabel(x_label)
         axes.grid(axis="x", linewidth=0.8)

@@ -48,7 +48,7 @@ def scatter_figure(
     dots: Mapping[str, Dots], *, x_label: str, y_label: str, log: bool = False
 ) -> Figure:
     """Draw points with names; ``log`` makes the x axis logarithmic."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     with canvas(_PANEL) as (figure, axes):
         for name, each in dots.items():
@@ -59,7 +59,8 @@ def scatter_figure(
             axes.set_xscale("log")
             ends = np.log10([value for each in dots.values() for value in each.x])
             subs = (1, 2, 5) if np.ptp(ends) < _DECADES else (1,)
-            axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=8))
+            log_ticks = LogLocator(subs=subs, numticks=8)
+            axes.xaxis.set_major_locator(MaxNLocator(5) if np.ptp(ends) < 0.7 else log_ticks)
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axes.xaxis.set_minor_formatter(NullFormatter())
             axes.tick_params(which="minor", length=0)

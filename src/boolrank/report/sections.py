@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..studies.arities import measured_curve
 from ..studies.machine import machine
 from .figures import Drawn, curves_figure, tail_figure
 from .page import Block, Entries, Example, Facts, Figures, Listed, Listing, Note, Section
-from .tables import SIGNIFICANT, differences_table, figures_table, times_table
+from .tables import COSTS, SIGNIFICANT, by_metric
 
 if TYPE_CHECKING:
     from ..data.interactions import Interactions
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from ..models.recommender import Recommender
     from ..studies.arities import Curve
     from ..studies.run import Run
+    from ..table import Table
 
 __all__ = [
+    "SIGNIFICANCE",
     "arity_curves",
     "arity_section",
     "data_facts",
@@ -42,11 +45,11 @@ _FAMILY = re.compile(r"(\w+)\((\d+)\)")
 
 Tag = Callable[[Any], tuple[str, bool]]
 
-_SIGNIFICANCE = (
-    "Each model is compared with the best one over the same users. The interval is a 95 % "
-    "bootstrap interval of the mean difference. p is from a paired t test, and below it from "
+SIGNIFICANCE = (
+    "Means are over folds, ± standard deviation. Differences are from the best model, over the "
+    "same users, with a 95 % bootstrap interval. p is from a paired t test, and below it from "
     "Wilcoxon’s signed-rank test, both with Holm’s correction for the number of models. "
-    f"Differences with p (t) below {SIGNIFICANT:g} are marked."
+    f"Differences with p (t test) below {SIGNIFICANT:g} are marked."
 )
 
 
@@ -85,16 +88,12 @@ def _tail(counts: NDArray[np.int64], of: str, by: str, colour: int) -> Drawn:
     return Drawn(f"tail-{of}", f"{y_label} against {x_label}, both logarithmic", figure)
 
 
-def results_section(evaluations: Mapping[str, Evaluation], text: str, seed: int = 0) -> Section:
-    """Return the section on metrics of models and their differences."""
-    differences = differences_table(evaluations, seed)
-    blocks: list[Block] = [figures_table(evaluations)]
-    blocks += [differences, Note(_SIGNIFICANCE)] if differences.rows else []
-    folds = next(iter(evaluations.values())).folds
-    users = sum(len(fold.users) for fold in folds)
-    return Section(
-        "results", "Results", f"{text} {users:,} test users in {len(folds)} folds.", blocks
-    )
+def results_section(results: Table, text: str) -> Section:
+    """Return the section on the results of an `evaluation_table`."""
+    blocks: list[Block] = list(by_metric(results, COSTS))
+    compared = any(each["p (t)"] is not None for each in results.records())
+    blocks += [Note(SIGNIFICANCE)] if compared else []
+    return Section("results", "Results", text, blocks)
 
 
 def arity_curves(run: Run, metric: str = "auc", least: int = 3) -> list[Curve]:
@@ -194,15 +193,14 @@ def _advice(name: str, model: Recommender, user: Hashable, n: int, tag: Tag) -> 
     return Listing(f"`{name}` recommends", listed, "" if items else "nothing new", reasons)
 
 
-def time_section(
-    evaluations: Mapping[str, Evaluation], text: str, seconds: float | None
-) -> Section:
+def time_section(results: Table, text: str, seconds: float | None) -> Section:
     """Return the section on time and memory, the only figures that differ from run to run."""
     peak = peak_memory()
     facts = {} if seconds is None else {"total time": f"{seconds:.1f} s"}
     facts |= {} if peak is None else {"peak memory": size(peak)}
-    blocks: list[Block] = [Facts(facts)] if facts else []
-    return Section("time", "Time and memory", text, [*blocks, times_table(evaluations)])
+    first = results.where({"metric": results.records()[0]["metric"]})
+    times = replace(first.select(["model", *COSTS[:2]]), title="Seconds per fold", name="times")
+    return Section("time", "Time and memory", text, [Facts(facts), times])
 
 
 def made_section(
@@ -218,9 +216,9 @@ def made_section(
     known = made_with or machine()
     here = known["machine"]
     made = {"command": f"`{command}`"} if command else {}
-    made |= entries | {
-        "versions": ", ".join(f"{name} {text}" for name, text in known["versions"].items()),
-        "machine": f"{here['processor']}, {here['cores']} cores, {here['system']} "
-        f"{here['architecture']}",
-    }
+    made |= entries
+    made["versions"] = ", ".join(f"{name} {text}" for name, text in known["versions"].items())
+    made["machine"] = (
+        f"{here['processor']}, {here['cores']} cores, {here['system']} {here['architecture']}"
+    )
     return Section("made", "How this was made", text, [Entries(made)])
