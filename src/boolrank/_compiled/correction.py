@@ -3,34 +3,46 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from .loops import parallel
+from .compiler import loop
+from .ranges import for_ranges
 
 
-@parallel
 def pair_sizes(x, z, first, indptr, columns, sizes):
     """Fill x and z with the sizes of the two items of each pair, from a place in the rows on."""
+    begin = int(np.searchsorted(indptr, first, side="right")) - 1
+    rows = int(np.searchsorted(indptr, first + len(x))) - begin
+    for_ranges(_pair_sizes, rows, len(x), x, z, first, begin, indptr, columns, sizes)
+
+
+@loop
+def _pair_sizes(start, stop, x, z, first, begin, indptr, columns, sizes):
     last = first + len(x)
-    begin = np.searchsorted(indptr, first, side="right") - 1
-    end = np.searchsorted(indptr, last)
-    for i in prange(begin, end):
+    for i in range(begin + start, begin + stop):
         for k in range(max(indptr[i], first), min(indptr[i + 1], last)):
             x[k - first] = sizes[i]
             z[k - first] = sizes[columns[k]]
 
 
-@parallel
 def put(out, first, part):
-    """Copy to a place on: memory that is touched for the first time comes slowly to one thread."""
-    for k in prange(len(part)):
-        out[first + k] = part[k]
+    """Copy to a place on, on all threads: the first touch of memory is slow."""
+    target = out[first : first + len(part)]
+    for_ranges(_put, len(part), len(part), target, part)
 
 
-@parallel
+def _put(start, stop, target, part):
+    target[start:stop] = part[start:stop]
+
+
 def subtract_background(values, indptr, columns, classes, background, share):
-    """Take from each value what the classes of its row and column have in the background."""
-    for i in prange(len(classes)):
+    """Subtract from each value the background of the classes of its row and column."""
+    rest = indptr, columns, classes, background, share
+    for_ranges(_subtract_background, len(classes), len(values), values, *rest)
+
+
+@loop
+def _subtract_background(start, stop, values, indptr, columns, classes, background, share):
+    for i in range(start, stop):
         under = background[classes[i]]
         for k in range(indptr[i], indptr[i + 1]):
             values[k] -= under[classes[columns[k]]] * share[columns[k]]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiler import loop
 
 
-@njit(inline="always")
+@loop
 def _slot(key, table, bits):
     """Where a key is in the table, or the free place where it goes.
 
@@ -19,7 +20,7 @@ def _slot(key, table, bits):
     return at
 
 
-@njit(cache=True)
+@loop
 def distinct_keys(keys):
     """Where each key (none negative) occurs first, and the number of each key among those."""
     bits = 16

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiler import loop
 
 
-@njit(inline="always")
+@loop
 def _add(ahi, alo, bhi, blo):
     s = ahi + bhi
     t = s - ahi
@@ -15,7 +16,7 @@ def _add(ahi, alo, bhi, blo):
     return hi, e - (hi - s)
 
 
-@njit(inline="always")
+@loop
 def _product_error(a, b, p):
     t = 134217729.0 * a
     ah = t - (t - a)
@@ -26,7 +27,7 @@ def _product_error(a, b, p):
     return ((ah * bh - p) + ah * bl + al * bh) + al * bl
 
 
-@njit(inline="always")
+@loop
 def _times_ratio(ahi, alo, top, bottom):
     """a·top/bottom for whole numbers below 2^53."""
     p = ahi * top
@@ -38,7 +39,7 @@ def _times_ratio(ahi, alo, top, bottom):
     return hi, rest - (hi - q)
 
 
-@njit(cache=True)
+@loop
 def hit_shares(n, d, top):
     """1 - C(n-t, d)/C(n, d) for t = 0..top, as sums hi + lo: each adds to the one before."""
     hi = np.zeros(top + 1)

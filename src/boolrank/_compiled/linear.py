@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numba import njit
+from .compiler import loop
 
 
-@njit(cache=True, fastmath={"contract"})
+@loop(fastmath={"contract"})
 def add_rows(out, matrix, rows, weights):
-    """Add the weighted rows to out: four at a time, so that out is read and written less often."""
+    """Add the weighted rows to out, four at a time: out is read and written less often."""
     whole = len(rows) - len(rows) % 4
     for s in range(0, whole, 4):
         a, b, c, d = matrix[rows[s]], matrix[rows[s + 1]], matrix[rows[s + 2]], matrix[rows[s + 3]]

@@ -1,15 +1,19 @@
-"""A kernel matrix as compiled loops see it: rows of a profile's problem, scores of all items.
+"""A kernel matrix in compiled loops: rows of a profile's problem, scores of all items.
 
-Dense, all values stand in ``dense``. Compressed, ``dense`` is empty and
+Dense, all values stand in ``dense``. Compressed,
 
     K[i, j] = B[class(i), class(j)]·share[j] + S[i, j]   for i != j,   K[i, i] = 1
 
-with all shares 1. Scaled, where values are too small for doubles, each column j is split into its
-largest value, ``lead[j]·2^lead_exp[j]`` at row ``nearest[j]``, and the rest, which stands in K (or
-B and S) and in ``pull``, the means of columns, times 2^exponents[j]; the diagonal is left out then.
+with all shares 1. Scaled, for values too small for doubles, each column j is split into its largest
+value, ``lead[j]·2^lead_exp[j]`` at row ``nearest[j]``, and the rest, which stands in K (or B and S)
+and in ``pull``, the means of columns, times 2^exponents[j]. The diagonal is left out then.
 
-Where values crowd near 1, the origin is moved, ``distance`` is that of each item from it, and held
-is K[i, j] - 1 + distance[i] + distance[j].
+If values crowd near 1, the origin is moved: ``distance`` is the distance of each item from it, and
+the values held are K[i, j] - 1 + distance[i] + distance[j].
+
+Parts that a matrix does not have are None in loops. Functions that branch on a part take it as an
+argument of its own and ask ``part is not None``: numba leaves out the branch for an argument None
+before it compiles. Scaled matrices would otherwise double the time to compile for all.
 """
 
 from __future__ import annotations
@@ -17,15 +21,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .compiler import loop
 from .linear import add_rows
-from .ranking import finish_scaled
+from .ranges import frozen
+from .scaled import finish_scaled
+
+_COMPRESSED = ("background", "share", "classes", "indptr", "columns", "values")
+_SCALED = ("exponents", "nearest", "lead", "lead_exp")
 
 
 class Arrays(NamedTuple):
-    """Everything that weights and scores follow from."""
+    """The arrays that weights and scores follow from. Empty arrays are absent parts."""
 
     dense: NDArray[np.float64]
     background: NDArray[np.float64]
@@ -43,9 +51,42 @@ class Arrays(NamedTuple):
     floor: float
 
 
-@njit(inline="always")
+def prepared(matrix):
+    """Return the matrix as loops take it: read-only, with None for absent parts."""
+    absent = set(_COMPRESSED if len(matrix.dense) else ["dense"])
+    if not len(matrix.distance):
+        absent.add("distance")
+    if not len(matrix.exponents):
+        absent.update(_SCALED)
+    parts = (
+        None if name in absent else frozen(part)
+        for name, part in zip(matrix._fields[:-1], matrix[:-1], strict=True)
+    )
+    return Arrays(*parts, float(matrix.floor))
+
+
+def pulls(matrix):
+    """Return the mean value of each item with all others, as doubles."""
+    if matrix.exponents is None:
+        return matrix.pull
+    largest = matrix.lead * np.exp2(matrix.lead_exp)
+    return frozen(matrix.pull * np.exp2(matrix.exponents) + largest / len(matrix.pull))
+
+
+def base_scores(matrix, negative_weight):
+    """Return the scores of all items for an empty profile.
+
+    From another origin, a weight other than 1 leaves a part of the distances.
+    """
+    base = -negative_weight * matrix.pull
+    if matrix.distance is not None:
+        base -= (1.0 - negative_weight) * matrix.distance
+    return base
+
+
+@loop
 def _place(columns, low, high, column):
-    """Where a column is in a sorted sparse row, or would be."""
+    """Return where a column is in a sorted sparse row, or would be."""
     while low < high:
         middle = (low + high) >> 1
         if columns[middle] < column:
@@ -55,96 +96,98 @@ def _place(columns, low, high, column):
     return low
 
 
-@njit(cache=True)
-def fill_row(A, ready, matrix, items, at):
-    """Row ``at`` of a profile's matrix: one of its items with all of them; not the diagonal.
+@loop
+def fill_row(out, A, ready, matrix, items, at):
+    """Fill with the values of one item of a profile with all of them, except the diagonal.
 
-    Rows that are ready already have the value of the same pair.
+    Rows of A that are ready have the value of the same pair.
     """
-    row, out = items[at], A[at]
-    if len(matrix.dense) > 0:
-        source = matrix.dense[row]
+    dense, background, exponents = matrix.dense, matrix.background, matrix.exponents
+    _fill_row(out, A, ready, dense, background, exponents, matrix, items, at)
+
+
+@loop
+def _fill_row(out, A, ready, dense, background, exponents, matrix, items, at):
+    row = items[at]
+    if dense is not None:
+        source = dense[row]
         for t in range(len(items)):
             out[t] = source[np.uint32(items[t])]
-    else:
-        background = matrix.background[matrix.classes[row]]
+    if background is not None:
+        under = background[matrix.classes[row]]
         low, high = matrix.indptr[row], matrix.indptr[row + 1]
         for t in range(len(items)):
             if ready[t]:
                 out[t] = A[t, at]
                 continue
             column = items[t]
-            out[t] = background[matrix.classes[column]] * matrix.share[column]
+            out[t] = under[matrix.classes[column]] * matrix.share[column]
             low = _place(matrix.columns, low, high, column)
             if low < high and matrix.columns[low] == column:
                 out[t] += matrix.values[low]
-    if len(matrix.exponents) > 0:
+    if exponents is not None:
         for t in range(len(items)):
-            if len(matrix.dense) > 0 or not ready[t]:
+            if dense is not None or not ready[t]:
                 column = items[t]
-                out[t] *= np.exp2(matrix.exponents[column])
+                out[t] *= np.exp2(exponents[column])
                 if matrix.nearest[column] == row:
                     out[t] += matrix.lead[column] * np.exp2(matrix.lead_exp[column])
 
 
-@njit(cache=True)
-def pull_of(matrix, item):
-    """What counts against an item, as a double."""
-    pull = matrix.pull[item]
-    if len(matrix.exponents) > 0:
-        largest = matrix.lead[item] * np.exp2(matrix.lead_exp[item])
-        pull = pull * np.exp2(matrix.exponents[item]) + largest / len(matrix.pull)
-    return pull
+@loop
+def own_of(distance, item):
+    """Return the value of an item with itself."""
+    if distance is None:
+        return 1.0
+    return 2 * distance[item]
 
 
-@njit(cache=True)
-def own_of(matrix, item):
-    """The value of an item with itself."""
-    return 1.0 if len(matrix.distance) == 0 else 2 * matrix.distance[item]
-
-
-@njit(cache=True)
-def base_scores(matrix, negative_weight):
-    """Scores of all items, before anything speaks for them.
-
-    From another origin, a weight that is not 1 leaves a part of the items' distances from it.
-    """
-    base = -negative_weight * matrix.pull
-    if len(matrix.distance) > 0:
-        base -= (1.0 - negative_weight) * matrix.distance
-    return base
-
-
-@njit(cache=True)
+@loop
 def fill_scores(scores, matrix, base, negative_weight, items, alpha):
-    """Scores of all items for one profile, from their base."""
-    used = np.flatnonzero(alpha)
-    rows, weights = items[used], alpha[used]
-    if len(matrix.dense) > 0:
-        scores[:] = base
-        add_rows(scores, matrix.dense, rows, weights)
-    else:
-        _fill_by_class(scores, matrix, base, rows, weights)
-    if len(matrix.exponents) > 0:
+    """Fill with the scores of all items for one profile."""
+    dense, background, exponents = matrix.dense, matrix.background, matrix.exponents
+    rest = base, negative_weight, items, alpha
+    _fill_scores(scores, dense, background, exponents, matrix, *rest)
+
+
+@loop
+def _fill_scores(scores, dense, background, exponents, matrix, base, negative_weight, items, alpha):
+    rows, weights, used = np.empty(len(items), np.int32), np.empty(len(items)), 0
+    for s in range(len(items)):
+        if alpha[s] != 0:
+            rows[used], weights[used] = items[s], alpha[s]
+            used += 1
+    rows, weights = rows[:used], weights[:used]
+    if dense is not None:
+        for j in range(len(scores)):
+            scores[j] = base[j]
+        add_rows(scores, dense, rows, weights)
+    if background is not None:
+        _fill_by_class(scores, exponents, matrix.distance, matrix, base, rows, weights)
+    if exponents is not None:
         finish_scaled(scores, matrix, negative_weight, items, alpha)
 
 
-@njit(cache=True)
-def _fill_by_class(scores, matrix, base, rows, weights):
-    """The background, once for each class, and the entries of the correction."""
+@loop
+def _fill_by_class(scores, exponents, distance, matrix, base, rows, weights):
+    """Fill with the background, once for each class, and add the entries of the correction."""
     by_class = np.zeros(len(matrix.background))
-    add_rows(by_class, matrix.background, matrix.classes[rows], weights)
-    if len(matrix.exponents) > 0:
+    of_class = np.empty(len(rows), np.int32)
+    for s in range(len(rows)):
+        of_class[s] = matrix.classes[rows[s]]
+    add_rows(by_class, matrix.background, of_class, weights)
+    if exponents is not None:
         for j in range(len(scores)):
             scores[j] = by_class[matrix.classes[j]] * matrix.share[j] + base[j]
-    else:  # shares are 1, and not to read them saves a tenth of the time
+    else:  # shares are 1: not reading them saves a tenth of the time
         for j in range(len(scores)):
             scores[j] = by_class[matrix.classes[j]] + base[j]
-    # The diagonal is known, whatever the background says; scaled, it comes in the log domain.
     for s in range(len(rows)):
         row, weight = rows[s], weights[s]
-        under = matrix.background[matrix.classes[row], matrix.classes[row]]
-        own = own_of(matrix, row) if len(matrix.exponents) == 0 else 0.0
-        scores[row] += weight * (own - under * matrix.share[row])
+        under = matrix.background[of_class[s], of_class[s]] * matrix.share[row]
+        if exponents is None:  # scaled, the diagonal is added in the log domain
+            scores[row] += weight * (own_of(distance, row) - under)
+        else:
+            scores[row] -= weight * under
         for k in range(matrix.indptr[row], matrix.indptr[row + 1]):
             scores[matrix.columns[k]] += weight * matrix.values[k]

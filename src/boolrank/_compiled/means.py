@@ -1,43 +1,56 @@
 """Items and users as means of each other: products with the interactions, a few columns at a time.
 
-Each number is written by one thread and added up in the order of the rows, so the number of threads
-changes no bit.
+Each number is summed in the order of the rows by one thread.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from .loops import parallel
+from .compiler import loop
+from .ranges import for_ranges
 
 # Columns that are worked on at a time: 8 lines of a cache.
 _WIDTH = 64
 
 
-@parallel
 def squared_lengths(out, kernel, start, items):
     """Fill with Σ kernel[i, j] over the items i and j of each user."""
-    for user in prange(len(out)):
-        own = items[start[user] : start[user + 1]]
+    work = (np.diff(start) ** 2).sum()
+    for_ranges(_squared_lengths, len(out), work, out, kernel, start, items)
+
+
+@loop
+def _squared_lengths(begin, end, out, kernel, start, items):
+    for user in range(begin, end):
         total = 0.0
-        for i in own:
-            row = kernel[i]
-            for j in own:
-                total += row[j]
+        for s in range(start[user], start[user + 1]):
+            row = kernel[items[s]]
+            for t in range(start[user], start[user + 1]):
+                total += row[items[t]]
         out[user] = total
 
 
-@parallel
 def carried(out, kernel, start, items, scale, item_start, users):
-    """Fill with (A·kernel)ᵀ, A = Xᵀ·H·diag(scale)·X: X has users by items, H takes off the mean."""
+    """Fill with (A·kernel)ᵀ, A = Xᵀ·H·diag(scale)·X: X has users by items, H subtracts the mean."""
+    blocks = (len(kernel) + _WIDTH - 1) // _WIDTH
+    rest = kernel, start, items, scale, item_start, users
+    for_ranges(_carried, blocks, 2 * len(items) * len(kernel), out, *rest)
+
+
+@loop
+def _carried(start_block, stop_block, out, kernel, start, items, scale, item_start, users):
     m, n = len(kernel), len(scale)
-    for block in prange((m + _WIDTH - 1) // _WIDTH):
+    of_users, mean, of_items = np.empty((n, _WIDTH)), np.empty(_WIDTH), np.empty((_WIDTH, _WIDTH))
+    for block in range(start_block, stop_block):
         first = block * _WIDTH
         width = min(_WIDTH, m - first)
-        of_users, mean = np.zeros((n, width)), np.zeros(width)
+        for j in range(width):
+            mean[j] = 0.0
         for user in range(n):
             mine = of_users[user]
+            for j in range(width):
+                mine[j] = 0.0
             for k in range(start[user], start[user + 1]):
                 row = kernel[items[k]]
                 for j in range(width):
@@ -45,13 +58,14 @@ def carried(out, kernel, start, items, scale, item_start, users):
             for j in range(width):
                 mine[j] *= scale[user]
                 mean[j] += mine[j]
-        mean /= n
-        of_items = np.empty((_WIDTH, width))
+        for j in range(width):
+            mean[j] /= n
         for begin in range(0, m, _WIDTH):
             end = min(begin + _WIDTH, m)
             for item in range(begin, end):
                 total = of_items[item - begin]
-                total[:] = 0.0
+                for j in range(width):
+                    total[j] = 0.0
                 for k in range(item_start[item], item_start[item + 1]):
                     mine = of_users[users[k]]
                     for j in range(width):

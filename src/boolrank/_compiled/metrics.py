@@ -1,20 +1,20 @@
-"""Where the relevant items of users stand in their rankings, and what metrics make of it."""
+"""Ranks of the relevant items of users, and metrics of them."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
 
-from .loops import parallel
-from .ranking import _before, best
+from .compiler import loop
+from .ranges import for_ranges
+from .ranking import before, best, sort_best_first
 
 # The rank of an item that is not in a list: past every cut.
 NOWHERE = np.iinfo(np.int32).max
 
 
-@njit(cache=True)
+@loop
 def _first_not_above(values, score):
-    """How many of some values, in descending order, are above a score."""
+    """Return how many of some values, in descending order, are above a score."""
     low, high = 0, len(values)
     while low < high:
         middle = (low + high) >> 1
@@ -25,18 +25,19 @@ def _first_not_above(values, score):
     return low
 
 
-@njit(cache=True)
+@loop
 def _rank_user(scores, allowed, relevant, ranks):
-    """Fill `ranks`, in order; returns the pairs that are strictly right, those tied, and all.
+    """Fill `ranks`, in order; return the numbers of pairs in right order, tied, and of all.
 
-    Only the relevant items are sorted; each other one is put in its place among them.
-    `allowed` has 1 for candidates, relevant ones too.
+    Only the relevant items are sorted; each other one is put in its place among them. `allowed` has
+    1 for candidates, and 2 for relevant ones on return.
     """
     size = len(relevant)
-    items = relevant[np.argsort(-scores[relevant], kind="mergesort")]
-    values = scores[items]
-    allowed[items] = 2
-    before = np.zeros(size + 1, np.int64)
+    items, values, ahead = relevant.copy(), np.empty(size), np.zeros(size + 1, np.int64)
+    for k in range(size):
+        values[k] = scores[relevant[k]]
+        allowed[relevant[k]] = 2
+    sort_best_first(values, items)
     right, tied, others = 0, 0, 0
     for item in range(len(scores)):
         if allowed[item] != 1:
@@ -48,67 +49,88 @@ def _rank_user(scores, allowed, relevant, ranks):
         while at < size and values[at] == score:
             tied += 1
             at += 1
-        # Of the tied ones, those with a lower number stand before.
-        while at > 0 and _before(score, item, values[at - 1], items[at - 1]):
+        # Tied items with a lower number stand before.
+        while at > 0 and before(score, item, values[at - 1], items[at - 1]):
             at -= 1
-        before[at] += 1
-    ahead = 0
+        ahead[at] += 1
+    rank = 0
     for k in range(size):
-        ahead += before[k]
-        ranks[k] = ahead + k
-        allowed[relevant[k]] = 1
+        rank += ahead[k]
+        ranks[k] = rank + k
+        allowed[items[k]] = 1
     return right, tied, others * size
 
 
-@parallel
-def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n, parts):
-    """From scores of users × items: ranks, both kinds of AUC, and the n best items (-1: none).
+def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n, parts=None):
+    """Return ranks, both kinds of AUC and the n best items (-1: none) for scores of users × items.
 
-    The last array has 1 for users of whom an item is both known and relevant.
+    The last array has 1 for users with an item that is both known and relevant.
     """
-    users, items = scores.shape
-    ranks = np.empty(len(relevant), np.int32)
-    strict = np.full(users, np.nan)
-    half = np.full(users, np.nan)
-    top = np.full((users, n), -1, np.int32)
-    clashes = np.zeros(users, np.uint8)
-    for part in prange(parts):
-        allowed = np.ones(items, np.uint8)
-        row = np.empty(items)
-        values = np.empty(n)
-        for user in range(part * users // parts, (part + 1) * users // parts):
-            own = known[known_ptr[user] : known_ptr[user + 1]]
-            first, last = relevant_ptr[user], relevant_ptr[user + 1]
-            for item in own:
-                allowed[item] = 0
-            for item in relevant[first:last]:
-                if allowed[item] == 0:
-                    clashes[user] = 1
-            row[:] = scores[user]
-            row[own] = -np.inf
-            best(row, row, 0.0, n, top[user], values)
-            right, tied, pairs = _rank_user(
-                scores[user], allowed, relevant[first:last], ranks[first:last]
-            )
-            if pairs:
-                strict[user] = right / pairs
-                half[user] = (right + 0.5 * tied) / pairs
-            for item in own:
-                allowed[item] = 1
+    users = len(scores)
+    ranks, top = np.empty(len(relevant), np.int32), np.full((users, n), -1, np.int32)
+    strict, half, clashes = (
+        np.full(users, np.nan),
+        np.full(users, np.nan),
+        np.zeros(users, np.uint8),
+    )
+    rest = scores, known_ptr, known, relevant_ptr, relevant
+    for_ranges(_rank_scores, users, 5 * scores.size, ranks, strict, half, top, clashes, *rest)
     return ranks, strict, half, top, clashes
 
 
-@parallel
+@loop
+def _rank_scores(
+    begin,
+    end,
+    ranks,
+    strict,
+    half,
+    top,
+    clashes,
+    scores,
+    known_ptr,
+    known,
+    relevant_ptr,
+    relevant,
+):
+    n_items, n = scores.shape[1], top.shape[1]
+    allowed, row, values = np.ones(n_items, np.uint8), np.empty(n_items), np.empty(n)
+    for user in range(begin, end):
+        first, last = relevant_ptr[user], relevant_ptr[user + 1]
+        for item in range(n_items):
+            row[item] = scores[user, item]
+        for k in range(known_ptr[user], known_ptr[user + 1]):
+            allowed[known[k]] = 0
+            row[known[k]] = -np.inf
+        for k in range(first, last):
+            if allowed[relevant[k]] == 0:
+                clashes[user] = 1
+        best(row, row, 0.0, n, top[user], values)
+        right, tied, pairs = _rank_user(
+            scores[user], allowed, relevant[first:last], ranks[first:last]
+        )
+        if pairs:
+            strict[user] = right / pairs
+            half[user] = (right + 0.5 * tied) / pairs
+        for k in range(known_ptr[user], known_ptr[user + 1]):
+            allowed[known[k]] = 1
+
+
 def rank_lists(lists, relevant_ptr, relevant):
-    """From ranked items (negative: none): ranks of the relevant ones, in order; who has repeats."""
-    users, n = lists.shape
-    ranks = np.empty(len(relevant), np.int32)
-    taken = np.zeros(len(relevant), np.uint8)
-    repeats = np.zeros(users, np.uint8)
-    for user in prange(users):
+    """Return the ranks of relevant items in lists (negative: none), and who has repeated items."""
+    ranks, taken = np.empty(len(relevant), np.int32), np.zeros(len(relevant), np.uint8)
+    repeats = np.zeros(len(lists), np.uint8)
+    rest = ranks, taken, repeats, lists, relevant_ptr, relevant
+    for_ranges(_rank_lists, len(lists), 10 * lists.size, *rest)
+    return ranks, repeats
+
+
+@loop
+def _rank_lists(begin, end, ranks, taken, repeats, lists, relevant_ptr, relevant):
+    for user in range(begin, end):
         first, last = relevant_ptr[user], relevant_ptr[user + 1]
         found = first
-        for k in range(n):
+        for k in range(lists.shape[1]):
             item = lists[user, k]
             low, high = first, last
             while low < high:
@@ -126,19 +148,22 @@ def rank_lists(lists, relevant_ptr, relevant):
                 found += 1
         for k in range(found, last):
             ranks[k] = NOWHERE
-    return ranks, repeats
 
 
-@parallel
 def cut_metrics(ptr, ranks, k, discount, ideal):
-    """Metrics of the first k of each ranking, a row each, NaN for users with nothing relevant.
+    """Return metrics of the first k of each ranking, a row each; NaN without relevant items.
 
     Rows: hits / k, hits / relevant, hits / min(k, relevant), any hit, 1 / first place, sum of
     precisions / relevant, the same / min(k, relevant), discounted gain / the ideal one.
     """
-    users = len(ptr) - 1
-    out = np.full((8, users), np.nan)
-    for user in prange(users):
+    out = np.full((8, len(ptr) - 1), np.nan)
+    for_ranges(_cut_metrics, len(ptr) - 1, 10 * len(ranks), out, ptr, ranks, k, discount, ideal)
+    return out
+
+
+@loop
+def _cut_metrics(begin, end, out, ptr, ranks, k, discount, ideal):
+    for user in range(begin, end):
         relevant = ptr[user + 1] - ptr[user]
         if relevant == 0:
             continue
@@ -161,4 +186,3 @@ def cut_metrics(ptr, ranks, k, discount, ideal):
         out[5, user] = precisions / relevant
         out[6, user] = precisions / most
         out[7, user] = gain / ideal[most]
-    return out

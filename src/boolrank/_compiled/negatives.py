@@ -1,42 +1,57 @@
-"""Profiles against all other items: these as their mean (ECF-OMD), or with weights (CF-OMD).
+"""Profiles against all other items: their mean (ECF-OMD), or each with a weight (CF-OMD).
 
-The first are problems over a profile's own items alone, which the ranker's loop solves; here are
-their scores. The others have a weight on every item; ``look`` and ``step`` are what is done for
-each of many profiles between two products with the kernel matrix.
+``mean_scores`` is for the first. For the second, ``look`` and ``step`` are the work on many
+profiles between two products with the kernel matrix.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
 
-from .loops import parallel
-from .matrix import fill_scores
+from .compiler import loop
+from .matrix import fill_scores, prepared
+from .ranges import for_ranges, frozen
 from .weights import SUMS, settled
 
 
-@parallel
 def mean_scores(out, matrix, start, items, alpha):
     """Fill ``out`` with Σ α_i·K_ij over a profile's items, less the mean of K_ij over the others.
 
-    The others' sum is that of all, which ``pull`` and 1 on the diagonal give, less the profile's.
+    The sum over the others is that over all, from ``pull`` and 1 on the diagonal, less the
+    profile's.
     """
+    matrix, start, items = prepared(matrix), frozen(start), frozen(items)
+    for_ranges(_mean_scores, len(out), out.size, out, matrix, start, items, alpha)
+
+
+@loop
+def _mean_scores(begin, end, out, matrix, start, items, alpha):
     size = out.shape[1]
-    for k in prange(len(out)):
-        own = slice(start[k], start[k + 1])
-        others = size - (start[k + 1] - start[k])
+    base = np.empty(size)
+    for k in range(begin, end):
+        first, last, row = start[k], start[k + 1], out[k]
+        others = size - (last - first)
         share = 1.0 / others if others > 0 else 0.0
-        base = -(size * share) * matrix.pull
-        fill_scores(out[k], matrix, base, size * share, items[own], alpha[own] + share)
+        weights = np.empty(last - first)
+        for s in range(first, last):
+            weights[s - first] = alpha[s] + share
         for j in range(size):
-            terms = abs(out[k, j] - base[j]) + abs(base[j])
-            out[k, j] = settled(out[k, j], terms, SUMS) - share
+            base[j] = -(size * share) * matrix.pull[j]
+        against, own = size * share, items[first:last]
+        fill_scores(row, matrix, base, against, own, weights)
+        for j in range(size):
+            terms = abs(row[j] - base[j]) + abs(base[j])
+            row[j] = settled(row[j], terms, SUMS) - share
 
 
-@parallel
 def look(gaps, weights, scores, signs, regs):
-    """The duality gap of each profile at its weights, whose scores are K·(signs·weights)."""
-    for k in prange(len(weights)):
+    """Fill with the duality gap of each profile; ``scores`` are K·(signs·weights)."""
+    for_ranges(_look, len(weights), weights.size, gaps, weights, scores, signs, regs)
+
+
+@loop
+def _look(begin, end, gaps, weights, scores, signs, regs):
+    for k in range(begin, end):
         inner, least_own, least_other = 0.0, np.inf, np.inf
         for j in range(weights.shape[1]):
             if signs[k, j] > 0:
@@ -49,19 +64,24 @@ def look(gaps, weights, scores, signs, regs):
         gaps[k] = 2 * (inner - least_own - (least_other if least_other < np.inf else 0.0))
 
 
-@parallel
 def step(weights, before, scores, scores_before, signs, regs, metric, ages):
-    """One accelerated step of each profile: along the gradient ahead of it, back to the simplices.
+    """Make one accelerated step of each profile, along the gradient ahead, back to the simplices.
 
-    ``metric`` bounds the curvature for a profile's own items and the others. Where the step turns
-    against the last one, the acceleration starts anew.
+    ``metric`` bounds the curvature for a profile's own items and the others. The acceleration
+    starts anew if the step turns against the last one.
     """
+    rest = before, scores, scores_before, signs, regs, metric, ages
+    for_ranges(_step, len(weights), 4 * weights.size, weights, *rest)
+
+
+@loop
+def _step(begin, end, weights, before, scores, scores_before, signs, regs, metric, ages):
     size = weights.shape[1]
-    for k in prange(len(weights)):
+    to = np.empty(size)
+    for k in range(begin, end):
         age = ages[k]
         older = (1.0 + np.sqrt(1.0 + 4.0 * age * age)) / 2.0
         ahead = (age - 1.0) / older
-        to = np.empty(size)
         for j in range(size):
             which = 0 if signs[k, j] > 0 else 1
             w = weights[k, j] + ahead * (weights[k, j] - before[k, j])
@@ -81,20 +101,21 @@ def step(weights, before, scores, scores_before, signs, regs, metric, ages):
         ages[k] = 1.0 if turned > 0 else older
 
 
-@njit(cache=True)
+@loop
 def _project(values, signs, sign):
-    """The nearest point of the simplex over the places with that sign.
+    """Replace the values of one sign by the nearest point of their simplex.
 
-    What is above the threshold is cut by it; the threshold follows from what is above it.
+    The threshold is subtracted from the values above it. It rises until no value drops out: each
+    round but the last drops at least one, which bounds their number for any values.
     """
-    threshold, used = -np.inf, -1
+    threshold, used = -np.inf, len(values) + 1
     while True:
         total, count = 0.0, 0
         for j in range(len(values)):
             if signs[j] == sign and values[j] > threshold:
                 total += values[j]
                 count += 1
-        if count in (used, 0):
+        if count >= used or count == 0:
             break
         threshold, used = (total - 1.0) / count, count
     for j in range(len(values)):

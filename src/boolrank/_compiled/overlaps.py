@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
 
-from .loops import parallel
+from .compiler import loop
+from .ranges import for_ranges
 
 _SQUARE = 64
 # The lowest set bit of a word times this has its number, permuted, in the six highest bits.
@@ -14,14 +14,13 @@ _NUMBER = np.zeros(64, np.int64)
 _NUMBER[[((_SEQUENCE << bit) & (2**64 - 1)) >> 58 for bit in range(64)]] = np.arange(64)
 
 
-@njit(inline="always")
+@loop
 def _lowest_bit(word):
-    """Number of the lowest set bit of a word that is not 0."""
+    """Return the number of the lowest set bit of a word other than 0."""
     low = word & (~word + np.uint64(1))
     return _NUMBER[(low * np.uint64(_SEQUENCE)) >> np.uint64(58)]
 
 
-@parallel
 def count_rows(
     columns,
     counts,
@@ -33,79 +32,108 @@ def count_rows(
     item_users,
     user_ptr,
     user_items,
-    n_parts,
+    n_parts=None,
 ):
-    """Items that share users with each item from start to stop, in order, and how many users.
+    """Fill with the items that share users with each item from start to stop, and their numbers.
 
-    Row i may use the places from ``reserved[i - start]`` on; returned is how many it has used.
-    Columns in order cost a scan of a bit set per row instead of a sort.
+    Row i may use the places from ``reserved[i - start]`` on. Return how many it has used.
     """
     used = np.zeros(stop - start, np.int64)
-    for part in prange(n_parts):
-        shared = np.zeros(items, np.int32)
-        words = np.zeros((items + 63) // 64, np.uint64)
-        # Rows next to each other may be alike in length, where ids follow time: deal them out.
-        for i in range(start + part, stop, n_parts):
-            for k in range(item_ptr[i], item_ptr[i + 1]):
-                user = item_users[k]
-                for at in range(user_ptr[user], user_ptr[user + 1]):
-                    j = user_items[at]
-                    words[j >> 6] |= np.uint64(1) << np.uint64(j & 63)
-                    shared[j] += 1
-            shared[i] = 0
-            words[i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
-            place = reserved[i - start]
-            for w in range(len(words)):
-                word = words[w]
-                if word == 0:
-                    continue
-                words[w] = 0
-                while word != 0:
-                    j = (w << 6) + _lowest_bit(word)
-                    word &= word - np.uint64(1)
-                    columns[place] = j
-                    counts[place] = shared[j]
-                    shared[j] = 0
-                    place += 1
-            used[i - start] = place - reserved[i - start]
+    lists = item_ptr, item_users, user_ptr, user_items
+    for_ranges(
+        _count_rows, len(used), reserved[-1], used, columns, counts, items, start, reserved, *lists
+    )
     return used
 
 
-@parallel
+@loop
+def _count_rows(
+    begin,
+    end,
+    used,
+    columns,
+    counts,
+    items,
+    start,
+    reserved,
+    item_ptr,
+    item_users,
+    user_ptr,
+    user_items,
+):
+    """Count row by row. Columns in order cost a scan of a bit set per row instead of a sort."""
+    shared = np.zeros(items, np.int32)
+    words = np.zeros((items + 63) // 64, np.uint64)
+    for i in range(start + begin, start + end):
+        for k in range(item_ptr[i], item_ptr[i + 1]):
+            user = item_users[k]
+            for at in range(user_ptr[user], user_ptr[user + 1]):
+                j = user_items[at]
+                words[j >> 6] |= np.uint64(1) << np.uint64(j & 63)
+                shared[j] += 1
+        shared[i] = 0
+        words[i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
+        place = reserved[i - start]
+        for w in range(len(words)):
+            word = words[w]
+            words[w] = 0
+            while word != 0:
+                j = (w << 6) + _lowest_bit(word)
+                word &= word - np.uint64(1)
+                columns[place] = j
+                counts[place] = shared[j]
+                shared[j] = 0
+                place += 1
+        used[i - start] = place - reserved[i - start]
+
+
 def pack_rows(out_columns, out_counts, first, columns, counts, reserved, used):
-    """Copy the used places of rows to others that follow each other, from a first one on."""
-    begin = np.empty(len(used), np.int64)
-    for i in range(len(used)):
-        begin[i] = first
-        first += used[i]
-    for i in prange(len(used)):
-        at, place = begin[i], reserved[i]
+    """Copy the used places of rows one after the other, from a first place on."""
+    ends = first + np.cumsum(used)
+    rest = out_columns, out_counts, ends, columns, counts, reserved, used
+    for_ranges(_pack_rows, len(used), ends[-1] - first if len(used) else 0, *rest)
+
+
+@loop
+def _pack_rows(begin, end, out_columns, out_counts, ends, columns, counts, reserved, used):
+    for i in range(begin, end):
+        at, place = ends[i] - used[i], reserved[i]
         for k in range(used[i]):
             out_columns[at + k] = columns[place + k]
             out_counts[at + k] = counts[place + k]
 
 
-@parallel
-def count_matrix(out, item_ptr, item_users, places, user_ptr, user_items, n_parts):
+def count_matrix(out, item_ptr, item_users, places, user_ptr, user_items, n_parts=None):
     """Fill a matrix with the numbers of shared users: each pair is counted once, and mirrored.
 
-    ``places`` tells where each entry of the items' lists stands in the users' lists, so that what
-    follows there are the items after this one.
+    ``places`` tells where each entry of the items' lists stands in the users' lists: the entries
+    after it are the items after this one.
     """
-    size = len(item_ptr) - 1
-    for part in prange(n_parts):
-        shared = np.zeros(size, np.int32)
-        for i in range(part, size, n_parts):
-            for k in range(item_ptr[i], item_ptr[i + 1]):
-                for at in range(places[k] + 1, user_ptr[item_users[k] + 1]):
-                    shared[user_items[at]] += 1
-            for j in range(i + 1, size):
-                out[i, j] = shared[j]
-                shared[j] = 0
-            out[i, i] = item_ptr[i + 1] - item_ptr[i]
-    # In squares, so that what is read along columns stays in cache.
-    squares = (size + _SQUARE - 1) // _SQUARE
-    for a in prange(squares):
+    size, squares = len(out), (len(out) + _SQUARE - 1) // _SQUARE
+    lists = item_ptr, item_users, places, user_ptr, user_items
+    for_ranges(_count_matrix, size, size * size, out, *lists)
+    for_ranges(_mirror, squares, size * size, out)
+
+
+@loop
+def _count_matrix(begin, end, out, item_ptr, item_users, places, user_ptr, user_items):
+    size = len(out)
+    shared = np.zeros(size, np.int32)
+    for i in range(begin, end):
+        for k in range(item_ptr[i], item_ptr[i + 1]):
+            for at in range(places[k] + 1, user_ptr[item_users[k] + 1]):
+                shared[user_items[at]] += 1
+        for j in range(i + 1, size):
+            out[i, j] = shared[j]
+            shared[j] = 0
+        out[i, i] = item_ptr[i + 1] - item_ptr[i]
+
+
+@loop
+def _mirror(begin, end, out):
+    """Copy the upper triangle, in squares: reading along columns then stays in cache."""
+    size = len(out)
+    for a in range(begin, end):
         for b in range(a + 1):
             for i in range(a * _SQUARE, min((a + 1) * _SQUARE, size)):
                 for j in range(b * _SQUARE, min((b + 1) * _SQUARE, i)):

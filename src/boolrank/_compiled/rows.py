@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiler import loop
 
 
-@njit(cache=True)
+@loop
+def _starts(numbers, size):
+    """Return where the entries of each number begin once they are sorted."""
+    start = np.zeros(size + 1, np.int64)
+    for k in range(len(numbers)):
+        start[numbers[k] + 1] += 1
+    for j in range(size):
+        start[j + 1] += start[j]
+    return start
+
+
+@loop
 def sorted_rows(rows, columns, n_rows, n_columns):
-    """Compressed rows of pairs, columns in order and each pair once: two counting sorts."""
-    by_column = np.zeros(n_columns + 1, np.int64)
-    for k in range(len(columns)):
-        by_column[columns[k] + 1] += 1
-    for j in range(n_columns):
-        by_column[j + 1] += by_column[j]
+    """Return compressed rows of pairs, columns in order and each pair once: two counting sorts."""
+    by_column = _starts(columns, n_columns)
     order = np.empty(len(columns), np.int64)
     for k in range(len(columns)):
         j = columns[k]
         order[by_column[j]] = k
         by_column[j] += 1
 
-    start = np.zeros(n_rows + 1, np.int64)
-    for k in range(len(rows)):
-        start[rows[k] + 1] += 1
-    for i in range(n_rows):
-        start[i + 1] += start[i]
-    fill = start[:-1].copy()
+    start, fill = _starts(rows, n_rows), _starts(rows, n_rows)
     indices = np.empty(len(rows), np.int32)
     for k in order:
         i, j = rows[k], columns[k]
@@ -34,24 +37,19 @@ def sorted_rows(rows, columns, n_rows, n_columns):
             indices[at] = j
             fill[i] = at + 1
 
-    indptr = np.zeros(n_rows + 1, np.int64)
-    for i in range(n_rows):
-        indptr[i + 1] = indptr[i] + fill[i] - start[i]
-    packed = np.empty(indptr[n_rows], np.int32)
-    for i in range(n_rows):
-        packed[indptr[i] : indptr[i + 1]] = indices[start[i] : fill[i]]
-    return indptr, packed
+    indptr, size = np.zeros(n_rows + 1, np.int64), 0
+    for i in range(n_rows):  # close the gaps that repeated pairs have left
+        for k in range(start[i], fill[i]):
+            indices[size] = indices[k]
+            size += 1
+        indptr[i + 1] = size
+    return indptr, indices[:size].copy()
 
 
-@njit(cache=True)
+@loop
 def transposed(indptr, indices, n_columns):
-    """Compressed rows of the transpose, and where each of its entries was."""
-    start = np.zeros(n_columns + 1, np.int64)
-    for k in range(len(indices)):
-        start[indices[k] + 1] += 1
-    for j in range(n_columns):
-        start[j + 1] += start[j]
-    fill = start[:-1].copy()
+    """Return compressed rows of the transpose, and the former place of each of its entries."""
+    start, fill = _starts(indices, n_columns), _starts(indices, n_columns)
     rows = np.empty(len(indices), np.int32)
     order = np.empty(len(indices), np.int64)
     for i in range(len(indptr) - 1):
@@ -63,9 +61,9 @@ def transposed(indptr, indices, n_columns):
     return start, rows, order
 
 
-@njit(cache=True)
+@loop
 def column_sums(indptr, indices, n_columns):
-    """A number for each column, from its rows: equal columns have the same, others hardly ever."""
+    """Return a hash of each column's rows: equal columns have the same, others hardly ever."""
     sums = np.zeros(n_columns, np.uint64)
     for i in range(len(indptr) - 1):
         row = _mixed(np.uint64(i + 1))
@@ -74,9 +72,9 @@ def column_sums(indptr, indices, n_columns):
     return sums
 
 
-@njit(inline="always")
+@loop
 def _mixed(number):
-    """A number whose bits look drawn; sums of such tell sets apart."""
+    """Return a number whose bits look random: sums of such tell sets apart."""
     number *= np.uint64(0x9E3779B97F4A7C15)
     number ^= number >> np.uint64(32)
     number *= np.uint64(0xD1342543DE82EF95)

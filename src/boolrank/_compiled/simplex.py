@@ -1,89 +1,97 @@
-"""Small convex problems over the probability simplex, until their duality gap is small.
+"""Small convex problems over the probability simplex, solved until their duality gap is small.
 
     minimise  αᵀAα - 2·bᵀα  over α >= 0, Σα = 1,     A = K + reg·1
 
-Pairwise steps find out which weights are above 0: each moves weight between the pair of coordinates
-of least and, among those with weight, largest gradient, exactly to the minimum along their line.
-They need the rows of A that ever have weight, so only these are looked up. Conjugate gradients then
-solve for the weights of that face in a few products, and pairwise steps go on from there if the
-face was not the right one, and so on in turns; each only ever lowers the objective. Half the
-gradient, g = Aα - b, is kept up to date; the gap 2·(αᵀg - min g) bounds how far the objective is
-above its minimum.
+Pairwise steps find the weights above 0: each moves weight from the coordinate of largest gradient,
+among those with weight, to the one of least gradient, exactly to the minimum along their line.
+They need only the rows of A that ever have weight, so only these are looked up. Conjugate gradients
+then solve for the weights of that face in a few products. Both take turns until the face is right;
+each only lowers the objective. Half the gradient, g = Aα - b, is kept up to date; the gap
+2·(αᵀg - min g) bounds the distance of the objective from its minimum.
+
+NaN and infinity end the loops early: comparisons are written so that NaN stops them.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .compiler import loop
 from .linear import add_rows
 from .matrix import fill_row, own_of
 
 # The gap, relative to the unit, at which a face is good enough to be solved for.
 _COARSE = 1e-6
-# So many turns are enough for every problem met; a nearly singular one may end with a larger gap.
+# No problem met needs more turns; a nearly singular one may end with a larger gap.
 _MOST_TURNS = 100
-_REORDERED = {"nnan", "nsz", "reassoc", "contract"}
+_REORDERED = {"nsz", "reassoc", "contract"}
 
 
-@njit(cache=True)
+@loop
 def solve(matrix, items, reg, b, tolerance, unit, alpha, room):
-    """Solve the problem of one profile: fill alpha; return the gap.
+    """Solve the problem of one profile: fill alpha; return the gap, infinite for NaN.
 
-    ``unit`` is the largest number on A's diagonal; ``room`` is scratch for twice as many
-    numbers as the problem's matrix has.
+    ``unit`` is the largest number on A's diagonal; ``room`` is scratch for twice as many numbers as
+    A has.
     """
     size = len(items)
     A, inner = room[: size * size].reshape((size, size)), room[size * size :]
-    ready = np.zeros(size, np.bool_)
-    best = 0
+    ready, g = np.zeros(size, np.bool_), np.empty(size)
+    best = np.int64(0)
     for k in range(size):
         alpha[k] = 0.0
         if b[k] > b[best]:
             best = k
     alpha[best] = 1.0
     _fill(A, ready, matrix, items, reg, best)
-    g = A[best] - b
+    for k in range(size):
+        g[k] = A[best, k] - b[k]
     gap, target = np.inf, _COARSE * unit
     for _ in range(_MOST_TURNS):
         target = max(target, tolerance)
         gap = _pairwise(matrix, items, reg, target, 100 + 10 * size, alpha, A, g, ready)
-        if gap <= tolerance:
+        if not gap > tolerance:
             break
         _on_face(A, b, tolerance / 4, alpha, g, inner)
         target = 0.1 * min(target, gap)
-    return gap
+    return np.inf if np.isnan(gap) else gap
 
 
-@njit(cache=True)
+@loop
 def _fill(A, ready, matrix, items, reg, i):
-    fill_row(A, ready, matrix, items, i)
-    A[i, i] = own_of(matrix, items[i]) + reg
+    fill_row(A[i], A, ready, matrix, items, i)
+    A[i, i] = own_of(matrix.distance, items[i]) + reg
     ready[i] = True
 
 
-@njit(cache=True, error_model="numpy", fastmath=_REORDERED)
+@loop(fastmath=_REORDERED)
 def _pairwise(matrix, items, reg, target, most_steps, alpha, A, g, ready):
-    """Steps between the least g of all and the largest of those with weight, to a target gap."""
+    """Move weight between the least g of all and the largest with weight, to a target gap."""
     size = len(g)
-    # Less g, this is least for the largest g of those with weight.
-    without = np.where(alpha > 0, 0.0, np.inf)
-    giving, room = np.empty(size), np.empty(size // 8)
-    i = j = np.argmax(alpha)  # nothing moves before the first look
+    # Less g, ``without`` is least for the largest g of those with weight.
+    without, giving, room = np.empty(size), np.empty(size), np.empty(size // 8)
+    i = j = np.int64(0)
+    for k in range(size):
+        without[k] = np.inf
+        if alpha[k] > 0:
+            without[k] = 0.0
+            i = j = k  # nothing moves before the first look
     gap, move = np.inf, 0.0
     for _ in range(most_steps):
         inner = 0.0
+        to, of = A[i], A[j]
         for k in range(size):
-            g[k] += move * (A[i, k] - A[j, k])
+            g[k] += move * (to[k] - of[k])
             giving[k] = without[k] - g[k]
             inner += alpha[k] * g[k]
         i, j = _least(g, room), _least(giving, room)
         gap = 2 * (inner - g[i])
-        if gap <= target or g[j] <= g[i]:
+        if not (gap > target and g[j] > g[i]):
             break
         if not ready[i]:
             _fill(A, ready, matrix, items, reg, i)
-        move = (g[j] - g[i]) / (A[i, i] + A[j, j] - 2 * A[i, j])
+        curvature = A[i, i] + A[j, j] - 2 * A[i, j]
+        move = (g[j] - g[i]) / curvature if curvature > 0 else np.inf
         if move >= alpha[j]:
             move = alpha[j]
             alpha[j], without[j] = 0.0, np.inf
@@ -94,9 +102,12 @@ def _pairwise(matrix, items, reg, target, most_steps, alpha, A, g, ready):
     return gap
 
 
-@njit(cache=True, fastmath=_REORDERED)
+@loop
 def _least(values, room):
-    """Where the least value is: of eight parts at once, element by element, as vectors can."""
+    """Return where the least value is: of eight parts at once, element by element, as vectors can.
+
+    With NaN among the values, return any place.
+    """
     part = len(values) // 8
     for k in range(part):
         a = min(values[k], values[k + part])
@@ -111,57 +122,72 @@ def _least(values, room):
     for k in range(8 * part, len(values)):
         if values[k] < least:
             at, least = k, values[k]
-    while values[at] != least:
-        at += part
+    while values[at] != least and at + part < len(values):
+        at += max(part, 1)
     return at
 
 
-@njit(cache=True, error_model="numpy", fastmath=_REORDERED)
+@loop(fastmath=_REORDERED)
 def _on_face(A, b, tolerance, alpha, g, room):
-    """Conjugate gradients over the weights above 0, those that reach it dropped on the way.
+    """Renew alpha and g by conjugate gradients over the weights above 0.
 
-    Renews alpha and g.
+    Weights that reach 0 on the way are dropped.
     """
-    support = np.flatnonzero(alpha)
-    used = len(support)
-    inner = room[: used * used].reshape((used, used))
+    support, used = np.empty(len(alpha), np.int32), 0
+    for k in range(len(alpha)):
+        if alpha[k] != 0:
+            support[used] = k
+            used += 1
+    support, inner = support[:used], room[: used * used].reshape((used, used))
     x, rest, ahead, product = np.empty(used), np.empty(used), np.zeros(used), np.empty(used)
+    everywhere, free = np.empty(used, np.int32), np.empty(used)
     for s in range(used):
         row = A[support[s]]
         for t in range(used):
             inner[s, t] = row[support[t]]
         x[s], rest[s] = alpha[support[s]], -g[support[s]]
-    everywhere, free, before = np.arange(used), np.ones(used), 0.0
+        everywhere[s], free[s] = s, 1.0
+    n_free, before = used, 0.0
     for _ in range(2 * used + 10):
         mean, norm = 0.0, 0.0
         for s in range(used):
             mean += rest[s] * free[s]
-        mean /= free.sum()
+        mean /= n_free
         for s in range(used):
             residual = (rest[s] - mean) * free[s]
             norm += residual * residual
-        if norm <= tolerance * tolerance:
+        if not norm > tolerance * tolerance:
             break
         turn = norm / before if before > 0 else 0.0
         before = norm
         for s in range(used):
             ahead[s] = (rest[s] - mean) * free[s] + turn * ahead[s]
-        product[:] = 0.0
+            product[s] = 0.0
         add_rows(product, inner, everywhere, ahead)
         curvature = 0.0
         for s in range(used):
             curvature += ahead[s] * product[s]
-        step, dropped = norm / curvature, -1
+        step, dropped = norm / curvature if curvature > 0 else np.inf, -1
         for s in range(used):
             if x[s] + step * ahead[s] < 0:
                 step, dropped = -x[s] / ahead[s], s
+        if not step < np.inf:
+            break
         for s in range(used):
             x[s] += step * ahead[s]
             rest[s] -= step * product[s]
         if dropped >= 0:
             x[dropped] = free[dropped] = before = 0.0
-    x = np.maximum(x, 0.0)
-    x /= x.sum()
-    alpha[support] = x
-    g[:] = -b
+            n_free -= 1
+    total = 0.0
+    for s in range(used):
+        x[s] = max(x[s], 0.0)
+        total += x[s]
+    if not total > 0:
+        return
+    for s in range(used):
+        x[s] /= total
+        alpha[support[s]] = x[s]
+    for k in range(len(g)):
+        g[k] = -b[k]
     add_rows(g, A, support, x)

@@ -1,9 +1,9 @@
-"""Values of pairs of counts looked up in tables.
+"""Values of pairs of counts, looked up in tables.
 
 Pairs come as a grid, sizes x of rows and z of columns with common counts c[i, j], or as a list with
-x[k], z[k] and c[k]. Each loop goes over stretches, checks the counts of a stretch first (no two
-vectors over n variables have c > x, c > z or x + z - c > n, and no count is broken), and only then
-uses them to address tables. Returned is whether all counts were possible.
+x[k], z[k] and c[k]. Each loop goes over rows or stretches and checks their counts before it uses
+them to address tables: no two vectors over n variables have c > x, c > z or x + z - c > n, and
+counts are whole. Each function returns whether all counts are possible.
 """
 
 from __future__ import annotations
@@ -11,115 +11,166 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
 
-from .loops import parallel
+from .compiler import loop
+from .ranges import for_ranges
 
 _STRETCH = 4096
 
 
-@njit(inline="always")
+def _looked_up(row_loop, out, rows, *args):
+    """Run a loop, and return whether it found no impossible counts."""
+    impossible = np.zeros(1, np.uint8)
+    for_ranges(row_loop, rows, 2 * out.size, out, impossible, *args)
+    return not impossible[0]
+
+
+def _stretches(out):
+    return (len(out) + _STRETCH - 1) // _STRETCH
+
+
+@loop
 def _signs(x, z, k, n):
-    """Negative exactly where the counts are impossible: a sign bit of one of four differences."""
+    """Return a negative number exactly for impossible counts: one of four differences is."""
     return k | (x - k) | (z - k) | (n - (x + z - k))
 
 
-@njit(inline="always")
+@loop
+def _row_is_possible(x, z, c, n):
+    signs, broken = np.int64(0), False
+    for j in range(len(c)):
+        k = np.int64(c[j])
+        signs |= _signs(x, z[j], k, n)
+        broken |= k != c[j]
+    return signs >= 0 and not broken
+
+
+@loop
+def _stretch_is_possible(x, z, c, n, start, stop):
+    signs, broken = np.int64(0), False
+    for i in range(start, stop):
+        k = np.int64(c[i])
+        signs |= _signs(x[i], z[i], k, n)
+        broken |= k != c[i]
+    return signs >= 0 and not broken
+
+
+@loop
 def _scaled(value, exponent):
-    """The value times a power of two of any size."""
+    """Return the value times a power of two of any size."""
     return math.ldexp(value, np.int32(max(min(exponent, np.int64(5000)), np.int64(-5000))))
 
 
-@parallel
 def union_grid(out, x, z, c, n, hi, lo, root):
-    """(f(x) + f(z) - f(u))·root(x)·root(z), with f = hi + lo.
+    """Fill with (f(x) + f(z) - f(u))·root(x)·root(z), f = hi + lo.
 
-    All hi are multiples of 2^-40 below 2, so that their sum is exact; the lo carry the rest.
+    All hi are multiples of 2^-40 below 2, so their sum is exact; the lo carry the rest.
     """
-    rows, columns = out.shape
-    z_hi, z_lo, z_root = hi[z], lo[z], root[z]
-    impossible = 0
-    for i in prange(rows):
+    at_z = hi[z], lo[z], root[z]
+    return _looked_up(_union_grid, out, len(out), x, z, c, n, hi, lo, root, *at_z)
+
+
+@loop
+def _union_grid(start, stop, out, impossible, x, z, c, n, hi, lo, root, z_hi, z_lo, z_root):
+    for i in range(start, stop):
         xi = x[i]
-        signs, broken = np.int64(0), False
-        for j in range(columns):
-            k = np.int64(c[i, j])
-            signs |= _signs(xi, z[j], k, n)
-            broken |= k != c[i, j]
-        if signs < 0 or broken:
-            impossible += 1
+        if not _row_is_possible(xi, z, c[i], n):
+            impossible[0] = 1
             continue
         x_hi, x_lo, x_root = hi[xi], lo[xi], root[xi]
-        for j in range(columns):
+        for j in range(len(z)):
             u = xi + z[j] - np.int64(c[i, j])
             value = (x_hi + z_hi[j] - hi[u]) + (x_lo + z_lo[j] - lo[u])
             out[i, j] = value * (x_root * z_root[j])
-    return impossible == 0
 
 
-@parallel
 def union_list(out, x, z, c, n, hi, lo, root):
-    """The same for a list of pairs."""
-    impossible = 0
-    for part in prange((len(out) + _STRETCH - 1) // _STRETCH):
-        start = np.int64(part) * _STRETCH
+    """Do the same for a list of pairs."""
+    return _looked_up(_union_list, out, _stretches(out), x, z, c, n, hi, lo, root)
+
+
+@loop
+def _union_list(begin, end, out, impossible, x, z, c, n, hi, lo, root):
+    for start in range(begin * _STRETCH, min(end * _STRETCH, len(out)), _STRETCH):
         stop = min(start + _STRETCH, len(out))
-        signs, broken = np.int64(0), False
-        for i in range(start, stop):
-            k = np.int64(c[i])
-            signs |= _signs(x[i], z[i], k, n)
-            broken |= k != c[i]
-        if signs < 0 or broken:
-            impossible += 1
+        if not _stretch_is_possible(x, z, c, n, start, stop):
+            impossible[0] = 1
             continue
         for i in range(start, stop):
             a, b = x[i], z[i]
             u = a + b - np.int64(c[i])
             value = (hi[a] + hi[b] - hi[u]) + (lo[a] + lo[b] - lo[u])
             out[i] = value * (root[a] * root[b])
-    return impossible == 0
 
 
-@parallel
 def one_count_grid(out, x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain):
-    """f(c) or f(s), times root(x)·root(z); tables of doubles and, unless plain, of exponents."""
-    rows, columns = out.shape
-    z_root, z_exp = root[z], root_exp[z]
-    impossible = 0
-    for i in prange(rows):
+    """Fill with f(c) or f(s), times root(x)·root(z). Plain tables have no exponents."""
+    rest = x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain
+    return _looked_up(_one_count_grid, out, len(out), *rest, root[z], root_exp[z])
+
+
+@loop
+def _one_count_grid(
+    begin,
+    end,
+    out,
+    impossible,
+    x,
+    z,
+    c,
+    n,
+    agreeing,
+    start,
+    value,
+    value_exp,
+    root,
+    root_exp,
+    plain,
+    z_root,
+    z_exp,
+):
+    for i in range(begin, end):
         xi = x[i]
-        signs, broken = np.int64(0), False
-        for j in range(columns):
-            k = np.int64(c[i, j])
-            signs |= _signs(xi, z[j], k, n)
-            broken |= k != c[i, j]
-        if signs < 0 or broken:
-            impossible += 1
+        if not _row_is_possible(xi, z, c[i], n):
+            impossible[0] = 1
             continue
         x_root, x_exp = root[xi], root_exp[xi]
         first = n - xi - start if agreeing else -start
         step = 2 if agreeing else 1
-        for j in range(columns):
+        for j in range(len(z)):
             k = first + step * np.int64(c[i, j]) - (z[j] if agreeing else 0)
             v = value[k] * (x_root * z_root[j])
             out[i, j] = v if plain else _scaled(v, value_exp[k] + x_exp + z_exp[j])
-    return impossible == 0
 
 
-@parallel
 def one_count_list(out, x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain):
-    """The same for a list of pairs."""
-    impossible = 0
-    for part in prange((len(out) + _STRETCH - 1) // _STRETCH):
-        begin = np.int64(part) * _STRETCH
+    """Do the same for a list of pairs."""
+    rest = x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain
+    return _looked_up(_one_count_list, out, _stretches(out), *rest)
+
+
+@loop
+def _one_count_list(
+    first,
+    last,
+    out,
+    impossible,
+    x,
+    z,
+    c,
+    n,
+    agreeing,
+    start,
+    value,
+    value_exp,
+    root,
+    root_exp,
+    plain,
+):
+    for begin in range(first * _STRETCH, min(last * _STRETCH, len(out)), _STRETCH):
         stop = min(begin + _STRETCH, len(out))
-        signs, broken = np.int64(0), False
-        for i in range(begin, stop):
-            k = np.int64(c[i])
-            signs |= _signs(x[i], z[i], k, n)
-            broken |= k != c[i]
-        if signs < 0 or broken:
-            impossible += 1
+        if not _stretch_is_possible(x, z, c, n, begin, stop):
+            impossible[0] = 1
             continue
         for i in range(begin, stop):
             a, b = x[i], z[i]
@@ -127,12 +178,11 @@ def one_count_list(out, x, z, c, n, agreeing, start, value, value_exp, root, roo
             k = (n - a - b + 2 * k if agreeing else k) - start
             v = value[k] * (root[a] * root[b])
             out[i] = v if plain else _scaled(v, value_exp[k] + root_exp[a] + root_exp[b])
-    return impossible == 0
 
 
-@njit(inline="always")
+@loop
 def _centred(x, z, u):
-    """From 1 - cosine with the full vector, of two vectors and their union.
+    """Return a centred value, given 1 - cosine with the full vector of two vectors and their union.
 
     With r = 1 - x and s = 1 - z: cosine - r - s + 1, in which all that is near 1 cancels by hand.
     """
@@ -142,29 +192,34 @@ def _centred(x, z, u):
     return (u * (2 - u) - x * z * (3 - x - z)) / roots
 
 
-@parallel
 def centred_grid(out, x, z, c, n, distance):
-    """Values with the full vector as origin, for a kernel that is additive in the union."""
-    rows, columns = out.shape
-    impossible = 0
-    for i in prange(rows):
-        for j in range(columns):
-            k = np.int64(c[i, j])
-            if k != c[i, j] or _signs(x[i], z[j], k, n) < 0:
-                impossible += 1
-                continue
-            out[i, j] = _centred(distance[x[i]], distance[z[j]], distance[x[i] + z[j] - k])
-    return impossible == 0
+    """Fill with values from the full vector as origin, for a kernel additive in the union."""
+    return _looked_up(_centred_grid, out, len(out), x, z, c, n, distance)
 
 
-@parallel
-def centred_list(out, x, z, c, n, distance):
-    """The same for a list of pairs."""
-    impossible = 0
-    for i in prange(len(out)):
-        k = np.int64(c[i])
-        if k != c[i] or _signs(x[i], z[i], k, n) < 0:
-            impossible += 1
+@loop
+def _centred_grid(start, stop, out, impossible, x, z, c, n, distance):
+    for i in range(start, stop):
+        if not _row_is_possible(x[i], z, c[i], n):
+            impossible[0] = 1
             continue
-        out[i] = _centred(distance[x[i]], distance[z[i]], distance[x[i] + z[i] - k])
-    return impossible == 0
+        for j in range(len(z)):
+            u = x[i] + z[j] - np.int64(c[i, j])
+            out[i, j] = _centred(distance[x[i]], distance[z[j]], distance[u])
+
+
+def centred_list(out, x, z, c, n, distance):
+    """Do the same for a list of pairs."""
+    return _looked_up(_centred_list, out, _stretches(out), x, z, c, n, distance)
+
+
+@loop
+def _centred_list(begin, end, out, impossible, x, z, c, n, distance):
+    for start in range(begin * _STRETCH, min(end * _STRETCH, len(out)), _STRETCH):
+        stop = min(start + _STRETCH, len(out))
+        if not _stretch_is_possible(x, z, c, n, start, stop):
+            impossible[0] = 1
+            continue
+        for i in range(start, stop):
+            u = x[i] + z[i] - np.int64(c[i])
+            out[i] = _centred(distance[x[i]], distance[z[i]], distance[u])

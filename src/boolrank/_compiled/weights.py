@@ -1,141 +1,165 @@
-"""Weights of items for items: filled from counts, made whole from a triangle, added up by profile.
+"""Item-to-item weights: filled from counts, mirrored from a triangle, summed by profile.
 
-An item of group g adds ``values[g, h]`` to the score of each item of group h, but for itself. Each
-number is written by one thread and added up in the order of the profile, so the number of threads
-changes no bit.
+An item of group g adds ``values[g, h]`` to the score of each item of group h except itself. Each
+number is summed in the order of the profile by one thread.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
 
-from .loops import parallel
+from .compiler import loop
+from .ranges import for_ranges
 
-# Columns that are worked on at a time: of all rows, they fit into a cache.
+# Columns that are worked on at a time: those of all rows fit into a cache.
 _WIDTH = 256
 _TILE = 64
-# Sums of the same terms in another order differ by less than what this leaves: 2^-44 of them.
+# Sums of the same terms in another order differ by less than this leaves: 2^-44 of them.
 SUMS = 2.0**8
 
 
-@njit(inline="always")
+@loop
 def settled(total, terms, grid):
-    """A sum, rounded to a small part of its terms: sums that are equal by right come out equal."""
+    """Round a sum to a small part of its terms: equal sums come out equal in any order."""
     return (total + terms * grid) - terms * grid
 
 
-@parallel
-def fill_from_dense(out, rows, columns, counts, triangle, n_parts):
+def fill_from_dense(out, rows, columns, counts, triangle, n_parts=None):
     """Fill with the counts of some items with others from a dense matrix of all.
 
-    Of a triangle, only what is right of the diagonal, and the diagonal.
+    For a triangle, only the diagonal and the values to its right.
     """
-    for part in prange(n_parts):
-        for i in range(part, len(rows), n_parts):
-            row = counts[rows[i]]
-            for j in range(i if triangle else 0, len(columns)):
-                out[i, j] = row[columns[j]]
+    rest = rows, columns, counts, bool(triangle)
+    for_ranges(_fill_from_dense, len(rows), out.size, out, *rest)
 
 
-@parallel
-def fill_from_rows(out, rows, places, sizes, indptr, columns, counts, triangle, n_parts):
-    """The same from compressed sparse rows without a diagonal, and the sizes.
+@loop
+def _fill_from_dense(start, stop, out, rows, columns, counts, triangle):
+    for i in range(start, stop):
+        row = counts[rows[i]]
+        for j in range(i if triangle else 0, len(columns)):
+            out[i, j] = row[columns[j]]
 
-    ``places`` has the column of each item, or less than 0; that of a row has one.
+
+def fill_from_rows(out, rows, places, sizes, indptr, columns, counts, triangle, n_parts=None):
+    """Do the same from compressed sparse rows without a diagonal, and the sizes.
+
+    ``places`` has the column of each item, or -1; each row's item has one.
     """
-    for part in prange(n_parts):
-        for i in range(part, len(rows), n_parts):
-            item, first = rows[i], i if triangle else 0
-            out[i, first:] = 0
-            out[i, places[item]] = sizes[item]
-            for k in range(indptr[item], indptr[item + 1]):
-                if places[columns[k]] >= first:
-                    out[i, places[columns[k]]] = counts[k]
+    rest = rows, places, sizes, indptr, columns, counts, bool(triangle)
+    for_ranges(_fill_from_rows, len(rows), out.size, out, *rest)
 
 
-@parallel
-def write_block(out, row, column, values, n_parts):
-    """Write a block of values from a row and a column on: by all threads, as pages are new."""
-    for part in prange(n_parts):
-        for i in range(part, len(values), n_parts):
-            target = out[row + i]
-            for j in range(values.shape[1]):
-                target[column + j] = values[i, j]
+@loop
+def _fill_from_rows(start, stop, out, rows, places, sizes, indptr, columns, counts, triangle):
+    for i in range(start, stop):
+        item, first = rows[i], i if triangle else 0
+        for j in range(first, out.shape[1]):
+            out[i, j] = 0
+        out[i, places[item]] = sizes[item]
+        for k in range(indptr[item], indptr[item + 1]):
+            if places[columns[k]] >= first:
+                out[i, places[columns[k]]] = counts[k]
 
 
-@parallel
-def spread(values, rows, columns, diagonal, n_parts):
-    """From the upper triangle of a symmetric matrix P to P[i, j]·rows[i]·columns[j], everywhere.
+def write_block(out, row, column, values, n_parts=None):
+    """Write a block from a row and a column on, on all threads: touching new memory is slow."""
+    target = out[row : row + len(values), column : column + values.shape[1]]
+    for_ranges(_write, len(values), values.size, target, values)
+
+
+def _write(start, stop, target, values):
+    target[start:stop] = values[start:stop]
+
+
+def spread(values, rows, columns, diagonal, n_parts=None):
+    """Turn the upper triangle of a symmetric matrix P into P[i, j]·rows[i]·columns[j], everywhere.
 
     The diagonal is set. A tile and the one across are written together, as both are read then.
     """
+    tiles = (len(values) + _TILE - 1) // _TILE
+    for_ranges(_spread, tiles, values.size, values, rows, columns, diagonal)
+
+
+@loop
+def _spread(start, stop, values, rows, columns, diagonal):
     size = len(values)
     tiles = (size + _TILE - 1) // _TILE
-    for part in prange(n_parts):
-        for a in range(part, tiles, n_parts):
-            for b in range(a, tiles):
-                for i in range(a * _TILE, min((a + 1) * _TILE, size)):
-                    for j in range(max(b * _TILE, i + 1), min((b + 1) * _TILE, size)):
-                        value = values[i, j]
-                        values[i, j] = value * (rows[i] * columns[j])
-                        values[j, i] = value * (rows[j] * columns[i])
+    for a in range(start, stop):
+        for b in range(a, tiles):
             for i in range(a * _TILE, min((a + 1) * _TILE, size)):
-                values[i, i] = diagonal[i]
+                for j in range(max(b * _TILE, i + 1), min((b + 1) * _TILE, size)):
+                    value = values[i, j]
+                    values[i, j] = value * (rows[i] * columns[j])
+                    values[j, i] = value * (rows[j] * columns[i])
+        for i in range(a * _TILE, min((a + 1) * _TILE, size)):
+            values[i, i] = diagonal[i]
 
 
-@parallel
 def add_up(out, values, start, rows, group, first, members, grid):
-    """Fill ``out`` with the sums of the rows of each profile, settled, for all items of a group."""
-    size = len(values)
-    for block in prange((size + _WIDTH - 1) // _WIDTH):
+    """Fill ``out`` with the settled sums of the rows of each profile, for all items of a group."""
+    blocks = (len(values) + _WIDTH - 1) // _WIDTH
+    rest = values, start, rows, group, first, members, float(grid)
+    for_ranges(_add_up, blocks, len(rows) * len(values), out, *rest)
+
+
+@loop
+def _add_up(begin, end, out, values, start, rows, group, first, members, grid):
+    total, terms = np.empty(_WIDTH), np.empty(_WIDTH)
+    for block in range(begin, end):
         low = block * _WIDTH
-        width = min(_WIDTH, size - low)
-        total, terms = np.empty(width), np.empty(width)
+        width = min(_WIDTH, len(values) - low)
         for k in range(len(out)):
-            total[:] = 0.0
-            terms[:] = 0.0
-            _add(total, terms, values[:, low : low + width], rows[start[k] : start[k + 1]])
+            for j in range(width):
+                total[j] = terms[j] = 0.0
+            _add(total[:width], terms[:width], values, low, rows[start[k] : start[k + 1]])
             for j in range(width):
                 total[j] = settled(total[j], terms[j], grid)
-            for j in members[first[low] : first[low + width]]:
+            for at in range(first[low], first[low + width]):
+                j = members[at]
                 out[k, j] = total[group[j] - low]
 
 
-@parallel
-def add_up_own(out, values, start, items, group, first, own, grid):
-    """The same for the items of each profile that are not alone in their groups.
-
-    What an item adds to itself, ``own``, is not what it adds to the others of its group.
-    """
-    for k in prange(len(out)):
-        profile = items[start[k] : start[k + 1]]
-        for item in profile:
-            g = group[item]
-            if first[g + 1] - first[g] > 1:
-                total, terms, others = 0.0, 0.0, -1
-                for i in profile:
-                    if group[i] == g:
-                        others += 1
-                    else:
-                        total += values[group[i], g]
-                        terms += abs(values[group[i], g])
-                alike = others * values[g, g]
-                terms += abs(alike) + abs(own[g])
-                out[k, item] = settled(total + alike + own[g], terms, grid)
-
-
-@njit(cache=True)
-def _add(total, terms, values, rows):
-    """Four rows at a time, so that the sums are read and written less often."""
-    whole = len(rows) - len(rows) % 4
+@loop
+def _add(total, terms, values, low, rows):
+    """Add rows from a column on, four at a time: the sums are read and written less often."""
+    high, whole = low + len(total), len(rows) - len(rows) % 4
     for s in range(0, whole, 4):
-        a, b, c, d = values[rows[s]], values[rows[s + 1]], values[rows[s + 2]], values[rows[s + 3]]
+        a, b = values[rows[s], low:high], values[rows[s + 1], low:high]
+        c, d = values[rows[s + 2], low:high], values[rows[s + 3], low:high]
         for j in range(len(total)):
             total[j] += (a[j] + b[j]) + (c[j] + d[j])
             terms[j] += (abs(a[j]) + abs(b[j])) + (abs(c[j]) + abs(d[j]))
     for s in range(whole, len(rows)):
-        a = values[rows[s]]
+        a = values[rows[s], low:high]
         for j in range(len(total)):
             total[j] += a[j]
             terms[j] += abs(a[j])
+
+
+def add_up_own(out, values, start, items, group, first, own, grid):
+    """Do the same for the items of each profile that are not alone in their groups.
+
+    An item adds ``own`` to itself, which differs from what it adds to the others of its group.
+    """
+    work, rest = (np.diff(start) ** 2).sum(), (values, start, items, group, first, own, float(grid))
+    for_ranges(_add_up_own, len(out), work, out, *rest)
+
+
+@loop
+def _add_up_own(begin, end, out, values, start, items, group, first, own, grid):
+    for k in range(begin, end):
+        for s in range(start[k], start[k + 1]):
+            g = group[items[s]]
+            if first[g + 1] - first[g] > 1:
+                total, terms, others = 0.0, 0.0, -1
+                for t in range(start[k], start[k + 1]):
+                    h = group[items[t]]
+                    if h == g:
+                        others += 1
+                    else:
+                        total += values[h, g]
+                        terms += abs(values[h, g])
+                alike = others * values[g, g]
+                terms += abs(alike) + abs(own[g])
+                out[k, items[s]] = settled(total + alike + own[g], terms, grid)
