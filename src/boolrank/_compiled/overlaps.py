@@ -87,11 +87,10 @@ def _count_rows(
         used[i - start] = place - reserved[i - start]
 
 
-def pack_rows(out_columns, out_counts, first, columns, counts, reserved, used):
-    """Copy the used places of rows one after the other, from a first place on."""
-    ends = first + np.cumsum(used)
-    rest = out_columns, out_counts, ends, columns, counts, reserved, used
-    for_ranges(_pack_rows, len(used), ends[-1] - first if len(used) else 0, *rest)
+def pack_rows(out, first, columns, counts, reserved, used):
+    """Copy the used places of rows to two arrays, one after the other, from a first place on."""
+    rest = first + np.cumsum(used), columns, counts, reserved, used
+    for_ranges(_pack_rows, len(used), used.sum(), *out, *rest)
 
 
 @loop

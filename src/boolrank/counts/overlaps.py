@@ -231,7 +231,7 @@ def counted_sparsely(interactions: Interactions, n_threads: int | None) -> Overl
             # As many as there will be if the rows to come are like those so far, and some more.
             expected = min(int(1.05 * needed * bound[-1] / bound[stop]), int(bound[-1]))
             found = tuple(_with_room(array, pairs, needed, expected) for array in found)
-            pack_rows(*found, pairs, columns, counts, reserved, used)
+            pack_rows(found, pairs, columns, counts, reserved, used)
             indptr[start + 1 : stop + 1] = used
             start, pairs = stop, needed
     np.cumsum(indptr, out=indptr)

@@ -84,7 +84,8 @@ def centred(kernel: Kernel, pairs: Pairs) -> NDArray[np.float64]:
             )
         table = pairs.tables[kernel, "centred"] = found.floats()
     out = np.empty(c.shape)
-    if not (centred_grid if grid else centred_list)(out, x, z, c, n, table):
+    loop: Any = centred_grid if grid else centred_list
+    if not loop(out, x, z, c, n, table):
         pairs.check()
     return out.reshape(pairs.shape)
 
