@@ -148,7 +148,7 @@ SMALL: dict[str, tuple[str, bytes | dict[str, bytes], list[tuple[object, object,
 
 
 def test_every_set_has_a_small_one_here():
-    assert {*SMALL, "bookcrossing-reduced"} == set(DATASETS)
+    assert {*SMALL, "bookcrossing-reduced", "gowalla"} == set(DATASETS)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -224,6 +224,21 @@ def test_the_published_fold_is_one_set_and_two_parts(tmp_path):
     assert triples(test) == [(0, 1, 0), (5, 9, 1)]
     for part in (train, test):
         assert (part.users, part.items) == (whole.users, whole.items)
+
+
+def test_lists_of_items_are_read_a_user_a_line(tmp_path):
+    put(tmp_path, "gowalla", "train.txt", b"0 5 7\n\n1 \n2 5\n")
+    put(tmp_path, "gowalla", "test.txt", b"0 9\n2 7")
+    train, test = DATASETS["gowalla"].load_parts(tmp_path)
+    assert triples(train) == [(0, 5, 0), (0, 7, 1), (2, 5, 2)]
+    assert triples(test) == [(0, 9, 0), (2, 7, 1)]
+    assert load_dataset("gowalla", tmp_path).size == 5
+    put(tmp_path, "gowalla", "test.txt", b"0 9\n2 x\n")
+    with pytest.raises(InputError, match=r"test\.txt, line 2: not a user and items"):
+        load_dataset("gowalla", tmp_path)
+    put(tmp_path, "gowalla", "test.txt", b"\n")
+    with pytest.raises(InputError, match=r"test\.txt is empty: it has no rows"):
+        load_dataset("gowalla", tmp_path)
 
 
 def test_the_number_of_a_malformed_line_counts_blank_lines(tmp_path):
@@ -443,6 +458,13 @@ def test_the_real_fold_has_its_two_parts(data_dir):
     train, test = DATASETS["bookcrossing-reduced"].load_parts(data_dir)
     assert (train.size, test.size) == (55_995, 14_598)
     assert train.shape == test.shape == (2_802, 5_892)
+
+
+def test_the_real_gowalla_has_its_two_parts(data_dir):
+    if not DATASETS["gowalla"].is_here(data_dir):
+        pytest.skip("gowalla is not in BOOLRANK_DATA")
+    train, test = DATASETS["gowalla"].load_parts(data_dir)
+    assert (train.size, test.size) == (810_128, 217_242)
 
 
 def test_a_real_excerpt_of_the_netflix_prize(data_dir):

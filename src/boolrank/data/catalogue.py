@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .dataset import Dataset, Download, Printed, Size
-from .formats import Delimited, JokeMatrix
+from .formats import Delimited, JokeMatrix, Lists
 from .parts import Part
 
 __all__ = ["DATASETS"]
@@ -208,6 +208,21 @@ _ALL = (
         size=Size(24_430, 100, 1_031_893),
         printed=Printed("24430", "100", "1M", "42.24%"),
         remark="ratings above 0 count, and users with 1 to 89 of them stay",
+    ),
+    Dataset(
+        name="gowalla",
+        title="Gowalla check-ins, as split by Wang and others",
+        parts=(Part("train.txt"), Part("test.txt")),
+        format=Lists(),
+        time=_FILE_ORDER,
+        page="https://github.com/xiangwang1223/neural_graph_collaborative_filtering",
+        by_hand="open https://github.com/xiangwang1223/neural_graph_collaborative_filtering and "
+        "save train.txt and test.txt of Data/gowalla",
+        licence="none stated; published for research",
+        citation="X. Wang, X. He, M. Wang, F. Feng and T.-S. Chua. Neural graph collaborative "
+        "filtering. SIGIR 2019. doi:10.1145/3331184.3331267",
+        size=Size(29_858, 40_981, 1_027_370),
+        remark="a published split, 810,128 pairs for training and 217,242 for testing",
     ),
 )
 

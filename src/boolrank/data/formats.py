@@ -139,16 +139,17 @@ class Lists:
             import polars as pl
 
         lines = [line.split() for line in source.content.splitlines()]
-        wrong = next((k for k, line in enumerate(lines, 1) if not all(map(bytes.isdigit, line))), 0)
+        wrong = [k for k, line in enumerate(lines, 1) if not all(map(bytes.isdigit, line))]
         if wrong:
             raise InputError(
-                f"{source.label}, line {wrong}: not a user and items, all whole numbers",
+                f"{source.label}, line {wrong[0]}: not a user and items, all whole numbers",
                 hint=_AGAIN,
             )
-        lines = [line for line in lines if line]
-        users = np.repeat([int(line[0]) for line in lines], [len(line) - 1 for line in lines])
-        items = np.array([item for line in lines for item in line[1:]]).astype(np.int64)
-        return pl.DataFrame({"user": users, "item": items})
+        users = [int(line[0]) for line in lines for _ in line[1:]]
+        items = np.array([item for line in lines for item in line[1:]])
+        if not users:
+            raise InputError(f"{source.label} is empty: it has no rows", hint="fetch it again")
+        return pl.DataFrame({"user": users, "item": items.astype(np.int64)})
 
 
 @dataclass(frozen=True)

@@ -157,8 +157,8 @@ def fold_hash(fold: Fold) -> str:
 
 def check_budget(trials: Any, seconds: Any, seed: Any, least: int = 1) -> None:
     """Raise unless there are so many trials at least, some time and a seed."""
-    whole("tune_model", "trials", trials, least)
-    whole("tune_model", "seed", seed, 0)
+    whole("", "trials", trials, least)
+    whole("", "seed", seed, 0)
     if seconds is not None and (not isinstance(seconds, int | float) or not seconds > 0):
         raise ParameterError(f"seconds must be a number above 0 or None, not {seconds!r}")
 
