@@ -13,6 +13,7 @@ from boolrank import (
     Interactions,
     MissingExtraError,
     ParameterError,
+    ParameterTypeError,
     Popularity,
     evaluate_fold,
     strong_generalization,
@@ -136,7 +137,7 @@ def test_bpr_and_logistic_score_as_the_library_does(data):
 
 
 def test_slim_and_rp3beta_score_as_the_library_does(data):
-    make_model("slim")  # which keeps the library's warnings at its import to itself
+    make_model("slim").fit(data)  # which keeps the library's warnings at its import to itself
     from irspack.recommenders.rp3 import RP3betaRecommender
     from irspack.recommenders.slim import SLIMRecommender
 
@@ -216,17 +217,25 @@ def test_blas_keeps_its_threads_and_nothing_is_printed_or_warned_of(name, data, 
 @pytest.mark.parametrize(
     ("name", "params", "said"),
     [
-        ("als", {"factors": 0}, "factors of ImplicitAls must be a whole number from 1 on, not 0"),
-        ("als", {"reg": -1}, "reg of ImplicitAls must be a number from 0 on, not -1"),
-        ("bpr", {"iterations": 2.5}, "iterations of ImplicitBpr must be a whole number from 1 on"),
+        ("als", {"factors": 0}, "factors of ImplicitAls must be a whole number, 1 or more, not 0"),
+        ("als", {"reg": -1}, "reg of ImplicitAls must be a finite number, 0 or more, not -1"),
+        (
+            "bpr",
+            {"iterations": 2.5},
+            "iterations of ImplicitBpr must be a whole number, 1",
+        ),
         ("logistic-mf", {"negatives": 0}, "negatives of ImplicitLogistic must be"),
-        ("slim", {"neighbours": 0}, "neighbours of IrspackSlim must be a whole number from 1 on"),
-        ("slim", {"l1_ratio": 1.5}, "l1_ratio of IrspackSlim must be at most 1, not 1.5"),
-        ("rp3beta", {"beta": "0.5"}, "beta of IrspackRP3beta must be a number from 0 on"),
+        ("slim", {"neighbours": 0}, "neighbours of IrspackSlim must be a whole number, 1 or more"),
+        (
+            "slim",
+            {"l1_ratio": 1.5},
+            "l1_ratio of IrspackSlim must be a number from 0 to 1",
+        ),
+        ("rp3beta", {"beta": "0.5"}, "beta of IrspackRP3beta must be a number"),
     ],
 )
 def test_parameters_that_make_no_sense_are_told(name, params, said, data):
-    with pytest.raises(ParameterError, match=said):
+    with pytest.raises((ParameterError, ParameterTypeError), match=said):
         make_model(name, **params).fit(data)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
 from boolrank import (
     Interactions,
+    ModelFileError,
     NotFittedError,
     ParameterError,
     ParameterTypeError,
@@ -15,10 +18,11 @@ from boolrank import (
     UnknownIdError,
     evaluate,
     paper_protocol,
-    recommender,
     strong_generalization,
     synthetic,
 )
+from boolrank.data.rows import Rows
+from boolrank.models import Recommender, Scorer, param, scorer
 from boolrank.testing import check_recommender
 
 
@@ -88,14 +92,14 @@ def test_unseen_users_get_the_same_by_their_profiles(data, model):
 
 def test_blocks_of_users_change_nothing(data, model, monkeypatch):
     whole = model.recommend(n=5)
-    monkeypatch.setattr(recommender, "_BLOCK", 7 * len(data.items))
+    monkeypatch.setattr(scorer, "_BLOCK", 7 * len(data.items))
     parts = model.recommend(n=5)
     assert whole.lists() == parts.lists()
     assert np.array_equal(whole.scores, parts.scores, equal_nan=True)
 
 
 def test_mistakes_are_said(data, model):
-    with pytest.raises(NotFittedError, match=r"this Popularity has seen no data yet; call fit"):
+    with pytest.raises(NotFittedError, match=r"this Popularity is not fitted; call fit"):
         Popularity().recommend()
     with pytest.raises(ParameterTypeError, match="Popularity fits Interactions, not list"):
         Popularity().fit([1, 2])
@@ -110,26 +114,41 @@ def test_mistakes_are_said(data, model):
     assert Popularity().get_params() == {}
 
 
-class Nearest(recommender.Recommender):
-    """A second model on the same base: cosines of items, added up over a profile."""
+@dataclass(frozen=True, eq=False)
+class NearestScorer(Scorer):
+    """Cosines of items, added up over a profile."""
 
-    def __init__(self, power=1.0):
-        self.power = power
+    kind = "nearest"
+    near: np.ndarray
 
-    def fit(self, interactions):
-        self._interactions = self._given(interactions)
-        seen = interactions.matrix().toarray()
+    @property
+    def items(self):
+        return len(self.near)
+
+    def scores(self, profiles: Rows):
+        return np.add.reduceat(self.near[profiles.indices], profiles.indptr[:-1], axis=0)
+
+
+@dataclass(repr=False, eq=False)
+class Nearest(Recommender):
+    """A second model on the same base."""
+
+    scorers = (NearestScorer,)
+    power: float = param(1.0, low=0)
+
+    def _learn(self, data, overlaps):  # noqa: ARG002 - as the base has it
+        seen = data.matrix().toarray()
         norms = np.sqrt(np.maximum(seen.sum(axis=0), 1))
-        self._near = ((seen.T @ seen) / np.outer(norms, norms)).astype(float) ** self.power
-        return self
-
-    def _scored(self, profiles):
-        start, own = profiles
-        return np.add.reduceat(self._near[own], start[:-1], axis=0)
+        near = ((seen.T @ seen) / np.outer(norms, norms)).astype(float) ** self.power
+        return NearestScorer(near)
 
 
-def test_a_model_on_the_same_base_needs_two_methods_only():
+def test_a_model_needs_what_it_learns_and_how_it_scores():
     check_recommender(Nearest(power=2.0), n_users=20, n_items=12)
     assert Nearest().set_params(power=3.0).get_params() == {"power": 3.0}
     data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     assert Nearest().fit(data).recommend([3], n=1).lists() == [["a"]]
+    with pytest.raises(ParameterError, match="power of Nearest must be"):
+        Nearest(power=-1.0).fit(data)
+    with pytest.raises(ModelFileError, match="not in the table of models"):
+        Nearest().fit(data).save("nowhere")

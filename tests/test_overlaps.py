@@ -9,14 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from boolrank import Interactions, MatrixTooLargeError, Overlaps
-from boolrank import overlaps as overlaps_module
-from boolrank.counts.overlaps import counted_by_products, counted_densely, counted_sparsely
+from boolrank.counts import overlaps as overlaps_module
+from boolrank.counts.overlaps import count_by_products, count_dense, count_sparse
+from boolrank.engines.threads import threads
 
-WAYS = (
-    counted_by_products,
-    lambda data: counted_densely(data, 2),
-    lambda data: counted_sparsely(data, None),
-)
+WAYS = (count_by_products, count_dense, count_sparse)
 
 
 def draw(
@@ -45,7 +42,7 @@ def test_dense_and_sparse_counts_equal_the_matrix_product(
 @given(st.integers(0, 10**6), st.integers(2, 30), st.integers(2, 40))
 def test_sparse_rows_are_sorted_and_symmetric(seed: int, users: int, items: int) -> None:
     data, _ = draw(seed, users, items, 0.2)
-    indptr, columns, counts = counted_sparsely(data, 2).rows()
+    indptr, columns, counts = count_sparse(data).rows()
     for item in range(items):
         row = columns[indptr[item] : indptr[item + 1]]
         assert np.all(np.diff(row) > 0)
@@ -74,7 +71,10 @@ def test_an_update_equals_counting_again(count) -> None:
 
 def test_threads_do_not_change_the_counts() -> None:
     data, _ = draw(3, 200, 150, 0.05)
-    one, two = counted_sparsely(data, 1).rows(), counted_sparsely(data, 2).rows()
+    with threads(1):
+        one = count_sparse(data).rows()
+    with threads(2):
+        two = count_sparse(data).rows()
     assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
 
 
@@ -90,9 +90,7 @@ def test_more_pairs_than_memory_holds_are_refused_before_they_are_counted(monkey
     monkeypatch.setattr("boolrank._compiled.overlaps.count_rows", lambda *_: called.append(1))
     monkeypatch.setattr(overlaps_module, "free_memory", lambda: 3 * 10**7)
     # Each of 3,000 items with 2,999 others, and one with one.
-    said = (
-        r"at least 8,997,001 pairs .* 144\.0 MB or more, and there are 30\.0 MB; .* 'bot' with 3,"
-    )
+    said = r"at least 8,997,001 pairs .* 144\.0 MB or more, and 30\.0 MB are free; .* 'bot' with 3,"
     with pytest.raises(MatrixTooLargeError, match=said):
         Overlaps.of(data)
     assert not called
@@ -107,11 +105,11 @@ def test_pairs_that_turn_out_too_many_are_refused_on_the_way(monkeypatch) -> Non
     bytes_needed = 16 * int(shared.sum())
     monkeypatch.setattr(overlaps_module, "_BLOCK", 100)
     monkeypatch.setattr(overlaps_module, "free_memory", lambda: bytes_needed)
-    assert counted_sparsely(data, 1).pairs == shared.sum()
+    assert count_sparse(data).pairs == shared.sum()
     assert 16 * least.sum() < bytes_needed // 2, "not known beforehand"
     monkeypatch.setattr(overlaps_module, "free_memory", lambda: bytes_needed // 2)
     with pytest.raises(MatrixTooLargeError, match="leave out users"):
-        counted_sparsely(data, 1)
+        count_sparse(data)
 
 
 def _by_item(X: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

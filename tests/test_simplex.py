@@ -13,7 +13,7 @@ from scipy import sparse
 from boolrank import ConvergenceWarning, Interactions, KernelRanker
 from boolrank._compiled.matrix import prepared
 from boolrank._compiled.simplex import solve
-from boolrank.matrix import DenseMatrix, Scale, compiled_arrays
+from boolrank.matrix import DenseMatrix
 
 clarabel = pytest.importorskip("clarabel")
 
@@ -41,7 +41,7 @@ def solved(
 ) -> tuple[NDArray[np.float64], float]:
     size = len(b)
     # The diagonal is twice the distance from the origin, and may differ from item to item.
-    matrix = prepared(compiled_arrays(DenseMatrix(A, b, np.diag(A) / 2, Scale())))
+    matrix = prepared(DenseMatrix(A, b, np.diag(A) / 2).compiled())
     alpha, room = np.empty(size), np.empty(2 * size * size)
     items = np.arange(size, dtype=np.int32)
     gap = solve(matrix, items, 0.0, b, tolerance, float(A.max()), alpha, room)

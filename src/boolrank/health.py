@@ -21,7 +21,7 @@ import numpy as np
 
 from ._memory import free_memory, size
 from ._version import __version__
-from .counts.overlaps import counted_densely, counted_sparsely
+from .counts.overlaps import count_dense, count_sparse
 from .data import DATASETS, data_folder, synthetic
 from .data.interactions import Interactions
 from .data.protocols import make_split
@@ -97,15 +97,15 @@ def _uses() -> Iterator[tuple[str, Callable[[], object]]]:
     # So many users that kernels make long tables, and so dense that most items have many.
     data = synthetic(2_000, 150, 40_000)
     yield "reading", _read
-    yield "counting", partial(counted_sparsely, data, None)
-    yield "counting", partial(counted_densely, data, None)
+    yield "counting", partial(count_sparse, data)
+    yield "counting", partial(count_dense, data)
     for storage, kernel in product(("dense", "compressed"), _KERNELS):
         yield f"{kernel}, {storage}", partial(_use, KernelRanker(kernel, storage=storage), data)
     for name, entry in MODELS.items():
         if not entry.extra:
             yield name, partial(_use, make_model(name), data)
     yield "item-knn", partial(ItemKNN(neighbours=5).fit, data)
-    yield "ease", partial(Ease().fit, data, counted_sparsely(data, None))
+    yield "ease", partial(Ease().fit, data, count_sparse(data))
     split, one = make_split(data, "hold_out"), Rows(np.arange(2), np.zeros(1, np.int32))
     yield "evaluating", partial(evaluate, KernelRanker("linear"), split)
     yield "evaluating", partial(Rankings.from_lists, [[0]], one)

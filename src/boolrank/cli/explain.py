@@ -30,9 +30,9 @@ def explain(
     The parts add up to the score. With --n, only so many are printed, and a table has the others
     in one row.
     """
-    from ..models.kernel_ranker import KernelRanker
+    from ..models import load_model
 
-    ranker = KernelRanker.load(model)
+    ranker = load_model(model)
     (user_id,) = known_ids(ranker.interactions.users, [user])
     (item_id,) = known_ids(ranker.interactions.items, [item])
     records = [{"item": plain(own), "adds": part} for own, part in ranker.explain(user_id, item_id)]

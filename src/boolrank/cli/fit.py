@@ -54,7 +54,6 @@ def fit(
     Repeated events count once. The first run on a machine compiles its loops, once.
     """
     from ..models.kernel_ranker import KernelRanker
-    from ..models.parameters import Fitted
     from ..storage.folder import check_target
 
     work = Work()
@@ -62,7 +61,7 @@ def fit(
     options = {"reg": reg, "negative_weight": negative_weight, "storage": storage}
     model = KernelRanker(**given({"kernel": kernel} | options), n_threads=threads)
     # Now, not after the reading.
-    Fitted.of(model.kernel, model.reg, model.negative_weight, model.storage)
+    model.checked()
     check_target(out)
     with work.step("Reading"):
         events = read_inputs(

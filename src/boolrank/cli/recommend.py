@@ -46,7 +46,7 @@ def recommend(
     A row has the user, the rank, the item, its score, and whether the item is there for its
     popularity alone, because the user has no history.
     """
-    from ..models.kernel_ranker import KernelRanker
+    from ..models import load_model
 
     work = Work()
     if out is not None:
@@ -56,7 +56,7 @@ def recommend(
             )
         check_output(out)
     with work.step("Opening"):
-        ranker = KernelRanker.load(model, n_threads=threads)
+        ranker = load_model(model, n_threads=threads)
     everybody = ranker.interactions.users
     wanted = list(everybody) if users is None else listed_ids(everybody, users)
     shown, note = wanted, ""

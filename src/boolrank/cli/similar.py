@@ -25,9 +25,9 @@ def similar(
     as_csv: AsCsv = False,
 ) -> None:
     """Print the items that are nearest to each item, by the kernel: 1 is alike, 0 has nothing."""
-    from ..models.kernel_ranker import KernelRanker
+    from ..models import load_model
 
-    ranker = KernelRanker.load(model)
+    ranker = load_model(model)
     ids = known_ids(ranker.interactions.items, items)
     found = ranker.similar_items(ids, n=n)
     records = [

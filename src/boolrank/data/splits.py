@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .._version import __version__
 from ..errors import InputError, ModelFileError
 from ..storage.folder import read_folder, write_folder
+from ..storage.state import Array, Reader
 from .interactions import Interactions
 from .packing import packed, unpacked
 from .rows import Rows
@@ -146,17 +147,18 @@ class Split(Sequence[Fold]):
         """Open a saved split and check all of it."""
         about, arrays = read_folder(path)
         if about.get("model") != "Split":
-            raise ModelFileError(
-                f"{path} has a {about.get('model')}, not a split",
-                hint="name the folder that Split.save wrote",
-            )
+            raise ModelFileError(f"{path} is not a split", hint="name the folder of a saved split")
+        reader = Reader(path, arrays)
         try:
-            data = unpacked(about["ids"], arrays)
-            split = Split(about["split"], about["parameters"], data, arrays["roles"])
-        except (KeyError, TypeError) as error:
-            raise ModelFileError(f"{path} lacks {error}", hint="split again") from None
+            data = unpacked(about["ids"], reader)
+            reader.sizes["interactions"] = data.size
+            roles = reader.array("roles", Array(("uint8",), ("folds", "interactions"), 0, 3))
+            reader.finish()
+            split = Split(about["split"], about["parameters"], data, roles)
+        except (KeyError, TypeError):
+            raise reader.broken("an incomplete header") from None
         if split.hash != about.get("hash"):
-            raise ModelFileError(f"{path} has another hash than its content", hint="split again")
+            raise reader.broken("another hash than its content")
         return split
 
     def __repr__(self) -> str:

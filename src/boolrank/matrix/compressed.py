@@ -1,9 +1,9 @@
-"""The kernel matrix as a background by classes of size and a sparse correction."""
+"""An item matrix as a background by item size and a sparse correction."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,9 +15,12 @@ from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.evaluate import scaled_cosines
 from ..kernels.wide import times_two_to
-from .base import HeldMatrix
+from ..storage.state import array
+from .base import ItemMatrix
 from .origin import distances
 from .scale import NOTHING, Scale, too_small
+
+__all__ = ["CompressedMatrix"]
 
 Floats = NDArray[np.float64]
 
@@ -26,22 +29,24 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class CompressedMatrix(HeldMatrix):
-    """Background by classes of size, and a sparse correction where items share users.
+class CompressedMatrix(ItemMatrix):
+    """Background by classes of item size, and a sparse correction where items share users.
 
-    ``share`` is what column j's scale leaves of its class' background: 1 without exponents.
+    ``share`` is the part of its class' background that a scaled column keeps; 1 if not scaled.
     """
 
-    background: Floats
-    share: Floats
-    classes: NDArray[np.int32]
-    indptr: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    values: Floats
-    pull: Floats
-    distance: Floats
-    scale: Scale
+    kind: ClassVar[str] = "compressed-matrix"
     storage: ClassVar[str] = "compressed"
+
+    background: Floats = array("float64", "classes", "classes", low=-4, high=4)
+    share: Floats = array("float64", "items", low=0, high=1)
+    classes: NDArray[np.int32] = array("int32", "items", low=0, high="classes")
+    indptr: NDArray[np.int64] = array("int64", "items+1", low=0, divides=("columns", "values"))
+    columns: NDArray[np.int32] = array("int32", "*", low=0, high="items")
+    values: Floats = array("float64", "*", low=-4, high=4)
+    pull: Floats = array("float64", "items", low=-4, high=4)
+    distance: Floats | None = array("float64", "items", low=0, high=4, optional=True)
+    scale: Scale | None = None
 
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps) -> CompressedMatrix:
@@ -49,38 +54,39 @@ class CompressedMatrix(HeldMatrix):
 
         pairs = _Sparse.of(overlaps.sparse())
         distance = distances(kernel, overlaps)
-        value = kernel.centred_of if len(distance) else partial(kernel.cosines_of, checked=True)
+        centred = distance is not None
+        value = kernel.centred_of if centred else partial(kernel.cosines_of, checked=True)
         with np.errstate(all="ignore"):
             background, values = pairs.background(value), pairs.values(value)
-            share, scale = np.ones(overlaps.items), Scale()
+            share, scale = np.ones(overlaps.items), None
             nearest = np.maximum(background.max(axis=0)[pairs.classes], pairs.largest(values))
-            if not len(distance) and too_small(kernel, overlaps, nearest):
+            if not centred and too_small(kernel, overlaps, nearest):
                 background, share, values, scale = pairs.scaled(kernel)
         subtract_background(values, pairs.indptr, pairs.columns, pairs.classes, background, share)
         alone = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
-        totals = alone + pairs.totals(values, symmetric=not scale)
-        if len(distance):
+        totals = alone + pairs.totals(values, symmetric=scale is None)
+        if distance is not None:
             totals += 2 * distance
-        held = background, share, pairs.classes, pairs.indptr, pairs.columns, values
-        return CompressedMatrix(*held, totals / overlaps.items, distance, scale)
+        stored = background, share, pairs.classes, pairs.indptr, pairs.columns, values
+        return CompressedMatrix(*stored, totals / overlaps.items, distance, scale)
 
-    @property
-    def arrays(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)[:-1]}
+    def _parts(self) -> dict[str, Any]:
+        names = ("background", "share", "classes", "indptr", "columns", "values")
+        return {name: getattr(self, name) for name in names}
 
-    def _held(self, item: int) -> Floats:
+    def _stored(self, item: int) -> Floats:
         row: Floats = self.background[self.classes[item]][self.classes] * self.share
         part = slice(self.indptr[item], self.indptr[item + 1])
         row[self.columns[part]] += self.values[part]
-        if len(self.distance):
+        if self.distance is not None:
             row[item] = 2 * self.distance[item]
         return row
 
-    def _held_column(self, item: int, rows: NDArray[np.int32]) -> Floats:
-        return np.array([self._held(int(row))[item] for row in rows])
+    def _stored_column(self, item: int, rows: NDArray[np.int32]) -> Floats:
+        return np.array([self._stored(int(row))[item] for row in rows])
 
     def frobenius(self) -> float:
-        if self.scale or len(self.distance):
+        if self.scale is not None or self.distance is not None:
             return super().frobenius()
         numbers = np.bincount(self.classes, minlength=len(self.background))
         rows = np.repeat(self.classes, np.diff(self.indptr))
@@ -93,17 +99,17 @@ class CompressedMatrix(HeldMatrix):
 
 @dataclass(frozen=True, eq=False)
 class _Sparse:
-    """The pairs of items that share users, and the classes of items."""
+    """Pairs of items that share users, and classes of items."""
 
     n: int
-    sizes: NDArray[np.int64]  # of items
+    sizes: NDArray[np.int64]  # of each item
     class_sizes: NDArray[np.int64]
     classes: NDArray[np.int32]
-    numbers: NDArray[np.int64]  # of items in each class
+    numbers: NDArray[np.int64]  # items of each class
     indptr: NDArray[np.int64]
     columns: NDArray[np.int32]
     counts: NDArray[np.int32]
-    tables: dict[Any, Any]  # that kernels build, shared by all pairs
+    tables: dict[Any, Any]  # built by kernels, shared by all pairs
 
     @staticmethod
     def of(overlaps: Overlaps) -> _Sparse:
@@ -123,11 +129,11 @@ class _Sparse:
 
     @property
     def rows(self) -> NDArray[np.int32]:
-        """The first item of each pair."""
+        """First item of each pair."""
         return np.repeat(np.arange(len(self.sizes), dtype=np.int32), np.diff(self.indptr))
 
     def values(self, value: Callable[[Pairs], Floats]) -> Floats:
-        """Values of the pairs that share users."""
+        """Return the values of pairs that share users."""
         from .._compiled.correction import pair_sizes, put
 
         out = np.empty(len(self.columns))
@@ -139,7 +145,7 @@ class _Sparse:
         return out
 
     def background(self, value: Callable[[Pairs], Floats]) -> Floats:
-        """Values of disjoint pairs of classes; 0 where no two such items can be disjoint."""
+        """Return the values of disjoint pairs of classes; 0 where no two items can be disjoint."""
         x, z = np.meshgrid(self.class_sizes, self.class_sizes, indexing="ij")
         possible = x + z <= self.n
         out = np.zeros(x.shape)
@@ -150,11 +156,11 @@ class _Sparse:
         return out
 
     def largest(self, values: Floats) -> Floats:
-        """The largest value in each row; 0 in empty ones."""
+        """Return the largest value of each row; 0 for empty ones."""
         return self._reduced(np.maximum, values)
 
     def totals(self, values: Floats, symmetric: bool) -> Floats:
-        """The sum of each column."""
+        """Return the sum of each column."""
         if symmetric:
             return self._reduced(np.add, values)
         sums = np.bincount(self.columns, weights=values, minlength=len(self.classes))
@@ -168,7 +174,7 @@ class _Sparse:
         return out
 
     def scaled(self, kernel: Kernel) -> tuple[Floats, Floats, Floats, Scale]:
-        """Background, share, values and scale, the largest value of each column apart."""
+        """Return background, share, values and scale; the largest of each column is apart."""
         found: list[NDArray[np.int64]] = []
 
         def mantissas(pairs: Pairs) -> Floats:
@@ -182,10 +188,10 @@ class _Sparse:
         found.clear()
         background = self.background(mantissas)
         under = np.full(background.shape, NOTHING)
-        if found:  # no two items can be disjoint otherwise
+        if found:  # otherwise no two items can be disjoint
             under[np.add.outer(self.class_sizes, self.class_sizes) <= self.n] = found[0]
         class_top = under.max(axis=0)
-        # Values are symmetric, so row j has what column j has, one after the other.
+        # Values are symmetric: row j holds column j.
         first = np.maximum(self._reduced(np.maximum, powers, NOTHING), class_top[self.classes])
         rows = self.rows
         largest = np.where(powers == first[rows], values, 0.0)
@@ -199,7 +205,7 @@ class _Sparse:
         rest[at] = NOTHING
         second = np.maximum(self._reduced(np.maximum, rest, NOTHING), class_top[self.classes])
         values = times_two_to(values, powers - second[self.columns])
-        for item in items:  # the same pair stands in the row of the nearest item, in this column
+        for item in items:  # the same pair again, in the row of the nearest item
             row = nearest[item]
             begin, end = self.indptr[row], self.indptr[row + 1]
             values[begin + np.searchsorted(self.columns[begin:end], item)] = 0.0

@@ -1,4 +1,4 @@
-"""The kernel matrix with all of its values."""
+"""An item matrix with all of its values."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.evaluate import scaled_cosines
 from ..kernels.wide import times_two_to
-from .base import HeldMatrix
+from ..storage.state import array
+from .base import ItemMatrix
 from .origin import distances
 from .scale import NOTHING, Scale, too_small
+
+__all__ = ["DenseMatrix"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class DenseMatrix(HeldMatrix):
-    """All values as they are held; scaled, without the diagonal and what is nearest."""
+class DenseMatrix(ItemMatrix):
+    """All values; scaled ones without the diagonal and the largest value of each column."""
 
-    values: Floats
-    pull: Floats
-    distance: Floats
-    scale: Scale
+    kind: ClassVar[str] = "dense-matrix"
     storage: ClassVar[str] = "dense"
+
+    values: Floats = array("float64", "items", "items", low=-4, high=4)
+    pull: Floats = array("float64", "items", low=-4, high=4)
+    distance: Floats | None = array("float64", "items", low=0, high=4, optional=True)
+    scale: Scale | None = None
 
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps) -> DenseMatrix:
@@ -36,17 +41,23 @@ class DenseMatrix(HeldMatrix):
         pairs = Pairs(n, sizes[:, None], sizes[None, :], overlaps.filled())
         distance = distances(kernel, overlaps)
         with np.errstate(all="ignore"):
-            if len(distance):
+            if distance is not None:
                 values = kernel.centred_of(pairs)
                 np.fill_diagonal(values, 2 * distance)
-                return DenseMatrix(values, values.sum(axis=0) / overlaps.items, distance, Scale())
+                return DenseMatrix(values, values.sum(axis=0) / overlaps.items, distance)
             values = kernel.cosines_of(pairs, True)
             np.fill_diagonal(values, 0.0)
             if too_small(kernel, overlaps, values.max(axis=0)):
                 return DenseMatrix._scaled(*scaled_cosines(kernel, pairs))
-        pull = values.sum(axis=0) / overlaps.items
+        return DenseMatrix.with_unit_diagonal(values)
+
+    @staticmethod
+    def with_unit_diagonal(values: Floats) -> DenseMatrix:
+        """Take over a matrix of values, setting its diagonal to 1."""
+        np.fill_diagonal(values, 0.0)
+        pull = values.sum(axis=0) / len(values)
         np.fill_diagonal(values, 1.0)
-        return DenseMatrix(values, pull, distance, Scale())
+        return DenseMatrix(values, pull)
 
     @staticmethod
     def _scaled(mantissas: Floats, powers: NDArray[np.int64]) -> DenseMatrix:
@@ -61,19 +72,17 @@ class DenseMatrix(HeldMatrix):
         powers[nearest, columns] = NOTHING
         second = powers.max(axis=0)
         values = times_two_to(mantissas, powers - second)
-        pull = values.sum(axis=0) / m
         nearest = np.where(lead > 0, nearest, -1).astype(np.int32)
         scale = Scale(second.astype(float), nearest, lead, first.astype(float))
-        return DenseMatrix(values, pull, np.empty(0), scale)
+        return DenseMatrix(values, values.sum(axis=0) / m, scale=scale)
 
-    @property
-    def arrays(self) -> dict[str, Any]:
-        return {"dense": self.values, "pull": self.pull, "distance": self.distance}
+    def _parts(self) -> dict[str, Any]:
+        return {"dense": self.values}
 
-    def _held(self, item: int) -> Floats:
+    def _stored(self, item: int) -> Floats:
         row: Floats = self.values[item]
         return row
 
-    def _held_column(self, item: int, rows: NDArray[np.int32]) -> Floats:
+    def _stored_column(self, item: int, rows: NDArray[np.int32]) -> Floats:
         column: Floats = self.values[rows, item]
         return column

@@ -1,13 +1,20 @@
-"""What one would pick instead of the kernel ranker, under the same contract."""
+"""Models with one interface: fit, recommend, explain, save; and the table that names them."""
 
 from .cf_omd import CfOmd
 from .ease import Ease, LRec
 from .ecf_omd import EcfOmd
 from .item_knn import ItemKNN
 from .kernel_ease import KernelEase
+from .kernel_ranker import KernelRanker
 from .mean_ranker import MeanRanker
+from .model_folder import load_model, model_info
+from .parameters import Parameter, param, threads_param
 from .popularity import Popularity
-from .registry import MODELS, ModelEntry, make_model
+from .recommendations import Recommendations
+from .recommender import Recommender
+from .registry import MODELS, ModelEntry, find_model, make_model
+from .scorer import Scorer
+from .spec import ModelSpec, labels, parse_model
 
 __all__ = [
     "MODELS",
@@ -16,9 +23,22 @@ __all__ = [
     "EcfOmd",
     "ItemKNN",
     "KernelEase",
+    "KernelRanker",
     "LRec",
     "MeanRanker",
     "ModelEntry",
+    "ModelSpec",
+    "Parameter",
     "Popularity",
+    "Recommendations",
+    "Recommender",
+    "Scorer",
+    "find_model",
+    "labels",
+    "load_model",
     "make_model",
+    "model_info",
+    "param",
+    "parse_model",
+    "threads_param",
 ]

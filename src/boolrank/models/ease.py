@@ -4,78 +4,71 @@ With G these numbers and P = (G + reg·I)⁻¹, EASE, the linear item-item autoe
 
     B[i, j] = -P[i, j] / P[j, j],   B[j, j] = 0,     score_j = Σ B[i, j] over the items i of a user,
 
-the least-squares prediction of each item from all the others. LRec is one regularised linear
-classifier for each user, on the item vectors of all users. With the squared loss, that of user u
-with the row y of the interactions X is argmin_w ‖Xᵀw - y‖² + reg·‖w‖², and its scores Xᵀw are y·B
-with
+the least-squares prediction of each item from all others. LRec is one regularised linear classifier
+per user, on the item vectors of all users. With the squared loss, user u with row y of the
+interactions X has argmin_w ‖Xᵀw - y‖² + reg·‖w‖², and the scores Xᵀw are y·B with
 
     B = G·P = I - reg·P,
 
-so that all users together are the same inverse. Unlike in EASE, an item speaks for itself: B has a
-diagonal, which matters for seen items alone.
+so all users together are the same inverse. Unlike EASE, an item contributes to its own score, which
+matters for seen items only.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar
 
 import numpy as np
 
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
-from .gram import Counted
-from .inverse import ItemWeights, check_room, invert
-from .item_groups import Alike
-from .parameters import number
-from .profiles import Profiles
-from .recommender import Floats, Recommender
+from .gram import Gram
+from .inverse import DTYPES, GroupScorer, check_room, invert
+from .item_groups import ItemGroups
+from .kernel_ranker import MOST_REG
+from .parameters import param, threads_param
+from .recommender import Recommender
+from .scorer import Floats
+from .search import Only, Real
 
 __all__ = ["Ease", "LRec"]
 
 
 @dataclass(repr=False, eq=False)
 class _CountsInverse(Recommender):
-    """A model that is the inverse of the numbers of shared users, with rows and columns scaled."""
+    """A scaled inverse of the matrix of shared users."""
 
-    reg: float = 500.0
-    dtype: str = "float64"
-    n_threads: int | None = None
+    uses_overlaps: ClassVar[bool] = True
+    scorers: ClassVar = (GroupScorer,)
+
+    reg: float = param(500.0, low=0, high=MOST_REG, search=Real(1.0, 1e6, log=True))
+    # Single precision halves the time of a trial; its rounding is noise in a metric.
+    dtype: str = param("float64", choices=DTYPES, search=Only("float32"))
+    n_threads: int | None = threads_param()
 
     @abstractmethod
     def _scaling(self, diagonal: Floats) -> tuple[Floats, Floats]:
-        """What the columns of the inverse are multiplied by, and the weights' own diagonal."""
+        """Return the factors of the inverse's columns, and the diagonal of the weights."""
 
-    def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
-        """Count the overlaps of items and invert them; gives the model itself.
-
-        Several models on the same interactions can share their ``overlaps``.
-        """
-        name, data = type(self).__name__, self._given(interactions)
-        reg, alike = number(name, "reg", self.reg), Alike.of(data)
-        check_room(name, len(data.items), self.dtype, alike)
-        counted = Counted.of_groups(data, alike, overlaps, self.n_threads)
-        matrix = counted.triangle(self.dtype, self.n_threads)
-        del counted
-        diagonal, twins = invert(name, matrix, reg, alike)
-        scaling = self._scaling(diagonal)
-        self._weights = ItemWeights.of(matrix, alike, twins, *scaling, n_threads=self.n_threads)
-        self._interactions = data
-        return self
-
-    def _scored(self, profiles: Profiles) -> Floats:
-        return self._weights.scores(profiles, self.n_threads)
+    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> GroupScorer:
+        name, groups = type(self).__name__, ItemGroups.of(data)
+        check_room(name, len(data.items), self.dtype, groups)
+        matrix = Gram.of_groups(data, groups, overlaps).triangle(self.dtype)
+        diagonal, twins = invert(name, matrix, self.reg, groups)
+        return GroupScorer.of(matrix, groups, twins, *self._scaling(diagonal))
 
 
+@dataclass(repr=False, eq=False)
 class Ease(_CountsInverse):
     """EASE (Steck, Embarrassingly shallow autoencoders for sparse data, WWW 2019).
 
     Parameters
     ----------
     reg : added to the diagonal of the matrix of shared users; above 0 unless items are independent
-    dtype : ``"float64"`` or ``"float32"``, which takes half the memory and time
-    n_threads : how many threads compiled loops use; BLAS has a setting of its own
+    dtype : ``"float64"``, or ``"float32"`` for half the memory and time
+    n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = Ease(reg=1.0).fit(data)
@@ -89,15 +82,16 @@ class Ease(_CountsInverse):
         return -1 / diagonal, np.zeros(len(diagonal))
 
 
+@dataclass(repr=False, eq=False)
 class LRec(_CountsInverse):
     """LRec with the squared loss (Sedhain et al., On the effectiveness of linear models for
     one-class collaborative filtering, AAAI 2016).
 
     Parameters
     ----------
-    reg : how much weights cost; above 0 unless items are independent
-    dtype : ``"float64"`` or ``"float32"``, which takes half the memory and time
-    n_threads : how many threads compiled loops use; BLAS has a setting of its own
+    reg : cost of weights; above 0 unless items are independent
+    dtype : ``"float64"``, or ``"float32"`` for half the memory and time
+    n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = LRec(reg=1.0).fit(data)
@@ -108,5 +102,4 @@ class LRec(_CountsInverse):
     """
 
     def _scaling(self, diagonal: Floats) -> tuple[Floats, Floats]:
-        reg = float(self.reg)
-        return np.full(len(diagonal), -reg), 1 - reg * diagonal
+        return np.full(len(diagonal), -self.reg), 1 - self.reg * diagonal

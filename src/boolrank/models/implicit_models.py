@@ -1,208 +1,171 @@
-"""Matrix factorisation of the library implicit: ALS, BPR and logistic, under the same contract.
-
-The library learns; ids, lists, exclusions and empty histories are ours. Its loops ask for BLAS with
-one thread, which is scoped here and restored.
-"""
+"""Matrix factorisations learned by the library implicit: ALS, BPR and logistic."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from .._extras import needs
+from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
-from .profiles import Profiles
-from .ranges import check_numbers
-from .recommender import Floats, Recommender
-from .user_factors import UserFactors
-
-with needs("compare", "Matrix factorisation by implicit"):
-    from implicit.cpu.als import AlternatingLeastSquares
-    from implicit.cpu.bpr import BayesianPersonalizedRanking
-    from implicit.cpu.lmf import LogisticMatrixFactorization
-    from threadpoolctl import threadpool_limits
+from .factor_scorers import AlsScorer, FoldInScorer
+from .parameters import param, threads_param
+from .recommender import Recommender
+from .search import FACTORS, Real, Whole
 
 __all__ = ["ImplicitAls", "ImplicitBpr", "ImplicitLogistic"]
+
+_SEED = (1 << 32) - 1
 
 
 @dataclass(repr=False, eq=False)
 class ImplicitAls(Recommender):
     """ALS, or WRMF (Hu, Koren and Volinsky, 2008): weighted least squares for users and items.
 
-    Everybody is folded in, known or not: the user's factors are solved for from the profile, as
-    implicit's ``recalculate_user`` does. The same seed gives the same bits with any number of
-    threads.
+    Every user's factors are solved for from the profile, known or not. The same seed gives the
+    same factors of items with any number of threads.
 
     Parameters
     ----------
-    factors : how many
-    reg : what large factors cost
-    confidence : how much a pair that is there weighs beside one that is not; implicit's alpha
+    factors : number of factors
+    reg : cost of large factors
+    confidence : weight of an observed pair beside an unobserved one; implicit's alpha
     iterations : how often users and items take turns
-    seed : of the first factors
-    n_threads : how many threads; all by default
+    seed : of the initial factors
+    n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> ImplicitAls(factors=2).fit(data).recommend([3], n=1).lists()
     [['a']]
     """
 
-    factors: int = 64
-    reg: float = 0.01
-    confidence: float = 1.0
-    iterations: int = 15
-    seed: int = 0
-    n_threads: int | None = None
+    scorers: ClassVar = (AlsScorer,)
 
-    def fit(self, interactions: Interactions) -> Self:
-        """Learn the factors of items; gives the model itself."""
-        check_numbers(self, factors=1, reg=0.0, confidence=0.0, iterations=1, seed=0)
-        data = self._given(interactions)
-        with _one_blas_thread():
-            model = AlternatingLeastSquares(
-                factors=self.factors,
-                regularization=float(self.reg),
-                alpha=float(self.confidence),
-                iterations=self.iterations,
-                num_threads=self.n_threads or 0,
-                random_state=self.seed,
-            )
-            model.fit(_matrix(data), show_progress=False)
-            model.YtY  # noqa: B018 - a cache, which users must find filled
-        self._interactions, self._model = data, model
-        self._items = model.item_factors.astype(np.float64)
-        return self
+    factors: int = param(64, low=1, search=FACTORS)
+    reg: float = param(0.01, low=0, search=Real(1e-2, 1e3, log=True))
+    confidence: float = param(1.0, low=0, search=Real(0.1, 100.0, log=True))
+    iterations: int = param(15, low=1, search=Whole(5, 30))
+    seed: int = param(0, low=0, high=_SEED)
+    n_threads: int | None = threads_param()
 
-    def _scored(self, profiles: Profiles) -> Floats:
-        shape = len(profiles.lengths), len(self._items)
-        ones = np.ones(len(profiles.own), np.float32)
-        rows = csr_matrix((ones, profiles.own, profiles.start), shape)
-        with _one_blas_thread():
-            users = self._model.recalculate_user(np.arange(shape[0]), rows)
-            return np.asarray(users.astype(np.float64) @ self._items.T)
+    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> AlsScorer:  # noqa: ARG002
+        with needs("compare", "ALS"):
+            from implicit.cpu.als import AlternatingLeastSquares
 
-
-# What the parameters of both must be at least.
-_LEAST = {"factors": 1, "learning_rate": 0.0, "reg": 0.0, "iterations": 1, "seed": 0}
-
-
-class _Factors(Recommender):
-    """A model of users' and items' factors that the library learns and cannot fold users into."""
-
-    _least: ClassVar[dict[str, int | float]]
-
-    @abstractmethod
-    def _library(self) -> Any:
-        """The library's model."""
-
-    def fit(self, interactions: Interactions) -> Self:
-        """Learn the factors of users and items; gives the model itself."""
-        check_numbers(self, **self._least)
-        data, model = self._given(interactions), self._library()
-        with _one_blas_thread():
-            model.fit(_matrix(data), show_progress=False)
-            self._learned = UserFactors.of(data, model.user_factors, model.item_factors)
-        self._interactions = data
-        return self
-
-    def _scored(self, profiles: Profiles) -> Floats:
-        with _one_blas_thread():
-            return self._learned.of_profiles(profiles) @ self._learned.items.T
+        model = _fitted(
+            data,
+            AlternatingLeastSquares,
+            factors=self.factors,
+            regularization=self.reg,
+            alpha=self.confidence,
+            iterations=self.iterations,
+            num_threads=self.n_threads or 0,
+            random_state=self.seed,
+        )
+        return AlsScorer(model.item_factors.astype(np.float64), self.reg, self.confidence)
 
 
 @dataclass(repr=False, eq=False)
-class ImplicitBpr(_Factors):
-    """BPR (Rendle and others, 2009): factors by which a user's items stand above the others.
+class ImplicitBpr(Recommender):
+    """BPR (Rendle and others, 2009): factors that rank a user's items above the others.
 
-    One thread learns: with more, implicit's threads overwrite each other's steps, and the same seed
-    would not give the same factors. The library has no way to fold somebody in; `_factors.py` says
-    what is done instead.
+    One thread learns: implicit's threads overwrite each other's steps, and the same seed would not
+    give the same factors.
 
     Parameters
     ----------
-    factors : how many, besides a bias for each item
-    learning_rate : how far a step goes
-    reg : what large factors cost
-    iterations : how often as many steps are made as there are interactions
-    seed : of the first factors and of the pairs that are drawn
+    factors : number of factors, besides a bias for each item
+    learning_rate : size of a step
+    reg : cost of large factors
+    iterations : passes of as many steps as there are interactions
+    seed : of the initial factors and the drawn pairs
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> ImplicitBpr(factors=2).fit(data).recommend([3], n=1).lists()
     [['a']]
     """
 
-    _least: ClassVar = _LEAST
+    scorers: ClassVar = (FoldInScorer,)
 
-    factors: int = 64
-    learning_rate: float = 0.05
-    reg: float = 0.01
-    iterations: int = 100
-    seed: int = 0
+    factors: int = param(64, low=1, search=FACTORS)
+    learning_rate: float = param(0.05, low=0, search=Real(1e-3, 0.5, log=True))
+    reg: float = param(0.01, low=0, search=Real(1e-5, 1.0, log=True))
+    iterations: int = param(100, low=1, search=Whole(20, 300, log=True))
+    seed: int = param(0, low=0, high=_SEED)
 
-    def _library(self) -> Any:
-        return BayesianPersonalizedRanking(
+    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> FoldInScorer:  # noqa: ARG002
+        with needs("compare", "BPR"):
+            from implicit.cpu.bpr import BayesianPersonalizedRanking
+
+        model = _fitted(
+            data,
+            BayesianPersonalizedRanking,
             factors=self.factors,
-            learning_rate=float(self.learning_rate),
-            regularization=float(self.reg),
+            learning_rate=self.learning_rate,
+            regularization=self.reg,
             iterations=self.iterations,
             num_threads=1,
             random_state=self.seed,
         )
+        return FoldInScorer.of(data, model.user_factors, model.item_factors)
 
 
 @dataclass(repr=False, eq=False)
-class ImplicitLogistic(_Factors):
-    """Logistic matrix factorisation (Johnson, 2014): how likely a user is to take an item.
+class ImplicitLogistic(Recommender):
+    """Logistic matrix factorisation (Johnson, 2014): the probability that a user takes an item.
 
-    Threads and folding in are as in `ImplicitBpr`.
+    One thread learns, as in `ImplicitBpr`.
 
     Parameters
     ----------
-    factors : how many, besides biases of users and items
-    learning_rate : how far a step goes
-    reg : what large factors cost
+    factors : number of factors, besides biases of users and items
+    learning_rate : size of a step
+    reg : cost of large factors
     iterations : how often users and items take turns
-    negatives : how many items are drawn that a user has not touched, for each that the user has
-    seed : of the first factors and of the items that are drawn
+    negatives : unobserved items drawn for each observed one
+    seed : of the initial factors and the drawn items
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> ImplicitLogistic(factors=2).fit(data).recommend([3], n=1).lists()
     [['a']]
     """
 
-    _least: ClassVar = _LEAST | {"negatives": 1}
+    scorers: ClassVar = (FoldInScorer,)
 
-    factors: int = 64
-    learning_rate: float = 1.0
-    reg: float = 0.6
-    iterations: int = 30
-    negatives: int = 30
-    seed: int = 0
+    factors: int = param(64, low=1, search=FACTORS)
+    learning_rate: float = param(1.0, low=0, search=Real(0.05, 2.0, log=True))
+    reg: float = param(0.6, low=0, search=Real(1e-3, 10.0, log=True))
+    iterations: int = param(30, low=1, search=Whole(5, 60, log=True))
+    negatives: int = param(30, low=1, search=Whole(2, 60, log=True))
+    seed: int = param(0, low=0, high=_SEED)
 
-    def _library(self) -> Any:
-        return LogisticMatrixFactorization(
+    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> FoldInScorer:  # noqa: ARG002
+        with needs("compare", "Logistic matrix factorisation"):
+            from implicit.cpu.lmf import LogisticMatrixFactorization
+
+        model = _fitted(
+            data,
+            LogisticMatrixFactorization,
             factors=self.factors,
-            learning_rate=float(self.learning_rate),
-            regularization=float(self.reg),
+            learning_rate=self.learning_rate,
+            regularization=self.reg,
             iterations=self.iterations,
             neg_prop=self.negatives,
             num_threads=1,
             random_state=self.seed,
         )
+        return FoldInScorer.of(data, model.user_factors, model.item_factors)
 
 
-def _matrix(data: Interactions) -> Any:
-    return csr_matrix(data.matrix(), dtype=np.float32)
+def _fitted(data: Interactions, learner: Any, **given: Any) -> Any:
+    """Return a model of implicit; it asks for BLAS with one thread, which is scoped here."""
+    with needs("compare", "Matrix factorisation by implicit"):
+        from threadpoolctl import threadpool_limits
 
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """What implicit asks for: its own threads call BLAS; ours then gives the same bits always."""
     with threadpool_limits(limits=1, user_api="blas"):
-        yield
+        model = learner(**given)
+        model.fit(csr_matrix(data.matrix(), dtype=np.float32), show_progress=False)
+    return model

@@ -1,4 +1,4 @@
-"""Items that exactly the same users have: equal columns of the interactions."""
+"""Items with exactly the same users: equal columns of the interactions."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 from ..data.interactions import Interactions
 
-__all__ = ["Alike"]
+__all__ = ["ItemGroups"]
 
 
 @dataclass(frozen=True, eq=False)
-class Alike:
-    """The m items in u groups of those with the same users, in the order of their first items.
+class ItemGroups:
+    """m items in u groups with the same users, in the order of their first items.
 
     Attributes
     ----------
-    group : (m,) the group of each item
+    group : (m,) group of each item
     start : (u + 1,) where the items of each group begin
-    members : (m,) the items, group by group, in order within each
+    members : (m,) items by group, ascending within each
 
     >>> data = Interactions.from_pairs([1, 1, 1, 2], ["a", "b", "c", "b"])
-    >>> Alike.of(data).group
+    >>> ItemGroups.of(data).group
     array([0, 1, 0], dtype=int32)
     """
 
@@ -33,9 +33,9 @@ class Alike:
     members: NDArray[np.int32]
 
     @staticmethod
-    def of(interactions: Interactions, apart: NDArray[np.bool_] | None = None) -> Alike:
-        """The groups; an item that is ``apart`` (m,) has one of its own, whoever has it."""
-        from .._compiled.rows import column_sums, transposed
+    def of(interactions: Interactions, apart: NDArray[np.bool_] | None = None) -> ItemGroups:
+        """Return the groups; items that are ``apart`` (m,) get groups of their own."""
+        from .._compiled.rows import column_sums
 
         items = len(interactions.items)
         sums = column_sums(interactions.indptr, interactions.indices, items)
@@ -48,21 +48,28 @@ class Alike:
         for item, users in _users_of(interactions, unsure):
             keys[item] = users
         group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
-        start, members, _ = transposed(np.arange(items + 1), group, len(numbers))
-        return Alike(group, start, members)
+        return ItemGroups.by_number(group, len(numbers))
+
+    @staticmethod
+    def by_number(group: NDArray[np.int32], count: int) -> ItemGroups:
+        """Return groups from the group number of each item."""
+        from .._compiled.rows import transposed
+
+        start, members, _ = transposed(np.arange(len(group) + 1), group, count)
+        return ItemGroups(group, start, members)
 
     @property
     def first(self) -> NDArray[np.int32]:
-        """(u,) the first item of each group, which stands for all."""
+        """(u,) First item of each group, which represents it."""
         return self.members[self.start[:-1]]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """(u,) how many items each group has."""
+        """(u,) Number of items of each group."""
         return np.diff(self.start)
 
-    def one_each(self, interactions: Interactions) -> Interactions:
-        """The same users with the first item of each group only."""
+    def representatives(self, interactions: Interactions) -> Interactions:
+        """Return the same users with the first item of each group only."""
         chosen = np.zeros(len(self.group), bool)
         chosen[self.first] = True
         kept = chosen[interactions.indices]
@@ -75,7 +82,7 @@ class Alike:
 
 
 def _users_of(interactions: Interactions, chosen: NDArray[np.bool_]) -> Iterator[tuple[int, bytes]]:
-    """Each of the chosen (m,) items, and its users in order as bytes."""
+    """Yield each chosen item with its users as bytes."""
     at = np.flatnonzero(chosen[interactions.indices])
     items = interactions.indices[at]
     order = np.argsort(items, kind="stable")

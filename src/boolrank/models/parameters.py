@@ -1,128 +1,116 @@
-"""What a ranker may be given: its parameters, its data, and what it is asked for."""
+"""Parameters of models, declared once as fields of the model's dataclass.
+
+`param` gives a field its default, allowed values and search range. Validation, the command line's
+help, tuning and the registry all read these declarations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..counts.overlaps import Overlaps
-from ..data.interactions import Interactions
-from ..data.vocabulary import Vocabulary
-from ..errors import InputError, ParameterError
+from ..checks import real, whole
+from ..errors import ParameterError, ParameterTypeError
 from ..kernels import Kernel, parse_kernel
-from ..matrix import STORAGES, KernelMatrix, kernel_matrix
+from .search import Range
 
-__all__ = [
-    "Fitted",
-    "allowed",
-    "checked_overlaps",
-    "matrix_of",
-    "number",
-    "variables_are_users",
-    "whole",
-]
-
-# By then a profile's items weigh the same to about 1e-12: more changes nothing.
-_MOST_REG = 1e12
-_REAL = (int, float, np.integer, np.floating)
+__all__ = ["Parameter", "param", "parameters_of", "threads_param"]
 
 
-class Fitted(NamedTuple):
-    """The parameters that a model was fitted with: what it answers by until the next fit."""
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a model.
 
-    kernel: Kernel
-    reg: float
-    negative_weight: float
-    storage: str
-
-    @staticmethod
-    def of(kernel: Kernel | str, reg: float, negative_weight: float, storage: str) -> Fitted:
-        """The parameters, if they make sense; the number of threads is not one of them.
-
-        >>> Fitted.of("linear", 1, 0.5, "auto")
-        Fitted(kernel=linear, reg=1.0, negative_weight=0.5, storage='auto')
-        """
-        reg = number("KernelRanker", "reg", reg)
-        negative_weight = number("KernelRanker", "negative_weight", negative_weight)
-        if storage not in STORAGES:
-            raise ParameterError(f"storage is one of {', '.join(STORAGES)}, not {storage!r}")
-        return Fitted(parse_kernel(kernel), reg, negative_weight, storage)
-
-
-def number(model: str, name: str, value: Any, least: float = 0.0, most: float = _MOST_REG) -> float:
-    """A parameter of a model, if it is a number within its range.
-
-    >>> number("Ease", "reg", 500)
-    500.0
+    Attributes
+    ----------
+    name, default : as in the constructor
+    low, high : inclusive bounds of a number
+    choices : allowed values of a text parameter; other text is a kernel expression
+    search : what tuning draws from; None if it is not tuned
+    technical : whether it changes speed or memory only, not results
     """
-    if not isinstance(value, _REAL) or not least <= value <= most:
-        raise ParameterError(
-            f"{name} of {model} must be {least:g} or more, at most {most:g}, not {value!r}"
-        )
-    return float(value)
+
+    name: str
+    default: Any
+    low: float | None
+    high: float | None
+    choices: tuple[str, ...]
+    search: Range | None
+    technical: bool
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values as text."""
+        if self.choices:
+            return ", ".join(self.choices)
+        if isinstance(self.default, str):
+            return "a kernel"
+        kind = "number" if isinstance(self.default, float) else "whole number"
+        text = f"{kind}, {self.low:g} or more"
+        if self.high is not None:
+            text = f"{kind} from {self.low:g} to {self.high:g}"
+        return f"{text}, or None" if self.default is None else text
+
+    def check(self, owner: str, value: Any) -> Any:
+        """Return a value in its one form, such as 1.0 for 1; raise if it is not allowed."""
+        if self.choices:
+            if value not in self.choices:
+                raise ParameterError(
+                    f"{self.name} of {owner} must be one of {self.allowed}, not {value!r}",
+                    parameter=self.name,
+                )
+            return value
+        if isinstance(self.default, str):
+            if not isinstance(value, str | Kernel):
+                raise ParameterTypeError(
+                    f"{self.name} of {owner} must be a kernel or its text, not {value!r}",
+                    parameter=self.name,
+                )
+            return parse_kernel(value)
+        if value is None and self.default is None:
+            return None
+        if isinstance(self.default, float):
+            return real(owner, self.name, value, self.low, self.high)
+        bounds = (None if bound is None else int(bound) for bound in (self.low, self.high))
+        return whole(owner, self.name, value, *bounds)
 
 
-def checked_overlaps(
-    interactions: Interactions, overlaps: Overlaps | None, n_threads: int | None
-) -> Overlaps:
-    """The overlaps of these interactions: the given ones if they can be, or else counted."""
-    if overlaps is None:
-        return Overlaps.of(interactions, n_threads)
-    if (overlaps.n, overlaps.items) != interactions.shape:
-        raise InputError(
-            f"these overlaps are of {overlaps.n:,} users and {overlaps.items:,} items, the "
-            f"interactions of {interactions.shape[0]:,} and {interactions.shape[1]:,}; count "
-            "them with Overlaps.of(interactions)"
-        )
-    if not np.array_equal(overlaps.sizes, interactions.popularity()):
-        raise InputError(
-            "these overlaps are of other interactions: the numbers of users of the items "
-            "differ; count them with Overlaps.of(interactions)"
-        )
-    return overlaps
+def param(
+    default: Any,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    search: Range | None = None,
+    technical: bool = False,
+) -> Any:
+    """Declare a parameter as a dataclass field.
 
-
-def matrix_of(fitted: Fitted, overlaps: Overlaps) -> KernelMatrix:
-    """The kernel matrix of items."""
-    with variables_are_users(fitted.kernel):
-        return kernel_matrix(fitted.kernel, overlaps, fitted.storage)
-
-
-@contextmanager
-def variables_are_users(kernel: Kernel) -> Iterator[None]:
-    """Kernels of items have users for variables: an arity too high says so, and what to give."""
-    try:
-        yield
-    except ParameterError as error:
-        said = str(error).replace("variable", "user")
-        if f" of {kernel} is " in said:  # of a sum or a composition it is a part
-            said = said.replace("; instead use '", "; instead use kernel='")
-        raise ParameterError(said) from None
-
-
-def whole(n: Any, most: int) -> int:
-    """A number of items, which is never more than there are.
-
-    >>> whole(10, most=3)
-    3
+    A float default makes it a number, an int or None a whole number, text with ``choices`` one of
+    these, and other text a kernel.
     """
-    if not isinstance(n, _REAL) or not 0 <= n < np.inf or n != int(n):
-        raise ParameterError(f"n must be a whole number from 0 on, not {n!r}")
-    return min(int(n), most)
+    given = {"low": low, "high": high, "choices": choices, "search": search}
+    return field(default=default, metadata=given | {"technical": technical})
 
 
-def allowed(
-    items: Vocabulary, candidates: Iterable[Hashable] | None, exclude: Iterable[Hashable] | None
-) -> NDArray[np.bool_]:
-    """(m,) which of all items may be recommended, the candidates less the excluded ones."""
-    out = np.ones(len(items), bool)
-    if candidates is not None:
-        out[:] = False
-        out[items.numbers(candidates)] = True
-    if exclude is not None:
-        out[items.numbers(exclude)] = False
-    return out
+def threads_param() -> Any:
+    """Declare the number of threads."""
+    return param(None, low=1, technical=True)
+
+
+def parameters_of(model: type) -> tuple[Parameter, ...]:
+    """Return the parameters of a model class.
+
+    >>> from boolrank import Ease
+    >>> [(each.name, each.allowed) for each in parameters_of(Ease)][0]
+    ('reg', 'number from 0 to 1e+12')
+    """
+    found = []
+    for each in fields(model):
+        if each.default is MISSING or "technical" not in each.metadata:
+            raise ParameterTypeError(
+                f"{each.name} of {model.__name__} has no declaration",
+                hint=f"write {each.name}: float = param(default, low=...)",
+            )
+        found.append(Parameter(each.name, each.default, **each.metadata))
+    return tuple(found)

@@ -1,20 +1,44 @@
-"""Popularity: the same for everybody, and what every other model has to beat."""
+"""Popularity: items by their number of users, the same for everybody."""
 
 from __future__ import annotations
 
-from typing import Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
-from .profiles import Profiles
-from .recommender import Floats, Recommender
+from ..data.rows import Rows
+from ..storage.state import array
+from .recommender import Recommender
+from .scorer import Floats, Scorer
 
 __all__ = ["Popularity"]
 
 
+@dataclass(frozen=True, eq=False)
+class PopularityScorer(Scorer):
+    """The users of each item as its score."""
+
+    kind: ClassVar[str] = "popularity"
+    explains: ClassVar[bool] = False
+    compares: ClassVar[bool] = False
+
+    sizes: NDArray[np.int64] = array("int64", "items", low=0)
+
+    @property
+    def items(self) -> int:
+        return len(self.sizes)
+
+    def scores(self, profiles: Rows) -> Floats:
+        return np.tile(self.sizes.astype(np.float64), (profiles.n_rows, 1))
+
+
+@dataclass(repr=False, eq=False)
 class Popularity(Recommender):
-    """Ranks items by how many users they have, whoever asks; equal ones in the order of their ids.
+    """Rank items by their number of users; ties by the order of ids.
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = Popularity().fit(data)
@@ -24,11 +48,7 @@ class Popularity(Recommender):
     array([[2., 2., 1.]])
     """
 
-    def fit(self, interactions: Interactions) -> Self:
-        """Count the users of each item; gives the model itself."""
-        self._interactions = self._given(interactions)
-        return self
+    scorers: ClassVar = (PopularityScorer,)
 
-    def _scored(self, profiles: Profiles) -> Floats:
-        sizes = self._interactions.popularity().astype(np.float64)
-        return np.tile(sizes, (len(profiles.lengths), 1))
+    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> PopularityScorer:  # noqa: ARG002
+        return PopularityScorer(data.popularity())

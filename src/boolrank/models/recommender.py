@@ -1,80 +1,178 @@
-"""What all models share: ids and rows, profiles, candidates, and who has no history.
+"""Recommender: a model with ids and histories around its fitted `Scorer`.
 
-A model says what it learns (`fit`) and how it scores all items for profiles (`_scored`); the rest
-of the contract is here. One that ranks faster than by scoring everything overrides `_ranked`.
+A model declares its parameters as dataclass fields and learns a scorer from interactions; the rest
+of the interface is here, once for all models. What was learned is one immutable value, so a fit in
+one thread never disturbs readers in others.
 """
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
-from inspect import signature
-from typing import Any, Self
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import whole
+from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions, check_interactions
+from ..data.rows import Rows
+from ..data.vocabulary import Vocabulary
+from ..engines.threads import threads
 from ..errors import NotFittedError, ParameterError
 from ..table import Table
-from .parameters import allowed, whole
-from .profiles import Profiles
+from .parameters import parameters_of
 from .recommendations import Recommendations
+from .scorer import Floats, Scorer
 
-__all__ = ["Recommender"]
+__all__ = ["Fitted", "Ids", "Recommender"]
 
-Floats = NDArray[np.float64]
 Ids = Sequence[Hashable] | NDArray[Any]
 
-# Scores that are held at a time when recommending: 32 MB.
-_BLOCK = 1 << 22
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a model learned, and from what.
+
+    Attributes
+    ----------
+    params : the validated parameters
+    interactions : the training data
+    scorer : the fitted state
+    overlaps : counts from which an update continues, for models that keep them
+    created : seconds since 1970
+    """
+
+    params: Mapping[str, Any]
+    interactions: Interactions
+    scorer: Scorer
+    overlaps: Overlaps | None
+    created: float
 
 
 class Recommender(ABC):
-    """A model that ranks items for profiles. Its parameters are those of its constructor."""
+    """A model that ranks items for users and profiles.
 
-    _interactions: Interactions
+    Subclasses are dataclasses whose fields are declared with `param`, and implement `_learn`.
+
+    Attributes
+    ----------
+    uses_overlaps : whether ``fit`` can share overlaps that were counted before
+    keeps_overlaps : whether overlaps are kept, so that updates need not count everything again
+    scorers : classes of scorers that the model learns
+    """
+
+    uses_overlaps: ClassVar[bool] = False
+    keeps_overlaps: ClassVar[bool] = False
+    scorers: ClassVar[tuple[type[Scorer], ...]]
+
+    _fitted: Fitted | None = None
 
     @abstractmethod
-    def fit(self, interactions: Interactions) -> Self:
-        """Learn from interactions; gives the model itself."""
+    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
+        """Return the fitted state; parameters are validated, and overlaps those of the data."""
 
-    @abstractmethod
-    def _scored(self, profiles: Profiles) -> Floats:
-        """(u, m) scores of all items for each profile, none of which is empty, as a new array."""
+    def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
+        """Learn from interactions; return the model.
+
+        Models on the same interactions can share their ``overlaps``; others ignore them.
+        """
+        check_interactions(interactions, f"{type(self).__name__} fits")
+        if overlaps is not None:
+            overlaps.check(interactions)
+        self._fit(self.checked(), interactions, overlaps)
+        return self
+
+    def checked(self) -> Self:
+        """Return an unfitted copy with validated parameters; raise if one is not allowed."""
+        owner = type(self).__name__
+        given = {p.name: p.check(owner, getattr(self, p.name)) for p in parameters_of(type(self))}
+        return type(self)(**given)
+
+    def _fit(self, checked: Self, data: Interactions, overlaps: Overlaps | None) -> None:
+        with threads(self._n_threads):
+            if self.keeps_overlaps and overlaps is None:
+                overlaps = Overlaps.of(data, self._n_threads)
+            scorer = checked._learn(data, overlaps)
+        kept = overlaps if self.keeps_overlaps else None
+        self.restore(Fitted(checked.get_params(), data, scorer, kept, time.time()))
+
+    def restore(self, fitted: Fitted) -> None:
+        """Take over a fitted state."""
+        self._fitted = fitted
+
+    def update(
+        self, added: Interactions | None = None, removed: Interactions | None = None
+    ) -> Self:
+        """Add interactions and remove others; the result equals a fit on all data.
+
+        Models that keep overlaps count only what changed; others fit again.
+
+        >>> from boolrank import KernelRanker
+        >>> model = KernelRanker("linear").fit(Interactions.from_pairs([1, 1, 2], ["a", "b", "b"]))
+        >>> model.update(added=Interactions.from_pairs([3], ["a"])).recommend([3]).lists()
+        [['b']]
+        """
+        fitted = self.fitted
+        after = fitted.interactions.updated(added, removed)
+        overlaps = fitted.overlaps
+        if overlaps is not None:
+            overlaps = overlaps.updated(fitted.interactions, after)
+        self._fit(type(self)(**fitted.params), after, overlaps)
+        return self
+
+    @property
+    def fitted(self) -> Fitted:
+        """What the model learned, with the parameters of that time."""
+        if self._fitted is None:
+            raise NotFittedError(
+                f"this {type(self).__name__} is not fitted", hint="call fit(interactions) first"
+            )
+        return self._fitted
+
+    @property
+    def interactions(self) -> Interactions:
+        """The training data."""
+        return self.fitted.interactions
+
+    @property
+    def scorer(self) -> Scorer:
+        """The fitted state."""
+        return self.fitted.scorer
+
+    @property
+    def _n_threads(self) -> int | None:
+        return getattr(self, "n_threads", None)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
-        """The constructor's parameters, by name."""
-        return {name: getattr(self, name) for name in signature(type(self)).parameters}
+        """Return the constructor's parameters by name."""
+        return {each.name: getattr(self, each.name) for each in parameters_of(type(self))}
 
     def set_params(self, **params: Any) -> Self:
-        """Set some of the constructor's parameters; they count from the next fit on.
-
-        The number of threads, which changes no result, counts at once.
-        """
+        """Set parameters for the next fit; the number of threads takes effect at once."""
         for name, value in params.items():
             if name not in self.get_params():
                 known = ", ".join(self.get_params()) or "none"
                 raise ParameterError(
-                    f"{type(self).__name__} has no parameter {name!r}; there are {known}"
+                    f"{type(self).__name__} has no parameter {name!r}",
+                    hint=f"its parameters: {known}",
+                    parameter=name,
                 )
             setattr(self, name, value)
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn's searches ask of an estimator: neither classifier nor regressor."""
+        """Tell scikit-learn's searches that this is neither a classifier nor a regressor."""
         from sklearn.utils import Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_interactions")
-
-    @property
-    def interactions(self) -> Interactions:
-        """What the model was fitted on."""
-        self._check_fitted()
-        return self._interactions
+        return self._fitted is not None
 
     def recommend(
         self,
@@ -83,45 +181,52 @@ class Recommender(ABC):
         exclude_seen: bool = True,
         candidates: Iterable[Hashable] | None = None,
         exclude: Iterable[Hashable] | None = None,
+        unknown: str = "raise",
     ) -> Recommendations:
-        """The n best items of each user.
+        """Return the n best items of each user.
 
         Parameters
         ----------
-        users : ids; everybody where not given
-        n : how many items, at most; never more than there are
-        exclude_seen : leave out what the user has touched
-        candidates : ids of the only items to recommend
-        exclude : ids of items not to recommend
+        users : ids; all users by default
+        n : number of items; lists are shorter if there are fewer
+        exclude_seen : leave out items that the user has interacted with
+        candidates : ids of the only items to recommend; unknown ones are ignored
+        exclude : ids of items not to recommend; unknown ones are ignored
+        unknown : ``"raise"`` for users without training data, or ``"popular"`` to give them the
+            most popular items
 
         >>> from boolrank import KernelRanker
         >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
         >>> KernelRanker("linear").fit(data).recommend(n=5, exclude=["c"]).lists()
         [[], ['b'], ['a']]
         """
-        rows, known = self._rows(users), self.interactions.users
-        ids = list(known) if users is None else [known[int(row)] for row in rows]
-        profiles = Profiles.of_users(self.interactions, rows)
-        return self._listed(ids, profiles, n, exclude_seen, candidates, exclude)
+        fitted = self.fitted
+        data = fitted.interactions
+        if users is None:
+            return self._lists(
+                fitted, list(data.users), data.rows, n, exclude_seen, candidates, exclude
+            )
+        _check_choice("unknown", unknown, ("raise", "popular"))
+        ids = users if isinstance(users, str) else list(users)
+        found = data.users.numbers(ids) if unknown == "raise" else data.users.find(ids)
+        rows = data.rows.take(np.maximum(found, 0))
+        profiles = _emptied(rows, found < 0)
+        names = [data.users[int(k)] if k >= 0 else ids[at] for at, k in enumerate(found)]
+        return self._lists(fitted, names, profiles, n, exclude_seen, candidates, exclude)
 
     def recommend_profile(
-        self,
-        items: Iterable[Hashable],
-        n: int = 10,
-        exclude_seen: bool = True,
-        candidates: Iterable[Hashable] | None = None,
-        exclude: Iterable[Hashable] | None = None,
+        self, items: Iterable[Hashable], n: int = 10, **options: Any
     ) -> Recommendations:
-        """The n best items for somebody with these items, known or not.
+        """Return the n best items for somebody with these items.
 
-        The other parameters are those of ``recommend``.
+        The options are those of `recommend_profiles`.
 
         >>> from boolrank import KernelRanker
         >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
         >>> KernelRanker("linear").fit(data).recommend_profile(["a", "b"]).lists()
         [['c']]
         """
-        return self.recommend_profiles([items], n, exclude_seen, candidates, exclude)
+        return self.recommend_profiles([items], n, **options)
 
     def recommend_profiles(
         self,
@@ -130,111 +235,197 @@ class Recommender(ABC):
         exclude_seen: bool = True,
         candidates: Iterable[Hashable] | None = None,
         exclude: Iterable[Hashable] | None = None,
+        unknown: str = "raise",
     ) -> Recommendations:
-        """The n best items for each of several people, each a list of items."""
-        lists = Profiles.of_lists(self.interactions.items, list(profiles))
-        return self._listed(None, lists, n, exclude_seen, candidates, exclude)
+        """Return the n best items for each of several lists of items.
+
+        ``unknown="ignore"`` leaves unknown items out of the lists; the other parameters are those
+        of `recommend`.
+        """
+        fitted = self.fitted
+        rows = _rows_of(fitted.interactions.items, profiles, unknown)
+        return self._lists(fitted, None, rows, n, exclude_seen, candidates, exclude)
 
     def score(self, users: Ids | None = None, items: Ids | None = None) -> Floats:
-        """(users, items) scores of items for users, all where not given; NaN without a history.
+        """(users, items) Return scores, by default of all users and items; NaN without history.
 
         >>> from boolrank import KernelRanker
         >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
         >>> KernelRanker("linear").fit(data).score([3], ["a", "c"]).round(3)
         array([[ 0.098, -0.236]])
         """
-        return self._scores(Profiles.of_users(self.interactions, self._rows(users)), items)
+        fitted = self.fitted
+        rows = fitted.interactions.rows
+        if users is not None:
+            rows = rows.take(fitted.interactions.users.numbers(users))
+        return self._scores(fitted, rows, items)
 
     def score_profiles(
-        self, profiles: Iterable[Iterable[Hashable]], items: Ids | None = None
+        self,
+        profiles: Iterable[Iterable[Hashable]],
+        items: Ids | None = None,
+        unknown: str = "raise",
     ) -> Floats:
-        """(profiles, items) the same for people with these items, at training or not."""
-        return self._scores(Profiles.of_lists(self.interactions.items, list(profiles)), items)
+        """(profiles, items) Return scores for lists of items; NaN for empty ones."""
+        fitted = self.fitted
+        return self._scores(fitted, _rows_of(fitted.interactions.items, profiles, unknown), items)
+
+    def explain(self, user: Hashable, item: Hashable) -> list[tuple[Any, float]]:
+        """Return what each of a user's items adds to the score of an item, largest first.
+
+        The parts add up to the score. Where scores are logarithms, because no double holds them,
+        parts are shares of the logarithm.
+
+        >>> from boolrank import KernelRanker
+        >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+        >>> [(i, round(part, 3)) for i, part in KernelRanker("linear").fit(data).explain(1, "c")]
+        [('a', 0.328), ('b', -0.072)]
+        """
+        fitted = self.fitted
+        profile = fitted.interactions.row(fitted.interactions.users.number(user))
+        return self._reasons(fitted, profile, item)
+
+    def explain_profile(
+        self, items: Iterable[Hashable], item: Hashable, unknown: str = "raise"
+    ) -> list[tuple[Any, float]]:
+        """Return the same for somebody with these items, seen in training or not."""
+        fitted = self.fitted
+        profile = _rows_of(fitted.interactions.items, [items], unknown).indices
+        return self._reasons(fitted, profile, item)
+
+    def _reasons(
+        self, fitted: Fitted, profile: NDArray[np.int32], item: Hashable
+    ) -> list[tuple[Any, float]]:
+        self._check_ability(fitted.scorer.explains, "explain its scores by items")
+        names = fitted.interactions.items
+        target = names.number(item)
+        if not len(profile):
+            return []
+        with threads(self._n_threads):
+            parts = fitted.scorer.parts(profile, target)
+        order = np.argsort(-parts, kind="stable")
+        return [(names[int(profile[k])], float(parts[k])) for k in order]
+
+    def similar_items(self, items: Ids, n: int = 10) -> Recommendations:
+        """Return the n items most similar to each item.
+
+        Where no double holds the values, their logarithms are given, as in scores.
+
+        >>> from boolrank import KernelRanker
+        >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+        >>> KernelRanker("linear").fit(data).similar_items(["a"], n=1).lists()
+        [['c']]
+        """
+        fitted = self.fitted
+        self._check_ability(fitted.scorer.compares, "compare items")
+        names = fitted.interactions.items
+        n = min(whole("", "n", n, low=0), len(names))
+        rows = names.numbers(items)
+        chosen, values = np.full((len(rows), n), -1), np.full((len(rows), n), np.nan)
+        for k, item in enumerate(rows):
+            keys, shown = fitted.scorer.similar(int(item))
+            keys[item] = -np.inf
+            order = np.argsort(-keys, kind="stable")[: min(n, len(keys) - 1)]
+            chosen[k, : len(order)], values[k, : len(order)] = order, shown[order]
+        none = np.zeros(len(rows), bool)
+        ids = [names[int(row)] for row in rows]
+        return Recommendations(ids, names.names(chosen), values, none, near=True)
+
+    def _check_ability(self, able: bool, what: str) -> None:
+        if not able:
+            raise ParameterError(
+                f"{type(self).__name__} cannot {what}", hint="`boolrank models` lists abilities"
+            )
+
+    def save(self, path: str | Path) -> None:
+        """Write the model into a folder, all or nothing; `load_model` opens it."""
+        from .model_folder import save_model
+
+        save_model(self, path)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        fitted = getattr(self, "_interactions", None)
-        state = ", not fitted" if fitted is None else f" on {fitted!r}"
+        state = ", not fitted" if self._fitted is None else f" on {self._fitted.interactions!r}"
         return f"{type(self).__name__}({given}){state}"
 
     def _repr_html_(self) -> str:
         rows = [[name, repr(value)] for name, value in self.get_params().items()]
-        if not hasattr(self, "_interactions"):
+        if self._fitted is None:
             return Table.of(f"{type(self).__name__}, not fitted", ["", ""], rows).to_html()
-        rows += [["fitted on", repr(self._interactions)], *self._facts()]
+        rows.append(["fitted on", repr(self._fitted.interactions)])
         return Table.of(type(self).__name__, ["", ""], rows).to_html()
 
-    def _facts(self) -> list[list[str]]:
-        """What else a notebook should tell of a fitted model: names and values."""
-        return []
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "_interactions"):
-            raise NotFittedError(
-                f"this {type(self).__name__} has seen no data yet; call fit(interactions) first"
-            )
-
-    def _given(self, interactions: Interactions) -> Interactions:
-        """The interactions to fit on, if they are some."""
-        check_interactions(interactions, f"{type(self).__name__} fits")
-        return interactions
-
-    def _rows(self, users: Ids | None) -> NDArray[np.int64]:
-        known = self.interactions.users
-        return np.arange(len(known)) if users is None else known.numbers(users)
-
-    def _scores(self, profiles: Profiles, items: Ids | None) -> Floats:
+    def _scores(self, fitted: Fitted, profiles: Rows, items: Ids | None) -> Floats:
         some = profiles.lengths > 0
-        out = np.full((len(some), len(self.interactions.items)), np.nan)
+        names = fitted.interactions.items
+        out = np.full((len(some), len(names)), np.nan)
         if some.any():
-            out[some] = self._scored(profiles.with_items())
-        return out if items is None else out[:, self.interactions.items.numbers(items)]
+            with threads(self._n_threads):
+                out[some] = fitted.scorer.scores(_nonempty(profiles))
+        return out if items is None else out[:, names.numbers(items)]
 
-    def _listed(
+    def _lists(
         self,
+        fitted: Fitted,
         users: list[Any] | None,
-        profiles: Profiles,
+        profiles: Rows,
         n: int,
         exclude_seen: bool,
         candidates: Iterable[Hashable] | None,
         exclude: Iterable[Hashable] | None,
     ) -> Recommendations:
-        items = self.interactions.items
-        n, among = whole(n, len(items)), allowed(items, candidates, exclude)
+        items = fitted.interactions.items
+        n, allowed = min(whole("", "n", n, low=0), len(items)), _allowed(items, candidates, exclude)
         empty = profiles.lengths == 0
         chosen, scores = np.full((len(empty), n), -1, np.int32), np.full((len(empty), n), np.nan)
         if not empty.all():
-            some = profiles.with_items()
-            chosen[~empty], scores[~empty] = self._ranked(some, among, exclude_seen, n)
+            with threads(self._n_threads):
+                some = fitted.scorer.top(_nonempty(profiles), n, allowed, exclude_seen)
+            chosen[~empty], scores[~empty] = some
         if empty.any():
-            popular, sizes = self._popular(among, n)
-            chosen[empty, : len(popular)], scores[empty, : len(popular)] = popular, sizes
+            sizes = fitted.interactions.popularity()
+            popular = np.flatnonzero(allowed)[np.argsort(-sizes[allowed], kind="stable")][:n]
+            chosen[empty, : len(popular)] = popular
+            scores[empty, : len(popular)] = sizes[popular]
         return Recommendations(users, items.names(chosen), scores, empty)
 
-    def _popular(
-        self, among: NDArray[np.bool_], n: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The candidates of the most users, at most n, and how many users they have."""
-        sizes = self.interactions.popularity()
-        chosen = np.flatnonzero(among)[np.argsort(-sizes[among], kind="stable")][:n]
-        return chosen, sizes[chosen]
 
-    def _ranked(
-        self, profiles: Profiles, among: NDArray[np.bool_], exclude_own: bool, n: int
-    ) -> tuple[NDArray[np.int32], Floats]:
-        """(u, n) the best candidates of each profile, and their scores; -1 and NaN where too few.
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        allowed = " or ".join(map(repr, choices))
+        raise ParameterError(f"{name} must be {allowed}, not {value!r}", parameter=name)
 
-        None of the profiles is empty.
-        """
-        from .._compiled.ranking import best
 
-        people, items = len(profiles.lengths), len(among)
-        chosen, scores = np.full((people, n), -1, np.int32), np.full((people, n), np.nan)
-        exact = np.zeros(items)
-        for first, part in profiles.blocks(max(1, _BLOCK // items)):
-            for k, row in enumerate(self._scored(part)):
-                row[~among] = -np.inf
-                if exclude_own:
-                    row[part.own[part.start[k] : part.start[k + 1]]] = -np.inf
-                best(row, exact, 0.0, n, chosen[first + k], scores[first + k])
-        return chosen, scores
+def _rows_of(items: Vocabulary, lists: Iterable[Iterable[Hashable]], unknown: str) -> Rows:
+    """Return profiles as rows of item numbers."""
+    _check_choice("unknown", unknown, ("raise", "ignore"))
+    if unknown == "raise":
+        return Rows.of_lists([items.numbers(each) for each in lists])
+    found = (items.find(each) for each in lists)
+    return Rows.of_lists([numbers[numbers >= 0] for numbers in found])
+
+
+def _allowed(
+    items: Vocabulary, candidates: Iterable[Hashable] | None, exclude: Iterable[Hashable] | None
+) -> NDArray[np.bool_]:
+    """(m,) Return which items may be recommended; unknown ids are ignored."""
+    out = np.full(len(items), candidates is None)
+    for ids, value in ((candidates, True), (exclude, False)):
+        if ids is not None:
+            numbers = items.find(ids)
+            out[numbers[numbers >= 0]] = value
+    return out
+
+
+def _nonempty(profiles: Rows) -> Rows:
+    lengths = profiles.lengths
+    return profiles if lengths.all() else Rows.of_lengths(lengths[lengths > 0], profiles.indices)
+
+
+def _emptied(profiles: Rows, mask: NDArray[np.bool_]) -> Rows:
+    """Return the rows with those under a mask empty."""
+    if not mask.any():
+        return profiles
+    lengths = profiles.lengths
+    kept = np.repeat(~mask, lengths)
+    return Rows.of_lengths(np.where(mask, 0, lengths), profiles.indices[kept])

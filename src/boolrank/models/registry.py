@@ -1,178 +1,217 @@
-"""Which models there are, by the names that commands and experiments use."""
+"""The table of models: one row each, with everything that commands and studies need to know."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from inspect import signature
+from importlib.util import find_spec
 from typing import Any
 
 from .._extras import needs
+from ..data.vocabulary import near_name
 from ..errors import ParameterError
+from .parameters import Parameter, parameters_of
 from .recommender import Recommender
+from .search import Range
 
-__all__ = ["MODELS", "ModelEntry", "make_model"]
+__all__ = ["MODELS", "ModelEntry", "find_model", "make_model"]
 
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """A model by name: where its class is, what it is in one line, and who described it.
+    """A model by name.
 
     Attributes
     ----------
-    name : as commands have it
-    module, symbol : where the class is; it is imported when it is asked for
-    about : what it is
+    name : as in commands
+    source : module and class, imported when needed
+    about : a description in one line
     reference : the paper that describes it
-    extra : what has to be installed with boolrank for it, or nothing
+    library, extra : the library that learns it and the extra that installs it, if any
 
-    >>> MODELS["ease"].load()
-    <class 'boolrank.models.ease.Ease'>
+    >>> MODELS["ease"].load(), MODELS["ease"].abilities
+    (<class 'boolrank.models.ease.Ease'>, ('explain', 'similar'))
     """
 
     name: str
-    module: str
-    symbol: str
+    source: str
     about: str
-    reference: str
+    reference: str = ""
+    library: str = ""
     extra: str = ""
 
-    def load(self) -> type[Recommender]:
-        """The class."""
-        with needs(self.extra, f"The model {self.name}"):
-            found: type[Recommender] = getattr(import_module(self.module, __package__), self.symbol)
+    @property
+    def model(self) -> type[Recommender]:
+        """The class, whether or not its library is installed."""
+        module, _, symbol = self.source.partition(":")
+        found: type[Recommender] = getattr(import_module(module, __package__), symbol)
         return found
 
+    def load(self) -> type[Recommender]:
+        """Return the class; raise if its library is not installed."""
+        with needs(self.extra, f"The model {self.name}"):
+            if not self.available:
+                raise ModuleNotFoundError(name=self.library)
+        return self.model
+
+    @property
+    def available(self) -> bool:
+        """Whether the model can be fitted here."""
+        return not self.library or find_spec(self.library) is not None
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The constructor's parameters."""
+        return parameters_of(self.model)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Defaults of the parameters that results depend on."""
+        return {p.name: p.default for p in self.parameters if not p.technical}
+
+    @property
+    def space(self) -> dict[str, Range]:
+        """What tuning searches: ranges by parameter."""
+        return {p.name: p.search for p in self.parameters if p.search is not None}
+
+    @property
+    def abilities(self) -> tuple[str, ...]:
+        """What the fitted model can do besides recommending."""
+        model = self.model
+        able = {
+            "explain": all(scorer.explains for scorer in model.scorers),
+            "similar": all(scorer.compares for scorer in model.scorers),
+            "exact update": model.keeps_overlaps,
+        }
+        return tuple(name for name in able if able[name])
+
+
+_POLATO = (
+    "Polato and Aiolli, Boolean kernels for collaborative filtering in top-N item recommendation, "
+    "Neurocomputing 286, 2018"
+)
+_AIOLLI = (
+    "Aiolli, Convex AUC optimization for top-N recommendation with implicit feedback, RecSys 2014"
+)
+_STECK = "Steck, Embarrassingly shallow autoencoders for sparse data, WWW 2019"
 
 _ENTRIES = (
-    ModelEntry(
-        "popularity",
-        ".popularity",
-        "Popularity",
-        "Items by how many users they have, the same for everybody",
-        "",
-    ),
+    ModelEntry("popularity", ".popularity:Popularity", "Items by number of users, for everybody"),
     ModelEntry(
         "kernel-ranker",
-        ".kernel_ranker",
-        "KernelRanker",
+        ".kernel_ranker:KernelRanker",
         "CF-KOMD: a convex problem per user on any boolean kernel",
-        "Polato and Aiolli, Boolean kernels for collaborative filtering in top-N item "
-        "recommendation, Neurocomputing 286, 2018",
+        _POLATO,
     ),
     ModelEntry(
         "mean-ranker",
-        ".mean_ranker",
-        "MeanRanker",
+        ".mean_ranker:MeanRanker",
         "CF-KOMD where items are means of their users, and users of their items",
-        "after Polato and Aiolli, Boolean kernels for collaborative filtering in top-N item "
-        "recommendation, Neurocomputing 286, 2018",
+        f"after {_POLATO}",
     ),
     ModelEntry(
         "item-knn",
-        ".item_knn",
-        "ItemKNN",
-        "Items near to the user's, by the cosine or an asymmetric one",
+        ".item_knn:ItemKNN",
+        "Items near the user's, by the cosine or an asymmetric one",
         "Aiolli, Efficient top-N recommendation for very large scale binary rated datasets, "
         "RecSys 2013",
     ),
     ModelEntry(
-        "ease",
-        ".ease",
-        "Ease",
-        "Each item predicted from all others, by least squares in closed form",
-        "Steck, Embarrassingly shallow autoencoders for sparse data, WWW 2019",
+        "ease", ".ease:Ease", "Each item predicted from all others by least squares", _STECK
     ),
     ModelEntry(
         "kernel-ease",
-        ".kernel_ease",
-        "KernelEase",
+        ".kernel_ease:KernelEase",
         "EASE in the feature space of any boolean kernel",
-        "after Steck, Embarrassingly shallow autoencoders for sparse data, WWW 2019",
+        f"after {_STECK}",
     ),
     ModelEntry(
         "lrec",
-        ".ease",
-        "LRec",
-        "A regularised linear classifier per user, all in closed form",
+        ".ease:LRec",
+        "A regularised linear classifier per user, in closed form",
         "Sedhain, Menon, Sanner and Braziunas, On the effectiveness of linear models for one-class "
         "collaborative filtering, AAAI 2016",
     ),
     ModelEntry(
         "cf-omd",
-        ".cf_omd",
-        "CfOmd",
+        ".cf_omd:CfOmd",
         "A mixture of the user's items against a mixture of all others",
-        "Aiolli, Convex AUC optimization for top-N recommendation with implicit feedback, "
-        "RecSys 2014",
+        _AIOLLI,
     ),
     ModelEntry(
         "ecf-omd",
-        ".ecf_omd",
-        "EcfOmd",
+        ".ecf_omd:EcfOmd",
         "A mixture of the user's items against the mean of all others, linear",
-        "Aiolli, Convex AUC optimization for top-N recommendation with implicit feedback, "
-        "RecSys 2014",
+        _AIOLLI,
     ),
     ModelEntry(
         "als",
-        ".implicit_models",
-        "ImplicitAls",
-        "Matrix factorisation by weighted least squares (WRMF), of implicit",
+        ".implicit_models:ImplicitAls",
+        "Matrix factorisation by weighted least squares (WRMF), by implicit",
         "Hu, Koren and Volinsky, Collaborative filtering for implicit feedback datasets, ICDM 2008",
+        "implicit",
         "compare",
     ),
     ModelEntry(
         "bpr",
-        ".implicit_models",
-        "ImplicitBpr",
-        "Matrix factorisation by Bayesian personalised ranking, of implicit",
+        ".implicit_models:ImplicitBpr",
+        "Matrix factorisation by Bayesian personalised ranking, by implicit",
         "Rendle, Freudenthaler, Gantner and Schmidt-Thieme, BPR: Bayesian personalized ranking "
         "from implicit feedback, UAI 2009",
+        "implicit",
         "compare",
     ),
     ModelEntry(
         "logistic-mf",
-        ".implicit_models",
-        "ImplicitLogistic",
-        "Logistic matrix factorisation, of implicit",
+        ".implicit_models:ImplicitLogistic",
+        "Logistic matrix factorisation, by implicit",
         "Johnson, Logistic matrix factorization for implicit feedback data, NIPS workshop on "
         "distributed machine learning and matrix computations, 2014",
+        "implicit",
         "compare",
     ),
     ModelEntry(
         "slim",
-        ".irspack_models",
-        "IrspackSlim",
-        "Sparse linear weights between items, not negative, of irspack",
+        ".irspack_models:IrspackSlim",
+        "Sparse non-negative linear weights between items, by irspack",
         "Ning and Karypis, SLIM: sparse linear methods for top-N recommender systems, ICDM 2011",
+        "irspack",
         "compare",
     ),
     ModelEntry(
         "rp3beta",
-        ".irspack_models",
-        "IrspackRP3beta",
-        "A walk of three steps between users and items, against popularity, of irspack",
+        ".irspack_models:IrspackRP3beta",
+        "A walk of three steps between users and items, against popularity, by irspack",
         "Paudel, Christoffel, Newell and Bernstein, Updatable, accurate, diverse, and scalable "
         "recommendations for interactive applications, ACM TiiS 7(1), 2017",
+        "irspack",
         "compare",
     ),
 )
 MODELS = {entry.name: entry for entry in _ENTRIES}
 
 
+def find_model(name: str) -> ModelEntry:
+    """Return the row of a model; raise with the closest name if there is none."""
+    if name not in MODELS:
+        raise ParameterError(f"no model {name!r}", hint=near_name(name, MODELS), parameter="model")
+    return MODELS[name]
+
+
 def make_model(name: str, **params: Any) -> Recommender:
-    """A model by its name, with parameters of its constructor; not fitted yet.
+    """Return an unfitted model by its name, with parameters of its constructor.
 
     >>> make_model("kernel-ranker", kernel="linear", reg=0.5)
     KernelRanker(kernel='linear', reg=0.5, negative_weight=1.0, storage='auto', n_threads=None), \
 not fitted
     """
-    if name not in MODELS:
-        raise ParameterError(f"there is no model {name!r}; there are {', '.join(MODELS)}")
-    kind = MODELS[name].load()
-    unknown = [each for each in params if each not in signature(kind).parameters]
-    if unknown:
-        known = ", ".join(signature(kind).parameters) or "none"
-        raise ParameterError(f"{name} has no parameter {unknown[0]!r}; there are {known}")
-    return kind(**params)
+    entry = find_model(name)
+    known = [each.name for each in entry.parameters]
+    for each in params:
+        if each not in known:
+            raise ParameterError(
+                f"{name} has no parameter {each!r}",
+                hint=near_name(each, known) if known else "it has none",
+                parameter=each,
+            )
+    return entry.load()(**params)

@@ -1,162 +1,155 @@
-"""Models that are still to be made, as values: a name of the table of models, and parameters.
+"""ModelSpec: an unfitted model as a value, a name and all parameters its results depend on.
 
-As text, a model is its name and whatever is not as usual: ``ease``, ``ease(reg=500)``. The kernel
-ranker is called by its kernel: ``linear``, ``disjunctive(8), reg=0.5``.
+As text it is the name and the parameters that differ from the defaults: ``ease``,
+``kernel-ranker(kernel=linear, reg=0.5)``.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import signature
 from typing import Any
 
-import numpy as np
-
-from ..errors import ParameterError, ParameterTypeError
-from ..kernels import Kernel, parse_kernel
-from . import make_model
-from .kernel_ranker import KernelRanker
+from ..errors import ParameterError
+from ..kernels import Kernel
 from .recommender import Recommender
+from .registry import find_model, make_model
 
 __all__ = [
     "RANKER",
     "ModelSpec",
     "RankerSpec",
+    "labels",
     "parse_model",
     "split_commas",
     "usual_params",
 ]
 
-RANKER = "kernel-ranker"
-# How a model computes, not what: its results are the same.
-_HOW = ("n_threads", "storage")
-_DEFAULTS = KernelRanker().get_params()
 _WORDS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model by its name, with all parameters that its results depend on.
+    """A model by its name and parameters. Speed and memory settings are not part of it.
 
     Attributes
     ----------
-    name : one of the table of models
-    params : the constructor's; those that are not given are its defaults
+    name : a name of the table of models
+    params : the constructor's parameters; defaults are filled in
 
     >>> ModelSpec("kernel-ranker", {"kernel": "conjunctive( 2 )", "reg": 1})
     ModelSpec(name='kernel-ranker', params={'kernel': 'conjunctive(2)', 'reg': 1.0, \
 'negative_weight': 1.0})
     >>> str(ModelSpec("popularity")), str(ModelSpec("kernel-ranker", {"reg": 0.5}))
-    ('popularity', 'disjunctive(8), reg=0.5')
+    ('popularity', 'kernel-ranker(reg=0.5)')
     """
 
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        usual = usual_params(self.name)
-        make_model(self.name, **self.params)  # complains of parameters that there are none of
-        technical = [name for name in self.params if name not in usual]
-        if technical:
-            raise ParameterError(
-                f"{technical[0]} of {self.name} changes no result, and is no part of a model "
-                "here; leave it out"
-            )
-        params = {
-            k: _plain(k, self.params.get(k, default), default) for k, default in usual.items()
-        }
-        object.__setattr__(self, "params", params)
+        make_model(self.name, **self.params)  # raises for unknown names and missing libraries
+        given = {}
+        for each in find_model(self.name).parameters:
+            if each.technical:
+                if each.name in self.params:
+                    raise ParameterError(
+                        f"{each.name} of {self.name} changes no result and is not part of a model",
+                        hint="leave it out",
+                        parameter=each.name,
+                    )
+                continue
+            value = each.check(self.name, self.params.get(each.name, each.default))
+            given[each.name] = str(value) if isinstance(value, Kernel) else value
+        object.__setattr__(self, "params", given)
 
     def __hash__(self) -> int:
         return hash(str(self))
 
     def make(self, n_threads: int | None = None) -> Recommender:
-        """The model, not fitted yet."""
+        """Return the unfitted model."""
         model = make_model(self.name, **self.params)
-        return model.set_params(n_threads=n_threads) if "n_threads" in model.get_params() else model
-
-    def fit_options(self, **shared: Any) -> dict[str, Any]:
-        """Those of what could be shared with other models that this one's ``fit`` takes."""
-        taken = signature(self.make().fit).parameters
-        return {name: value for name, value in shared.items() if name in taken}
+        return model.set_params(n_threads=n_threads) if hasattr(model, "n_threads") else model
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON and TOML have it; `from_dict` gives it back. The ranker goes without a name."""
+        """Return the spec as JSON and TOML have it; `from_dict` restores it."""
         given = {name: value for name, value in self.params.items() if value is not None}
-        return given if self.name == RANKER else {"model": self.name} | given
+        return {"model": self.name} | given
 
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> ModelSpec:
-        """What `to_dict` has given.
+        """Return the spec of a dictionary.
 
-        >>> ModelSpec.from_dict({"kernel": "linear"}) == RankerSpec("linear")
+        >>> spec = parse_model("item-knn(neighbours=20)")
+        >>> ModelSpec.from_dict(spec.to_dict()) == spec
         True
         """
         params = dict(content)
-        return ModelSpec(params.pop("model", RANKER), params)
+        return ModelSpec(params.pop("model"), params)
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """Parameters that differ from the defaults, as text with all digits."""
+        defaults = ModelSpec.default(self.name)
+        return {k: _text(v) for k, v in self.params.items() if v != defaults[k]}
+
+    @staticmethod
+    def default(name: str) -> dict[str, Any]:
+        """Return the default parameters of a model in their one form."""
+        entry = find_model(name)
+        checked = {p.name: p.check(name, p.default) for p in entry.parameters if not p.technical}
+        return {k: str(v) if isinstance(v, Kernel) else v for k, v in checked.items()}
 
     def __str__(self) -> str:
-        usual = usual_params(self.name)
-        # All digits: results are told apart by this text.
-        unusual = {k: f"{k}={_text(v)}" for k, v in self.params.items() if v != usual[k]}
-        if self.name == RANKER:
-            unusual.pop("kernel", None)
-            return ", ".join([self.params["kernel"], *unusual.values()])
-        return f"{self.name}({', '.join(unusual.values())})" if unusual else self.name
+        given = ", ".join(f"{name}={text}" for name, text in self.changes.items())
+        return f"{self.name}({given})" if given else self.name
 
 
-def RankerSpec(  # noqa: N802 - it stands for the ModelSpec that it gives
-    kernel: str,
-    reg: float = _DEFAULTS["reg"],
-    negative_weight: float = _DEFAULTS["negative_weight"],
-) -> ModelSpec:
-    """A `KernelRanker` that is still to be made: its kernel as text, and its other parameters.
+def labels(specs: Sequence[ModelSpec]) -> list[str]:
+    """Return short names for a table: of one model, only the parameters that differ.
 
-    >>> print(RankerSpec("conjunctive( 2 )", reg=0.5))
-    conjunctive(2), reg=0.5
+    >>> labels([parse_model(f"kernel-ranker(kernel={k})") for k in ("linear", "tanimoto")])
+    ['linear', 'tanimoto']
     """
-    found = ModelSpec(RANKER, {"kernel": kernel, "reg": reg, "negative_weight": negative_weight})
-    for name in ("reg", "negative_weight"):
-        if found.params[name] < 0:
-            raise ParameterError(f"{name} of a model must be 0 or more, not {found.params[name]!r}")
-    return found
-
-
-def usual_params(name: str) -> dict[str, Any]:
-    """The defaults of a model, but for those that its results do not depend on.
-
-    >>> usual_params("kernel-ranker")
-    {'kernel': 'disjunctive(8)', 'reg': 0.1, 'negative_weight': 1.0}
-    """
-    defaults = make_model(name).get_params()
-    return {key: _plain(key, value, value) for key, value in defaults.items() if key not in _HOW}
+    differing = [
+        name for name in specs[0].params if len({str(spec.params.get(name)) for spec in specs}) > 1
+    ]
+    if len({spec.name for spec in specs}) > 1 or not differing:
+        return [str(spec) for spec in specs]
+    if len(differing) == 1:
+        return [_text(spec.params[differing[0]]) for spec in specs]
+    return [", ".join(f"{name}={_text(spec.params[name])}" for name in differing) for spec in specs]
 
 
 def parse_model(text: str) -> ModelSpec:
-    """A model as text: its name, and in parentheses parameters that are not to be its defaults.
+    """Return the spec of a text: a name, and in parentheses parameters that differ from defaults.
 
     >>> print(parse_model("kernel-ranker(kernel=disjunctive(2), reg=0.5)"))
-    disjunctive(2), reg=0.5
+    kernel-ranker(kernel=disjunctive(2), reg=0.5)
     """
     match = re.fullmatch(r"\s*([^\s(]+)\s*(?:\((.*)\)\s*)?", text, re.DOTALL)
     if match is None:
-        raise ParameterError(f"a model is written as 'popularity' or 'ease(reg=500)', not {text!r}")
+        raise ParameterError(
+            f"{text!r} is not a model",
+            hint="write 'popularity' or 'ease(reg=500)'",
+            parameter="model",
+        )
     params: dict[str, Any] = {}
     for part in split_commas(match[2] or ""):
         name, equals, value = part.partition("=")
         if not equals or not value.strip():
             raise ParameterError(
-                f"parameters of a model are written as {match[1]}(name=value, ...), not {text!r}"
+                f"{part!r} in {text!r} is not a parameter",
+                hint=f"write {match[1]}(name=value, ...)",
+                parameter="model",
             )
         params[name.strip()] = _value(value.strip())
     return ModelSpec(match[1], params)
 
 
 def split_commas(text: str) -> list[str]:
-    """Parts between commas that stand in no parentheses: models and kernels have their own.
+    """Return the parts between commas outside parentheses.
 
     >>> split_commas("popularity, kernel-ranker(reg=1, kernel=linear)")
     ['popularity', 'kernel-ranker(reg=1, kernel=linear)']
@@ -187,17 +180,14 @@ def _text(value: Any) -> str:
     return text.removesuffix(".0") if isinstance(value, float) else text
 
 
-def _plain(name: str, value: Any, default: Any) -> Any:
-    """A parameter in the one form that it has here, as JSON has it: 1 and 1.0 are one model."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if name == "kernel" and isinstance(value, str | Kernel):
-        return repr(parse_kernel(value))
-    if value is None or isinstance(value, bool | str):
-        wrong = isinstance(default, float) or (isinstance(default, int) and value is None)
-    else:
-        wrong = not isinstance(value, int | float) or not math.isfinite(value)
-    if wrong:
-        raise ParameterTypeError(f"{name} of a model is a finite number, not {value!r}")
-    if isinstance(default, float):
-        return float(value)
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+RANKER = "kernel-ranker"
+
+
+def RankerSpec(kernel: str, **params: Any) -> ModelSpec:  # noqa: N802 - to be removed
+    """Return the spec of a kernel ranker."""
+    return ModelSpec(RANKER, {"kernel": kernel} | params)
+
+
+def usual_params(name: str) -> dict[str, Any]:
+    """Return the defaults of a model."""
+    return ModelSpec.default(name)

@@ -1,8 +1,13 @@
-"""Arrays on disk: a folder with a JSON header and plain binary files, written whole or not at all.
+"""Arrays in a folder: raw binary files and a JSON header, published with one atomic rename.
 
-``header.json`` has the kind and version of the format, whatever the writer wants to know again, and
-for each array its type, shape, size and SHA-256; and the SHA-256 of all that. The arrays are raw
-little-endian bytes that can be memory-mapped. Nothing in the folder is ever run.
+``header.json`` names the format, whatever the writer wants to keep, and for each array its file,
+type, shape and SHA-256; a SHA-256 of all that seals it. Array files are little-endian and can be
+memory-mapped. Nothing in a folder is ever executed.
+
+A writer puts array files with a fresh suffix beside the old ones, syncs them, and renames a new
+header over the old one. Until then readers see the old content, afterwards the new one. Files that
+no header lists, the old ones or those of a writer that was killed, are removed by the next writer.
+Writers take turns through a lock on the folder.
 """
 
 from __future__ import annotations
@@ -11,8 +16,10 @@ import hashlib
 import json
 import math
 import os
-import shutil
-from collections.abc import Mapping
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,178 +29,266 @@ from numpy.typing import NDArray
 
 from ..errors import ModelFileError
 
-__all__ = ["check_target", "obstacle", "read_folder", "write_folder"]
+__all__ = ["check_target", "obstacle", "read_about", "read_folder", "write_folder"]
 
 HEADER = "header.json"
 FORMAT = "boolrank"
-VERSION = 1
+VERSION = 2
+_AGAIN = "save it again"
 _TYPES = {"float64": "<f8", "float32": "<f4", "int64": "<i8", "int32": "<i4", "uint8": "|u1"}
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,79}")
+_FILE = re.compile(r"[a-z][a-z0-9_-]{0,79}\.[0-9a-f]{32}\.(bin|json)")
+# Headers hold parameters and a line per array; 4 MB is a thousand times what they need.
+_MOST_HEADER = 1 << 22
+# Loads that find the folder replaced under them start again.
+_TRIES = 100
 
 
 def write_folder(
     path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write arrays and what is to be known about them; an older folder is replaced at the end."""
+    """Write arrays and a description; the previous content stays until the new one is complete."""
     path = check_target(path)
     try:
-        _write_whole(path, about, arrays)
+        path.mkdir(parents=True, exist_ok=True)
+        with _locked(path):
+            check_target(path)  # another writer may have been here meanwhile
+            _publish(path, about, arrays)
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise _unwritable(path, error.strerror or str(error)) from None
 
 
-def _write_whole(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not tempfile's: those are for their owner alone, and a model may be served by somebody else.
-    fresh = path.parent / f".{path.name}-{uuid4().hex}"
-    fresh.mkdir()
+def _publish(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    suffix = uuid4().hex
+    new = f"header.{suffix}.json"
     try:
-        files = {name: _write(fresh / f"{name}.bin", array) for name, array in arrays.items()}
-        content = {"format": FORMAT, "version": VERSION, "about": dict(about), "files": files}
-        text = {"content": content, "sha256": _digest(content)}
-        (fresh / HEADER).write_text(json.dumps(text, indent=1), encoding="utf-8")
-        _replace(fresh, path)
+        listed = {name: _write_array(path, name, suffix, array) for name, array in arrays.items()}
+        content = {"format": FORMAT, "version": VERSION, "about": dict(about), "arrays": listed}
+        text = json.dumps({"content": content, "sha256": _digest(content)}, indent=1)
+        _write_file(path / new, text.encode())
+        _sync(path)
+        (path / new).replace(path / HEADER)
+    except BaseException:  # Ctrl-C too
+        for file in path.glob(f"*.{suffix}.*"):
+            file.unlink(missing_ok=True)
+        raise
+    _sync(path)
+    _sync(path.parent)
+    kept = {HEADER, *(entry["file"] for entry in listed.values())}
+    for file in path.iterdir():
+        if file.name not in kept:
+            with suppress(OSError):  # Windows keeps files that are mapped; the next writer tries
+                file.unlink()
+
+
+def _write_array(path: Path, name: str, suffix: str, array: NDArray[Any]) -> dict[str, Any]:
+    if not _NAME.fullmatch(name):
+        raise ModelFileError(f"{name!r} cannot be the name of an array")
+    kind = array.dtype.name
+    plain = np.ascontiguousarray(array).astype(_TYPES[kind], copy=False)
+    file = f"{name}.{suffix}.bin"
+    _write_file(path / file, plain.reshape(-1).view(np.uint8).data)
+    return {"file": file, "type": kind, "shape": list(array.shape), "sha256": _sha256(plain)}
+
+
+def _write_file(path: Path, content: bytes | memoryview) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder durable, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the folder against other writers; a killed process releases it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: writers have to take turns by themselves
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        os.close(descriptor)
 
 
 def check_target(path: str | Path) -> Path:
-    """Where to write, links followed; refuse where something else is, or nothing can be.
-
-    What is no model is nothing to be replaced.
-    """
+    """Return the path to write to, links resolved; raise if it holds files that are not ours."""
     path = Path(os.path.realpath(path))
-    try:
-        _check_free(path)
-    except OSError as error:
-        raise _unwritable(path, error) from None
+    if path == Path.cwd():
+        raise ModelFileError(f"{path} is the current folder", hint="name a folder of its own")
+    why = obstacle(path)
+    if why:
+        raise _unwritable(path, why)
+    if path.exists() and not _is_ours(path):
+        raise ModelFileError(
+            f"{path} exists and is not a model folder of this version", hint="choose another name"
+        )
     return path
 
 
-def _unwritable(path: Path, why: str | OSError) -> ModelFileError:
-    said = why if isinstance(why, str) else why.strerror or why
-    return ModelFileError(f"{path} cannot be written: {said}; choose another folder, or make room")
-
-
-def _check_free(path: Path) -> None:
-    if path == Path.cwd():
-        raise ModelFileError(f"{path} is the folder you are in; name one for the model alone")
-    if not path.exists():
-        why = obstacle(path)
-        if why:
-            raise _unwritable(path, why)
-        return
-    names = {file.name for file in path.iterdir()} if path.is_dir() else {path.name}
-    ours = HEADER in names and all(name == HEADER or name.endswith(".bin") for name in names)
-    if names and not ours:
-        raise ModelFileError(f"{path} is there already and is no model folder; choose another name")
+def _is_ours(path: Path) -> bool:
+    """Return whether a folder holds nothing but a header of ours, its files, and leftovers."""
+    names = {file.name for file in path.iterdir()}
+    with suppress(ModelFileError, OSError):
+        names -= {entry["file"] for entry in _header(path)["arrays"].values()} | {HEADER}
+    return all(_FILE.fullmatch(name) for name in names)
 
 
 def obstacle(folder: Path) -> str:
-    """What keeps anybody from writing in a folder that may be there or not; "" if nothing does."""
+    """Return what prevents writing into a folder, existing or not; "" if nothing does."""
     folder = folder.absolute()
-    above = next(each for each in (folder, *folder.parents) if each.exists())
+    above = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
     if not above.is_dir():
         return f"{above} is a file, not a folder"
-    return "" if os.access(above, os.W_OK) else f"you may not write in {above}"
+    return "" if os.access(above, os.W_OK) else f"no permission to write in {above}"
+
+
+def _unwritable(path: Path, why: str) -> ModelFileError:
+    return ModelFileError(f"cannot write {path}: {why}", hint="choose another folder, or make room")
+
+
+def read_about(path: str | Path) -> dict[str, Any]:
+    """Return the description in a header, with ``bytes`` and a ``hash`` of all but its date."""
+    with _readable(path):
+        content = _header(Path(path))
+    entries = content["arrays"]
+    sealed = {name: [e["type"], e["shape"], e["sha256"]] for name, e in entries.items()}
+    everything: dict[str, Any] = content["about"]
+    about = {name: value for name, value in everything.items() if name != "created"}
+    size = sum(_size(entry) for entry in entries.values())
+    return everything | {"hash": _digest([about, sealed]), "bytes": size}
 
 
 def read_folder(
     path: str | Path, verify: bool = True
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What was written, the arrays memory-mapped; to ``verify`` is to check every byte first."""
-    path = Path(path)
+    """Return the description and the memory-mapped arrays; ``verify`` checks every byte."""
+    with _readable(path):
+        return _read(Path(path), verify)
+
+
+@contextmanager
+def _readable(path: str | Path) -> Iterator[None]:
+    """Turn errors of the system into ours."""
     try:
-        content = _header(path)
-        arrays = {
-            name: _read(path / f"{name}.bin", np.dtype(_TYPES[file["type"]]), file, verify)
-            for name, file in content["files"].items()
-        }
-        about = dict(content["about"])
-    except (KeyError, TypeError, AttributeError):
-        raise ModelFileError(f"{path / HEADER} is not as boolrank writes it") from None
+        yield
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error}") from None
-    return about, arrays
+        raise ModelFileError(f"cannot read {path}: {error}", hint=_AGAIN) from None
 
 
-def _read(path: Path, dtype: np.dtype[Any], file: dict[str, Any], verify: bool) -> NDArray[Any]:
-    shape = tuple(file["shape"])
-    expected = math.prod(shape) * dtype.itemsize
-    if not path.is_file():
-        raise ModelFileError(f"{path} is missing; the folder was not copied whole")
-    size = path.stat().st_size
-    if size != expected:
-        raise ModelFileError(
-            f"{path} has {size} bytes instead of {expected}; it is cut off or altered: write the "
-            "model again"
-        )
-    if verify and _file_digest(path) != file["sha256"]:
-        raise ModelFileError(f"{path} is not what was written; write the model again")
-    # Copy on write: the file never changes and processes share its pages, and yet compiled loops
-    # see the same type as in fitted models; for read-only arrays they would be compiled once more.
-    return np.memmap(path, dtype, "c", shape=shape) if expected else np.empty(shape, dtype)
+def _read(path: Path, verify: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    content = _header(path)
+    for _ in range(_TRIES):
+        try:
+            arrays = {
+                name: _map(path / entry["file"], entry, verify)
+                for name, entry in content["arrays"].items()
+            }
+            return content["about"], arrays
+        except FileNotFoundError as error:
+            before, content = content, _header(path)  # replaced since we read the header?
+            if content == before:
+                raise ModelFileError(
+                    f"{error.filename} is missing", hint="copy the whole folder, or " + _AGAIN
+                ) from None
+    raise ModelFileError(f"{path} is replaced faster than it can be read", hint="try again")
 
 
 def _header(path: Path) -> dict[str, Any]:
-    header = path / HEADER
     if not path.exists():
-        raise ModelFileError(
-            f"there is no folder {path}; name the folder that a model was saved in"
-        )
-    if not header.is_file():
-        raise ModelFileError(
-            f"{path} is no model folder: it has no {HEADER}; name the folder that a model was "
-            "saved in"
-        )
+        raise ModelFileError(f"no folder {path}", hint="name the folder of a saved model")
     try:
-        text = json.loads(header.read_bytes().decode("utf-8"))
+        with _opened(path / HEADER) as file:
+            raw = file.read(_MOST_HEADER + 1)
+    except FileNotFoundError:
+        raise ModelFileError(
+            f"{path} is not a model folder: it has no {HEADER}",
+            hint="name the folder of a saved model",
+        ) from None
+    broken = ModelFileError(f"{path / HEADER} is damaged or not a boolrank header", hint=_AGAIN)
+    if len(raw) > _MOST_HEADER:
+        raise broken
+    try:
+        text = json.loads(raw.decode("utf-8"))
         content, digest = text["content"], text["sha256"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise ModelFileError(f"{header} cannot be read; write the model again") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ModelFileError(f"{header} is not of a boolrank model")
-    if content.get("version") != VERSION:
-        raise ModelFileError(
-            f"{header} has format version {content.get('version')!r}; this boolrank reads version "
-            f"{VERSION}: write the model again, or install the boolrank that wrote it"
-        )
-    if _digest(content) != digest:
-        raise ModelFileError(f"{header} is not what was written; write the model again")
-    return content
+        if content["format"] != FORMAT:
+            raise broken
+        if content["version"] != VERSION:
+            raise ModelFileError(
+                f"{path / HEADER} has format version {content['version']!r}; this boolrank reads "
+                f"version {VERSION}",
+                hint=f"{_AGAIN}, or install the boolrank that wrote it",
+            )
+        if _digest(content) != digest or not _is_sound(content):
+            raise broken
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise broken from None
+    return dict(content)
 
 
-def _write(path: Path, array: NDArray[Any]) -> dict[str, Any]:
-    plain = np.ascontiguousarray(array).astype(_TYPES[array.dtype.name], copy=False)
-    with path.open("wb") as file:
-        plain.tofile(file)
-        file.flush()
-        os.fsync(file.fileno())
-    return {"type": array.dtype.name, "shape": list(array.shape), "sha256": _file_digest(path)}
+def _is_sound(content: Mapping[str, Any]) -> bool:
+    """Return whether every entry of a header has the form that `write_folder` gives it."""
+    return isinstance(content["about"], dict) and all(
+        _NAME.fullmatch(name)
+        and entry["type"] in _TYPES
+        and bool(_FILE.fullmatch(entry["file"]))
+        and isinstance(entry["shape"], list)
+        and len(entry["shape"]) <= 2
+        and all(type(side) is int and 0 <= side < 1 << 48 for side in entry["shape"])
+        for name, entry in content["arrays"].items()
+    )
 
 
-def _replace(fresh: Path, path: Path) -> None:
-    """Put a finished folder in the place of an older one, in two steps.
+def _map(path: Path, entry: Mapping[str, Any], verify: bool) -> NDArray[Any]:
+    """Map one array from the file that is open, so that what is hashed is what is used."""
+    dtype, shape, expected = np.dtype(_TYPES[entry["type"]]), tuple(entry["shape"]), _size(entry)
+    with _opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size != expected:
+            raise ModelFileError(
+                f"{path} has {size:,} bytes instead of {expected:,}: it is truncated or altered",
+                hint=_AGAIN,
+            )
+        # Copy on write: the file never changes and processes share its pages, and compiled loops
+        # see the same type as in fitted models; read-only arrays would be compiled once more.
+        array = np.memmap(file, dtype, "c", shape=shape) if expected else np.empty(shape, dtype)
+    if verify and _sha256(array) != entry["sha256"]:
+        raise ModelFileError(f"{path} is not what was written", hint=_AGAIN)
+    return array
 
-    Whoever has the old one open keeps it. If the process is killed between the two steps, the old
-    model is in the hidden folder beside.
-    """
-    if not path.exists():
-        fresh.rename(path)
-        return
-    old = path.parent / f".{path.name}-old-{uuid4().hex}"
-    path.rename(old)
-    try:
-        fresh.rename(path)
-    except BaseException:  # Ctrl-C too
-        old.rename(path)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+
+def _size(entry: Mapping[str, Any]) -> int:
+    return int(math.prod(entry["shape"])) * np.dtype(_TYPES[entry["type"]]).itemsize
+
+
+def _opened(path: Path) -> Any:
+    """Open a regular file for reading; refuse links and special files without blocking."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ModelFileError(f"{path} is not a regular file", hint=_AGAIN)
+    return os.fdopen(descriptor, "rb")
 
 
 def _digest(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _sha256(array: NDArray[Any]) -> str:
+    return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()

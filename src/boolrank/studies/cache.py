@@ -37,8 +37,6 @@ __all__ = [
 
 # To be raised when the same key is to mean other values.
 FORMAT = 1
-# Adapter modules are named after the library they wrap.
-_ADAPTER = "_models"
 
 
 def cell_key(split: Split, fold: int, model: ModelSpec, metrics: tuple[str, ...]) -> str:
@@ -64,8 +62,8 @@ def library_of(model: str) -> dict[str, str]:
     """
     from importlib.metadata import version  # slow to import
 
-    library, adapter, _ = MODELS[model].module.removeprefix(".").partition(_ADAPTER)
-    return {library: version(library)} if adapter else {}
+    library = MODELS[model].library
+    return {library: version(library)} if library else {}
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ def run_experiment(
             result = None if cells is None else cells.read(key, users)
             if result is None:
                 overlaps = overlaps or Overlaps.of(fold.train, n_threads)
-                options = model.fit_options(overlaps=overlaps)
+                options = {"overlaps": overlaps}
                 result = evaluate_fold(
                     model.make(n_threads), fold, experiment.metrics, n_threads, **options
                 )

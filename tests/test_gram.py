@@ -1,4 +1,4 @@
-"""Matrices of items filled from overlaps, dense or sparse: beside exact values, pair by pair."""
+"""Matrices of items filled from dense or sparse overlaps, checked against exact values."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from boolrank import Interactions, Overlaps, parse_kernel
-from boolrank.models import counted
-from boolrank.models.gram import Counted, mirror
+from boolrank.models import gram
+from boolrank.models.gram import Gram, mirror
 from boolrank.testing import exact_value
 
 # Values of 130 items are more than what is computed pair by pair.
@@ -24,18 +24,18 @@ def overlaps() -> Overlaps:
 
 
 @pytest.fixture(params=["dense", "sparse"])
-def some(request, overlaps) -> Counted:
+def some(request, overlaps) -> Gram:
     """Most of the items, not in their order, by overlaps in either storage."""
     items = np.random.default_rng(1).permutation(ITEMS)[:110].astype(np.int32)
     held = overlaps.sparse()
     if request.param == "dense":
         held = Overlaps(held.n, held.sizes, dense=held.filled())
-    return Counted(held, items)
+    return Gram(held, items)
 
 
 def test_the_triangle_has_the_counts_and_the_sizes(some, overlaps):
     expected = overlaps.filled()[np.ix_(some.items, some.items)]
-    found = some.triangle("float64", n_threads=2)
+    found = some.triangle("float64")
     assert np.array_equal(np.triu(found), np.triu(expected))
     assert np.array_equal(mirror(found), expected)
 
@@ -44,12 +44,12 @@ def test_the_triangle_has_the_counts_and_the_sizes(some, overlaps):
 @pytest.mark.parametrize("text", ["disjunctive(3)", "conjunctive(2)", "tanimoto"])
 def test_values_are_those_of_the_kernel(some, overlaps, text, pairs, monkeypatch):
     """However many are computed at a time."""
-    monkeypatch.setattr(counted, "_PAIRS", pairs)
+    monkeypatch.setattr(gram, "_PAIRS", pairs)
     kernel, sizes = parse_kernel(text).normalized(), overlaps.sizes[some.items]
     shared = overlaps.filled()[np.ix_(some.items, some.items)]
     expected = kernel.on_counts(overlaps.n, sizes[:, None], sizes, shared)
     np.fill_diagonal(expected, 1.0)
-    found = mirror(some.values(kernel, "float64", n_threads=2))
+    found = mirror(some.values(kernel, "float64"))
     assert np.allclose(found, expected, rtol=1e-13, atol=0)
     assert np.array_equal(found, found.T)
 
@@ -66,7 +66,7 @@ def test_numbers_of_users_past_single_precision_stay_whole():
         counts=np.full(columns.size, odd, np.int32),
     )
     kernel = parse_kernel("disjunctive(2)")
-    found = Counted.of_all(held).values(kernel, "float64")
+    found = Gram.of_all(held).values(kernel, "float64")
     size = int(sizes[0])
     shared, own = (Fraction(exact_value(kernel, 3 * odd, size, size, c)) for c in (odd, size))
     assert abs(Fraction(found[0, 1]) / (shared / own) - 1) < 1e-15

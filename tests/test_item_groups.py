@@ -1,4 +1,4 @@
-"""Items that the same users have share a row of an inverse: beside the inverse with all of them."""
+"""Items with the same users share a row of an inverse, checked against the full inverse."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from boolrank import (
     parse_kernel,
 )
 from boolrank.models import inverse
-from boolrank.models.item_groups import Alike
+from boolrank.models.item_groups import ItemGroups
 from strategies import binary_matrices
 
 # How far scores may be from the definition, relative to the largest.
@@ -124,7 +124,7 @@ def test_a_model_has_a_row_for_each_distinct_item(data, seen, model):
     nobody = int((~some).sum()) if isinstance(model, KernelEase) else int((~some).any())
     assert distinct + nobody < 40
     fitted = copy.deepcopy(model).fit(data)
-    assert fitted._weights.values.shape == (distinct + nobody, distinct + nobody)
+    assert fitted.scorer.values.shape == (distinct + nobody, distinct + nobody)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
@@ -168,31 +168,31 @@ def test_room_is_needed_for_distinct_items_only(data, monkeypatch):
     monkeypatch.setattr(inverse, "free_memory", lambda: 2 * 8 * 40**2)
     Ease().fit(data)
     monkeypatch.setattr(inverse, "free_memory", lambda: 1000)
-    with pytest.raises(MatrixTooLargeError, match=r"Ease on \d\d distinct ones of 90 items would"):
+    with pytest.raises(MatrixTooLargeError, match=r"Ease on \d\d distinct ones of 90 items takes"):
         Ease().fit(data)
 
 
 @given(binary_matrices(min_columns=2).filter(np.any))
 def test_groups_are_the_items_with_equal_columns(matrix):
     data = Interactions.from_matrix(matrix)
-    alike = Alike.of(data)
+    groups = ItemGroups.of(data)
     equal = (matrix.T[:, None] == matrix.T).all(axis=2)
-    assert np.array_equal(alike.group[:, None] == alike.group, equal)
-    assert np.array_equal(alike.first, np.unique(alike.group, return_index=True)[1])
-    groups = np.split(alike.members, alike.start[1:-1])
-    assert [group.tolist() for group in groups] == [
-        np.flatnonzero(alike.group == k).tolist() for k in range(len(alike.sizes))
+    assert np.array_equal(groups.group[:, None] == groups.group, equal)
+    assert np.array_equal(groups.first, np.unique(groups.group, return_index=True)[1])
+    parts = np.split(groups.members, groups.start[1:-1])
+    assert [part.tolist() for part in parts] == [
+        np.flatnonzero(groups.group == k).tolist() for k in range(len(groups.sizes))
     ]
-    one = alike.one_each(data)
-    assert np.array_equal(one.matrix().toarray(), matrix[:, alike.first])
+    one = groups.representatives(data)
+    assert np.array_equal(one.matrix().toarray(), matrix[:, groups.first])
     assert list(one.users) == list(data.users)
-    apart = Alike.of(data, np.ones(matrix.shape[1], bool))
+    apart = ItemGroups.of(data, np.ones(matrix.shape[1], bool))
     assert np.array_equal(apart.group, np.arange(matrix.shape[1]))
 
 
 def test_columns_whose_sums_are_the_same_by_chance_are_told_apart(data, seen, monkeypatch):
-    expected = Alike.of(data)
+    expected = ItemGroups.of(data)
     monkeypatch.setattr("boolrank._compiled.rows.column_sums", lambda *_: np.zeros(seen.shape[1]))
-    found = Alike.of(data)
+    found = ItemGroups.of(data)
     assert len(expected.sizes) > 20
     assert np.array_equal(found.group, expected.group)

@@ -1,0 +1,147 @@
+"""Saved models: parameters, data, counts and fitted state in one folder."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._version import __version__
+from ..counts.overlaps import Overlaps
+from ..data.packing import packed, unpacked
+from ..errors import BoolrankError, ModelFileError
+from ..kernels import Kernel, parse_kernel
+from ..matrix import CompressedMatrix, DenseMatrix, Scale
+from ..storage.folder import read_about, read_folder, write_folder
+from ..storage.state import Reader, pack
+from .recommender import Fitted, Recommender
+from .registry import MODELS
+
+__all__ = ["load_model", "model_info", "save_model"]
+
+_INFO = (
+    *("model", "parameters", "users", "items", "interactions", "created"),
+    *("fingerprint", "hash", "boolrank", "bytes"),
+)
+# Parts of which scorers consist.
+_PARTS = (Overlaps, DenseMatrix, CompressedMatrix, Scale)
+
+
+def save_model(model: Recommender, path: str | Path) -> None:
+    """Write a fitted model into a folder, all or nothing."""
+    fitted = model.fitted
+    name = next((each for each, entry in MODELS.items() if entry.model is type(model)), None)
+    if name is None:
+        raise ModelFileError(
+            f"{type(model).__name__} is not in the table of models",
+            hint="add it: MODELS[name] = ModelEntry(...)",
+        )
+    kinds, arrays = packed(fitted.interactions)
+    scorer, of_scorer = pack(fitted.scorer, "scorer-")
+    overlaps, of_overlaps = None, dict[str, NDArray[Any]]()
+    if fitted.overlaps is not None:
+        overlaps, of_overlaps = pack(fitted.overlaps, "overlaps-")
+    about = {
+        "model": name,
+        "parameters": _plain(fitted.params),
+        "created": datetime.fromtimestamp(fitted.created, UTC).isoformat(timespec="seconds"),
+        "boolrank": __version__,
+        "users": len(fitted.interactions.users),
+        "items": len(fitted.interactions.items),
+        "interactions": fitted.interactions.size,
+        "fingerprint": _fingerprint(kinds, arrays),
+        "ids": kinds,
+        "scorer": scorer,
+        "overlaps": overlaps,
+    }
+    write_folder(path, about, arrays | of_scorer | of_overlaps)
+
+
+def load_model(path: str | Path, verify: bool = True, n_threads: int | None = None) -> Recommender:
+    """Open a saved model; its arrays are memory-mapped, so processes share them.
+
+    ``verify=False`` trusts the folder: it skips checksums and the validation of values, and opening
+    takes milliseconds. A folder that was altered can then crash the process.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from boolrank import Interactions, Popularity
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model")
+    ...     Popularity().fit(Interactions.from_pairs([1, 2], ["a", "a"])).save(path)
+    ...     load_model(path).recommend([1], exclude_seen=False).lists()
+    [['a']]
+    """
+    about, arrays = read_folder(path, verify)
+    try:
+        entry = MODELS[about["model"]]
+        kinds = (*_PARTS, *entry.model.scorers)
+        reader = Reader(path, arrays, kinds, verify)
+        data = unpacked(about["ids"], reader)
+        scorer = reader.value(about["scorer"], "scorer-")
+        overlaps = None
+        if about["overlaps"] is not None:
+            overlaps = reader.value(about["overlaps"], "overlaps-")
+        reader.finish()
+        if not isinstance(scorer, entry.model.scorers) or scorer.items != len(data.items):
+            raise reader.broken("a scorer of another model")
+        technical = {p.name: n_threads for p in entry.parameters if p.name == "n_threads"}
+        model = entry.model(**about["parameters"], **technical)
+        params = model.checked().get_params()
+        created = datetime.fromisoformat(about["created"]).timestamp()
+    except (BoolrankError, KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(
+            f"{path} was not written by this version of boolrank ({type(error).__name__}: {error})",
+            hint="save the model again",
+        ) from None
+    model.restore(Fitted(params, data, scorer, overlaps, created))
+    return model
+
+
+def model_info(path: str | Path) -> dict[str, Any]:
+    """Return what the header of a saved model says, without opening its arrays.
+
+    Keys: model, parameters, users, items, interactions, created, fingerprint (of the data), hash
+    (of all arrays), boolrank (the version that wrote it), bytes.
+    """
+    about = read_about(path)
+    if not about.keys() >= set(_INFO):
+        raise ModelFileError(f"{path} is not a saved model", hint="name the folder of one")
+    return {name: about[name] for name in _INFO}
+
+
+def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as JSON has them: kernels as text, and no thread count."""
+    plain = {}
+    for name, value in params.items():
+        if name == "n_threads":
+            continue
+        plain[name] = str(value) if isinstance(value, Kernel) else value
+        if isinstance(value, Kernel) and not _is_known(value):
+            raise ModelFileError(
+                f"a model with the kernel {value} cannot be saved: its text is not known",
+                hint="register the kernel under a name",
+            )
+    return plain
+
+
+def _is_known(kernel: Kernel) -> bool:
+    try:
+        return parse_kernel(str(kernel)) == kernel
+    except BoolrankError:
+        return False
+
+
+def _fingerprint(kinds: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return a SHA-256 of the training data: ids and pairs."""
+    out = hashlib.sha256(repr(sorted(kinds.items())).encode())
+    for name in sorted(arrays):
+        out.update(name.encode())
+        out.update(np.ascontiguousarray(arrays[name]).data)
+    return out.hexdigest()

@@ -1,0 +1,81 @@
+"""A fitted model as an immutable value: arrays and numbers, without ids or histories.
+
+Almost every model has the form
+
+    score_j = b_j + Σ_{i ∈ profile} α_i · W_ij
+
+and differs in the operator W, the profile weights α and the offset b. A `Scorer` scores profiles,
+which are `Rows` of item numbers; it is what gets saved, loaded and shared between processes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.rows import Rows
+from ..storage.state import State
+
+__all__ = ["Floats", "Scorer"]
+
+Floats = NDArray[np.float64]
+Items = NDArray[np.int32]
+
+# Scores held at once when ranking: 32 MB.
+_BLOCK = 1 << 22
+
+
+class Scorer(State, ABC):
+    """Scores of all items for profiles. No profile that it is given is empty.
+
+    Attributes
+    ----------
+    explains : whether scores are sums of parts, one for each item of the profile
+    compares : whether items can be compared with each other
+    """
+
+    explains: ClassVar[bool] = True
+    compares: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def items(self) -> int:
+        """Number of items."""
+
+    @abstractmethod
+    def scores(self, profiles: Rows) -> Floats:
+        """(u, m) Return the scores of all items for each profile as a new array."""
+
+    def top(
+        self, profiles: Rows, n: int, allowed: NDArray[np.bool_], exclude_own: bool
+    ) -> tuple[Items, Floats]:
+        """(u, n) Return the best allowed items and their scores; -1 and NaN if there are fewer."""
+        from .._compiled.ranking import best
+
+        chosen = np.full((profiles.n_rows, n), -1, np.int32)
+        scores = np.full((profiles.n_rows, n), np.nan)
+        base = np.zeros(self.items)
+        size = max(1, _BLOCK // max(self.items, 1))
+        for first in range(0, profiles.n_rows, size):
+            part = profiles.part(first, min(first + size, profiles.n_rows))
+            for k, row in enumerate(self.scores(part)):
+                row[~allowed] = -np.inf
+                if exclude_own:
+                    row[part.row(k)] = -np.inf
+                best(row, base, 0.0, n, chosen[first + k], scores[first + k])
+        return chosen, scores
+
+    def parts(self, profile: Items, item: int) -> Floats:
+        """Return what each item of a profile adds to the score of an item."""
+        raise TypeError(f"{type(self).__name__} does not explain {item} for {profile}")
+
+    def similar(self, item: int) -> tuple[Floats, Floats]:
+        """(m,) Return keys that order all items by similarity to one, and values to show."""
+        raise TypeError(f"{type(self).__name__} does not compare {item}")
+
+    def score(self, profile: Items, item: int) -> float:
+        """Return the score of one item for one profile."""
+        return float(self.scores(Rows.of_lists([profile]))[0, item])

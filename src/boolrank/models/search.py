@@ -1,0 +1,133 @@
+"""Search ranges of parameters: small values that draw from optuna's trials.
+
+A range draws under the parameter's name, or under names below it if it draws several things. So a
+draw is a flat dictionary of numbers and text, and repeating it gives the same value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..data.interactions import Interactions
+
+__all__ = ["FACTORS", "NEIGHBOURS", "PLAIN", "Arity", "Kernels", "Only", "Range", "Real", "Whole"]
+
+
+class Trial(Protocol):
+    """The methods of optuna's trials that ranges use."""
+
+    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float: ...
+
+    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int: ...
+
+    def suggest_categorical(self, name: str, choices: tuple[str, ...]) -> Any: ...
+
+
+class Range(Protocol):
+    """Values of a parameter; the training data may bound them."""
+
+    def draw(self, trial: Trial, name: str, train: Interactions) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Real:
+    """A number between two others, both included, uniform or log-uniform."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def draw(self, trial: Trial, name: str, train: Interactions) -> float:  # noqa: ARG002 - Range's
+        return trial.suggest_float(name, self.low, self.high, log=self.log)
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}{', log' if self.log else ''}"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number between two others, both included, uniform or log-uniform."""
+
+    low: int
+    high: int
+    log: bool = False
+
+    def draw(self, trial: Trial, name: str, train: Interactions) -> int:  # noqa: ARG002 - Range's
+        return trial.suggest_int(name, self.low, self.high, log=self.log)
+
+    def __str__(self) -> str:
+        return f"{self.low} to {self.high}{', log' if self.log else ''}"
+
+
+@dataclass(frozen=True)
+class Only:
+    """A fixed value that differs from the default."""
+
+    value: str
+
+    def draw(self, trial: Trial, name: str, train: Interactions) -> str:  # noqa: ARG002 - Range's
+        return self.value
+
+    def __str__(self) -> str:
+        return f"always {self.value}"
+
+
+@dataclass(frozen=True)
+class Arity:
+    """A log-uniform arity from ``low`` up to the inverse of the density.
+
+    Beyond that, a random disjunction of users contains a user of a typical item more likely than
+    not, and all items look alike. Kernels that are slow at high arity have a ``limit``.
+
+    >>> from boolrank import synthetic
+    >>> Arity(1).most(synthetic(200, 100, 1000))
+    20
+    """
+
+    low: int
+    limit: int | None = None
+
+    def most(self, train: Interactions) -> int:
+        """Return the highest sensible arity: at least 8, at most the number of users."""
+        users, items = train.shape
+        most = max(self.low, min(users, max(8, round(users * items / max(1, train.size)))))
+        return most if self.limit is None else min(most, self.limit)
+
+    def draw(self, trial: Trial, name: str, train: Interactions) -> int:
+        return trial.suggest_int(name, self.low, self.most(train), log=True)
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """A kernel as text: one of some families, with a range for each ``{}`` in it.
+
+    Attributes
+    ----------
+    families : ranges of the arguments by family, such as ``"threshold(2, {})"``
+    powers : highest power of the kernel
+    """
+
+    families: dict[str, tuple[Range, ...]]
+    powers: int = 1
+
+    def draw(self, trial: Trial, name: str, train: Interactions) -> str:
+        family = trial.suggest_categorical(f"{name}.family", tuple(self.families))
+        given = [
+            argument.draw(trial, f"{name}.{family}.{place}", train)
+            for place, argument in enumerate(self.families[family])
+        ]
+        text: str = family.format(*given)
+        power = trial.suggest_int(f"{name}.power", 1, self.powers) if self.powers > 1 else 1
+        return text if power == 1 else f"{text}**{power}"
+
+    def __str__(self) -> str:
+        power = f", to the power of 1 to {self.powers}" if self.powers > 1 else ""
+        return " or ".join(name.replace("{}", "arity") for name in self.families) + power
+
+
+# disjunctive(1) is the linear kernel. Long conjunctions are left out: on sparse data their matrix
+# is nearly the identity.
+PLAIN = Kernels({"disjunctive({})": (Arity(1),), "tanimoto": ()})
+NEIGHBOURS = Whole(5, 2000, log=True)
+FACTORS = Whole(8, 256, log=True)

@@ -1,0 +1,181 @@
+"""Scores by a kernel matrix and one convex problem per profile: CF-KOMD and ECF-OMD.
+
+For a profile with items I, over the simplex on I:
+
+    α = argmin αᵀK_Iα + reg·‖α‖² - 2·αᵀq_I,     score = K[:, I]·α - negative_weight·q,
+
+with q the mean row of K, over all items (CF-KOMD) or over those outside the profile (ECF-OMD). The
+weights depend on the matrix and the profile alone, so new users are served like known ones.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._memory import free_memory, size
+from ..data.rows import Rows
+from ..engines.threads import threads
+from ..errors import ConvergenceWarning, MatrixTooLargeError
+from ..matrix import ItemMatrix
+from ..storage.state import array
+from .scorer import Floats, Scorer
+
+if TYPE_CHECKING:
+    from .._compiled.matrix import Arrays
+
+__all__ = ["TOLERANCE", "OthersScorer", "SimplexScorer", "simplex_weights"]
+
+# Duality gap at which a problem counts as solved, relative to the largest diagonal entry, usually
+# 1 + reg. Weights are then right to about 1e-12, so that both storages give the same scores; a gap
+# of 1e-9 would save a quarter of the time.
+TOLERANCE = 1e-13
+# Nearly singular problems may stop short of that. A gap above this is worth a warning.
+_LOOSE = 1e-9
+# Profiles up to this length need little memory.
+_LONG = 4096
+
+
+def simplex_weights(
+    arrays: Arrays, reg: float, profiles: Rows, *, against_others: bool = False
+) -> Floats:
+    """Return the weight of each item of each profile, in the order of ``profiles.indices``.
+
+    They are against the mean of all items, or against that of items outside the profile.
+    """
+    from .._compiled.profiles import weights
+
+    _check_room(int(profiles.lengths.max(initial=0)))
+    alpha, gaps = weights(arrays, *profiles, reg, against_others, TOLERANCE)
+    loose = int((gaps > _LOOSE).sum())
+    if loose:
+        warnings.warn(
+            f"the weights of {loose} profiles are right to a duality gap of {gaps.max():.1e} only; "
+            "a larger reg makes them well-defined",
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+    return np.asarray(alpha)
+
+
+def _check_room(longest: int) -> None:
+    """Raise if the problem of a very long profile would not fit into memory."""
+    with threads(None) as count:
+        needed = 16 * longest**2 * count
+    if longest > _LONG and needed > free_memory():
+        raise MatrixTooLargeError(
+            f"the weights of a profile of {longest:,} items take {size(needed)} on {count} "
+            f"threads, and {size(free_memory())} are free",
+            hint="use fewer threads, or leave out the longest profiles: they are seldom people",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SimplexScorer(Scorer):
+    """CF-KOMD on an item matrix: weights against the mean of all items.
+
+    Attributes
+    ----------
+    sizes : (m,) users of each item, to rank profiles with the same long rows one after the other
+    """
+
+    kind: ClassVar[str] = "simplex"
+
+    matrix: ItemMatrix
+    reg: float
+    negative_weight: float
+    sizes: NDArray[np.int64] = array("int64", "items", low=0)
+
+    @property
+    def items(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """The matrix for compiled loops."""
+        return self.matrix.compiled()
+
+    def weights(self, profiles: Rows) -> Floats:
+        """Return the weight of each item of each profile; those of a profile sum to 1."""
+        return simplex_weights(self.arrays, self.reg, profiles)
+
+    def scores(self, profiles: Rows) -> Floats:
+        from .._compiled.profiles import score
+
+        out = np.empty((profiles.n_rows, self.items))
+        score(out, self.arrays, self.negative_weight, *profiles, self.weights(profiles))
+        return out
+
+    def top(
+        self, profiles: Rows, n: int, allowed: NDArray[np.bool_], exclude_own: bool
+    ) -> tuple[NDArray[np.int32], Floats]:
+        from .._compiled.profiles import rank
+
+        weights = self.weights(profiles)
+        request = allowed, exclude_own, n, self._order(profiles)
+        chosen, scores = rank(self.arrays, self.negative_weight, *profiles, weights, *request)
+        return chosen, scores
+
+    def _order(self, profiles: Rows) -> NDArray[np.int64]:
+        """(u,) Return an order by the most popular item, so that its row stays in the cache."""
+        key = self.sizes[profiles.indices] * self.items + profiles.indices
+        return np.argsort(np.maximum.reduceat(key, profiles.indptr[:-1]), kind="stable")
+
+    def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
+        # Weights sum to 1, so the score is Σ α_i·(K_ij - negative_weight·q_j).
+        values, mean = self.matrix.terms(item, profile)
+        alpha = self.weights(Rows.of_lists([profile]))
+        parts: Floats = alpha * (values - self.negative_weight * mean)
+        if self.matrix.scale is not None and parts.any():
+            parts *= self.score(profile, item) / parts.sum()
+        if self.matrix.distance is not None:  # scores omit what all items of a profile share
+            parts += alpha * (self.score(profile, item) - parts.sum())
+        return parts
+
+    def similar(self, item: int) -> tuple[Floats, Floats]:
+        return self.matrix.nearness(item)
+
+
+@dataclass(frozen=True, eq=False)
+class OthersScorer(Scorer):
+    """ECF-OMD on an item matrix: weights against the mean of the items outside a profile."""
+
+    kind: ClassVar[str] = "others"
+
+    matrix: ItemMatrix
+    reg: float
+
+    @property
+    def items(self) -> int:
+        return len(self.matrix.pull)
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """The matrix for compiled loops."""
+        return self.matrix.compiled()
+
+    def scores(self, profiles: Rows) -> Floats:
+        from .._compiled.negatives import mean_scores
+
+        alpha = simplex_weights(self.arrays, self.reg, profiles, against_others=True)
+        out = np.empty((profiles.n_rows, self.items))
+        mean_scores(out, self.arrays, *profiles, alpha)
+        return out
+
+    def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
+        # score_j = Σ (α_i + s)·K_ij - s·(m·q_j + 1), s = 1/(items outside the profile).
+        alone = Rows.of_lists([profile])
+        others = self.items - len(profile)
+        share = 1 / others if others > 0 else 0.0
+        alpha = simplex_weights(self.arrays, self.reg, alone, against_others=True) + share
+        parts: Floats = alpha * self.matrix.row(item)[profile]
+        parts += alpha / alpha.sum() * (self.score(profile, item) - parts.sum())
+        return parts
+
+    def similar(self, item: int) -> tuple[Floats, Floats]:
+        return self.matrix.nearness(item)
