@@ -13,15 +13,16 @@ __all__ = ["threads"]
 
 @contextmanager
 def threads(n_threads: int | None) -> Iterator[int]:
-    """Run compiled loops on at most this many threads, all cores for None; yield the number.
+    """Run compiled loops on at most this many threads; yield the number in force.
 
-    The number holds for the current context: other Python threads have their own.
+    None keeps the number of an outer block, all cores if there is none. Other Python threads have
+    numbers of their own.
     """
     if n_threads is not None and (not hasattr(n_threads, "__index__") or n_threads < 1):
         raise ParameterError(
             f"n_threads must be a whole number from 1 on or None, not {n_threads!r}"
         )
-    count = min(n_threads or most_threads(), most_threads())
+    count = min(n_threads or N_THREADS.get() or most_threads(), most_threads())
     token = N_THREADS.set(count)
     try:
         yield count
