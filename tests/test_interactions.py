@@ -333,5 +333,5 @@ def test_an_update_is_of_interactions_with_ids_of_the_same_type():
         KernelRanker("linear").fit(data).update(pd.DataFrame(EVENTS))
     with pytest.raises(ParameterTypeError, match="not list"):
         data.updated(removed=[1])
-    with pytest.raises(InputError, match="users here are of type int, such as 1; '3' of type str"):
+    with pytest.raises(InputError, match="users here are of type int, such as 1, and '3' is of"):
         data.updated(Interactions.from_pairs(["3"], ["a"]))

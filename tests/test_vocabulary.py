@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boolrank import InputError, ParameterTypeError, UnknownIdError, Vocabulary
+from boolrank import InputError, ModelFileError, ParameterTypeError, UnknownIdError, Vocabulary
 from boolrank.data.vocabulary import Text
 
 IDS = st.one_of(
@@ -110,6 +110,39 @@ def test_an_unknown_id_is_an_error_and_not_contained(ids, key):
         vocabulary.number(key)
     with pytest.raises(KeyError):
         vocabulary.numbers([ids[0], key])
+
+
+@given(IDS, IDS)
+def test_find_gives_the_number_of_known_ids_and_minus_one_for_others(values, others):
+    vocabulary, _ = Vocabulary.of(values)
+    found = vocabulary.find([*values, *others]).tolist()
+    assert found[: len(values)] == vocabulary.numbers(values).tolist()
+    for key, number in zip(others, found[len(values) :], strict=True):
+        assert number == (vocabulary.number(key) if key in vocabulary else -1)
+
+
+def test_find_takes_arrays_vocabularies_and_nothing():
+    numbers, text = Vocabulary.of([3, 5])[0], Vocabulary(Text.of(["a", "c"]))
+    assert numbers.find(np.array([5, 4])).tolist() == [1, -1]
+    assert numbers.find(Vocabulary.of([4, 5])[0]).tolist() == [-1, 1]
+    assert numbers.find([]).tolist() == []
+    assert Vocabulary.of([])[0].find([1]).tolist() == [-1]
+    assert text.find(["b", "c", 3]).tolist() == [-1, 1, -1]
+
+
+def test_damaged_text_is_an_error_of_ours_wherever_it_is_read():
+    for text in (Text(np.array([97, 0xFF], np.uint8), np.array([1, 2])), Text.of(["x"], UUID)):
+        with pytest.raises(ModelFileError, match="a stored id is damaged"):
+            list(text)
+        with pytest.raises(ModelFileError, match="a stored id is damaged"):
+            Vocabulary(text).number(UUID(int=1) if text.make is UUID else "b")
+
+
+def test_ids_that_are_not_ascending_are_told():
+    assert Vocabulary.of([7, 2])[0].is_ascending()
+    assert Vocabulary(Text.of(["", "a", "é"])).is_ascending()
+    assert not Vocabulary(np.array([2, 2])).is_ascending()
+    assert not Vocabulary(Text.of(["b", "a"])).is_ascending()
 
 
 @pytest.mark.parametrize(

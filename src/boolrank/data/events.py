@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date
+from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,14 +34,7 @@ USUAL_NAMES = {
     "rating": ("rating", "ratings", "score", "stars", "overall", "value"),
 }
 
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">": operator.gt,
-    "<": operator.lt,
-}
+_COMPARISONS = {">=": ge, "<=": le, "==": eq, "!=": ne, ">": gt, "<": lt}
 
 
 class Events(NamedTuple):

@@ -12,7 +12,7 @@ import gzip
 import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["ENDINGS", "FileScan", "expand", "read_files", "scan_file"]
+
+ENDINGS = {
+    **dict.fromkeys((".csv", ".txt", ".dat", ".tsv", ".tab"), "text"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "json"),
+}
 
 
 @dataclass(frozen=True)
@@ -62,13 +68,13 @@ def read_files(
     frame = _collect(events.select(list(roles)), scans)
     if any(scan.is_text for scan in scans):
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
-    for name, role in roles.items():
-        if name in untyped or (role in ("time", "rating") and frame[name].dtype == pl.String):
-            typed = _typed(frame[name], role)
+    for column, role in roles.items():
+        if column in untyped or (role in ("time", "rating") and frame[column].dtype == pl.String):
+            typed = _typed(frame[column], role)
             if typed is not None:
                 frame = frame.with_columns(typed)
                 continue
-            wrong = _wrong_type(frame[name], role, scans)
+            wrong = _wrong_type(frame[column], role, scans)
             if role != "time" or given["time"] is not None:
                 raise wrong
             columns[role] = None
@@ -78,7 +84,14 @@ def read_files(
             f"there are no interactions: {scans[0].path} has no rows",
             hint="below the names of the columns, write a row per event",
         )
-    _check_no_nulls(frame, columns, scans)
+    for name in filter(None, (columns["user"], columns["item"])):
+        missing = frame[name].null_count()
+        if missing:
+            raise InputError(
+                f"{missing} rows have nothing in the column {name!r}, the first in "
+                f"{_place(scans, name, None)}",
+                hint="fill it in, or delete these rows",
+            )
     frame = frame.select([name for name in columns.values() if name is not None])
     if file_order:
         columns["time"] = place = max(frame.columns, key=len) + "_place"
@@ -108,22 +121,23 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path]:
 def scan_file(path: Path) -> FileScan:
     """Open a file with the reader for its ending."""
     with needs("cli", "Reading files"):
-        import polars as pl  # noqa: F401 - raise before any file is opened
+        import polars as pl
 
-    ending = _ending(path)
-    if ending not in ENDINGS:
-        raise InputError(
-            f"{path} ends in {ending or 'nothing'!r}",
-            hint=f"files that can be read end in {', '.join(ENDINGS)}, text files also with .gz",
-        )
+    kind = _kind(path)
     with _readable(path):
         if path.stat().st_size == 0:
             raise InputError(
                 f"{path} is empty", hint="write the names of its columns, and below a row per event"
             )
-        _check_content(path, ending)
-        frame = ENDINGS[ending](path)
-        return FileScan(path, frame, dict(frame.collect_schema()), ENDINGS[ending] is _scan_csv)
+        if kind != "parquet":
+            _check_content(path)
+        if kind == "text":
+            frame = pl.scan_csv(path, separator=_separator(path), infer_schema=False, glob=False)
+        elif kind == "json":
+            frame = pl.scan_ndjson(path, infer_schema_length=None)
+        else:
+            frame = pl.scan_parquet(path, glob=False)
+        return FileScan(path, frame, dict(frame.collect_schema()), kind == "text")
 
 
 # first bytes of other kinds of files -> what they are, and what to do
@@ -137,53 +151,32 @@ _BEGINNINGS = {
 }
 
 
-def _check_content(path: Path, ending: str) -> None:
+def _check_content(path: Path) -> None:
     """Raise if the ending of a text file does not fit its content."""
-    if ENDINGS[ending] is _scan_parquet or path.suffix.lower() == ".gz":
-        return
     with path.open("rb") as file:
-        start = file.read(4)
+        start = b"" if path.suffix.lower() == ".gz" else file.read(4)
     for beginning, (kind, to_do) in _BEGINNINGS.items():
         if start.startswith(beginning):
             raise InputError(f"{path} is {kind}, in spite of its name", hint=to_do)
 
 
-def _ending(path: Path) -> str:
+def _kind(path: Path) -> str:
+    """Return the kind of a file by its ending."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".gz"]:
-        inner = "".join(suffixes[-2:-1])
-        return f"{inner}.gz" if ENDINGS.get(inner) is _scan_parquet else inner
-    return "".join(suffixes[-1:])
-
-
-def _scan_csv(path: Path) -> pl.LazyFrame:
-    import polars as pl
-
-    return pl.scan_csv(path, separator=_separator(path), infer_schema=False, glob=False)
-
-
-def _scan_parquet(path: Path) -> pl.LazyFrame:
-    import polars as pl
-
-    return pl.scan_parquet(path, glob=False)
-
-
-def _scan_json(path: Path) -> pl.LazyFrame:
-    import polars as pl
-
-    return pl.scan_ndjson(path, infer_schema_length=None)
-
-
-ENDINGS: dict[str, Callable[[Path], pl.LazyFrame]] = {
-    **dict.fromkeys((".csv", ".txt", ".dat", ".tsv", ".tab"), _scan_csv),
-    **dict.fromkeys((".parquet", ".pq"), _scan_parquet),
-    **dict.fromkeys((".jsonl", ".ndjson"), _scan_json),
-}
+    packed = suffixes[-1:] == [".gz"]
+    ending = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
+    kind = ENDINGS.get(ending, "")
+    if not kind or (packed and kind == "parquet"):
+        raise InputError(
+            f"{path} ends in {(ending + '.gz' * packed) or 'nothing'!r}",
+            hint=f"files that can be read end in {', '.join(ENDINGS)}, text files also with .gz",
+        )
+    return kind
 
 
 def _separator(path: Path) -> str:
     """Return the separator: by the ending, or the most frequent one in the first line."""
-    if _ending(path) in (".tsv", ".tab"):
+    if {".tsv", ".tab"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
         return "\t"
     header = next(_lines(path), "")
     if "::" in header:
@@ -262,32 +255,24 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (PolarsError, PanicException, OSError, EOFError) as error:
-        line, wrong, to_do = _bad_line(path)
-        if line:
-            raise InputError(f"{path}, line {line}: {wrong}", hint=to_do) from None
         said = str(error).partition("\n")[0].strip()
+        with suppress(OSError, EOFError, csv.Error):  # for example of a broken archive
+            _check_lines(path)
         raise InputError(
             f"{path} cannot be read: {said}", hint="check that its ending fits its content"
         ) from None
 
 
-def _bad_line(path: Path) -> tuple[int, str, str]:
-    """Return the first broken line of a text file, its fault, and what to do; 0 if none is found.
-
-    Slow: only for files that are known to be broken.
-    """
-    reader = ENDINGS[_ending(path)]
-    try:
-        if reader is _scan_json:
-            return _bad_json(path)
-        if reader is _scan_csv:
-            return _bad_row(path, _separator(path))
-    except (OSError, EOFError, csv.Error):
-        pass  # for example a broken archive
-    return 0, "", ""
+def _check_lines(path: Path) -> None:
+    """Raise for the first broken line of a text file. Slow: only for broken files."""
+    find = {"json": _bad_json, "text": _bad_row}.get(_kind(path), lambda _: None)
+    found = find(path)
+    if found is not None:
+        line, wrong, to_do = found
+        raise InputError(f"{path}, line {line}: {wrong}", hint=to_do) from None
 
 
-def _bad_json(path: Path) -> tuple[int, str, str]:
+def _bad_json(path: Path) -> tuple[int, str, str] | None:
     for number, line in enumerate(_lines(path), 1):
         try:
             kind = type(json.loads(line)) if line.strip() else dict
@@ -295,35 +280,22 @@ def _bad_json(path: Path) -> tuple[int, str, str]:
             return number, f"not JSON ({error})", "correct it"
         if kind is not dict:
             return number, f"a JSON {kind.__name__}, not an object", "write an object per line"
-    return 0, "", ""
+    return None
 
 
-def _bad_row(path: Path, separator: str) -> tuple[int, str, str]:
+def _bad_row(path: Path) -> tuple[int, str, str] | None:
     for number, line in enumerate(_lines(path), 1):
         if "\ufffd" in line:
             return number, "not UTF-8", "save the file in UTF-8 (Excel: CSV UTF-8)"
-    rows = csv.reader(_lines(path), delimiter=separator)
-    expected, line_number = len(next(rows, [])), 2
+    rows = csv.reader(_lines(path), delimiter=_separator(path))
+    expected, number = len(next(rows, [])), 2
     for row in rows:
         if any("\n" in cell for cell in row) and row[-1].endswith("\n"):
-            return line_number, "a quotation mark is not closed", "correct it"
+            return number, "a quotation mark is not closed", "correct it"
         if len(row) > expected:
-            return line_number, f"{len(row)} fields instead of {expected}", "correct it"
-        line_number = rows.line_num + 1
-    return 0, "", ""
-
-
-def _check_no_nulls(
-    frame: pl.DataFrame, columns: Mapping[str, str | None], scans: list[FileScan]
-) -> None:
-    for name in filter(None, (columns["user"], columns["item"])):
-        missing = frame[name].null_count()
-        if missing:
-            raise InputError(
-                f"{missing} rows have nothing in the column {name!r}, the first in "
-                f"{_place(scans, name, None)}",
-                hint="fill it in, or delete these rows",
-            )
+            return number, f"{len(row)} fields instead of {expected}", "correct it"
+        number = rows.line_num + 1
+    return None
 
 
 def _place(scans: list[FileScan], name: str, value: str | None) -> str:
