@@ -31,7 +31,7 @@ def test_compare_prints_what_the_library_finds_and_writes_a_page(run, tmp_path):
         assert record["error"] is None
     assert {record["metric"] for record in records} == {"auc", "ndcg@10"}
     page = (tmp_path / "comparison.html").read_text(encoding="utf-8")
-    assert "Nothing was tuned" in page
+    assert "No model was tuned" in page
     assert f"boolrank compare {DATA}" in page
     code, printed, _ = run(*args, "--csv")
     again = list(csv.DictReader(io.StringIO(printed)))

@@ -247,9 +247,10 @@ def test_a_table_gives_programs_all_columns_and_digits(table: Table) -> None:
 
 
 def test_a_table_escapes_what_markdown_and_latex_would_read(table: Table) -> None:
-    assert r"| a\|b | 0.50 | 0.01 | -0.001 | no | True |" in table.to_markdown()
-    assert "|---|--:|--:|--:|---|---|" in table.to_markdown()
-    assert r"b\_c & 0.75 &  &  & yes & [1] \\" in table.to_latex()
+    assert r"| a\|b | 0.50 (± 0.01) | -0.001 |" in table.to_markdown()
+    assert "|---|--:|--:|" in table.to_markdown()
+    assert r"a|b & 0.50 ($\pm$ 0.01) & -0.001 \\" in table.to_latex()
+    assert r"b\_c & 0.75 & -- \\" in table.to_latex()
     assert r"\caption{Title \& more}" in table.to_latex()
 
 

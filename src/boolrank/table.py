@@ -21,7 +21,7 @@ _RULE = "border:0;border-bottom:1px solid rgba(128,128,128,.4);padding:.2em .8em
 _LATEX = str.maketrans(
     {letter: f"\\{letter}" for letter in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"±": r"$\pm$", "−": r"$-$"}
+    | {"±": r"$\pm$", "–": "--", "\u00a0": "~"}
 )
 
 
@@ -61,7 +61,7 @@ class Column:
         """Whether the column is shown as a column of its own."""
         return self.shown and self.under is None and self.marks is None
 
-    def text(self, value: Any, missing: str = "–") -> str:
+    def text(self, value: Any) -> str:
         """Format a value for people.
 
         >>> [Column("x").text(value) for value in (None, 12345, 0.25, 43.5, 1e-9, True)]
@@ -70,7 +70,7 @@ class Column:
         ('0.00', '1234')
         """
         if _is_missing(value):
-            return missing
+            return "–"
         if not _is_number(value) or self.format == "s":
             return str(value)
         text = format(value, self.format or _format(value))
@@ -134,10 +134,9 @@ class Table:
         **options: Any,
     ) -> Table:
         """Return a table of plain columns, given by name or by name and format."""
-        pairs = (
-            columns.items() if isinstance(columns, Mapping) else ((name, "") for name in columns)
-        )
-        return cls(title, [Column(*pair) for pair in pairs], list(rows), **options)
+        formats = columns if isinstance(columns, Mapping) else {}
+        chosen = [Column(name, formats.get(name, "")) for name in columns]
+        return cls(title, chosen, list(rows), **options)
 
     @property
     def shown(self) -> list[Column]:
@@ -147,18 +146,24 @@ class Table:
     @property
     def numeric(self) -> list[bool]:
         """For each shown column whether it holds numbers, which are aligned to the right."""
-        return [n for n, column in zip(self._numeric(), self.columns, strict=True) if column.is_own]
+        found = []
+        for k, column in enumerate(self.columns):
+            values = [row[k] for row in self.rows if not column.format]
+            numbers = bool(values) and all(v is None or _is_number(v) for v in values)
+            found += [column.format not in ("", "s") or numbers] if column.is_own else []
+        return found
 
     def cells(self, row: Sequence[Any]) -> list[Cell]:
         """Return the shown cells of a row or of the footer."""
         pairs = list(zip(self.columns, row, strict=True))
         cells = []
         for column, value in pairs:
-            below = [(c, v) for c, v in pairs if c.under == column.name and not _is_missing(v)]
-            small = "".join(c.template.format(c.text(v)) for c, v in below)
-            marked = any(c.marks == column.name and v == "yes" for c, v in pairs)
-            cells.append(Cell(column.text(value), value, small, marked))
-        return [cell for cell, column in zip(cells, self.columns, strict=True) if column.is_own]
+            if column.is_own:
+                below = [(c, v) for c, v in pairs if c.under == column.name and not _is_missing(v)]
+                small = "".join(c.template.format(c.text(v)) for c, v in below)
+                marked = any(c.marks == column.name and v == "yes" for c, v in pairs)
+                cells.append(Cell(column.text(value), value, small, marked))
+        return cells
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries, missing values as None."""
@@ -200,7 +205,7 @@ class Table:
         return out.getvalue()
 
     def to_markdown(self) -> str:
-        r"""Return a Markdown table.
+        r"""Return a Markdown table of the shown columns.
 
         >>> print(Table.of("Pairs", {"a": "", "b": ".2f"}, [("x|y", 0.125)]).to_markdown())
         Pairs
@@ -210,22 +215,18 @@ class Table:
         | x\|y | 0.12 |
         <BLANKLINE>
         """
-        heads, *rows = (
-            f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
-            for row in self._texts()
-        )
-        rule = "|".join("--:" if number else "---" for number in self._numeric())
+        grid = [[cell.replace("|", r"\|") for cell in row] for row in self._grid()]
+        heads, *rows = (f"| {' | '.join(row)} |" for row in grid)
+        rule = "|".join("--:" if number else "---" for number in self.numeric)
         return "\n".join([self.title, "", heads, f"|{rule}|", *rows, ""])
 
     def to_latex(self) -> str:
-        """Return a LaTeX table that needs no package."""
-        heads, *rows = (
-            " & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in self._texts()
-        )
-        places = "".join("r" if number else "l" for number in self._numeric())
-        caption = self.title.translate(_LATEX)
+        """Return a LaTeX table of the shown columns; it needs no package."""
+        grid = [[cell.translate(_LATEX) for cell in row] for row in self._grid()]
+        heads, *rows = (" & ".join(row) + r" \\" for row in grid)
+        places = "".join("r" if number else "l" for number in self.numeric)
         lines = [
-            rf"\begin{{table}}\centering\caption{{{caption}}}",
+            rf"\begin{{table}}\centering\caption{{{self.title.translate(_LATEX)}}}",
             rf"\begin{{tabular}}{{{places}}}\hline",
             heads + r"\hline",
             *rows,
@@ -239,15 +240,14 @@ class Table:
 
         Colours are those of the notebook. A table whose columns have no titles has no head.
         """
-        heads = [column.title for column in self.shown]
-        rows = [list(map(str, self.cells(row))) for row in self.rows[:MAX_HTML_ROWS]]
+        heads, *rows = self._grid(MAX_HTML_ROWS)
+        aligns = ["right" if number else "left" for number in self.numeric]
         lines = []
-        for k, row in enumerate([heads, *rows] if any(heads) else rows):
-            tags = ["th" if (k == 0 and any(heads)) or j == 0 else "td" for j in range(len(row))]
+        for row in [heads, *rows] if any(heads) else rows:
+            tags = ["th" if row is heads or k == 0 else "td" for k in range(len(row))]
             cells = (
-                f'<{tag} style="{_RULE};text-align:{"right" if number else "left"}">'
-                f"{_html(text)}</{tag}>"
-                for tag, number, text in zip(tags, self.numeric, row, strict=True)
+                f'<{tag} style="{_RULE};text-align:{align}">{_html(text)}</{tag}>'
+                for tag, align, text in zip(tags, aligns, row, strict=True)
             )
             lines.append(f"<tr>{''.join(cells)}</tr>")
         style = "border-collapse:collapse;color:inherit;font-variant-numeric:tabular-nums"
@@ -257,8 +257,7 @@ class Table:
 
     def text(self) -> str:
         """Return the table as aligned plain text."""
-        heads = [column.title for column in self.shown]
-        rows = [list(map(str, self.cells(row))) for row in self.rows]
+        heads, *rows = self._grid()
         footer = [list(map(str, self.cells(self.footer)))] if self.footer else []
         widths = [max(map(len, column)) for column in zip(heads, *rows, *footer, strict=True)]
         rule = ["─" * width for width in widths]
@@ -269,20 +268,10 @@ class Table:
             lines.append(f"  {'  '.join(placed)}".rstrip())
         return "\n".join([*lines, *([self.note] if self.note else []), ""])
 
-    def _numeric(self) -> list[bool]:
-        """For each column whether it holds numbers."""
-        values = zip(*self.rows, strict=True) if self.rows else ([] for _ in self.columns)
-        return [
-            column.format != "s"
-            and bool(column.format or (some and all(v is None or _is_number(v) for v in some)))
-            for column, some in zip(self.columns, values, strict=True)
-        ]
-
-    def _texts(self) -> Iterable[list[str]]:
-        """Yield the titles and the cells of all columns."""
-        yield [column.title for column in self.columns]
-        for row in self.rows:
-            yield [c.text(value, "") for c, value in zip(self.columns, row, strict=True)]
+    def _grid(self, limit: int | None = None) -> list[list[str]]:
+        """Return the titles and the cells of the shown columns, as text."""
+        rows = [list(map(str, self.cells(row))) for row in self.rows[:limit]]
+        return [[column.title for column in self.shown], *rows]
 
 
 def _is_missing(value: Any) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ..report.page import Block, Entries, Note, Page, Section
+from ..report.page import Block, Entries, Figures, Note, Page, Section
 from ..report.sections import (
-    arity_section,
+    arity_figures,
     data_section,
     made_section,
     results_section,
@@ -86,7 +86,7 @@ def demo_page(found: Findings, next_steps: Mapping[str, str], seconds: float) ->
         results_section(results, _RESULTS),
         Section("people", "Recommendations and reasons", _PEOPLE, found.people),
         Section("tastes", "Do recommendations match the taste?", _HITS, hits),
-        arity_section(found.curves, _ARITY),
+        Section("arity", "Arity", _ARITY, [Figures(arity_figures(found.curves))]),
         Section("kernels", "Every kernel", _KERNELS, [ratios]),
         time_section(results, _TIME, seconds),
         made_section(f"boolrank demo --seed {found.seed}", made),
@@ -139,16 +139,10 @@ def _reasons(person: Example) -> Table:
 
 
 def _curves_table(curves: Sequence[Curve]) -> Table:
-    columns = {"arity": "d"}
-    for curve in curves:
-        columns |= {f"{curve.family}, AUC": ".4f", f"{curve.family}, ratio": ".4f"}
-    found = [
-        dict(zip(curve.arities, zip(curve.means, curve.ratios, strict=True), strict=True))
-        for curve in curves
-    ]
-    arities = sorted({arity for curve in curves for arity in curve.arities})
+    columns = {"kernel": "", "arity": "d", "AUC": ".4f", "spectral ratio": ".4f"}
     rows = [
-        (arity, *(cell for each in found for cell in each.get(arity, ("", ""))))
-        for arity in arities
+        (curve.family, *point)
+        for curve in curves
+        for point in zip(curve.arities, curve.means, curve.ratios, strict=True)
     ]
-    return Table.of("AUC and normalised spectral ratio by arity", columns, rows, name="curves")
+    return Table.of("AUC and normalised spectral ratio by arity", columns, rows)

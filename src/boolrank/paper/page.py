@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..report.figures import Drawn, bars_figure, curves_figure
+from ..report.figures import Drawn, bars_figure
 from ..report.page import Block, Entries, Figures, Note, Page, Section, check_report, write_page
-from ..report.sections import made_section
+from ..report.sections import arity_figures, made_section
 from ..table import Column, Table
 from .published import PAPER
 
@@ -70,8 +70,9 @@ _FOOTER = (
 def write_reproduction(found: Reproduction, out: str | Path, command: str = "") -> Path:
     """Write the page and, beside it, ``tables/`` and ``figures/``; return the path of the page."""
     readings = _readings(found)
-    curves = [_curves(each) for each in found.sets if each.curves[0].means]
-    spectra = [_spectra(each) for each in found.sets]
+    figures = [_arity_figures(each) for each in found.sets]
+    curves = [each[0] for each in figures if len(each) > 1]
+    spectra = [each[-1] for each in figures]
     sections = [
         Section("results", "Results", _RESULTS, _results(found)),
         _differences_section(found),
@@ -234,27 +235,14 @@ def _made(found: Reproduction) -> dict[str, str]:
     return entries
 
 
-def _curves(each: SetResult) -> Drawn:
-    figure = curves_figure(
-        {curve.family: (curve.arities, curve.means) for curve in each.curves},
-        x_label="arity",
-        y_label=f"{each.paper.title}: AUC",
-        dots={"paper’s best": (each.paper.arity, each.paper.figures["disjunctive"].auc)},
-        y_range=None,
+def _arity_figures(each: SetResult) -> list[Drawn]:
+    best = each.paper.arity, each.paper.figures["disjunctive"].auc
+    return arity_figures(
+        each.curves,
+        title=f"{each.paper.title}: ",
+        name=f"-{each.paper.dataset}",
+        points=({"paper’s best": best}, {"mDNF": (1, each.ratio)}),
     )
-    name = f"auc-{each.paper.dataset}"
-    return Drawn(name, f"AUC against arity on {each.paper.title}", figure)
-
-
-def _spectra(each: SetResult) -> Drawn:
-    figure = curves_figure(
-        {curve.family: (curve.arities, curve.ratios) for curve in each.curves},
-        x_label="arity",
-        y_label=f"{each.paper.title}: normalised spectral ratio",
-        dots={"mDNF": (1, each.ratio)},
-    )
-    about = f"Normalised spectral ratio against arity on {each.paper.title}"
-    return Drawn(f"spectrum-{each.paper.dataset}", about, figure)
 
 
 def _times(found: Reproduction) -> Drawn:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..studies.run import best_model, main_metric
-from .page import Page, Section
+from .page import Figures, Page, Section
 from .sections import (
     arity_curves,
-    arity_section,
+    arity_figures,
     data_section,
     example,
     example_users,
@@ -50,7 +50,11 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
         replace(example({best: model}, user), title=f"user {user}")
         for user in example_users(split.data)
     ]
-    curves = arity_curves(run, metric)
+    arity = [
+        Section("arity", "Arity", _ARITY, [Figures(arity_figures(curves, metric_title(metric)))])
+        for curves in [arity_curves(run, metric)]
+        if curves
+    ]
     results = evaluation_table(run.evaluations, experiment.seed)
     names = ", ".join(experiment.data)
     made = {
@@ -75,7 +79,7 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
         [
             results_section(results, about),
             data_section(split.data, tails),
-            *([arity_section(curves, _ARITY, metric_title(metric))] if curves else []),
+            *arity,
             Section("examples", "Recommendations and reasons", examples, users),
             time_section(results, "", seconds),
             made_section(command, made),

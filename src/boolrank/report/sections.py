@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SIGNIFICANCE",
     "arity_curves",
-    "arity_section",
+    "arity_figures",
     "data_facts",
     "data_section",
     "example",
@@ -120,25 +120,39 @@ def arity_curves(run: Run, metric: str = "auc", least: int = 3) -> list[Curve]:
     ]
 
 
-def arity_section(curves: Sequence[Curve], text: str, metric: str = "AUC") -> Section:
-    """Return the section on a metric and the spectral ratio of kernels against their arity."""
-    quality = curves_figure(
-        {curve.family: (curve.arities, curve.means) for curve in curves},
-        x_label="arity",
-        y_label=f"{metric}, ± standard deviation over folds",
-        spread={curve.family: np.nan_to_num(curve.deviations).tolist() for curve in curves},
-        y_range=None,
-    )
-    ratios = curves_figure(
+def arity_figures(
+    curves: Sequence[Curve],
+    metric: str = "AUC",
+    *,
+    title: str = "",
+    name: str = "",
+    points: Sequence[Mapping[str, tuple[float, float]]] = ({}, {}),
+) -> list[Drawn]:
+    """Return figures of a metric, if it was measured, and of the spectral ratio against the arity.
+
+    ``title`` and ``name`` tell the figures of several data sets apart; ``points`` are single points
+    to draw, by label, for each of the two.
+    """
+    found = []
+    if all(curve.means for curve in curves):
+        figure = curves_figure(
+            {curve.family: (curve.arities, curve.means) for curve in curves},
+            x_label="arity",
+            y_label=f"{title}{metric}, ± standard deviation",
+            spread={curve.family: np.nan_to_num(curve.deviations).tolist() for curve in curves},
+            dots=points[0],
+            y_range=None,
+        )
+        stem = metric.lower().replace("@", "-")
+        found.append(Drawn(f"{stem}{name}", f"{title}{metric} against arity", figure))
+    figure = curves_figure(
         {curve.family: (curve.arities, curve.ratios) for curve in curves},
         x_label="arity",
-        y_label="normalised spectral ratio",
+        y_label=f"{title}normalised spectral ratio",
+        dots=points[1],
     )
-    figures = [
-        Drawn("arity", f"{metric} against arity", quality),
-        Drawn("spectrum", "Normalised spectral ratio against arity", ratios),
-    ]
-    return Section("arity", "Arity", text, [Figures(figures)])
+    about = f"{title}normalised spectral ratio against arity"
+    return [*found, Drawn(f"spectrum{name}", about, figure)]
 
 
 def example(
