@@ -158,7 +158,7 @@ def reproduce(
     _warm_up(n_threads)
     arities = {"disjunctive": tuple(disjunctive), "conjunctive": tuple(conjunctive)}
     sets = [
-        _Plan(Path(out), PAPER[name], seed, folder, n_threads, progress).measure(arities, sweep)
+        _Lab(Path(out), PAPER[name], seed, folder, n_threads, progress).measure(arities, sweep)
         for name in here
         if here[name]
     ]
@@ -169,8 +169,8 @@ def reproduce(
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """The measurements on one data set."""
+class _Lab:
+    """Measures one data set."""
 
     out: Path
     paper: PaperSet
@@ -181,59 +181,52 @@ class _Plan:
 
     def measure(self, arities: Mapping[str, Sequence[int]], sweep: bool) -> SetResult:
         paper = self.paper
-        self.progress(f"{paper.title}: reading and splitting")
         kernels = [paper.kernel(column) for column in COLUMNS]
-        split = self._experiment(kernels).load_split(self.folder)
-        found = self._run(kernels, split, "table")
+        split, found = self._run(kernels, "table")
         readings = []
         for reading in paper.readings:
-            other = self._experiment(kernels, **reading.split).load_split(self.folder)
-            values = self._run(kernels, other, reading.title, [reading.metric], **reading.split)
-            readings.append((reading, _by_column(values)))
-        self.progress(f"{paper.title}: spectral ratios and times")
-        pairs = PairSpectrum.of(split.data.T.matrix())
+            _, values = self._run(kernels, reading.title, [reading.metric], **reading.split)
+            readings.append((reading, dict(zip(COLUMNS, values.values(), strict=True))))
         curves = []
+        pairs = PairSpectrum.of(split.data.T.matrix())
         for name, some in arities.items():
-            swept = self._run(family(name, some), split, f"{name} sweep") if sweep else {}
+            swept = self._run(family(name, some), f"{name} sweep")[1] if sweep else {}
             curves.append(measured_curve(name, some, pairs, swept))
+        self.progress(f"{paper.title}: spectral ratios and times")
         return SetResult(
             paper,
             split,
             _expected(paper.dataset, split.data),
-            _by_column(found),
+            dict(zip(COLUMNS, found.values(), strict=True)),
             readings,
             curves,
             pairs.ratio(parse_kernel("monotone_dnf").normalized()),
             self._timing(split.data, found[paper.kernel("disjunctive")]),
         )
 
-    def _experiment(
-        self, kernels: Iterable[str], metrics: Iterable[str] = DEFAULT_METRICS, **split: Any
-    ) -> Experiment:
-        models = tuple(ModelSpec("kernel-ranker", {"kernel": text}) for text in kernels)
-        return Experiment(
-            (self.paper.dataset,), models, self.paper.protocol, split, tuple(metrics), self.seed
-        )
-
     def _run(
         self,
         kernels: Sequence[str],
-        split: Split,
         what: str,
         metrics: Iterable[str] = DEFAULT_METRICS,
         **options: Any,
-    ) -> dict[str, Evaluation]:
-        """Return the evaluations by kernel."""
-
-        def told(done: int, total: int, last: str) -> None:
-            self.progress(f"{self.paper.title}, {what}: {done} of {total} ({last})")
-
-        experiment = self._experiment(kernels, metrics, **options)
+    ) -> tuple[Split, dict[str, Evaluation]]:
+        """Return the split and the evaluations by kernel."""
+        title, where = self.paper.title, (self.paper.dataset,)
+        models = tuple(ModelSpec("kernel-ranker", {"kernel": text}) for text in kernels)
+        self.progress(f"{title}: reading and splitting")
         run = run_experiment(
-            experiment, self.out, split=split, n_threads=self.n_threads, progress=told
+            Experiment(where, models, self.paper.protocol, options, tuple(metrics), self.seed),
+            self.out,
+            data_folder=self.folder,
+            n_threads=self.n_threads,
+            progress=lambda done, total, last: self.progress(
+                f"{title}, {what}: {done} of {total} ({last})"
+            ),
         )
-        found = (run.evaluations[str(spec)] for spec in experiment.models)
-        return dict(zip(kernels, found, strict=True))
+        return run.split, {
+            text: run.evaluations[str(model)] for text, model in zip(kernels, models, strict=True)
+        }
 
     def _timing(self, data: Interactions, found: Evaluation) -> Timing:
         kernel = parse_kernel(self.paper.kernel("disjunctive"))
@@ -247,10 +240,6 @@ class _Plan:
             counting.append(counted - begin)
             filling.append(time.perf_counter() - counted)
         return Timing(min(counting), min(filling), min(fold.rank_seconds for fold in found.folds))
-
-
-def _by_column(found: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    return dict(zip(COLUMNS, found.values(), strict=True))
 
 
 def _known(name: str) -> str:
