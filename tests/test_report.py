@@ -8,7 +8,8 @@ from statistics import median
 import numpy as np
 import pytest
 
-from boolrank import Experiment, InputError, RankerSpec, compare, run_experiment
+from boolrank import Experiment, InputError, compare, run_experiment
+from boolrank.models.spec import labels, parse_model
 from boolrank.report import evaluation_page, render_page
 from boolrank.report.figures import curves_figure, tail_figure, to_svg
 from boolrank.report.output import claim_folder
@@ -22,8 +23,16 @@ from pages import Outline, check_page
 @pytest.fixture(scope="module")
 def run():
     kernels = ["linear", *family("disjunctive", (1, 2, 4)), "tanimoto"]
-    models = tuple(RankerSpec(kernel) for kernel in kernels)
+    models = tuple(parse_model(f"kernel-ranker(kernel={kernel})") for kernel in kernels)
     return run_experiment(Experiment(("synthetic:150x60x1800",), models))
+
+
+@pytest.fixture(scope="module")
+def evaluations(run):
+    """By the names on the page."""
+    names = labels(run.experiment.models)
+    assert names == ["linear", "disjunctive(1)", "disjunctive(2)", "disjunctive(4)", "tanimoto"]
+    return dict(zip(names, run.evaluations.values(), strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +54,10 @@ def test_the_page_of_an_evaluation_is_sound_and_needs_nothing_else(page):
     assert "boolrank evaluate &lt;synthetic&gt;" in page
 
 
-def test_the_page_has_the_numbers_of_the_library(run, page):
+def test_the_page_has_the_numbers_of_the_library(run, evaluations, page):
     tables = check_page(page).tables
-    expected = {each.model: each for each in compare(run.evaluations, "auc", resamples=2_000)}
-    for row, (model, found) in zip(tables["results-auc"][1:], run.evaluations.items(), strict=True):
+    expected = {each.model: each for each in compare(evaluations, "auc", resamples=2_000)}
+    for row, (model, found) in zip(tables["results-auc"][1:], evaluations.items(), strict=True):
         name, auc, (difference, interval), (p, ranks), *others = row
         assert name[1].strip() == model
         assert len(others) == 2
@@ -65,21 +74,21 @@ def test_the_page_has_the_numbers_of_the_library(run, page):
         assert float(p) == each.t_holm
         assert ranks.endswith(f"ranks\u00a0{each.wilcoxon_holm:.1g}".replace("-", "−"))
     assert not expected
-    for row, found in zip(tables["times"][1:], run.evaluations.values(), strict=True):
+    for row, found in zip(tables["times"][1:], evaluations.values(), strict=True):
         assert float(row[1][0]) == median(fold.fit_seconds for fold in found.folds)
     assert run.split.hash in page
 
 
-def test_significant_differences_are_marked(run, page):
-    rows = evaluation_table(run.evaluations).records()
+def test_significant_differences_are_marked(evaluations, page):
+    rows = evaluation_table(evaluations).records()
     marked = [row for row in rows if (row["p (t)"] or 1) < 0.05]
     assert len(marked) > 0
     assert page.count('class="mark"') == len(marked)
     assert {row["significant"] for row in marked} == {"yes"}
 
 
-def test_few_models_are_compared_by_each_metric(run):
-    few = dict(list(run.evaluations.items())[:3])
+def test_few_models_are_compared_by_each_metric(evaluations):
+    few = dict(list(evaluations.items())[:3])
     tables = by_metric(evaluation_table(few))
     assert [table.name for table in tables] == ["results-auc", "results-map@10", "results-ndcg@10"]
     for table, metric in zip(tables, ("auc", "map@10", "ndcg@10"), strict=True):
@@ -87,19 +96,19 @@ def test_few_models_are_compared_by_each_metric(run):
         assert [table.records()[k]["model"] for k in table.strong] == [best]
 
 
-def test_models_that_differ_by_their_arity_are_curves(run):
+def test_models_that_differ_by_their_arity_are_curves(run, evaluations):
     (curve,) = arity_curves(run)
     assert (curve.family, curve.arities) == ("disjunctive", (1, 2, 4))
-    assert curve.means[2] == run.evaluations["disjunctive(4)"].means["auc"]
-    assert curve.means[0] == pytest.approx(run.evaluations["linear"].means["auc"])
+    assert curve.means[2] == evaluations["disjunctive(4)"].means["auc"]
+    assert curve.means[0] == pytest.approx(evaluations["linear"].means["auc"])
     assert list(curve.ratios) == sorted(curve.ratios, reverse=True)
     assert arity_curves(run, least=4) == []
 
 
-def test_examples_are_of_the_best_model_and_their_reasons_add_up(run):
+def test_examples_are_of_the_best_model_and_their_reasons_add_up(run, evaluations):
     (section,) = (s for s in evaluation_page(run).sections if s.name == "examples")
     assert len(section.blocks) == 3
-    best = max(run.evaluations, key=lambda name: run.evaluations[name].means["auc"])
+    best = max(evaluations, key=lambda name: evaluations[name].means["auc"])
     for block in section.blocks:
         seen, advice = block.listings
         assert best in advice.title
@@ -109,7 +118,9 @@ def test_examples_are_of_the_best_model_and_their_reasons_add_up(run):
 
 
 def test_one_model_has_a_page_without_comparisons():
-    run = run_experiment(Experiment(("synthetic:60x30x600",), (RankerSpec("linear"),)))
+    run = run_experiment(
+        Experiment(("synthetic:60x30x600",), (parse_model("kernel-ranker(kernel=linear)"),))
+    )
     outline = check_page(render_page(evaluation_page(run)))
     assert [len(row) for row in outline.tables["results-auc"]] == [2, 2]
     assert "arity" not in outline.ids
@@ -135,11 +146,11 @@ def test_a_tail_leaves_out_what_has_no_logarithm():
     assert list(ys) == [9, 5, 1]
 
 
-def test_tables_of_a_page_can_be_files_too(run, tmp_path):
-    table = evaluation_table(run.evaluations)
+def test_tables_of_a_page_can_be_files_too(evaluations, tmp_path):
+    table = evaluation_table(evaluations)
     write_text(tmp_path / "figures.csv", table.to_csv())
     first = (tmp_path / "figures.csv").read_text().splitlines()[1].split(",")
-    assert float(first[3]) == run.evaluations["linear"].means["auc"]
+    assert float(first[3]) == evaluations["linear"].means["auc"]
 
 
 def test_a_command_writes_only_into_a_new_an_empty_or_its_own_folder(tmp_path):

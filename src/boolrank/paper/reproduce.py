@@ -185,12 +185,13 @@ class _Lab:
         split, found = self._run(kernels, "table")
         readings = []
         for reading in paper.readings:
-            _, values = self._run(kernels, reading.title, [reading.metric], **reading.split)
+            metric = [reading.metric]
+            _, values = self._run(kernels, reading.title, None, metric, **reading.split)
             readings.append((reading, dict(zip(COLUMNS, values.values(), strict=True))))
         curves = []
         pairs = PairSpectrum.of(split.data.T.matrix())
         for name, some in arities.items():
-            swept = self._run(family(name, some), f"{name} sweep")[1] if sweep else {}
+            swept = self._run(family(name, some), f"{name} sweep", split)[1] if sweep else {}
             curves.append(measured_curve(name, some, pairs, swept))
         self.progress(f"{paper.title}: spectral ratios and times")
         return SetResult(
@@ -208,16 +209,18 @@ class _Lab:
         self,
         kernels: Sequence[str],
         what: str,
+        split: Split | None = None,
         metrics: Iterable[str] = DEFAULT_METRICS,
         **options: Any,
     ) -> tuple[Split, dict[str, Evaluation]]:
         """Return the split and the evaluations by kernel."""
         title, where = self.paper.title, (self.paper.dataset,)
         models = tuple(ModelSpec("kernel-ranker", {"kernel": text}) for text in kernels)
-        self.progress(f"{title}: reading and splitting")
+        self.progress(f"{title}, {what}")
         run = run_experiment(
             Experiment(where, models, self.paper.protocol, options, tuple(metrics), self.seed),
             self.out,
+            split=split,
             data_folder=self.folder,
             n_threads=self.n_threads,
             progress=lambda done, total, last: self.progress(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..models.spec import labels
 from ..studies.run import best_model, main_metric
 from .page import Figures, Page, Section
 from .sections import (
@@ -20,7 +21,8 @@ from .sections import (
 from .tables import evaluation_table, metric_title
 
 if TYPE_CHECKING:
-    from ..studies.run import Run
+    from ..models.spec import labels
+from ..studies.run import Run
 
 __all__ = ["evaluation_page"]
 
@@ -43,9 +45,11 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
     """
     experiment, split = run.experiment, run.split
     metric = main_metric(run) or experiment.metrics[0]
-    best = best_model(run, metric)
-    spec = next(each for each in experiment.models if str(each) == best)
-    model = spec.make().fit(split.data)
+    specs = {str(spec): spec for spec in experiment.models}
+    names = dict(zip(specs, labels(list(specs.values())), strict=True))
+    evaluations = {names[text]: each for text, each in run.evaluations.items()}
+    found = best_model(run, metric)
+    best, model = names[found], specs[found].make().fit(split.data)
     users = [
         replace(example({best: model}, user), title=f"user {user}")
         for user in example_users(split.data)
@@ -55,8 +59,8 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
         for curves in [arity_curves(run, metric)]
         if curves
     ]
-    results = evaluation_table(run.evaluations, experiment.seed)
-    names = ", ".join(experiment.data)
+    results = evaluation_table(evaluations, experiment.seed)
+    data = ", ".join(experiment.data)
     made = {
         "seed": str(experiment.seed),
         "split": repr(split),
@@ -73,9 +77,8 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
     )
     tails = "A straight line down would be a power law."
     return Page(
-        f"Evaluation of models on {names}",
-        f"{len(run.evaluations)} models on {names}. The best by {metric_title(metric)} is "
-        f"`{best}`.",
+        f"Evaluation of models on {data}",
+        f"{len(evaluations)} models on {data}. The best by {metric_title(metric)} is `{best}`.",
         [
             results_section(results, about),
             data_section(split.data, tails),

@@ -101,8 +101,7 @@ def arity_curves(run: Run, metric: str = "auc", least: int = 3) -> list[Curve]:
     families: dict[str, dict[int, Evaluation]] = {}
     for spec in run.experiment.models:
         match = _FAMILY.fullmatch(spec.params.get("kernel", ""))
-        usual = type(spec)(spec.name, {"kernel": spec.params.get("kernel")}) if match else None
-        if match and spec == usual and spec.name == "kernel-ranker":
+        if match and spec.name == "kernel-ranker" and spec.changes.keys() <= {"kernel"}:
             families.setdefault(match[1], {})[int(match[2])] = run.evaluations[str(spec)]
     chosen = {name: found for name, found in families.items() if len(found) >= least}
     if not chosen:
@@ -199,8 +198,7 @@ def _advice(name: str, model: Recommender, user: Hashable, n: int, tag: Tag) -> 
     items = found.lists()[0]
     scores = found.scores[0, : len(items)].tolist()
     listed = [Listed(str(i), *tag(i), score) for i, score in zip(items, scores, strict=True)]
-    explain = getattr(model, "explain", None)
-    parts = explain(user, items[0]) if items and explain else []
+    parts = model.explain(user, items[0]) if items and model.fitted.scorer.explains else []
     reasons = [(str(own), part) for own, part in parts[:_REASONS]]
     others = [part for _, part in parts[_REASONS:]]
     reasons += [(f"{len(others)} others", sum(others))] if others else []
