@@ -24,7 +24,9 @@ from boolrank.data.protocols import (
     strong_generalization,
     temporal_cut,
 )
-from boolrank.data.splits import Fold, Split
+from boolrank.data.splits import Fold, Split, content_hash
+from boolrank.models import load_model
+from boolrank.storage.folder import read_folder, write_folder
 
 
 def _data(seed: int = 0, users: int = 40, items: int = 25, size: int = 500) -> Interactions:
@@ -254,12 +256,66 @@ def test_a_model_or_an_altered_folder_is_no_split(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="not a split"):
         Split.load(tmp_path / "model")
     hold_out(data).save(tmp_path / "split")
-    with pytest.raises(ModelFileError, match="has a Split, not a KernelRanker"):
-        KernelRanker.load(tmp_path / "split")
-    roles = tmp_path / "split" / "roles.bin"
+    with pytest.raises(ModelFileError):
+        load_model(tmp_path / "split")
+    (roles,) = (tmp_path / "split").glob("roles*.bin")
     roles.write_bytes(roles.read_bytes()[:-1] + b"\x01")
     with pytest.raises(ModelFileError, match="not what was written"):
         Split.load(tmp_path / "split")
+
+
+def _forge(path: Path, change: dict[str, np.ndarray]) -> None:
+    """Replace arrays of a saved split, with its checksums and its hash as they then should be."""
+    about, arrays = read_folder(path)
+    arrays = {name: np.array(array) for name, array in arrays.items()} | change
+    named = {name: about[name] for name in ("split", "parameters", "ids")}
+    write_folder(path, about | {"hash": content_hash(named, arrays)}, arrays)
+
+
+FORGED = {
+    "items out of range": ("indices", lambda a: np.where(a == a.max(), 10**6, a).astype(np.int32)),
+    "items below zero": ("indices", lambda a: a - 1),
+    "items out of order": ("indices", lambda a: a[::-1]),
+    "items of another type": ("indices", lambda a: a.astype(np.float64)),
+    "rows that fall": ("indptr", lambda a: a[::-1]),
+    "rows beyond the end": ("indptr", lambda a: np.append(a[:-1], a[-1] + 5)),
+    "rows of another shape": ("indptr", lambda a: a[None]),
+    "fewer rows": ("indptr", lambda a: a[:-1]),
+    "unknown roles": ("roles", lambda a: a + 9),
+    "roles for others": ("roles", lambda a: a[:, :-1]),
+    "roles of another type": ("roles", lambda a: a.astype(np.int64)),
+    "an array too many": ("extra", lambda _: np.zeros(3)),
+    "repeated ids": ("items-ids", np.zeros_like),
+    "text that is not UTF-8": ("users-text", lambda a: np.full_like(a, 0xFF)),
+    "text out of order": ("users-text", lambda a: a[::-1]),
+    "ends beyond the text": ("users-ends", lambda a: a + 1),
+    "ends that fall": ("users-ends", lambda a: np.append(a[-2::-1], a[-1])),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_split_is_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "split"
+    hold_out(_data()).save(path)
+    _, arrays = read_folder(path)
+    _forge(path, {})
+    assert len(Split.load(path)) == 1, "or a forgery is refused for another reason"
+    key, change = FORGED[name]
+    _forge(path, {key: np.ascontiguousarray(change(np.array(arrays.get(key, 0))))})
+    with pytest.raises(ModelFileError):
+        Split.load(path)
+
+
+@pytest.mark.parametrize(
+    "change", [{"ids": None}, {"ids": {"users": [], "items": "str"}}, {"split": 3}, {"hash": "x"}]
+)
+def test_a_forged_header_of_a_split_is_refused(change, tmp_path: Path) -> None:
+    path = tmp_path / "split"
+    hold_out(_data()).save(path)
+    about, arrays = read_folder(path)
+    write_folder(path, about | change, {name: np.array(a) for name, a in arrays.items()})
+    with pytest.raises(ModelFileError):
+        Split.load(path)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""Interactions as named arrays, and back."""
+"""Interactions as named arrays for storage, and back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -16,74 +16,65 @@ from .vocabulary import Text, Vocabulary, id_text
 
 __all__ = ["packed", "unpacked"]
 
-# Id types stored as text, with the function that restores them. 64-bit integers are an array.
+# Types of ids that are stored as text, with the function that restores them. Most are int64.
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {"str": str, "UUID": UUID, "int": int}
-_SAVABLE = ("int64", *_FROM_TEXT)
 
 
 def packed(
     data: Interactions, savable: bool = True
 ) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
-    """Return the id types and arrays of interactions, without times.
+    """Return the types of ids and the arrays of interactions, without times.
 
-    Raise for id types that cannot be restored, unless the arrays need not be ``savable``: then
-    different ids give different arrays, which is enough for a hash.
+    Raise for ids that `unpacked` cannot restore, unless ``savable`` is False: then the arrays are
+    good for a hash.
     """
     arrays: dict[str, NDArray[Any]] = {"indptr": data.indptr, "indices": data.indices}
     kinds = {}
     for name, vocabulary in (("users", data.users), ("items", data.items)):
-        kinds[name], parts = _packed_ids(vocabulary)
-        if savable and kinds[name] not in _SAVABLE:
+        ids = vocabulary.ids
+        if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
+            kinds[name], arrays[f"{name}-ids"] = "int64", ids
+            continue
+        kinds[name] = kind = ", ".join(sorted({type(key).__name__ for key in vocabulary})) or "str"
+        if savable and kind not in _FROM_TEXT:
             raise ModelFileError(
-                f"{name} of type {kinds[name]} cannot be saved",
-                hint="use whole numbers, text or UUIDs as ids",
+                f"{name} of type {kind} cannot be saved", hint="use whole numbers, text or UUIDs"
             )
-        arrays |= {f"{name}-{part}": array for part, array in parts.items()}
+        text = Text.of(map(str if kind in _FROM_TEXT else id_text, vocabulary))
+        arrays |= {f"{name}-text": text.blob, f"{name}-ends": text.ends}
     return kinds, arrays
 
 
-def _packed_ids(vocabulary: Vocabulary) -> tuple[str, dict[str, NDArray[Any]]]:
-    ids = vocabulary.ids
-    if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
-        return "int64", {"ids": ids}
-    kind = ", ".join(sorted({type(key).__name__ for key in vocabulary})) or "str"
-    text = Text.of(map(str if kind in _FROM_TEXT else id_text, vocabulary))
-    return kind, {"text": text.blob, "ends": text.ends}
-
-
-def unpacked(kinds: Mapping[str, str], reader: Reader) -> Interactions:
-    """Return the interactions of a folder; raise if its arrays are not those of interactions."""
-    users, items = (_unpacked_ids(kinds[name], name, reader) for name in ("users", "items"))
-    indptr = reader.array("indptr", Array(("int64",), ("users+1",), low=0))
-    indices = reader.array("indices", Array(("int32",), ("*",), low=0, high="items"))
+def unpacked(kinds: Any, reader: Reader) -> Interactions:
+    """Return the interactions that were packed, or raise if the arrays are not valid."""
+    users, items = (_ids(kinds, name, reader) for name in ("users", "items"))
+    indptr = reader.array("indptr", Array(("int64",), ("users+1",), 0))
+    indices = reader.array("indices", Array(("int32",), ("interactions",), 0, "items"))
     reader.rows("indptr", indptr, len(indices))
-    if reader.verify and len(indices):
-        within = np.ones(len(indices), bool)
-        within[indptr[:-1][np.diff(indptr) > 0]] = False
-        if (np.diff(indices, prepend=-1) <= 0)[within].any():
-            raise reader.broken("unsorted rows")
+    if reader.verify:
+        falls = np.flatnonzero(np.diff(indices) <= 0) + 1
+        if not np.isin(falls, indptr).all():
+            raise reader.broken("items that are not ascending")
     return Interactions(users, items, indptr, indices)
 
 
-def _unpacked_ids(kind: str, name: str, reader: Reader) -> Vocabulary:
-    role = name.removesuffix("s")
+def _ids(kinds: Any, name: str, reader: Reader) -> Vocabulary:
+    kind = str(kinds.get(name)) if isinstance(kinds, dict) else ""
     if kind == "int64":
-        ids = reader.array(f"{name}-ids", Array(("int64",), (name,)))
-        if reader.verify and (ids[1:] <= ids[:-1]).any():
-            raise reader.broken(f"{name}-ids out of order")
-        return Vocabulary(ids, role)
-    blob = reader.array(f"{name}-text", Array(("uint8",), ("*",)))
-    ends = reader.array(f"{name}-ends", Array(("int64",), (name,), low=0))
-    reader.rows(f"{name}-ends", np.concatenate(([0], ends)), len(blob))
-    vocabulary = Vocabulary(Text(blob, ends, _FROM_TEXT[kind]), role)
+        ids: NDArray[Any] | Text = reader.array(f"{name}-ids", Array(("int64",), (name,)))
+    elif kind in _FROM_TEXT:
+        ends = reader.array(f"{name}-ends", Array(("int64",), (name,), 0))
+        blob = reader.array(f"{name}-text", Array(("uint8",), ("*",)))
+        reader.rows(f"{name}-ends", np.concatenate(([0], ends)), len(blob))
+        ids = Text(blob, ends, _FROM_TEXT[kind])
+    else:
+        raise reader.broken(f"{name} of unknown type")
+    vocabulary = Vocabulary(ids, name.removesuffix("s"))
     if reader.verify:
         try:
-            blob.tobytes().decode("utf-8", "surrogatepass")
-            split = (blob[ends[:-1][ends[:-1] < len(blob)]] & 0xC0) == 0x80
-            if split.any() or (kind != "str" and not all(key is not None for key in vocabulary)):
-                raise reader.broken(f"{name}-ends inside of characters")
-        except ValueError as error:
-            if isinstance(error, ModelFileError):
-                raise
-            raise reader.broken(f"{name} that are not {kind}") from None
+            ascending = vocabulary.is_ascending()
+        except ModelFileError:
+            raise reader.broken(f"{name} that are not of type {kind}") from None
+        if not ascending:
+            raise reader.broken(f"{name} that are not ascending")
     return vocabulary

@@ -33,6 +33,7 @@ __all__ = [
     "Fold",
     "Split",
     "check_folds",
+    "content_hash",
     "read_fold",
     "write_fold",
 ]
@@ -128,13 +129,7 @@ class Split(Sequence[Fold]):
     @cached_property
     def hash(self) -> str:
         """SHA-256 of name, parameters, ids and roles; the same on any machine."""
-        about, arrays = self._content(savable=False)
-        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
-        for name, array in sorted(arrays.items()):
-            digest.update(f"{name} {array.dtype.name} {array.shape}".encode())
-            little = array.dtype.newbyteorder("<")
-            digest.update(np.ascontiguousarray(array).astype(little, copy=False).data)
-        return digest.hexdigest()
+        return content_hash(*self._content(savable=False))
 
     def save(self, path: str | Path) -> None:
         """Write the split with its data into a folder, all or nothing."""
@@ -149,14 +144,13 @@ class Split(Sequence[Fold]):
         if about.get("model") != "Split":
             raise ModelFileError(f"{path} is not a split", hint="name the folder of a saved split")
         reader = Reader(path, arrays)
-        try:
-            data = unpacked(about["ids"], reader)
-            reader.sizes["interactions"] = data.size
-            roles = reader.array("roles", Array(("uint8",), ("folds", "interactions"), 0, 3))
-            reader.finish()
-            split = Split(about["split"], about["parameters"], data, roles)
-        except (KeyError, TypeError):
-            raise reader.broken("an incomplete header") from None
+        data = unpacked(about.get("ids"), reader)
+        roles = reader.array("roles", Array(("uint8",), ("folds", "interactions"), TRAIN, ABSENT))
+        reader.finish()
+        name, parameters = about.get("split"), about.get("parameters")
+        if not isinstance(name, str) or not isinstance(parameters, dict):
+            raise reader.broken("no name or parameters of a split")
+        split = Split(name, parameters, data, roles)
         if split.hash != about.get("hash"):
             raise reader.broken("another hash than its content")
         return split
@@ -194,6 +188,16 @@ class Split(Sequence[Fold]):
             int((test & ~possible).sum()),
             int((wanted & ~tested).sum()),
         )
+
+
+def content_hash(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return a SHA-256 of a description and arrays, the same on any machine."""
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.name} {array.shape}".encode())
+        little = array.dtype.newbyteorder("<")
+        digest.update(np.ascontiguousarray(array).astype(little, copy=False).data)
+    return digest.hexdigest()
 
 
 def check_folds(split: Split) -> Split:

@@ -62,7 +62,7 @@ class Text(Sequence[Any]):
             return self.make(raw.decode("utf-8", "surrogatepass"))
         except ValueError:  # of UTF-8, or of UUID or int
             raise ModelFileError(
-                f"a stored id is damaged: {raw[:60]!r}", hint="save the model again"
+                f"a stored id is damaged: {raw[:60]!r}", hint="save it again"
             ) from None
 
 
