@@ -94,7 +94,7 @@ def test_on_a_narrow_terminal_the_table_is_wider_and_has_all(run, monkeypatch, t
         (["--metrics", "gini@5"], "user by user"),
         (["--least", "100"], "and there are 0\nhint: lower --least to 60, or give more data"),
         (["--models", ","], "no model to compare"),
-        (["--seconds", "-3"], "seconds must be a number above 0"),
+        (["--seconds", "-3"], "seconds must be a finite number, more than 0"),
     ],
 )
 def test_compare_says_what_is_wrong(run, tmp_path, args, words):

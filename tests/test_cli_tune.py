@@ -40,7 +40,7 @@ def test_tune_prints_what_the_library_finds(run, folder):
     for record in records:
         assert record["metrics"] == study.trials[record["trial"]].metrics
         assert record["error"] is None
-    assert len(list((folder / "here").glob("kernel-ranker-*.json"))) == 1
+    assert len(list((folder / "here" / "studies").iterdir())) == 1
     assert "best ndcg@10: make_model('kernel-ranker'" in messages
     assert "4 trials, 0 failed; here; " in messages
 
@@ -102,7 +102,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(folder):
         assert process.poll() is None, process.stderr.read()
         assert time.time() < deadline
         time.sleep(0.02)
-        path = next(folder.glob("tuning/kernel-ranker-*.json"), None)
+        path = next(folder.glob("tuning/studies/kernel-ranker-*.json"), None)
     process.send_signal(signal.SIGINT)
     printed, messages = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -197,7 +197,7 @@ def test_an_arity_is_searched_and_the_one_of_the_spectrum_is_said(run, folder):
         (["--model", "magic"], 2, "there is no search space for 'magic'"),
         (["--metric", "ncdg@10"], 2, "there is no metric 'ncdg'"),
         (["--trials", "0"], 2, "'--trials'"),
-        (["--seconds", "-3"], 2, "seconds must be a number above 0"),
+        (["--seconds", "-3"], 2, "seconds must be a finite number, more than 0"),
         (["--arity", "disjunctive", "--trials", "5"], 2, "--arity searches by itself"),
         (["--arity", "disjunctive", "--metric", "auc,mrr"], 2, "chosen by one metric"),
         (["--arity", "magic"], 2, "magic"),

@@ -26,13 +26,24 @@ from boolrank import (
 )
 from boolrank._memory import peak_memory
 from boolrank.errors import ParameterError
+from boolrank.evaluation.metrics import Metric, parse_metric
 from boolrank.models import MODELS, ModelEntry, Popularity, make_model
 from boolrank.report import render_page
 from boolrank.report.comparison import comparison_page, findings, write_comparison
 from boolrank.report.scatter import Dots, place_names, scatter_figure
 from boolrank.report.tables import best_table, comparison_table
-from boolrank.studies import OURS, ModelResult, ModelSpec, SetComparison, compare_models, record
-from boolrank.studies.cache import cell_key
+from boolrank.studies import (
+    OURS,
+    ModelResult,
+    ModelSpec,
+    SetComparison,
+    best_spec,
+    compare_models,
+    parse_model,
+    record,
+)
+from boolrank.studies.cache import Cache
+from boolrank.studies.task import Task
 from pages import check_page
 
 METRICS = ("auc", "ndcg@10")
@@ -127,7 +138,7 @@ def test_parameters_are_chosen_on_the_first_fold_whose_users_are_never_tested(sp
 
 def test_what_is_measured_is_what_the_model_is_worth_on_the_other_folds(split, found):
     tanimoto = found.models[2]
-    assert str(tanimoto.chosen["auc"]) == "tanimoto"
+    assert str(tanimoto.chosen["auc"]) == "kernel-ranker(kernel=tanimoto)"
     for each, fold in zip(tanimoto.by("auc").folds, split[1:], strict=True):
         alone = evaluate_fold(KernelRanker("tanimoto"), fold, METRICS)
         np.testing.assert_array_equal(each.values["auc"], alone.values["auc"])
@@ -156,13 +167,15 @@ def test_ids_of_any_type_are_compared_and_taken_up_again(protocol, tmp_path):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_results_of_another_version_of_a_library_are_not_taken_up(name, split, monkeypatch):
-    def key():
-        return cell_key(split, 0, ModelSpec(name), ("auc",))
-
-    before = key()
+def test_results_of_another_version_of_a_library_are_not_taken_up(
+    name, split, monkeypatch, tmp_path
+):
+    task = Task(split[0], ModelSpec(name), (parse_metric("auc"),))
+    before = Cache(tmp_path).path(task)
     monkeypatch.setattr("importlib.metadata.version", lambda _: "0.0.1")
-    assert (key() != before) == (MODELS[name].extra == "compare"), "and of ours they are"
+    assert (Cache(tmp_path).path(task) != before) == (MODELS[name].extra == "compare"), (
+        "and of ours they are"
+    )
 
 
 def test_a_folder_that_is_a_file_is_noticed_before_the_work(split, tuner, tmp_path):
@@ -211,10 +224,10 @@ def test_a_second_comparison_computes_nothing_and_what_is_damaged_is_computed_ag
     assert second.computed == 0
     assert second.to_dict() == found.to_dict()
     assert second.models[1].seconds("auc") == found.models[1].seconds("auc")
-    next((folder / "measured").rglob("*.json")).write_text("{")
+    next((folder / "cells").rglob("*.json")).write_text("{")
     third = again()
     assert third.to_dict() == found.to_dict()
-    assert third.computed == 0, "it took the place of the damaged one"
+    assert third.computed == 1
 
 
 def test_a_comparison_killed_in_the_middle_goes_on_and_ends_as_an_undisturbed_one(tmp_path):
@@ -231,7 +244,7 @@ record([found], {str(out)!r}, started=0.0)
         return subprocess.Popen([sys.executable, "-c", program])
 
     def cells(out):
-        return [path for path in out.rglob("measured/*/*.json") if path.name[0] != "."]
+        return [path for path in out.rglob("cells/*/*.json") if path.name[0] != "."]
 
     process = start(stopped)
     deadline = time.monotonic() + 120
@@ -247,21 +260,61 @@ record([found], {str(out)!r}, started=0.0)
     assert len(cells(stopped)) == len(cells(whole)) == 10
 
 
+def first_rank(rankings):
+    """The best rank of a relevant item."""
+    return np.array([r.min() for r in np.split(rankings.ranks, rankings.indptr[1:-1])], float)
+
+
+def test_models_are_compared_by_a_function_too_and_the_lowest_is_best_if_it_says_so(
+    split, tmp_path
+):
+    metric = Metric.of(first_rank, higher_is_better=False, version="1")
+    models = ["popularity", "kernel-ranker(kernel=linear)"]
+    found = compare_models(split, models, [metric], folder=tmp_path)
+    means = {each.name: each.by("first_rank").means["first_rank"] for each in found.models}
+    best = min(means, key=means.get)
+    assert means["popularity"] != means["kernel-ranker(kernel=linear)"]
+    assert found.ranked("first_rank")[0].name == best
+    (row,) = found.versus_best["first_rank"].values()
+    assert row.baseline == best
+    assert row.difference > 0
+    assert compare_models(split, models, [metric], folder=tmp_path).computed == 0
+    record([found], tmp_path, started=0.0)
+    assert best_spec(tmp_path) == parse_model(best)
+
+
+def test_the_winner_of_a_comparison_is_found_by_metric(found, folder, page, tmp_path):
+    assert page
+    for metric in METRICS:
+        assert best_spec(folder, metric) == found.ranked(metric)[0].chosen[metric]
+    assert best_spec(folder) == best_spec(folder, "auc")
+    with pytest.raises(ParameterError, match="'mrr' was not measured; there are auc"):
+        best_spec(folder, "mrr")
+    record([found, found], tmp_path, started=0.0)
+    with pytest.raises(InputError, match="on 2 data sets"):
+        best_spec(tmp_path)
+    text = (tmp_path / "results.json").read_text()
+    (tmp_path / "results.json").write_text(text.replace("popularity", "ease"))
+    with pytest.raises(InputError, match="is damaged"):
+        best_spec(tmp_path)
+
+
 def test_a_model_that_fails_is_recorded_with_its_reason_and_the_others_go_on(split, monkeypatch):
-    absent = ModelEntry("absent", "surely_not_installed", "X", "", "", extra="compare")
+    absent = ModelEntry("absent", ".popularity:Popularity", "", "", "not_installed", "compare")
     monkeypatch.setitem(MODELS, "absent", absent)
 
     def tuner(*_args, **_options):
         raise MemoryError("8 TB")
 
-    found = compare_models(split, ["absent", "kernel-ranker(reg=-1)", "popularity"], ["auc"])
+    huge = f"als(factors={10**13})"
+    found = compare_models(split, ["absent", huge, "popularity"], ["auc"])
     assert [each.name for each in found.measured] == ["popularity"]
     missing_extra, wrong = (each.error for each in found.failed)
     assert "pip install 'boolrank[compare]'" in missing_extra
-    assert wrong.startswith("reg of KernelRanker must be 0 or more")
+    assert "memory" in wrong or "allocate" in wrong
     assert findings(found) == [
         f"`popularity` has the best AUC, {found.models[2].by('auc').means['auc']:.4f}.",
-        "Failed, with the reason in the table: `absent`, `kernel-ranker(reg=-1)`.",
+        f"Failed, with the reason in the table: `absent`, `{huge}`.",
     ]
     check_page(render_page(comparison_page([found], _manifest())))
     out_of_memory = compare_models(split, ["popularity"], ["auc"], tuner=tuner)
@@ -288,10 +341,11 @@ def test_a_process_that_is_ended_is_a_failure_with_a_reason(
 @pytest.mark.parametrize(
     ("models", "metrics", "words"),
     [
-        (["popularty"], "auc", "there is no model 'popularty'"),
+        (["popularty"], "auc", "no model 'popularty'"),
         (["kernel-ranker(rog=1)"], "auc", "no parameter 'rog'"),
+        (["kernel-ranker(reg=-1)"], "auc", "reg of kernel-ranker must be"),
         ([], "auc", "no model to compare"),
-        (["popularity"], "coverage@10", "users have no coverage@10"),
+        (["popularity"], "coverage@10", "coverage@10 is not a metric of users"),
         (["popularity"], "auk", "did you mean 'auc'"),
     ],
 )

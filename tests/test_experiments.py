@@ -19,20 +19,26 @@ from boolrank import (
     KernelRanker,
     ModelSpec,
     Popularity,
-    RankerSpec,
     evaluate,
     read_experiment,
     run_experiment,
 )
+from boolrank.counts.overlaps import Overlaps
 from boolrank.errors import InputError, KernelSyntaxError, ParameterError, ParameterTypeError
+from boolrank.evaluation.metrics import parse_metric
 from boolrank.evaluation.significance import compare
 from boolrank.studies import family, parse_arities, parse_model, summarize, to_toml
-from boolrank.studies.cache import Cells, cell_key
+from boolrank.studies.cache import Cache
+from boolrank.studies.task import Task
 
 DATA = "synthetic:120x60x1500:3"
-SMALL = Experiment(
-    (DATA,), (RankerSpec("linear"), RankerSpec("disjunctive(3)")), split={"folds": 3}
-)
+
+
+def _ranker(kernel, **params):
+    return ModelSpec("kernel-ranker", {"kernel": kernel} | params)
+
+
+SMALL = Experiment((DATA,), (_ranker("linear"), _ranker("disjunctive(3)")), split={"folds": 3})
 
 SWEEP = f"""
 data = "{DATA}"
@@ -59,7 +65,7 @@ def _cells(folder):
 def test_a_run_finds_what_evaluate_finds():
     run = run_experiment(SMALL)
     alone = evaluate(KernelRanker("disjunctive(3)"), run.split, SMALL.metrics)
-    found = run.evaluations["disjunctive(3)"]
+    found = run.evaluations["kernel-ranker(kernel=disjunctive(3))"]
     assert found.means == alone.means
     assert found.deviations == alone.deviations
     assert found.split_hash == run.split.hash
@@ -73,13 +79,14 @@ def test_a_second_run_computes_nothing_and_finds_the_same(tmp_path):
     assert first.folder == second.folder
     assert (second.folder / "results.json").read_bytes() == before
     np.testing.assert_array_equal(
-        first.evaluations["linear"].per_user("auc"), second.evaluations["linear"].per_user("auc")
+        first.evaluations["kernel-ranker(kernel=linear)"].per_user("auc"),
+        second.evaluations["kernel-ranker(kernel=linear)"].per_user("auc"),
     )
 
 
 def test_experiments_in_one_folder_share_results_and_keep_their_own_files(tmp_path):
     first = run_experiment(SMALL, tmp_path)
-    more = replace(SMALL, models=(*SMALL.models, RankerSpec("tanimoto")))
+    more = replace(SMALL, models=(*SMALL.models, _ranker("tanimoto")))
     second = run_experiment(more, tmp_path)
     assert second.computed == 3
     assert first.folder != second.folder
@@ -93,7 +100,7 @@ def test_experiments_in_one_folder_share_results_and_keep_their_own_files(tmp_pa
         {"metrics": ("auc",)},
         {"split": {"folds": 4}},
         {"data": ("synthetic:120x60x1500:4",)},
-        {"models": (RankerSpec("linear", reg=0.2), RankerSpec("disjunctive(3)", reg=0.2))},
+        {"models": (_ranker("linear", reg=0.2), _ranker("disjunctive(3)", reg=0.2))},
     ],
 )
 def test_whatever_matters_is_part_of_the_address(tmp_path, change):
@@ -118,7 +125,7 @@ def test_a_damaged_result_is_computed_again(tmp_path, damage):
     path.write_text(broken)
     again = run_experiment(SMALL, tmp_path)
     assert again.computed == 1
-    assert path.read_text().startswith('{"content":')
+    assert json.loads(path.read_text())["outcome"]["result"]["values"]
     assert (again.folder / "results.json").read_bytes() == right
 
 
@@ -168,14 +175,19 @@ def test_results_have_no_times(tmp_path):
     text = (run.folder / "results.json").read_text()
     assert "seconds" not in text
     means = json.loads(text)["results"][0]["means"]
-    assert means == run.evaluations["linear"].means
+    assert means == run.evaluations["kernel-ranker(kernel=linear)"].means
 
 
-def test_a_key_names_the_version_of_the_library(monkeypatch):
-    split = SMALL.load_split()
-    before = cell_key(split, 0, RankerSpec("linear"), ("auc",))
+def _task(experiment=SMALL):
+    metrics = tuple(map(parse_metric, experiment.metrics))
+    return Task(experiment.load_split()[0], experiment.models[0], metrics)
+
+
+def test_a_key_names_the_version_of_the_library(monkeypatch, tmp_path):
+    before = Cache(tmp_path).path(_task())
+    assert Cache(tmp_path).path(_task()) == before
     monkeypatch.setattr("boolrank.studies.cache.__version__", "99.0")
-    assert cell_key(split, 0, RankerSpec("linear"), ("auc",)) != before
+    assert Cache(tmp_path).path(_task()) != before
 
 
 def test_results_that_cannot_be_written_are_an_error(tmp_path):
@@ -183,13 +195,44 @@ def test_results_that_cannot_be_written_are_an_error(tmp_path):
     blocked.write_text("")
     with pytest.raises(InputError, match=r"cannot be written.*another folder"):
         run_experiment(SMALL, blocked)
-    assert Cells(blocked).read("{}", []) is None
+    assert Cache(blocked).read(_task()) is None
+
+
+def test_models_that_use_no_overlaps_count_none(monkeypatch):
+    def refuse(*_):
+        raise MemoryError("the pairs do not fit into memory")
+
+    monkeypatch.setattr(Overlaps, "of", refuse)
+    models = (ModelSpec("popularity"),)
+    assert run_experiment(replace(SMALL, models=models)).computed == 3
+    with pytest.raises(MemoryError, match="the pairs"):
+        run_experiment(SMALL)
+
+
+def test_overlaps_are_counted_once_per_fold_and_charged_to_each_model(monkeypatch, tmp_path):
+    counted, count = [], Overlaps.of
+
+    def slowly(*args):
+        counted.append(args)
+        time.sleep(0.2)
+        return count(*args)
+
+    monkeypatch.setattr(Overlaps, "of", slowly)
+    run = run_experiment(SMALL, tmp_path)
+    assert len(counted) == 3
+    for found in run.evaluations.values():
+        assert all(fold.fit_seconds > 0.2 for fold in found.folds)
+    run_experiment(SMALL, tmp_path)
+    assert len(counted) == 3, "cached results need none"
 
 
 def test_toml_gives_back_the_experiment(tmp_path):
     full = Experiment(
         (str(tmp_path / 'a "b"\\c.csv'),),
-        (RankerSpec("0.5*linear + disjunctive(2)", 1, 0.5), RankerSpec("monotone_dnf(weight=0.1)")),
+        (
+            _ranker("0.5*linear + disjunctive(2)", reg=1, negative_weight=0.5),
+            _ranker("monotone_dnf(weight=0.1)"),
+        ),
         "hold_out",
         {"share": 0.3, "order": "random", "least": 4},
         ("precision@5", "coverage@3"),
@@ -217,7 +260,7 @@ arities = "2,3"
 reg = 1
 """)
     experiment = read_experiment(path)
-    texts = ["popularity", "disjunctive(2), reg=1", "disjunctive(3), reg=1"]
+    texts = ["popularity", *(f"kernel-ranker(kernel=disjunctive({d}), reg=1)" for d in (2, 3))]
     assert [str(model) for model in experiment.models] == texts
     run = run_experiment(experiment, tmp_path)
     assert read_experiment(run.folder / "experiment.toml") == experiment
@@ -228,14 +271,14 @@ reg = 1
 
 def test_equal_models_are_equal_however_they_are_written():
     same = [
-        RankerSpec("disjunctive( 8 )", reg=1),
+        _ranker("disjunctive( 8 )", reg=1),
         ModelSpec("kernel-ranker", {"reg": 1.0}),
         ModelSpec("kernel-ranker", {"reg": np.float64(1), "kernel": Disjunctive(8)}),
-        ModelSpec.from_dict({"reg": 1}),
+        ModelSpec.from_dict({"model": "kernel-ranker", "reg": 1}),
         parse_model(" kernel-ranker( reg = 1, kernel='disjunctive(8)' )"),
     ]
     assert set(same) == {same[0]}
-    assert {str(each) for each in same} == {"disjunctive(8), reg=1"}
+    assert {str(each) for each in same} == {"kernel-ranker(reg=1)"}
     assert all(ModelSpec.from_dict(each.to_dict()) == each for each in same)
     assert ModelSpec("kernel-ranker", {"reg": 0.5}) != same[0]
     model = same[1].make(n_threads=2)
@@ -245,13 +288,13 @@ def test_equal_models_are_equal_however_they_are_written():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "a model is written as"),
+        ("", "is not a model"),
         ("kernel-ranker(reg)", "name=value"),
         ("kernel-ranker(reg=)", "name=value"),
-        ("kernel-ranker(reg=x)", "reg of a model is a finite number"),
-        ("kernel-ranker(reg=inf)", "reg of a model is a finite number"),
-        ("kernel-ranker(reg=none)", "reg of a model is a finite number"),
-        ("kernel-ranker(reg=true)", "reg of a model is a finite number"),
+        ("kernel-ranker(reg=x)", "reg of kernel-ranker must be a"),
+        ("kernel-ranker(reg=inf)", "reg of kernel-ranker must be a"),
+        ("kernel-ranker(reg=none)", "reg of kernel-ranker must be a"),
+        ("kernel-ranker(reg=true)", "reg of kernel-ranker must be a"),
         ("kernel-ranker(storage=dense)", "storage of kernel-ranker changes no result"),
         ("kernel-ranker(lambda=3)", "no parameter 'lambda'"),
         ("kernel-ranker(kernel=linaer)", "linear"),
@@ -277,21 +320,21 @@ def test_toml_expands_arities_and_looks_for_files_beside_it(tmp_path):
         ('data = "a.csv"', "models is missing"),
         ('[[models]]\nkernel = "linear"', "data is missing"),
         ('data = 3\n[[models]]\nkernel = "linear"', "data is written as"),
-        ('data = [3]\n[[models]]\nkernel = "linear"', "data: each is text"),
+        ('data = [3]\n[[models]]\nkernel = "linear"', "data is written as"),
         ('data = "a"\nmetric = ["auc"]\n[[models]]\nkernel = "linear"', "did you mean 'metrics'"),
         ('data = "a"\nmetrics = ["auk"]\n[[models]]\nkernel = "linear"', "did you mean 'auc'"),
-        ('data = "a"\nseed = true\n[[models]]\nkernel = "linear"', "seed is written as 0"),
+        ('data = "a"\nseed = true\n[[models]]\nkernel = "linear"', "seed must be a whole"),
         ('data = "a"\nseed = -1\n[[models]]\nkernel = "linear"', "seed must be"),
         ('data = "a"\n[[models]]\nreg = 0.1', "models, number 1: kernel is missing"),
         ('data = "a"\n[[models]]\nkernel = "linaer"', "models, number 1: .*linear"),
-        ('data = "a"\n[[models]]\nkernel = "linear"\nreg = "x"', "number 1: reg is written as 0.1"),
-        ('data = "a"\n[[models]]\nkernel = "linear"\nreg = -1.0', "number 1: reg of a model must"),
-        ('data = "a"\n[[models]]\nkernel = "linear"\nlambda = 1', "no key 'lambda'"),
-        ('data = "a"\n[[models]]\nkernel = "disjunctive"\narities = "5:1"', "must go up"),
+        ('data = "a"\n[[models]]\nkernel = "linear"\nreg = "x"', "number 1: reg of .*number"),
+        ('data = "a"\n[[models]]\nkernel = "linear"\nreg = -1.0', "number 1: reg of .* must"),
+        ('data = "a"\n[[models]]\nkernel = "linear"\nlambda = 1', "1: .*no parameter 'lambda'"),
+        ('data = "a"\n[[models]]\nkernel = "disjunctive"\narities = "5:1"', "must ascend"),
         ('data = "a"\n[[models]]\nmodel = "popularty"', "line 3: .*no model 'popularty'"),
-        ('data = "a"\n[[models]]\nmodel = "popularity"\nkernel = "linear"', "no key 'kernel'"),
-        ('data = "a"\n[[models]]\nmodel = "kernel-ranker"\nreg = "x"', "reg is written as 0.1"),
-        ('data = "a"\nmodels = [3]', r"write it as \[\[models\]\]"),
+        ('data = "a"\n[[models]]\nmodel = "popularity"\nkernel = "linear"', "no parameter 'k"),
+        ('data = "a"\n[[models]]\nmodel = "kernel-ranker"\nreg = "x"', "reg of .*number"),
+        ('data = "a"\nmodels = [3]', r"\[\[models\]\] has entries such as"),
         ('data = "a"\n[columns]\nwho = "x"\n[[models]]\nkernel = "linear"', "no column option"),
         ('data = "a"\n[split]\nfold = 3\n[[models]]\nkernel = "linear"', "did you mean 'folds'"),
         ('data = "a"\n[split]\nprotocol = "papr"\n[[models]]\nkernel = "linear"', "mean 'paper'"),
@@ -356,7 +399,7 @@ def test_what_was_measured_can_be_measured_again_from_any_folder(tmp_path, monke
 
 
 def test_models_that_differ_in_the_last_digit_are_two():
-    models = (RankerSpec("linear", reg=0.5), RankerSpec("linear", reg=0.5 + 1e-12))
+    models = (_ranker("linear", reg=0.5), _ranker("linear", reg=0.5 + 1e-12))
     run = run_experiment(replace(SMALL, models=models))
     assert len(run.evaluations) == 2
 
@@ -370,7 +413,7 @@ def test_the_order_of_a_file_may_stand_for_time(tmp_path):
     )
     for fold in experiment.load_split():
         assert "".join(fold.train.items[int(i)] for i in fold.known.indices) == "ac"
-    with pytest.raises(ParameterError, match="leave out the column 'time'"):
+    with pytest.raises(ParameterError, match="leave out time=time"):
         replace(experiment, columns={"user": "who", "time": "time"}).load_split()
     some = replace(experiment, columns={"user": "who", "positive": "> 3"}).load_split()
     assert some.hash == experiment.load_split().hash
@@ -386,7 +429,7 @@ def test_the_order_of_a_file_may_stand_for_time(tmp_path):
 
 def test_data_may_be_one_text_and_models_must_be_models():
     assert Experiment(DATA, SMALL.models) == Experiment((DATA,), SMALL.models)
-    with pytest.raises(ParameterTypeError, match="a model is a RankerSpec"):
+    with pytest.raises(ParameterTypeError, match="a model is a ModelSpec"):
         Experiment((DATA,), ("linear",))
 
 
@@ -396,9 +439,12 @@ def test_who_only_reads_results_does_not_sign_them(tmp_path):
     before = manifest.read_bytes()
     run_experiment(SMALL, tmp_path)
     assert manifest.read_bytes() == before
-    _cells(tmp_path)[0].unlink()
-    run_experiment(SMALL, tmp_path)
-    assert json.loads(manifest.read_text())["computed_now"] == 1
+    for spoil in (lambda path: path.unlink(), lambda path: path.write_text("{}")):
+        before = manifest.read_bytes()
+        spoil(_cells(tmp_path)[0])
+        run_experiment(SMALL, tmp_path)
+        assert json.loads(manifest.read_text())["computed_now"] == 1
+        manifest.write_bytes(before)
 
 
 def test_several_processes_in_one_folder_end_as_one(tmp_path):
@@ -429,14 +475,14 @@ def test_experiments_that_make_no_sense_are_errors():
     with pytest.raises(ParameterError, match="needs a model"):
         Experiment((DATA,), ())
     with pytest.raises(KernelSyntaxError):
-        RankerSpec("linaer")
+        _ranker("linaer")
     with pytest.raises(ParameterError, match="10000 folds need 10000 users"):
         run_experiment(replace(SMALL, split={"folds": 10_000}))
     with pytest.raises(ParameterError, match="no parameter 'fold'"):
         run_experiment(replace(SMALL, split={"fold": 5}))
     with pytest.raises(ParameterError, match="did you mean 'paper'"):
         run_experiment(replace(SMALL, protocol="papers"))
-    with pytest.raises(ParameterError, match="no published fold"):
+    with pytest.raises(ParameterError, match="has no published split"):
         run_experiment(replace(SMALL, protocol="published", split={}))
     with pytest.raises(ParameterError, match="has no parameter 'folds'"):
         run_experiment(replace(SMALL, protocol="published"))
@@ -446,10 +492,10 @@ def test_files_in_pairs_are_a_published_split(tmp_path):
     train, test = tmp_path / "train.csv", tmp_path / "test.csv"
     train.write_text("user,item\n1,a\n1,b\n2,b\n2,c\n3,a\n3,c\n")
     test.write_text("user,item\n1,c\n2,a\n3,b\n")
-    models = (RankerSpec("linear"),)
+    models = (_ranker("linear"),)
     run = run_experiment(Experiment((str(train), str(test)), models, "published"))
     assert len(run.split) == 1
-    assert len(run.evaluations["linear"].folds[0].users) == 3
+    assert len(run.evaluations["kernel-ranker(kernel=linear)"].folds[0].users) == 3
     with pytest.raises(ParameterError, match="two for each fold"):
         run_experiment(Experiment((str(train),), models, "published"))
 
@@ -459,7 +505,7 @@ def test_ids_of_a_published_split_are_alike_in_all_its_files(tmp_path):
     train, test = tmp_path / "train.csv", tmp_path / "test.csv"
     train.write_text("user,item\n1,5\n1,6\n2,6\n2,7\n10,5\n10,7\n")
     test.write_text("user,item\n1,7\n2,5\n10,6\nnew,tea\n")
-    experiment = Experiment((str(train), str(test)), (RankerSpec("linear"),), "published")
+    experiment = Experiment((str(train), str(test)), (_ranker("linear"),), "published")
     (fold,) = experiment.load_split()
     assert list(fold.users) == ["1", "10", "2"]
     assert len(fold.relevant.indices) == 3

@@ -15,7 +15,7 @@ from boolrank.report.figures import curves_figure, tail_figure, to_svg
 from boolrank.report.output import claim_folder
 from boolrank.report.sections import arity_curves
 from boolrank.report.tables import by_metric, evaluation_table
-from boolrank.studies.arities import family
+from boolrank.studies.arity import family
 from boolrank.studies.cache import write_text
 from pages import Outline, check_page
 

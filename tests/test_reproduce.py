@@ -118,7 +118,7 @@ def test_a_second_run_takes_what_is_there(folder, found, place, monkeypatch):
     def refuse(*_args, **_kwargs):
         raise AssertionError("nothing should be fitted again")
 
-    monkeypatch.setattr("boolrank.studies.run.evaluate_fold", refuse)
+    monkeypatch.setattr("boolrank.studies.executor.fit_and_rank", refuse)
     again = reproduce(place, ["filmtrust"], folder=folder, sweep=False, **ARITIES)
     assert again.sets[0].rows == found.sets[1].rows
     assert again.sets[0].curves[0].means == ()

@@ -171,7 +171,7 @@ def beside_best(versus: Comparison | None) -> dict[str, Any]:
 
 
 def _record(found: Summary, run: Run) -> dict[str, Any]:
-    from ..studies.run import nulls
+    from ..evaluation.result import nulls
 
     return {
         "model": found.model,

@@ -15,7 +15,7 @@ from ._work import Work, check_output
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..studies import SpectralCurve
+    from ..studies import Curve
 
 __all__ = ["spectrum"]
 
@@ -80,7 +80,7 @@ def _check_figure(path: Path) -> None:
         import matplotlib as mpl  # noqa: F401
 
 
-def _draw(curves: list[SpectralCurve], path: Path) -> None:
+def _draw(curves: list[Curve], path: Path) -> None:
     from ..report.figures import curves_figure, to_png, to_svg_file
     from ..studies.cache import write_text
 
@@ -93,7 +93,7 @@ def _draw(curves: list[SpectralCurve], path: Path) -> None:
     write_text(path, to_svg_file(figure) if svg else to_png(figure))
 
 
-def _table(curves: list[SpectralCurve]) -> Table:
+def _table(curves: list[Curve]) -> Table:
     families = dict.fromkeys((c.family for c in curves), NUMBER | {"header_style": "cyan"})
     title = "Normalised spectral ratio: 0 is all items alike, 1 is no two alike"
     table = new_table({"arity": NUMBER} | families, title=title)

@@ -76,6 +76,16 @@ class Fold:
     unseen_items: int = 0
     cold_users: int = 0
 
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of all that results on the fold depend on; ids do not matter, numbers do."""
+        about = [self.train.shape, self.folded_in, self.unseen_items, self.cold_users]
+        digest = hashlib.sha256(json.dumps(about).encode())
+        for part in (self.train.rows, self.known, self.relevant):
+            for array in part:
+                digest.update(np.ascontiguousarray(array, "<i8").data)
+        return digest.hexdigest()
+
     def __repr__(self) -> str:
         counts = {"of unseen items": self.unseen_items, "users without history": self.cold_users}
         left_out = [f"{count:,} {what}" for what, count in counts.items() if count]

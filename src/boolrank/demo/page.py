@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..report.page import Example
-    from ..studies.arities import Curve
+    from ..studies.arity import Curve
     from .results import Findings
 
 __all__ = ["demo_page", "demo_tables"]

@@ -13,7 +13,7 @@ from ..kernels import parse_kernel
 from ..kernels.expressiveness import PairSpectrum
 from ..models.spec import ModelSpec
 from ..report.sections import arity_curves, example
-from ..studies.arities import family
+from ..studies.arity import family
 from ..studies.experiment import Experiment
 from ..studies.run import run_experiment
 from .tastes import TITLES, PlantedTastes, plant_tastes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..evaluation.result import Evaluation
     from ..models.recommender import Recommender
     from ..report.page import Example
-    from ..studies.arities import Curve
+    from ..studies.arity import Curve
 
 __all__ = [
     "ARITIES",

@@ -159,7 +159,9 @@ def parse_metric(metric: AnyMetric) -> Measure:
         raise ParameterError(f"a metric is written as 'auc' or 'ndcg@10', not {metric!r}")
     name = match[1].lower().replace("-", "_")
     if name not in METRICS:
-        raise ParameterError(f"there is no metric {match[1]!r}", hint=near_name(name, METRICS))
+        raise ParameterError(
+            f"there is no metric {match[1]!r}", hint=near_name(name, METRICS), parameter="metrics"
+        )
     return METRICS[name].at(None if match[2] is None else int(match[2]))
 
 

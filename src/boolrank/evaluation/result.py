@@ -137,7 +137,7 @@ class Evaluation:
         """Return the values of all users, one fold after the other."""
         if metric not in self.metrics:
             raise ParameterError(
-                f"{metric!r} was not measured; there are {', '.join(self.metrics)}"
+                f"{metric!r} was not measured", hint=f"there are {', '.join(self.metrics)}"
             )
         if metric not in self.user_metrics:
             raise ParameterError(f"{metric} is of the whole model; users have no values of it")

@@ -82,7 +82,7 @@ class Comparisons(list[Comparison]):
 
     def _repr_html_(self) -> str:
         if not self:
-            return "no comparisons"
+            return Table.of("no comparisons", [], []).to_html()
         first = self[0]
         heads = ["model", first.metric, "difference", "low", "high", "users"]
         rows = [
@@ -204,7 +204,9 @@ def compare(
     if baseline is None:
         baseline = max(named, key=lambda name: named[name].gain(metric, mean(values[name])))
     elif baseline not in named:
-        raise ParameterError(f"there is no model {baseline!r}; there are {', '.join(named)}")
+        raise ParameterError(
+            f"there is no model {baseline!r}", hint=f"there are {', '.join(named)}"
+        )
     pairs = {}
     for name in named:
         both = ~(np.isnan(values[name]) | np.isnan(values[baseline]))

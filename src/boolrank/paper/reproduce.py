@@ -24,7 +24,7 @@ from ..matrix import kernel_matrix
 from ..models.kernel_ranker import KernelRanker
 from ..models.spec import ModelSpec
 from ..report.output import claim_folder
-from ..studies.arities import Curve, family, measured_curve
+from ..studies.arity import Curve, family, measured_curve
 from ..studies.experiment import Experiment
 from ..studies.machine import machine
 from ..studies.run import run_experiment

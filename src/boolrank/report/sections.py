@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._memory import peak_memory, size
 from ..kernels.expressiveness import PairSpectrum
-from ..studies.arities import measured_curve
+from ..studies.arity import measured_curve
 from ..studies.machine import machine
 from .figures import Drawn, curves_figure, tail_figure
 from .page import Block, Entries, Example, Facts, Figures, Listed, Listing, Note, Section
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..data.interactions import Interactions
     from ..evaluation.result import Evaluation
     from ..models.recommender import Recommender
-    from ..studies.arities import Curve
+    from ..studies.arity import Curve
     from ..studies.run import Run
     from ..table import Table
 

@@ -1,40 +1,42 @@
 """Experiments, tuning and comparisons: tasks with cached results."""
 
-from ..models.spaces import SPACES, Arity, Kernels, Range, Real, Whole, space_of
 from ..models.spec import ModelSpec, RankerSpec, parse_model
-from .arities import SpectralCurve, family, parse_arities, spectral_curves
-from .arity import ArityChoice, arity_from_spectrum, best_arity, validation_fold
-from .compare import FOLDS, METRICS, compare_models
+from .arity import (
+    ArityChoice,
+    Curve,
+    arity_from_spectrum,
+    best_arity,
+    family,
+    parse_arities,
+    spectral_curves,
+)
+from .compare import METRICS, compare_models
 from .comparison import OURS, ModelResult, SetComparison, record
 from .experiment import Experiment
 from .run import Run, Summary, run_experiment, summarize
 from .study import Study, Trial
 from .toml import read_experiment, to_toml
-from .tune import tune_model
+from .tune import FOLDS, tune_model, validation_fold
+from .winner import best_spec
 
 __all__ = [
     "FOLDS",
     "METRICS",
     "OURS",
-    "SPACES",
-    "Arity",
     "ArityChoice",
+    "Curve",
     "Experiment",
-    "Kernels",
     "ModelResult",
     "ModelSpec",
-    "Range",
     "RankerSpec",
-    "Real",
     "Run",
     "SetComparison",
-    "SpectralCurve",
     "Study",
     "Summary",
     "Trial",
-    "Whole",
     "arity_from_spectrum",
     "best_arity",
+    "best_spec",
     "compare_models",
     "family",
     "parse_arities",
@@ -42,7 +44,6 @@ __all__ = [
     "read_experiment",
     "record",
     "run_experiment",
-    "space_of",
     "spectral_curves",
     "summarize",
     "to_toml",

@@ -1,62 +1,186 @@
-"""The arity of a family of kernels without trying all: by validation, or from the spectrum alone.
+"""Families of kernels over the arity: curves, and how to choose the arity.
 
-By validation: arities are doubled until the metric has fallen three times in a row, then the place
-between the neighbours of the best is narrowed down by golden sections of the logarithm, until its
-ends are near each other: a dozen or so of arities, on overlaps that are counted once. The curve has
-one broad peak as a rule. Where it has several, this finds the one beside the best doubling.
+`best_arity` validates: the arity is doubled until the metric has not improved three times in a row,
+then the range between the neighbours of the best is narrowed by golden sections of the logarithm.
+That takes about a dozen arities. The curve usually has one broad peak; if it has several, the one
+next to the best doubling is found.
 
-From the spectrum: the highest arity at which the spectral ratio is still a share of that of arity
-1. Up to there the kernel gives up little of what tells items apart; no model is fitted.
+`arity_from_spectrum` fits no model: it takes the highest arity whose spectral ratio is still a
+given share of that of arity 1. Up to there the kernel keeps most of what tells items apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from math import log2
-from typing import Any
+from typing import Any, cast
 
-import numpy as np
-
-from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions, check_interactions
-from ..data.protocols import paper_protocol
 from ..data.splits import Fold
-from ..errors import InputError, ParameterError
-from ..evaluation.folds import evaluate_fold
-from ..evaluation.metrics import Measure, user_metrics
-from ..kernels import parse_kernel
+from ..errors import ParameterError
+from ..evaluation.metrics import AnyMetric, user_metrics
+from ..evaluation.result import Evaluation
+from ..kernels import KERNELS, parse_kernel
 from ..kernels.expressiveness import PairSpectrum
-from ..models.kernel_ranker import KernelRanker
-from ..models.spaces import Arity
-from .arities import family as kernels_of
-from .tune import Progress
+from ..models.search import Arity
+from ..models.spec import ModelSpec
+from .executor import Executor
+from .task import Task
+from .tune import Progress, validation_fold
 
-__all__ = ["FOLDS", "ArityChoice", "arity_from_spectrum", "best_arity", "validation_fold"]
+__all__ = [
+    "ArityChoice",
+    "Curve",
+    "arity_from_spectrum",
+    "best_arity",
+    "family",
+    "measured_curve",
+    "parse_arities",
+    "spectral_curves",
+]
 
-# Of so many folds of users the first is for tuning, and the others are left for tests.
-FOLDS = 6
-_CHOSEN_ON = "parameters are chosen on"
-# Who has fewer interactions is in no fold, as in the paper.
-_LEAST = 5
-# Doublings without a better value after which no higher arity is tried.
+_RANGE = re.compile(r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(\d+)\s*)?)?")
+_MOST = 10**5
+# Number of doublings without a better value after which no higher arity is tried.
 _PATIENCE = 3
-# Ends of the last section: beyond that, the curve is flat.
+# Ratio of the ends of the last section: the curve is flat within it.
 _NEAR = 1.15
-# The golden section, from the best on.
-_SECTION = (3 - 5**0.5) / 2
+_GOLDEN_SECTION = (3 - 5**0.5) / 2
+
+
+def parse_arities(text: str) -> tuple[int, ...]:
+    """Return the arities of ``"1,2,5"``, ``"1:150"`` (both ends) or ``"1:150:10"``, ascending.
+
+    >>> parse_arities("1:4,10:30:10")
+    (1, 2, 3, 4, 10, 20, 30)
+    """
+    found: set[int] = set()
+    for part in str(text).split(","):
+        match = _RANGE.fullmatch(part)
+        if match is None:
+            raise ParameterError(
+                f"arities are written as '1,2,5', '1:150' or '1:150:10', not {text!r}",
+                parameter="arities",
+            )
+        first = int(match[1])
+        last = first if match[2] is None else int(match[2])
+        step = 1 if match[3] is None else int(match[3])
+        if not 1 <= first <= last <= _MOST or step < 1:
+            raise ParameterError(
+                f"the arities {part.strip()!r} must ascend, from 1 to at most {_MOST:,}",
+                parameter="arities",
+            )
+        found.update(range(first, last + 1, step))
+    return tuple(sorted(found))
+
+
+def family(kernel: str, arities: Iterable[int]) -> tuple[str, ...]:
+    """Return the kernel of each arity, as text; ``{}`` stands for the arity if it is not alone.
+
+    >>> family("disjunctive", (1, 2)), family("threshold(2, {})", [5])
+    (('disjunctive(1)', 'disjunctive(2)'), ('threshold(2, 5)',))
+    """
+    if "{}" not in kernel:
+        _check_arity_alone(kernel.strip())
+        kernel += "({})"
+    return tuple(kernel.replace("{}", str(arity)) for arity in arities)
+
+
+def _kernel_at(kernels: str, arity: int) -> str:
+    return family(kernels, [arity])[0]
+
+
+def _check_arity_alone(kernel: str) -> None:
+    """Raise if a kernel does not take an arity as its only argument."""
+    takes = {name: [f.name for f in fields(cast("Any", each))] for name, each in KERNELS.items()}
+    known = [name for name, names in takes.items() if names[:1] in (["arity"], ["degree"])]
+    placeholder = "write {} in place of the arity, as in 'threshold(2, {})'"
+    if kernel.endswith(")"):
+        raise ParameterError(
+            f"the arity of {kernel!r} is to be varied, and it has its numbers already",
+            hint=f"leave them out, or {placeholder}",
+        )
+    if kernel in takes and kernel not in known:
+        given = ", ".join(takes[kernel])
+        wrong = f"takes ({given}), not an arity alone" if given else "has no arity"
+        raise ParameterError(
+            f"{kernel} {wrong}", hint=f"use {' or '.join(known)}; for other kernels {placeholder}"
+        )
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A family of kernels over the arity.
+
+    Attributes
+    ----------
+    family : such as ``"disjunctive"``
+    arities : ascending
+    ratios : normalised spectral ratios; 0 = all items equal, 1 = no two items related
+    means, deviations : of a metric over folds; empty if nothing was measured
+
+    >>> curve = Curve("disjunctive", arities=(1, 2), ratios=(0.5, 0.25))
+    >>> curve.ratios[curve.arities.index(2)]
+    0.25
+    """
+
+    family: str
+    arities: tuple[int, ...]
+    ratios: tuple[float, ...]
+    means: tuple[float, ...] = ()
+    deviations: tuple[float, ...] = ()
+
+
+def spectral_curves(
+    data: Interactions | PairSpectrum, kernels: Iterable[str], arities: Sequence[int]
+) -> list[Curve]:
+    """Return how expressive the kernels of each family are on the items of data.
+
+    Parameters
+    ----------
+    data : interactions, or the counts of their pairs of items
+    kernels : families, such as ``"disjunctive"`` or ``"threshold(2, {})"``
+    arities : ascending
+
+    >>> data = Interactions.from_pairs([1, 1, 2, 2, 3, 3], list("abbcca"))
+    >>> [round(ratio, 3) for ratio in spectral_curves(data, ["disjunctive"], [1, 2])[0].ratios]
+    [0.566, 0.0]
+    """
+    pairs = data if isinstance(data, PairSpectrum) else PairSpectrum.of(data.T.matrix())
+    return [measured_curve(name, arities, pairs, {}) for name in dict.fromkeys(kernels)]
+
+
+def measured_curve(
+    name: str,
+    arities: Sequence[int],
+    pairs: PairSpectrum,
+    evaluations: Mapping[str, Evaluation],
+    metric: str = "auc",
+) -> Curve:
+    """Return the curve of a family, given the evaluation of each of its kernels, or none."""
+    kernels = family(name, arities)
+    found = [evaluations[text] for text in kernels] if evaluations else []
+    return Curve(
+        name,
+        tuple(arities),
+        tuple(pairs.ratio(parse_kernel(text).normalized()) for text in kernels),
+        tuple(each.means[metric] for each in found),
+        tuple(each.deviations[metric] for each in found),
+    )
 
 
 @dataclass(frozen=True)
 class ArityChoice:
-    """An arity, and what led to it.
+    """A chosen arity.
 
     Attributes
     ----------
     family : of kernels, such as ``"disjunctive"``
     arity : the best
-    measure : what was measured, such as ``"auc"``, or ``"spectral ratio"``
-    measured : its value at each arity that was tried, in their order
+    measure : a metric such as ``"auc"``, or ``"spectral ratio"``
+    measured : its value at each arity that was tried, ascending
 
     >>> ArityChoice("disjunctive", 4, "auc", {1: 0.5, 4: 0.75}).kernel
     'disjunctive(4)'
@@ -70,49 +194,30 @@ class ArityChoice:
     @property
     def kernel(self) -> str:
         """The kernel, as text."""
-        return kernels_of(self.family, [self.arity])[0]
-
-
-def validation_fold(data: Interactions, order: str = "time", seed: int = 0) -> Fold:
-    """The fold that parameters are tuned on: the first of six by the paper's protocol.
-
-    The users of the other five are for tests; nobody is in two of them.
-
-    >>> from boolrank import synthetic
-    >>> validation_fold(synthetic(60, 30, 700))
-    Fold: 66 test interactions of 8 users, 634 for training
-    """
-    check_interactions(data, _CHOSEN_ON)
-    able = int((np.diff(data.indptr) >= _LEAST).sum())
-    if able < FOLDS:
-        raise InputError(
-            f"{able} users have {_LEAST} interactions or more, and of {FOLDS} folds each needs one "
-            "of them; give data with more users, or more of each"
-        )
-    return paper_protocol(data, folds=FOLDS, order=order, seed=seed, least=_LEAST)[0]
+        return _kernel_at(self.family, self.arity)
 
 
 def best_arity(
     data: Interactions | Fold,
     family: str = "disjunctive",
-    metric: str | Measure = "auc",
+    metric: AnyMetric = "auc",
     least: int = 1,
     most: int | None = None,
     n_threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda _done, _total, _what: None,
     **params: Any,
 ) -> ArityChoice:
-    """The arity at which a `KernelRanker` is best on validation data.
+    """Return the arity at which a `KernelRanker` is best on validation data.
 
     Parameters
     ----------
-    data : a fold, or interactions, of which `validation_fold` is taken
-    family : kernels, such as ``"disjunctive"`` or ``"threshold(2, {})"``
-    metric : the higher, the better
-    least, most : arities; the inverse of the density is the most if not given
+    data : a fold, or interactions, whose `validation_fold` is used
+    family : of kernels, such as ``"disjunctive"`` or ``"threshold(2, {})"``
+    metric : a metric of users
+    least, most : range of the arity, by default up to the inverse of the density
     n_threads : all by default; the result does not depend on it
-    progress : told how many arities were tried, of about how many, and the last
-    params : the ranker's others, such as ``reg``
+    progress : called with the number of arities done and expected, and the last one
+    params : other parameters of the ranker, such as ``reg``
 
     >>> from boolrank import synthetic
     >>> found = best_arity(synthetic(120, 60, 1500, 3))
@@ -126,34 +231,33 @@ def best_arity(
         raise ParameterError(
             f"arities go from 1 to the number of users; there are none from {least} to {highest}"
         )
-    overlaps = Overlaps.of(fold.train, n_threads)
     measured: dict[int, float] = {}
-    about = round(log2(highest / least)) + 8  # the doublings, and some sections
+    expected = round(log2(highest / least)) + 8  # the doublings, and some sections
+    sign = 1 if measure.metric.higher_is_better else -1
+    with Executor(n_threads=n_threads) as executor:
 
-    def value(arity: int) -> float:
-        if arity not in measured:
-            kernel = kernels_of(family, [arity])[0]
-            model = KernelRanker(kernel, n_threads=n_threads, **params)
-            found = evaluate_fold(model, fold, [measure], n_threads, overlaps=overlaps)
-            measured[arity] = found.means[str(measure)]
-            if progress is not None:
-                told = f"{kernel} {measured[arity]:.4f}"
-                progress(len(measured), max(len(measured), about), told)
-        return measured[arity]
+        def value(arity: int) -> float:
+            if arity not in measured:
+                kernel = _kernel_at(family, arity)
+                spec = ModelSpec("kernel-ranker", params | {"kernel": kernel})
+                measured[arity] = executor.run(Task(fold, spec, (measure,))).means[str(measure)]
+                done = len(measured)
+                progress(done, max(done, expected), f"{kernel} {measured[arity]:.4f}")
+            return sign * measured[arity]
 
-    best = _narrowed(value, _doubled(value, least, highest))
+        best = _narrow(value, _double(value, least, highest))
     return ArityChoice(family, best, str(measure), dict(sorted(measured.items())))
 
 
 def arity_from_spectrum(
     data: Interactions | PairSpectrum, family: str = "disjunctive", share: float = 0.8
 ) -> ArityChoice:
-    """The highest arity whose spectral ratio is still a share of that of arity 1.
+    """Return the highest arity whose spectral ratio is still a share of that of arity 1.
 
     Parameters
     ----------
     data : interactions, or the counts of their pairs of items
-    family : kernels whose ratio falls with the arity, as that of the disjunctive ones does
+    family : of kernels whose ratio falls with the arity, such as ``"disjunctive"``
     share : between 0 and 1
 
     >>> from boolrank import synthetic
@@ -161,23 +265,23 @@ def arity_from_spectrum(
     'disjunctive(2)'
     """
     if not 0 < share < 1:
-        raise ParameterError(f"share must be between 0 and 1, not {share!r}")
+        raise ParameterError(f"share must be between 0 and 1, not {share!r}", parameter="share")
     if not isinstance(data, PairSpectrum):
-        check_interactions(data, _CHOSEN_ON)
+        check_interactions(data, "parameters are chosen on")
         data = PairSpectrum.of(data.T.matrix())
     pairs, measured = data, dict[int, float]()
 
     def ratio(arity: int) -> float:
         if arity not in measured:
-            kernel = parse_kernel(kernels_of(family, [arity])[0])
+            kernel = parse_kernel(_kernel_at(family, arity))
             measured[arity] = pairs.ratio(kernel.normalized())
         return measured[arity]
 
     low, high = 1, 2
     if high > pairs.n or ratio(high) > ratio(low):
         raise ParameterError(
-            f"the spectral ratio of {family} does not fall with the arity on these data; "
-            "use best_arity, which measures"
+            f"the spectral ratio of {family} does not fall with the arity on these data",
+            hint="use best_arity, which measures",
         )
     while high < pairs.n and ratio(high) >= share * ratio(1):
         low, high = high, min(2 * high, pairs.n)
@@ -188,8 +292,8 @@ def arity_from_spectrum(
     return ArityChoice(family, found, "spectral ratio", dict(sorted(measured.items())))
 
 
-def _doubled(value: Callable[[int], float], least: int, most: int) -> tuple[int, int, int]:
-    """The best of the doublings, between its neighbours."""
+def _double(value: Callable[[int], float], least: int, most: int) -> tuple[int, int, int]:
+    """Return the best of the doublings, between its neighbours."""
     tried = [least]
     best = 0
     while tried[-1] < most and len(tried) - 1 - best < _PATIENCE:
@@ -200,12 +304,12 @@ def _doubled(value: Callable[[int], float], least: int, most: int) -> tuple[int,
     return tried[max(best - 1, 0)], tried[best], tried[min(best + 1, len(tried) - 1)]
 
 
-def _narrowed(value: Callable[[int], float], bracket: tuple[int, int, int]) -> int:
-    """The best between the ends: golden sections of the larger side, in the logarithm."""
+def _narrow(value: Callable[[int], float], bracket: tuple[int, int, int]) -> int:
+    """Return the best arity between the ends, by golden sections of the larger side."""
     low, best, high = bracket
     while high > _NEAR * low and max(best - low, high - best) > 1:
         up = best - low <= 1 or (high - best > 1 and high / best >= best / low)
-        new = round(best * ((high if up else low) / best) ** _SECTION)
+        new = round(best * ((high if up else low) / best) ** _GOLDEN_SECTION)
         new = min(max(new, best + 1), high - 1) if up else max(min(new, best - 1), low + 1)
         if value(new) > value(best):
             low, best, high = (best, new, high) if up else (low, new, best)

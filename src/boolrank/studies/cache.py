@@ -1,8 +1,7 @@
-"""Results on disk: one small JSON file for each fold and model, found by what it is the result of.
+"""Content-addressed cache of results: one JSON file per task.
 
-The name of a file is the SHA-256 of everything that its values depend on, so whoever asks for the
-same again finds it, and nothing is counted twice. A file is written whole or not at all, and what
-is damaged all the same counts as not there.
+The name of a file is the SHA-256 of everything that the result depends on. Files are written
+atomically and have checksums. A damaged file counts as absent.
 """
 
 from __future__ import annotations
@@ -18,44 +17,54 @@ from typing import Any
 from uuid import uuid4
 
 from .._version import __version__
-from ..data.splits import Split
 from ..errors import InputError
 from ..evaluation.result import FoldResult
 from ..models import MODELS
-from ..models.spec import ModelSpec
 from ..storage.folder import obstacle
+from .task import Outcome, Task
 
-__all__ = [
-    "Cells",
-    "cell_key",
-    "check_folder",
-    "digest",
-    "library_of",
-    "whole_file",
-    "write_text",
-]
+__all__ = ["Cache", "check_folder", "digest", "read_json", "write_json", "write_text"]
 
-# To be raised when the same key is to mean other values.
-FORMAT = 1
+# Raise it when the same key is to have another result.
+FORMAT = 2
 
 
-def cell_key(split: Split, fold: int, model: ModelSpec, metrics: tuple[str, ...]) -> str:
-    """What the values of a model on a fold depend on, as text: always the same for the same."""
-    return canonical(
-        {
-            "format": FORMAT,
-            "boolrank": __version__,
-            "split": split.hash,
-            "fold": fold,
-            "model": model.to_dict(),
-            "metrics": list(metrics),
-        }
-        | library_of(model.name)
-    )
+@dataclass(frozen=True)
+class Cache:
+    """A folder of results."""
+
+    folder: Path
+
+    def path(self, task: Task) -> Path:
+        """Return the path of a result."""
+        name = digest(_key(task))
+        return self.folder / name[:2] / f"{name[2:40]}.json"
+
+    def read(self, task: Task) -> Outcome | None:
+        """Return the outcome of a task; None if it is absent or damaged."""
+        try:
+            content = read_json(self.path(task))
+            if content["key"] != _key(task):
+                return None
+            outcome = dict(content["outcome"])
+            if outcome["result"] is not None:
+                users = {"users": list(task.fold.users)}
+                outcome["result"] = FoldResult.from_dict(outcome["result"] | users)
+            return Outcome(**outcome)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write(self, task: Task, outcome: Outcome) -> None:
+        """Keep an outcome; the users of a result are not written, since they are the fold's."""
+        if not all(each.metric.version for each in task.functions):
+            return
+        result = None if outcome.result is None else outcome.result.to_dict() | {"users": []}
+        content = {"key": _key(task), "outcome": vars(outcome) | {"result": result}}
+        write_json(self.path(task), content)
 
 
 def library_of(model: str) -> dict[str, str]:
-    """The library that a model comes from, and its version; nothing for those of our own.
+    """Return the library that a model comes from and its version; nothing for our own models.
 
     >>> library_of("ease")
     {}
@@ -66,55 +75,38 @@ def library_of(model: str) -> dict[str, str]:
     return {library: version(library)} if library else {}
 
 
-@dataclass(frozen=True)
-class Cells:
-    """A folder of results."""
-
-    folder: Path
-
-    def path(self, key: str) -> Path:
-        """Where the result of a key lies, or would lie."""
-        name = digest(key)
-        return self.folder / name[:2] / f"{name[2:40]}.json"
-
-    def read(self, key: str, users: list[Any]) -> FoldResult | None:
-        """The result of a key for the fold's users; None where there is none, or a damaged one."""
-        try:
-            content = json.loads(self.path(key).read_text(encoding="utf-8"))
-            body = content["content"]
-            if content["sha256"] != digest(canonical(body)) or body["key"] != json.loads(key):
-                return None
-            return FoldResult.from_dict({"users": users} | body["result"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return None
-
-    def write(self, key: str, result: FoldResult) -> None:
-        """Keep a result, without its users: they are the fold's, and the key names that."""
-        values = {k: v for k, v in result.to_dict().items() if k != "users"}
-        body = {"key": json.loads(key), "result": values}
-        text = canonical({"content": body, "sha256": digest(canonical(body))})
-        write_text(self.path(key), text + "\n")
-
-
-def canonical(content: Mapping[str, Any]) -> str:
-    """JSON with one form for the same content."""
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def digest(text: str) -> str:
-    """SHA-256 as text."""
+def digest(content: Any) -> str:
+    """Return the SHA-256 of content that JSON can hold."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def write_json(path: Path, content: Mapping[str, Any], indent: int | None = None) -> None:
+    """Write content with a checksum, atomically."""
+    text = json.dumps(dict(content) | {"sha256": digest(content)}, indent=indent)
+    write_text(path, text + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the content of a file of `write_json`; raise ValueError if it is damaged."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path} is nested too deeply") from None
+    if not isinstance(content, dict) or content.pop("sha256", None) != digest(content):
+        raise ValueError(f"{path} is damaged")
+    return content
+
+
 def write_text(path: Path, text: str | bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     with whole_file(path) as fresh:
         fresh.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A file to be written in place of another: whole or not at all, even if the machine stops."""
+    """Yield a temporary path that replaces another at the end, also if the machine stops."""
     fresh = path.with_name(f".{path.name}-{uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -125,16 +117,31 @@ def whole_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error)) from None
     finally:
-        with suppress(OSError):  # most often it is not there any more
+        with suppress(OSError):  # replaced, in most cases
             fresh.unlink()
 
 
 def check_folder(folder: str | Path) -> None:
-    """Refuse a folder that cannot be written in before the work for it is done."""
+    """Raise if a folder cannot be written to, before any work is done."""
     why = obstacle(Path(folder))
     if why:
         raise _unwritable(Path(folder), why)
 
 
 def _unwritable(path: Path, why: str) -> InputError:
-    return InputError(f"{path} cannot be written: {why}; choose another folder, or make room")
+    return InputError(
+        f"{path} cannot be written: {why}", hint="choose another folder, or make room"
+    )
+
+
+def _key(task: Task) -> dict[str, Any]:
+    """Return all that a result depends on."""
+    return {
+        "format": FORMAT,
+        "boolrank": __version__,
+        "fold": task.fold.hash,
+        "model": task.model.to_dict(),
+        "metrics": [str(each) for each in task.measures],
+        "functions": [[str(each), each.metric.version] for each in task.functions],
+        "alone": task.alone,
+    } | library_of(task.model.name)

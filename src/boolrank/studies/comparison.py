@@ -1,58 +1,49 @@
-"""What a comparison has found, for whoever prints or draws it, and how that is written down.
+"""Results of a comparison, and its files.
 
 In the folder of a comparison:
 
-    measured/       one file for each fold and parameters, found by what it is the result of
-    studies/        what was tried to find parameters
-    results.json    what was found: equal for equal comparisons, stopped in between or not
-    manifest.json   when, where, with what versions, and how long it took
+    cells/          one result per fold and model
+    studies/        the trials of each model
+    results.json    the results, equal for equal comparisons, resumed or not
+    manifest.json   time, machine, versions and durations
 """
 
 from __future__ import annotations
 
-import json
-import math
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from ..data.splits import Split
-from ..engines.threads import threads
-from ..evaluation.result import Evaluation
+from ..evaluation.metrics import mean
+from ..evaluation.result import Evaluation, nulls
 from ..evaluation.significance import Comparison, compare
 from ..models.spec import ModelSpec
-from .cache import write_text
-from .machine import clock, machine
+from .cache import write_json
+from .machine import write_manifest
 
 __all__ = ["OURS", "ModelResult", "SetComparison", "record"]
 
-# The models on boolean kernels that this library is for; all others are what it is held against.
+# Models on boolean kernels; all others are baselines.
 OURS = ("kernel-ranker", "kernel-ease", "mean-ranker")
-# What models of the table may come from, and what finds parameters.
-_OTHERS = ("implicit", "irspack", "optuna")
+# Packages whose versions matter, if they are installed.
+_PACKAGES = ("implicit", "irspack", "optuna")
 
 
 @dataclass(frozen=True, eq=False)
 class ModelResult:
-    """A model on one data set: for each metric the parameters that were best by it in validation.
+    """Results of a model on one data set.
 
     Attributes
     ----------
-    name : of the model
-    chosen : by metric, its parameters
-    evaluations : by the text of its parameters, what they were worth on the test folds
-    trials, failed : of the search, how many there were, and how many of these came to nothing
-    error : why there is no more of it, or ""
-
-    >>> ModelResult("ease", error="out of memory").chosen
-    {}
+    name : the model as it was asked for
+    chosen : by metric, the parameters that were best in validation
+    evaluations : by the text of the parameters, the results on the test folds
+    trials, failed : number of trials, and of those that failed
+    error : why the model failed, or ""
     """
 
     name: str
@@ -64,28 +55,28 @@ class ModelResult:
 
     @property
     def ours(self) -> bool:
-        """Whether it is one on a boolean kernel."""
+        """True for a model on a boolean kernel."""
         return self.name.partition("(")[0] in OURS
 
     def by(self, metric: str) -> Evaluation:
-        """What the parameters that were chosen by a metric are worth, by all metrics."""
+        """Return the results of the parameters that were chosen by a metric."""
         return self.evaluations[str(self.chosen[metric])]
 
     def seconds(self, metric: str) -> tuple[float, float]:
-        """To fit, and to rank for all test users of a fold: medians over the folds.
+        """Return the time to fit, and to rank for all test users of a fold: medians over folds.
 
-        Not means: the first fold of a process also loads or compiles its loops.
+        Not means: on its first fold a process also loads or compiles its loops.
         """
         folds = self.by(metric).folds
         return median(f.fit_seconds for f in folds), median(f.rank_seconds for f in folds)
 
     def peak_memory(self, metric: str) -> int | None:
-        """Bytes that the process held at most; None where the system does not say."""
+        """Return the largest memory of the process in bytes; None if the system does not tell."""
         found = [fold.peak_memory for fold in self.by(metric).folds]
         return max((each for each in found if each is not None), default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it, without times and memory: these are never the same twice."""
+        """Return the results as JSON types, without times and memory, which vary."""
         return {
             "model": self.name,
             "error": self.error,
@@ -96,8 +87,8 @@ class ModelResult:
                 {
                     "parameters": spec.to_dict(),
                     "means": found.means,
-                    "deviations": {k: _null(v) for k, v in found.deviations.items()},
-                    "folds": [{k: _null(v) for k, v in fold.means.items()} for fold in found.folds],
+                    "deviations": nulls(found.deviations),
+                    "folds": [nulls(fold.means) for fold in found.folds],
                 }
                 for spec in dict.fromkeys(self.chosen.values())
                 for found in [self.evaluations[str(spec)]]
@@ -107,17 +98,17 @@ class ModelResult:
 
 @dataclass(frozen=True, eq=False)
 class SetComparison:
-    """All models on one data set.
+    """Results of all models on one data set.
 
     Attributes
     ----------
     title : of the data set
-    split : its folds; the first is for validation, the others test
-    metrics : what models are chosen and compared by
-    models : what became of each
-    trials, seconds : what each model had to find its parameters with; no trials are no search
-    seed : of all that is random
-    computed : how many results were new; the others were there already
+    split : its folds; the first is for validation, the others are for tests
+    metrics : the metrics that models are chosen and compared by
+    models : the results of each
+    trials, seconds : budget of each model; 0 trials if nothing was tuned
+    seed : of the tuner and the bootstrap
+    computed : number of results that were computed, and not found in the cache
 
     >>> from boolrank import compare_models, paper_protocol, synthetic
     >>> split = paper_protocol(synthetic(150, 60, 1800), folds=3)
@@ -139,39 +130,43 @@ class SetComparison:
 
     @property
     def measured(self) -> list[ModelResult]:
-        """The models that came through."""
+        """The models that worked."""
         return [each for each in self.models if not each.error]
 
     @property
     def failed(self) -> list[ModelResult]:
-        """Those that did not."""
+        """The models that failed."""
         return [each for each in self.models if each.error]
 
     @property
     def users(self) -> int:
-        """How many were tested, in all folds together."""
+        """Number of test users of all folds."""
         folds = self.measured[0].by(self.metrics[0]).folds if self.measured else ()
         return sum(len(fold.users) for fold in folds)
 
     def ranked(self, metric: str) -> list[ModelResult]:
-        """The models by the mean of a metric over all users, as they are compared; best first."""
-        return sorted(self.measured, key=lambda each: -np.nanmean(each.by(metric).per_user(metric)))
+        """Return the models that worked, best first by the mean of a metric over all users."""
+
+        def gain(model: ModelResult) -> float:
+            found = model.by(metric)
+            return found.gain(metric, mean(found.per_user(metric)))
+
+        return sorted(self.measured, key=gain, reverse=True)
 
     @cached_property
     def versus_best(self) -> dict[str, dict[str, Comparison]]:
-        """By metric and name, each model but the best beside it: over users, with Holm's p."""
-        return {metric: self._versus(metric) for metric in self.metrics}
-
-    def _versus(self, metric: str) -> dict[str, Comparison]:
-        ranked = self.ranked(metric)
-        if len(ranked) < 2:
-            return {}
-        evaluations = {each.name: each.by(metric) for each in ranked}
-        rows = compare(evaluations, metric, ranked[0].name, resamples=2_000, seed=self.seed)
-        return {row.model: row for row in rows}
+        """By metric and name, each model but the best compared with the best."""
+        out = {}
+        for metric in self.metrics:
+            evaluations = {each.name: each.by(metric) for each in self.ranked(metric)}
+            few = len(evaluations) < 2
+            rows = [] if few else compare(evaluations, metric, resamples=2_000, seed=self.seed)
+            out[metric] = {row.model: row for row in rows}
+        return out
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it; equal for equal comparisons, stopped in between or not."""
+        """Return the results as JSON types, equal for equal comparisons."""
+        best = {m: each for m in self.metrics for each in self.ranked(m)[:1]}
         return {
             "title": self.title,
             "split": repr(self.split),
@@ -180,13 +175,10 @@ class SetComparison:
             "trials": self.trials,
             "seconds": self.seconds,
             "seed": self.seed,
-            "best": {m: each.name for m in self.metrics for each in self.ranked(m)[:1]},
+            "best": {metric: each.name for metric, each in best.items()},
+            "winners": {metric: each.chosen[metric].to_dict() for metric, each in best.items()},
             "models": [each.to_dict() for each in self.models],
         }
-
-
-def _null(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def record(
@@ -197,32 +189,15 @@ def record(
     started: float,
     n_threads: int | None = None,
 ) -> dict[str, Any]:
-    """Write results and manifest; gives the manifest of whoever computed the results."""
-    folder = Path(folder)
-    results = {"sets": [each.to_dict() for each in sets]}
-    write_text(folder / "results.json", json.dumps(results, indent=1) + "\n")
-    path = folder / "manifest.json"
-    with threads(n_threads) as count:
-        pass  # what is in force, which may be fewer than there are cores
-    manifest = {
-        "command": command,
-        **machine(*_OTHERS),
-        "threads": count,
-        "started": clock(started),
-        "finished": clock(time.time()),
-        "sets": [_measured(each) for each in sets],
-    }
-    # Who only looks at what is there must not pass for the one who computed it.
-    if not any(each.computed for each in sets):
-        with suppress(OSError, ValueError):
-            found = json.loads(path.read_text(encoding="utf-8"))
-            if isinstance(found, dict) and found.keys() >= manifest.keys():
-                return found
-    write_text(path, json.dumps(manifest, indent=1) + "\n")
-    return manifest
+    """Write results.json and manifest.json; return the manifest of whoever computed the results."""
+    write_json(Path(folder) / "results.json", {"sets": [each.to_dict() for each in sets]}, indent=1)
+    about = {"command": command, "sets": [_costs(each) for each in sets]}
+    computed = sum(each.computed for each in sets)
+    path = Path(folder) / "manifest.json"
+    return write_manifest(path, about, computed, started, n_threads, *_PACKAGES)
 
 
-def _measured(found: SetComparison) -> dict[str, Any]:
+def _costs(found: SetComparison) -> dict[str, Any]:
     return {
         "title": found.title,
         "split_hash": found.split.hash,

@@ -1,7 +1,7 @@
-"""Experiment: which models are measured by which metrics on which split of which data, as a value.
+"""Experiment: models, metrics, data and split, as a value.
 
-Two experiments that are equal give the same results, bit for bit with any number of threads; on
-another machine the last digits may differ.
+Equal experiments give equal results, bit for bit with any number of threads; on another machine the
+last digits may differ.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import whole
 from ..data.inputs import is_name, load_inputs, load_published
 from ..data.protocols import SPLITS, check_split, make_split
 from ..data.splits import Split
@@ -25,31 +26,32 @@ from ..models.spec import ModelSpec
 
 __all__ = ["COLUMNS", "PUBLISHED", "Experiment"]
 
-# The protocol that needs no parameters: somebody else has split already.
+# The protocol for data that are split already.
 PUBLISHED = "published"
-# The order of a split by the places of the rows in the files.
+# The order in which the row numbers of the files stand for time.
 FILE_ORDER = "file"
-# What files of one's own can be told: `Interactions.from_files` has the same names.
+# Options of `Interactions.from_files`.
 COLUMNS = ("user", "item", "rating", "time", "positive")
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What to measure.
+    """Which models to evaluate by which metrics on which split of which data.
+
+    Everything in it can be written to a file. So metrics are names; `evaluate` takes functions too.
 
     Attributes
     ----------
     data : the name of a data set, or files; with the protocol ``"published"``, files in pairs
-    models : what to fit
+    models : the models
     protocol : one of `SPLITS`, or ``"published"``
-    split : parameters of the protocol but the seed, where they are not to be its defaults; the
-        order may also be ``"file"``, in which the places of the rows stand for the times
+    split : parameters of the protocol other than the seed; the order may also be ``"file"``, in
+        which the row numbers of the files stand for time
     metrics : such as ``"auc"`` and ``"ndcg@10"``
-    seed : of everything random
-    columns : which columns files have, see `Interactions.from_files`
+    seed : of the split
+    columns : the columns of files, see `Interactions.from_files`
 
-    >>> from boolrank.studies import RankerSpec
-    >>> Experiment(("filmtrust",), (RankerSpec("linear"),), split={"folds": 3}).metrics
+    >>> Experiment(("filmtrust",), (ModelSpec("popularity"),), split={"folds": 3}).metrics
     ('auc', 'map@10', 'ndcg@10')
     """
 
@@ -62,35 +64,36 @@ class Experiment:
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        data: Any = self.data  # callers and files may say anything, here and below
-        data = (data,) if isinstance(data, str) else tuple(data)
-        if not data:
-            raise ParameterError("an experiment needs data: a file, or the name of a data set")
+        data = _texts("data", self.data, '"movielens-1m"')
+        _texts("metrics", self.metrics, '["auc", "ndcg@10"]')
+        columns = _table("columns", self.columns, 'user = "customer"')
+        _texts("columns", list(columns.values()), 'user = "customer"')
+        unknown = [name for name in columns if name not in COLUMNS]
+        if unknown:
+            raise ParameterError(
+                f"there is no column option {unknown[0]!r}",
+                hint=f"there are {', '.join(COLUMNS)}",
+                parameter=unknown[0],
+            )
         if not self.models:
-            raise ParameterError("an experiment needs a model: give a kernel, such as 'linear'")
+            raise ParameterError("an experiment needs a model", parameter="models")
         for model in self.models:
             if not isinstance(model, ModelSpec):
                 raise ParameterTypeError(
-                    f"a model is a RankerSpec('linear') or a ModelSpec('popularity'), not {model!r}"
+                    f"a model is a ModelSpec, such as ModelSpec('popularity'), not {model!r}",
+                    parameter="models",
                 )
-        seed: Any = self.seed
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise ParameterError(f"seed must be a whole number from 0 on, not {seed!r}")
-        unknown = [name for name in self.columns if name not in COLUMNS]
-        if unknown:
-            raise ParameterError(
-                f"there is no column option {unknown[0]!r}; there are {', '.join(COLUMNS)}"
-            )
-        split = {name: _plain(name, value) for name, value in self.split.items()}
+        split = _table("split", self.split, 'protocol = "paper"')
+        split = {name: _plain(name, value) for name, value in split.items()}
         _check_protocol(self.protocol, split)
-        metrics = tuple(str(each) for each in parse_metrics(self.metrics))
         object.__setattr__(self, "data", data)
+        object.__setattr__(self, "seed", whole("", "seed", self.seed, low=0))
         object.__setattr__(self, "split", split)
-        object.__setattr__(self, "metrics", metrics)
+        object.__setattr__(self, "metrics", tuple(map(str, parse_metrics(self.metrics))))
         object.__setattr__(self, "models", tuple(dict.fromkeys(self.models)))
 
     def load_split(self, folder: str | Path | None = None) -> Split:
-        """Read the data and split them; ``folder`` is where data sets lie, see `load_dataset`."""
+        """Read the data and split them; for the folder of data sets see `load_dataset`."""
         if self.protocol == PUBLISHED:
             return load_published(self.data, folder, **self.columns)
         given = dict(self.split)
@@ -103,14 +106,14 @@ class Experiment:
         return make_split(data, self.protocol, **given)
 
     def anchored(self) -> Experiment:
-        """The same with whole paths of its files, which are found from any folder."""
+        """Return the experiment with absolute paths."""
         if is_name(self.data):
             return self
         paths = (str(Path(name).expanduser().absolute()) for name in self.data)
         return replace(self, data=tuple(paths))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON and TOML have it; `from_dict` gives it back.
+        """Return the experiment as JSON and TOML types.
 
         >>> found = Experiment(("filmtrust",), (ModelSpec("popularity"),))
         >>> Experiment.from_dict(found.to_dict()) == found
@@ -127,38 +130,53 @@ class Experiment:
 
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> Experiment:
-        """What `to_dict` has given."""
-        split = dict(content.get("split", {}))
+        """Return the experiment that `to_dict` wrote."""
+        split = dict(_table("split", content.get("split", {}), 'protocol = "paper"'))
         protocol = split.pop("protocol", "paper")
-        return Experiment(
-            data=tuple(content["data"]),
-            models=tuple(ModelSpec.from_dict(model) for model in content["models"]),
-            protocol=protocol,
-            split=split,
-            metrics=tuple(content.get("metrics", DEFAULT_METRICS)),
-            seed=content.get("seed", 0),
-            columns=dict(content.get("columns", {})),
+        models = tuple(ModelSpec.from_dict(model) for model in content["models"])
+        given = {k: v for k, v in content.items() if k not in ("split", "models")}
+        return Experiment(**given, models=models, protocol=protocol, split=split)
+
+
+def _texts(name: str, value: Any, example: str) -> tuple[str, ...]:
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list | tuple) or not all(isinstance(each, str) for each in values):
+        raise ParameterTypeError(f"{name} is written as {example}, not {value!r}", parameter=name)
+    if not values and name == "data":
+        raise ParameterError("an experiment needs data: files or a data set", parameter=name)
+    return tuple(values)
+
+
+def _table(name: str, value: Any, example: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ParameterTypeError(
+            f"{name} is a table with entries such as {example}, not {value!r}", parameter=name
         )
+    return dict(value)
 
 
 def _check_protocol(protocol: Any, split: Mapping[str, Any]) -> None:
     if "seed" in split:
-        raise ParameterError("seed is of the whole experiment: put it beside data, not into split")
-    if protocol == PUBLISHED and split:
         raise ParameterError(
-            f"a published split has no parameter {next(iter(split))!r}: leave it out"
+            "seed is a parameter of the whole experiment",
+            hint="put it beside data, not into split",
+            parameter="seed",
         )
+    if protocol == PUBLISHED and split:
+        raise ParameterError(f"a published split has no parameter {next(iter(split))!r}")
     if protocol != PUBLISHED:
         check_split(str(protocol), split)
 
 
 def _plain(name: str, value: Any) -> str | int | float:
-    """A parameter of a split as JSON has it."""
+    """Return a parameter of a split as a JSON type."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, datetime) and value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)  # as the times of data are
+        value = value.astimezone(UTC).replace(tzinfo=None)  # times of data have no zone
     if isinstance(value, date):
         return value.isoformat()
     if not isinstance(value, str | int | float):
-        raise ParameterTypeError(f"{name} of a split is a number or text, not {value!r}")
+        raise ParameterTypeError(
+            f"{name} of a split is a number or text, not {value!r}", parameter=name
+        )
     return value

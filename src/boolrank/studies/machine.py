@@ -1,38 +1,62 @@
-"""What a run was made with and on: facts that results do not depend on, and people ask for."""
+"""Manifests: when, where and with which versions results were computed."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import sys
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from .._version import __version__
+from ..engines.threads import threads
+from .cache import write_text
 
-__all__ = ["clock", "machine"]
+__all__ = ["machine", "write_manifest"]
+
+_CORE = ("numpy", "scipy", "numba", "narwhals")
 
 
-_NONE = "not installed"
+def write_manifest(
+    path: Path,
+    about: Mapping[str, Any],
+    computed: int,
+    started: float,
+    n_threads: int | None,
+    *packages: str,
+) -> dict[str, Any]:
+    """Write and return a manifest; keep the one that is there if nothing was recomputed."""
+    with threads(n_threads) as count:
+        pass
+    manifest = dict(about) | machine(*packages)
+    manifest |= {"threads": count, "started": _clock(started), "finished": _clock(time.time())}
+    if not computed:
+        with suppress(OSError, ValueError, RecursionError):
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(kept, dict) and kept.keys() >= manifest.keys():
+                return kept
+    write_text(path, json.dumps(manifest, indent=1) + "\n")
+    return manifest
 
 
-def clock(moment: float) -> str:
-    """Seconds since 1970 as a date and a time, in UTC.
+def machine(*packages: str) -> dict[str, Any]:
+    """Return the machine and the versions of the libraries that compute.
 
-    >>> clock(0)
-    '1970-01-01T00:00:00Z'
+    >>> sorted(machine()), sorted(machine()["machine"])
+    (['machine', 'versions'], ['architecture', 'cores', 'processor', 'system'])
     """
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
 
-
-def machine(*others: str) -> dict[str, Any]:
-    """Versions of what computes, other packages too where they are installed, and the machine."""
-    core = ("boolrank", "numpy", "scipy", "numba", "narwhals")
-    found = {name: _version(name) for name in (*core, *others)}
+    versions = {"python": platform.python_version(), "boolrank": __version__}
+    for name in (*_CORE, *packages):
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
     return {
-        "versions": {"python": platform.python_version()}
-        | {name: text for name, text in found.items() if name in core or text != _NONE},
+        "versions": versions,
         "machine": {
             "system": f"{platform.system()} {platform.release()}",
             "architecture": platform.machine(),
@@ -42,24 +66,16 @@ def machine(*others: str) -> dict[str, Any]:
     }
 
 
-def _version(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version  # slow to import, seldom needed
-
-    try:
-        return __version__ if package == "boolrank" else version(package)
-    except PackageNotFoundError:
-        return _NONE
+def _clock(moment: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
 def _processor() -> str:
-    """The processor's name; Linux has it in a file only."""
+    """Return the name of the processor, which Linux has only in a file."""
     if sys.platform == "linux":
-        try:
-            lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        except OSError:
-            lines = []
-        for line in lines:
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return value.strip()
+        with suppress(OSError):
+            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+                name, _, value = line.partition(":")
+                if name.strip() == "model name":
+                    return value.strip()
     return platform.processor()

@@ -1,69 +1,55 @@
-"""Run an experiment: fold by fold, model by model, and go on where an earlier run has stopped.
-
-And a run in a few rows: each model's means, and how it stands beside the best.
+"""Run an experiment, fold by fold and model by model, and summarise it.
 
 In the folder of a run:
 
-    cells/                  one file for each fold and model, shared by all runs in the folder
-    runs/ID/experiment.toml what was measured
-    runs/ID/results.json    what was found: equal for equal experiments, stopped in between or not
-    runs/ID/manifest.json   when, where, with what versions, and how long it took
+    cells/                  one result per fold and model, shared by all runs in the folder
+    runs/ID/experiment.toml the experiment
+    runs/ID/results.json    the results, equal for equal experiments, resumed or not
+    runs/ID/manifest.json   time, machine, versions and durations
 """
 
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .._version import __version__
-from ..counts.overlaps import Overlaps
 from ..data.splits import Split
-from ..engines.threads import threads
-from ..evaluation.folds import evaluate_fold, model_text
-from ..evaluation.metrics import parse_metric
-from ..evaluation.result import Evaluation, FoldResult
+from ..evaluation.folds import model_text
+from ..evaluation.metrics import parse_metrics
+from ..evaluation.result import Evaluation, FoldResult, nulls
 from ..evaluation.significance import Comparison, compare
 from ..models.spec import ModelSpec
-from .cache import Cells, canonical, cell_key, digest, write_text
+from .cache import digest, write_text
+from .executor import Executor
 from .experiment import Experiment
-from .machine import clock, machine
+from .machine import write_manifest
+from .task import Task
 from .toml import to_toml
 
-__all__ = [
-    "Progress",
-    "Run",
-    "Summary",
-    "best_model",
-    "main_metric",
-    "nulls",
-    "run_experiment",
-    "summarize",
-]
+__all__ = ["Run", "Summary", "best_model", "main_metric", "run_experiment", "summarize"]
 
-# Told how many results there are of how many, and what was done last.
+# Called with the number of results done and planned, and the last one.
 Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What an experiment has found.
+    """Results of an experiment.
 
     Attributes
     ----------
-    experiment, split : what was measured on what
-    evaluations : by the text of its model, each
-    computed : how many results were new; the others were there already
-    folder : where it was written, or None
+    experiment, split : the experiment and its split
+    evaluations : by the text of the model
+    computed : number of results that were computed, and not found in the cache
+    folder : where the run was written, or None
 
-    >>> from boolrank.studies import Experiment, RankerSpec
-    >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (RankerSpec("linear"),)))
+    >>> from boolrank.studies import Experiment, ModelSpec
+    >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (ModelSpec("popularity"),)))
     >>> sorted(found.to_dict()), len(found.id)
     (['experiment', 'results', 'split', 'split_hash'], 16)
     """
@@ -77,10 +63,10 @@ class Run:
     @property
     def id(self) -> str:
         """A hash of all that the results depend on."""
-        return run_id(self.experiment, self.split)
+        return _run_id(self.experiment, self.split)
 
     def to_dict(self) -> dict[str, Any]:
-        """The results as JSON has them, without times: these are never the same twice."""
+        """Return the results as JSON types, without times, which vary."""
         return {
             "experiment": self.experiment.to_dict(),
             "split": repr(self.split),
@@ -114,61 +100,58 @@ def run_experiment(
     n_threads: int | None = None,
     progress: Progress = lambda _done, _total, _what: None,
 ) -> Run:
-    """Measure what is not there already, and write it down as it comes.
+    """Compute the results that are not in the cache.
 
-    Overlaps are counted once a fold, for all models that use them and are still to be measured.
+    Overlaps are counted once per fold, for all models that use them and are not in the cache.
 
     Parameters
     ----------
-    experiment : what to measure
-    folder : where results are kept; nowhere if not given
-    split : the experiment's split, where it is at hand
-    data_folder : where data sets lie, see `load_dataset`
+    experiment : the experiment
+    folder : for the cache and the results; None to write nothing
+    split : the split of the experiment, if it has been made already
+    data_folder : the folder of data sets, see `load_dataset`
     n_threads : all by default; the results do not depend on it
+    progress : called with the number of results done and planned, and the last one
 
-    >>> from boolrank.studies import Experiment, RankerSpec
-    >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (RankerSpec("linear"),)))
-    >>> len(found.evaluations["linear"].folds), found.computed
+    >>> from boolrank.studies import Experiment, ModelSpec
+    >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (ModelSpec("popularity"),)))
+    >>> len(found.evaluations["popularity"].folds), found.computed
     (5, 5)
     """
     start = time.time()
     split = experiment.load_split(data_folder) if split is None else split
-    place = None if folder is None else Path(folder) / "runs" / run_id(experiment, split)
-    cells = None if folder is None else Cells(Path(folder) / "cells")
-    if place is not None:  # first, so that a folder that cannot be written to is no surprise later
+    place = None if folder is None else Path(folder) / "runs" / _run_id(experiment, split)
+    if place is not None:  # first, to fail early if the folder cannot be written to
         write_text(place / "experiment.toml", to_toml(experiment.anchored()))
+    measures = tuple(parse_metrics(experiment.metrics))
     total = len(split) * len(experiment.models)
     results: dict[ModelSpec, list[FoldResult]] = {model: [] for model in experiment.models}
-    done = computed = 0
-    for number, fold in enumerate(split):
-        overlaps = None
-        users = list(fold.users)
-        for model in experiment.models:
-            key = cell_key(split, number, model, experiment.metrics)
-            result = None if cells is None else cells.read(key, users)
-            if result is None:
-                overlaps = overlaps or Overlaps.of(fold.train, n_threads)
-                options = {"overlaps": overlaps}
-                result = evaluate_fold(
-                    model.make(n_threads), fold, experiment.metrics, n_threads, **options
-                )
-                computed += 1
-                if cells is not None:
-                    cells.write(key, result)
-            results[model].append(result)
-            done += 1
-            progress(done, total, f"fold {number + 1}, {model}")
+    with Executor(folder, n_threads) as executor:
+        for number, fold in enumerate(split):
+            for place_in_fold, model in enumerate(experiment.models, start=1):
+                results[model].append(executor.run(Task(fold, model, measures)))
+                done = number * len(experiment.models) + place_in_fold
+                progress(done, total, f"fold {number + 1}, {model}")
     evaluations = {
         str(model): Evaluation(model_text(model.make()), repr(split), split.hash, tuple(found))
         for model, found in results.items()
     }
-    run = Run(experiment, split, evaluations, computed, place)
+    run = Run(experiment, split, evaluations, executor.computed, place)
     if place is not None:
         write_text(place / "results.json", json.dumps(run.to_dict(), indent=1) + "\n")
-        # Who only looks at what is there must not pass for the one who computed it.
-        if computed or not (place / "manifest.json").exists():
-            manifest = _manifest(run, start, n_threads)
-            write_text(place / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+        about = {
+            "run": run.id,
+            "seed": experiment.seed,
+            "split": repr(split),
+            "split_hash": split.hash,
+            "computed_now": run.computed,
+            "computed_before": total - run.computed,
+            "seconds": {
+                name: {"fit": round(found.fit_seconds, 4), "rank": round(found.rank_seconds, 4)}
+                for name, found in evaluations.items()
+            },
+        }
+        write_manifest(place / "manifest.json", about, run.computed, start, n_threads)
     return run
 
 
@@ -180,10 +163,7 @@ class Summary:
     ----------
     model : as text
     means, deviations : by metric, over the folds
-    versus_best : beside the best model by the first metric; None for that model itself
-
-    >>> Summary("linear", {"auc": 0.9}, {"auc": 0.01}, None).means["auc"]
-    0.9
+    versus_best : compared with the best model by the first metric; None for that model itself
     """
 
     model: str
@@ -193,70 +173,43 @@ class Summary:
 
 
 def summarize(run: Run, metric: str | None = None, resamples: int = 2_000) -> list[Summary]:
-    """All models of a run, in their order.
+    """Return the models of a run, in their order.
 
     Parameters
     ----------
-    metric : what they are compared by; the first that users have values of if not given
+    run : the run
+    metric : for the comparison; by default the first metric of users
     resamples : of the bootstrap
 
-    >>> from boolrank.studies import Experiment, RankerSpec, run_experiment
-    >>> models = RankerSpec("linear"), RankerSpec("disjunctive(4)")
+    >>> from boolrank.studies import Experiment, ModelSpec, run_experiment
+    >>> models = ModelSpec("popularity"), ModelSpec("kernel-ranker")
     >>> rows = summarize(run_experiment(Experiment(("synthetic:60x30x600",), models)))
-    >>> [(row.model, row.versus_best is None) for row in rows]
-    [('linear', False), ('disjunctive(4)', True)]
+    >>> [row.versus_best is None for row in rows]
+    [False, True]
     """
     found = run.evaluations
     metric = metric or main_metric(run)
-    beside: dict[str, Comparison] = {}
+    versus: dict[str, Comparison] = {}
     if metric is not None and len(found) > 1:
         best = best_model(run, metric)
         rows = compare(found, metric, best, resamples=resamples, seed=run.experiment.seed)
-        beside = {row.model: row for row in rows}
+        versus = {row.model: row for row in rows}
     return [
-        Summary(name, each.means, each.deviations, beside.get(name)) for name, each in found.items()
+        Summary(name, each.means, each.deviations, versus.get(name)) for name, each in found.items()
     ]
 
 
 def main_metric(run: Run) -> str | None:
-    """The first metric that users have values of, if there is one."""
-    metrics = run.experiment.metrics
-    return next((each for each in metrics if parse_metric(each).metric.per_user), None)
+    """Return the first metric of users, if there is one."""
+    return next(iter(next(iter(run.evaluations.values())).user_metrics), None)
 
 
 def best_model(run: Run, metric: str) -> str:
-    """The name of the model with the highest mean; one without any comes last."""
-    means = {name: found.means[metric] for name, found in run.evaluations.items()}
-    return max(means, key=lambda name: np.nan_to_num(means[name], nan=-np.inf))
+    """Return the name of the model with the best mean over folds."""
+    found = run.evaluations
+    return max(found, key=lambda name: found[name].gain(metric, found[name].means[metric]))
 
 
-def run_id(experiment: Experiment, split: Split) -> str:
-    """A hash of an experiment, its data and the version that ran it, short enough for a name."""
-    content = {"boolrank": __version__, "split": split.hash, "experiment": experiment.to_dict()}
-    return digest(canonical(content))[:16]
-
-
-def _manifest(run: Run, start: float, n_threads: int | None) -> dict[str, Any]:
-    with threads(n_threads) as count:
-        pass  # what is in force, which may be fewer than there are cores
-    return {
-        "run": run.id,
-        "seed": run.experiment.seed,
-        "split": repr(run.split),
-        "split_hash": run.split.hash,
-        **machine(),
-        "threads": count,
-        "started": clock(start),
-        "finished": clock(time.time()),
-        "computed_now": run.computed,
-        "computed_before": len(run.split) * len(run.experiment.models) - run.computed,
-        "seconds": {
-            name: {"fit": round(found.fit_seconds, 4), "rank": round(found.rank_seconds, 4)}
-            for name, found in run.evaluations.items()
-        },
-    }
-
-
-def nulls(values: dict[str, float]) -> dict[str, float | None]:
-    """Values as JSON has them, which has no NaN."""
-    return {name: None if math.isnan(value) else value for name, value in values.items()}
+def _run_id(experiment: Experiment, split: Split) -> str:
+    about = {"boolrank": __version__, "split": split.hash, "experiment": experiment.to_dict()}
+    return digest(about)[:16]

@@ -1,6 +1,6 @@
-"""Experiments as TOML files. Only data and a model are needed; all keys are here:
+"""Experiments as TOML files. Only data and a model are required:
 
-data = "movielens-1m"            # or files: ["ratings.csv"], beside the TOML file
+data = "movielens-1m"            # or files: ["ratings.csv"], relative to this file
 metrics = ["auc", "ndcg@10"]
 seed = 0
 
@@ -9,17 +9,14 @@ protocol = "paper"
 folds = 5
 
 [[models]]
-kernel = "linear"
-
-[[models]]
-kernel = "disjunctive"
+kernel = "disjunctive"           # the model is kernel-ranker if no other is named
 arities = "1:150"                # one model for each
 reg = 0.1
 
 [[models]]
-model = "popularity"             # any other than the kernel ranker, by name
+model = "popularity"
 
-[columns]                        # of files, where their names do not tell
+[columns]                        # of files, if their names do not tell
 user = "customer"
 """
 
@@ -29,74 +26,30 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from ..data.inputs import is_name
-from ..errors import BoolrankError, InputError
-from ..models.spec import RANKER, ModelSpec, RankerSpec, usual_params
-from .arities import family, parse_arities
+from ..data.vocabulary import near_name
+from ..errors import BoolrankError, InputError, ParameterError, ParameterTypeError
+from ..models.spec import ModelSpec
+from .arity import family, parse_arities
 from .experiment import Experiment
 
 __all__ = ["read_experiment", "to_toml"]
 
-# Each key of the file, what it holds, and how to write it.
-_KEYS: dict[str, tuple[tuple[type, ...], str]] = {
-    "data": ((str, list), '"movielens-1m" or ["ratings.csv"]'),
-    "seed": ((int,), "0"),
-    "metrics": ((list,), '["auc", "ndcg@10"]'),
-    "split": ((dict,), 'a table [split] with protocol = "paper"'),
-    "columns": ((dict,), 'a table [columns] with user = "customer"'),
-    "models": ((list,), 'tables [[models]] with kernel = "linear"'),
-}
-_NEEDED = ("data", "models")
-_MODEL_KEYS: dict[str, tuple[tuple[type, ...], str]] = {
-    "model": ((str,), '"popularity"'),
-    "kernel": ((str,), '"disjunctive(8)"'),
-    "arities": ((str, int), '"1:150"'),
-}
-# What a parameter may be, by what it is by default.
-_LIKE: dict[type, tuple[type, ...]] = {
-    bool: (bool,),
-    float: (int, float),
-    int: (int, float),
-    str: (str,),
-    type(None): (bool, float, int, str),
-}
-
-
-@dataclass(frozen=True)
-class _Source:
-    """A TOML file, for messages that say where in it something is wrong."""
-
-    path: Path
-    text: str
-    inside: str = ""
-
-    def at(self, *keys: str) -> str:
-        """The file, the line of the first key that stands in one line alone, and the table."""
-        where = str(self.path)
-        for key in keys:
-            form = rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*[\]=]"""
-            lines = enumerate(self.text.split("\n"), start=1)
-            found = [number for number, line in lines if re.match(form, line)]
-            if len(found) == 1:
-                where += f", line {found[0]}"
-                break
-        return f"{where}: {self.inside}" if self.inside else where
+_KEYS = ("data", "seed", "metrics", "split", "columns", "models")
 
 
 def read_experiment(path: str | Path) -> Experiment:
-    r"""The experiment in a TOML file. Files that it names are looked for beside it.
+    r"""Read an experiment from a TOML file. Files that it names are relative to it.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "small.toml")
-    ...     lines = 'data = "synthetic:60x30x600"', "[[models]]", 'kernel = "linear"'
+    ...     lines = 'data = "synthetic:60x30x600"', "[[models]]", 'model = "popularity"'
     ...     written = path.write_text("\n".join(lines))
-    ...     read_experiment(path).models == (RankerSpec("linear"),)
+    ...     read_experiment(path).models == (ModelSpec("popularity"),)
     True
     """
     path = Path(path)
@@ -106,39 +59,69 @@ def read_experiment(path: str | Path) -> Experiment:
     except OSError as error:
         raise InputError(f"the experiment {path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"the experiment {path} is not TOML: {error}; correct that line") from None
-    source = _Source(path, text)
-    _check(content, _KEYS, source, _NEEDED)
-    inputs = [content["data"]] if isinstance(content["data"], str) else content["data"]
-    for key, values in (
-        ("data", inputs),
-        ("metrics", content.get("metrics", [])),
-        ("columns", content.get("columns", {}).values()),
-    ):
-        for value in values:
-            if not isinstance(value, str):
-                raise InputError(
-                    f"{source.at(key)}: {key}: each is text in quotation marks, not {value!r}"
-                )
-    if not is_name(inputs):
-        inputs = [str(path.parent / Path(name).expanduser()) for name in inputs]
-    models: list[ModelSpec] = []
-    for number, table in enumerate(content["models"], start=1):
-        models += _models(table, replace(source, inside=f"models, number {number}"))
+        raise InputError(f"the experiment {path} is not TOML: {error}") from None
     try:
-        plain = [model.to_dict() for model in models]
-        return Experiment.from_dict(content | {"data": inputs, "models": plain})
+        return _experiment(content, path.parent)
     except BoolrankError as error:
-        # Messages name the key that they are about; those of tables tell more than the table's.
-        keys = [*content.get("split", {}), *content.get("columns", {}), *content]
-        named = [key for key in keys if key in re.findall(r"\w+", str(error))]
-        raise InputError(f"{source.at(*named)}: {error}") from None
+        where = f"{path}{_line(text, error.parameter)}"
+        raise InputError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+def _experiment(content: dict[str, Any], folder: Path) -> Experiment:
+    for key in content:
+        if key not in _KEYS:
+            raise ParameterError(
+                f"there is no key {key!r}", hint=near_name(key, _KEYS), parameter=key
+            )
+    for key in ("data", "models"):
+        if not content.get(key):
+            raise ParameterError(f"{key} is missing")
+    data = content["data"]
+    inputs = [data] if isinstance(data, str) else data
+    named = isinstance(inputs, list) and all(isinstance(each, str) for each in inputs)
+    if named and not is_name(inputs):
+        content["data"] = [str(folder / Path(name).expanduser()) for name in inputs]
+    models: list[dict[str, Any]] = []
+    for number, table in enumerate(content["models"], start=1):
+        try:
+            models += [spec.to_dict() for spec in _models(table)]
+        except BoolrankError as error:
+            raise InputError(
+                f"models, number {number}: {error.message}",
+                hint=error.hint,
+                parameter=error.parameter,
+            ) from None
+    return Experiment.from_dict(content | {"models": models})
+
+
+def _models(table: Any) -> list[ModelSpec]:
+    if not isinstance(table, dict):
+        raise ParameterTypeError(f'[[models]] has entries such as kernel = "linear", not {table!r}')
+    if not table.keys() & {"model", "kernel"}:
+        raise ParameterError("kernel is missing", hint='write kernel = "linear"')
+    given = {"model": "kernel-ranker"} | table
+    arities = given.pop("arities", None)
+    if arities is None:
+        return [ModelSpec.from_dict(given)]
+    if not isinstance(given.get("kernel"), str):
+        raise ParameterError("arities need a kernel", hint='write kernel = "disjunctive"')
+    kernels = family(given["kernel"], parse_arities(str(arities)))
+    return [ModelSpec.from_dict(given | {"kernel": kernel}) for kernel in kernels]
+
+
+def _line(text: str, key: str) -> str:
+    """Return the line of a key as text, if exactly one line has it."""
+    form = rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*[\]=]"""
+    lines = enumerate(text.split("\n"), start=1)
+    found = [number for number, line in lines if key and re.match(form, line)]
+    return f", line {found[0]}" if len(found) == 1 else ""
 
 
 def to_toml(experiment: Experiment) -> str:
-    """An experiment as the text of a TOML file; `read_experiment` gives it back.
+    """Return an experiment as the text of a TOML file.
 
-    >>> print(to_toml(Experiment(("filmtrust",), (RankerSpec("linear"),), metrics=("auc",))))
+    >>> models = (ModelSpec("popularity"),)
+    >>> print(to_toml(Experiment(("filmtrust",), models, metrics=("auc",))))
     data = ["filmtrust"]
     seed = 0
     metrics = ["auc"]
@@ -147,9 +130,7 @@ def to_toml(experiment: Experiment) -> str:
     protocol = "paper"
     <BLANKLINE>
     [[models]]
-    kernel = "linear"
-    reg = 0.1
-    negative_weight = 1.0
+    model = "popularity"
     <BLANKLINE>
     """
     content = experiment.to_dict()
@@ -159,52 +140,7 @@ def to_toml(experiment: Experiment) -> str:
     return "\n".join(head + _lines(table) for head, table in parts if table)
 
 
-def _models(table: Any, source: _Source) -> list[ModelSpec]:
-    if not isinstance(table, dict):
-        raise InputError(f'{source.at()}: write it as [[models]] and below kernel = "linear"')
-    try:
-        usual = usual_params(table.get("model", RANKER))
-    except BoolrankError as error:
-        raise InputError(f"{source.at('model')}: {error}") from None
-    keys = {key: (_LIKE[type(value)], json.dumps(value)) for key, value in usual.items()}
-    known = {key: _MODEL_KEYS[key] for key in _MODEL_KEYS if key == "model" or "kernel" in usual}
-    _check(table, known | keys | known, source, () if "model" in table else ("kernel",))
-    given = dict(table)
-    name = given.pop("model", None)
-    try:
-        if "arities" in given:
-            arities = parse_arities(str(given.pop("arities")))
-            kernels = family(given.get("kernel", usual["kernel"]), arities)
-            tables = [given | {"kernel": kernel} for kernel in kernels]
-        else:
-            tables = [given]
-        if name is None:
-            return [RankerSpec(**each) for each in tables]
-        return [ModelSpec(name, each) for each in tables]
-    except BoolrankError as error:
-        raise InputError(f"{source.at()}: {error}") from None
-
-
-def _check(
-    table: Mapping[str, Any],
-    known: Mapping[str, tuple[tuple[type, ...], str]],
-    source: _Source,
-    needed: tuple[str, ...],
-) -> None:
-    for key, value in table.items():
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-            raise InputError(f"{source.at(key)}: there is no key {key!r}; {hint}")
-        types, form = known[key]
-        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-            raise InputError(f"{source.at(key)}: {key} is written as {form}, not {value!r}")
-    for key in needed:
-        if not table.get(key):
-            raise InputError(f"{source.at()}: {key} is missing; write it as {known[key][1]}")
-
-
 def _lines(table: Mapping[str, Any]) -> str:
-    """A line for each key. JSON has the same form of values, but for this control character."""
+    """Return a line per key. JSON writes values as TOML does, except for one control character."""
     texts = {key: json.dumps(value, ensure_ascii=False) for key, value in table.items()}
     return "".join(f"{key} = {text}\n" for key, text in texts.items()).replace("\x7f", "\\u007f")

@@ -1,79 +1,74 @@
-"""Tune a model: optuna's TPE sampler on a validation fold, which can be stopped and goes on.
+"""Tune a model: optuna's TPE sampler on a validation fold.
 
-Trial k draws with a sampler of its own, seeded by the study's seed and k, that knows the trials
-before it and nothing else. So a study that was killed and resumed has the trials of one that was
-not, and a longer one begins with those of a shorter one. The file of a study is written whole after
-each trial, under a name that is a hash of all that the trials depend on.
-
-Trials are measured in another process: one that is killed for want of memory ends no study.
+Trial k is drawn by a sampler that is seeded with (seed, k) and knows only the trials before it.
+So a study that was killed and resumed has the trials of an undisturbed one, a longer one starts
+with those of a shorter one, and the cache of results is all that needs to be kept. Trials run in a
+worker process, whose death does not end the study.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
-from inspect import signature
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from .._extras import needs
-from .._version import __version__
-from ..checks import whole
-from ..counts.overlaps import Overlaps
-from ..data.splits import Fold, read_fold, write_fold
-from ..engines.worker import OutOfTimeError, Worker, WorkerEndedError
-from ..errors import ParameterError, ParameterTypeError
-from ..evaluation.folds import evaluate_fold
-from ..evaluation.metrics import Measure, user_metrics
-from ..models import MODELS, make_model
-from ..models.spaces import draw, space_of
-from .cache import canonical, check_folder, digest, library_of, write_text
+from ..checks import real, whole
+from ..data.interactions import Interactions, check_interactions
+from ..data.protocols import paper_protocol
+from ..data.splits import Fold
+from ..errors import InputError, ParameterTypeError
+from ..evaluation.metrics import AnyMetric, user_metrics
+from ..models.registry import find_model
+from ..models.spec import ModelSpec
+from .cache import check_folder, digest, write_json
+from .executor import Executor
 from .study import Study, Trial
+from .task import Outcome, Task
 
-__all__ = ["Progress", "Trials", "check_budget", "fold_hash", "trials_apart", "tune_model"]
+__all__ = ["FOLDS", "Progress", "tune_model", "validation_fold"]
 
-# Told how many trials there are of how many, and what the best is.
+# Called with the number of trials done and planned, and the best so far.
 Progress = Callable[[int, int, str], None]
 
-# To be raised when the same key is to mean other trials.
-_FORMAT = 1
+# The first of these folds of users is for tuning, the others are left for tests.
+FOLDS = 6
+# Users with fewer interactions are in no fold, as in the paper.
+_LEAST = 5
 
 
 def tune_model(
     name: str,
     fold: Fold,
-    metrics: Iterable[str | Measure] | str = ("auc", "ndcg@10"),
+    metrics: Iterable[AnyMetric] | AnyMetric = ("auc", "ndcg@10"),
     trials: int = 30,
     seconds: float | None = None,
     seed: int = 0,
     folder: str | Path | None = None,
     n_threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda _done, _total, _what: None,
 ) -> Study:
-    """Try parameters of a model on a fold, the defaults first, and measure each by all metrics.
+    """Try parameters of a model on a fold, the defaults first.
 
-    With several metrics the search is for all of them at once, and `Study.best` has the best of
-    each. A trial that fails is recorded with what it said, and the study goes on.
+    With several metrics the search is for all of them at once, and `Study.best` gives the best
+    trial by each. A trial that fails is recorded with its reason, and the study continues.
 
     Parameters
     ----------
-    name : of the model, see `make_model`
-    fold : what to fit and measure on; keep it apart from what the model is tested on
-    metrics : that users have values of
-    trials : how many, those that fail among them
-    seconds : for all trials together; the one that runs then is ended, and recorded as failed
+    name : name of the model, see `make_model`
+    fold : the validation data; keep them apart from the test data
+    metrics : metrics of users
+    trials : number of trials, including those that fail
+    seconds : for all trials together; the trial that runs then is ended and recorded as failed
     seed : of the sampler
-    folder : where the study is kept; there, it goes on where it was. Nowhere if not given
+    folder : for results and a summary; a study there is resumed
     n_threads : all by default
-    progress : told how many trials there are of how many, and the best so far
+    progress : called with the number of trials done and planned, and the best so far
 
     >>> from boolrank import paper_protocol, synthetic
     >>> fold = paper_protocol(synthetic(60, 30, 700), folds=6)[0]
@@ -81,116 +76,106 @@ def tune_model(
     >>> len(study.trials), study.best("auc").metrics["auc"] >= study.trials[0].metrics["auc"]
     (4, True)
     """
-    space = space_of(name)
-    make_model(name)  # says what there is, or what to install, where it is not here
+    entry = find_model(name)
+    entry.load()  # raises if its library is missing
     if not isinstance(fold, Fold):
         raise ParameterTypeError(
-            f"a study takes a Fold, not {type(fold).__name__}; take one of make_split(interactions)"
+            f"a study takes a Fold, not {type(fold).__name__}",
+            hint="take one of make_split(interactions)",
         )
-    measured = tuple(str(each) for each in user_metrics(metrics))
-    check_budget(trials, seconds, seed)
+    measures = tuple(user_metrics(metrics))
+    check_budget(trials, seconds, seed, least=1)
     if folder is not None:
         check_folder(folder)
-    path = None if folder is None else study_path(folder, name, fold, measured, seed)
-    kept = _read(path)
-    study = Study(name, measured, seed, fold_hash(fold), ())
+    lower = tuple(str(each) for each in measures if not each.metric.higher_is_better)
+    study = Study(name, tuple(map(str, measures)), seed, fold.hash, (), lower)
+    path = None if folder is None else study_path(folder, study)
+    space = entry.space
     most = trials if space else 1
-    with _quiet_optuna() as optuna, trials_apart(name, fold, measured, n_threads) as measure:
-        sampler = optuna.create_study(directions=["maximize"] * len(measured))
+    with _quiet_optuna() as optuna, Executor(folder, n_threads, apart=True) as executor:
+        sides = ["minimize" if each in lower else "maximize" for each in study.metrics]
+        search = optuna.create_study(directions=sides)
         for number in range(most):
             left = None if seconds is None else seconds - study.seconds
             if left is not None and left <= 0:
                 break
-            sampler.sampler = optuna.samplers.TPESampler(
+            search.sampler = optuna.samplers.TPESampler(
                 seed=_seed_of(seed, number), multivariate=False
             )
-            before = kept[number] if number < len(kept) else None
-            if before is not None:
-                sampler.enqueue_trial(dict(before.drawn))
-            again = None if before is None or _another_go(before, left) else before
-            asked = sampler.ask()
-            params = draw(space, asked, fold.train) if number else {}
-            found = again or replace(measure(params, left), drawn=dict(asked.params))
-            if found.worked:
-                sampler.tell(asked, [found.metrics[metric] for metric in measured])
+            asked = search.ask()
+            drawn = space if number else {}
+            params = {key: each.draw(asked, key, fold.train) for key, each in drawn.items()}
+            task = Task(fold, ModelSpec(name, params), measures)
+            trial = _trial(params, executor.attempt(task, left))
+            if trial.worked:
+                search.tell(asked, [trial.metrics[metric] for metric in study.metrics])
             else:
-                sampler.tell(asked, state=optuna.trial.TrialState.FAIL)
-            study = replace(study, trials=(*study.trials, found))
-            if again is None and path is not None:
-                whole = replace(study, trials=(*study.trials, *kept[number + 1 :]))
-                write_text(path, json.dumps(whole.to_dict(), indent=1) + "\n")
-            if progress is not None:
-                progress(number + 1, most, _told(study))
-    study.best()  # or an error, if nothing has worked
+                search.tell(asked, state=optuna.trial.TrialState.FAIL)
+            study = replace(study, trials=(*study.trials, trial))
+            if path is not None and executor.computed:
+                write_json(path, study.to_dict(), indent=1)
+            progress(number + 1, most, _best_text(study))
+    study.best()  # raises if no trial worked
+    if path is not None:
+        write_json(path, study.to_dict(), indent=1)
     return study
 
 
-def study_path(
-    folder: str | Path, name: str, fold: Fold, metrics: tuple[str, ...], seed: int
-) -> Path:
-    """Where a study is kept; the name says of what, and a hash of all that it depends on."""
-    with needs("tune", "Tuning"):
-        import optuna
+def validation_fold(data: Interactions, order: str = "time", seed: int = 0) -> Fold:
+    """Return the fold to tune on: the first of six by the paper's protocol.
 
-    key = {
-        "format": _FORMAT,
-        "boolrank": __version__,
-        "optuna": optuna.__version__,
-        "model": name,
-        "space": repr(space_of(name)),
-        "fold": fold_hash(fold),
-        "metrics": list(metrics),
-        "seed": seed,
-    } | library_of(name)
-    return Path(folder) / f"{name}-{digest(canonical(key))[:16]}.json"
+    The users of the other five are for tests; no user is in two folds.
 
-
-def fold_hash(fold: Fold) -> str:
-    """SHA-256 of what a fold trains on and asks for, by the numbers of users and items."""
-    parts = (fold.train, fold.known, fold.relevant)
-    out = hashlib.sha256(f"{fold.train.shape} {fold.folded_in}".encode())
-    for part in parts:
-        for array in (part.indptr, part.indices):
-            out.update(np.ascontiguousarray(array, "<i8").data)
-    return out.hexdigest()
+    >>> from boolrank import synthetic
+    >>> validation_fold(synthetic(60, 30, 700))
+    Fold: 66 test interactions of 8 users, 634 for training
+    """
+    check_interactions(data, "parameters are chosen on")
+    able = int((np.diff(data.indptr) >= _LEAST).sum())
+    if able < FOLDS:
+        raise InputError(
+            f"{able} users have {_LEAST} interactions or more, and {FOLDS} folds need one each",
+            hint="give data with more users, or more of each",
+        )
+    return paper_protocol(data, folds=FOLDS, order=order, seed=seed, least=_LEAST)[0]
 
 
-def check_budget(trials: Any, seconds: Any, seed: Any, least: int = 1) -> None:
-    """Raise unless there are so many trials at least, some time and a seed."""
-    whole("", "trials", trials, least)
-    whole("", "seed", seed, 0)
-    if seconds is not None and (not isinstance(seconds, int | float) or not seconds > 0):
-        raise ParameterError(f"seconds must be a number above 0 or None, not {seconds!r}")
+def study_path(folder: str | Path, study: Study) -> Path:
+    """Return the path of the summary of a study."""
+    about = [study.model, study.fold, study.metrics, study.seed]
+    return Path(folder) / "studies" / f"{study.model}-{digest(about)[:16]}.json"
 
 
-def _another_go(trial: Trial, left: float | None) -> bool:
-    """Whether a trial that was ended, perhaps by no fault of its own, would have more time now."""
-    ended = trial.ended_after
-    return ended is not None and (left is None or left > ended)
+def check_budget(trials: Any, seconds: Any, seed: Any, *, least: int) -> None:
+    """Raise if a number of trials, a time limit or a seed is out of range."""
+    whole("", "trials", trials, low=least)
+    whole("", "seed", seed, low=0)
+    if seconds is not None and seconds != math.inf:
+        real("", "seconds", seconds, above=0)
+
+
+def _trial(params: Mapping[str, Any], outcome: Outcome) -> Trial:
+    means = {} if outcome.result is None else outcome.result.means
+    undefined = [name for name, value in means.items() if not math.isfinite(value)]
+    if undefined:
+        return Trial(params, {}, outcome.seconds, f"no user has a value of {undefined[0]}")
+    return Trial(params, means, outcome.seconds, outcome.error, outcome.ended_after)
 
 
 def _seed_of(seed: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
-def _read(path: Path | None) -> tuple[Trial, ...]:
-    """The trials that a file has; none where there is none, or a damaged one."""
-    try:
-        return () if path is None else Study.from_dict(json.loads(path.read_text("utf-8"))).trials
-    except (OSError, ValueError, KeyError, TypeError):
-        return ()
-
-
-def _told(study: Study) -> str:
+def _best_text(study: Study) -> str:
     if study.failed == len(study.trials):
-        return f"{study.model}: none has worked yet"
+        return f"{study.model}: no trial has worked yet"
     best = (f"{name} {study.best(name).metrics[name]:.4f}" for name in study.metrics)
     return f"{study.model}: {', '.join(best)}"
 
 
 @contextmanager
 def _quiet_optuna() -> Iterator[Any]:
-    """Optuna without its messages, whose level is set back afterwards."""
+    """Yield optuna without its messages; the level is restored afterwards."""
     with needs("tune", "Tuning"):
         import optuna
     before = optuna.logging.get_verbosity()
@@ -199,78 +184,3 @@ def _quiet_optuna() -> Iterator[Any]:
         yield optuna
     finally:
         optuna.logging.set_verbosity(before)
-
-
-class Measuring(Protocol):
-    """Fits and measures a model with given parameters, within so many seconds."""
-
-    def __call__(self, params: Mapping[str, Any], seconds: float | None = None) -> Trial: ...
-
-
-@contextmanager
-def trials_apart(
-    name: str, fold: Fold, metrics: tuple[str, ...], n_threads: int | None
-) -> Iterator[Measuring]:
-    """Trials of a model on a fold, in another process, which ends with the context."""
-    with TemporaryDirectory() as folder:
-        place = Path(folder, "fold")
-        about = {"fold": str(place), "model": name, "metrics": metrics, "n_threads": n_threads}
-        with Worker(answering, about) as worker:
-
-            def measured(params: Mapping[str, Any], seconds: float | None = None) -> Trial:
-                if not place.exists():  # a study whose trials are all kept asks for none
-                    write_fold(fold, place)
-                start = time.perf_counter()
-                try:
-                    return Trial(**worker.ask(dict(params), seconds))
-                except WorkerEndedError as error:
-                    took = time.perf_counter() - start
-                    had = seconds if isinstance(error, OutOfTimeError) else took
-                    return Trial(params, {}, took, str(error), ended_after=had)
-
-            yield measured
-
-
-class Trials:
-    """Fits and measures a model with given parameters; overlaps are counted once for all of them.
-
-    Counting is part of the trial that comes first, so that its time counts as any other.
-    """
-
-    def __init__(
-        self, name: str, fold: Fold, metrics: tuple[str, ...], n_threads: int | None
-    ) -> None:
-        self.kind, self.fold, self.metrics = MODELS[name].load(), fold, metrics
-        self.n_threads = n_threads
-        self.options: dict[str, Any] | None = None
-
-    def __call__(self, params: Mapping[str, Any], seconds: float | None = None) -> Trial:  # noqa: ARG002 - whoever asks looks at the clock
-        """What came of it, be it an error."""
-        start = time.perf_counter()
-        try:
-            values = self._values(params)
-            error = "" if values else "a metric is not a number"
-        except Exception as wrong:  # noqa: BLE001 - whatever it is, other parameters may do
-            values, error = {}, f"{type(wrong).__name__}: {wrong}"
-        return Trial(params, values, time.perf_counter() - start, error)
-
-    def _values(self, params: Mapping[str, Any]) -> dict[str, float]:
-        if self.options is None:
-            shared = "overlaps" in signature(self.kind.fit).parameters
-            counted = Overlaps.of(self.fold.train, self.n_threads) if shared else None
-            self.options = {"overlaps": counted} if shared else {}
-        own = (
-            {"n_threads": self.n_threads} if "n_threads" in signature(self.kind).parameters else {}
-        )
-        found = evaluate_fold(
-            self.kind(**params, **own), self.fold, self.metrics, self.n_threads, **self.options
-        )
-        values = {metric: float(found.means[metric]) for metric in self.metrics}
-        return values if all(map(math.isfinite, values.values())) else {}
-
-
-def answering(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """In that process: parameters are answered with a trial."""
-    metrics = tuple(about["metrics"])
-    measured = Trials(about["model"], read_fold(about["fold"]), metrics, about["n_threads"])
-    return lambda params: asdict(measured(params))

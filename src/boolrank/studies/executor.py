@@ -1,0 +1,225 @@
+"""Executor: turn tasks into results, in this process or in a worker process."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from typing import Any, Self
+
+import numpy as np
+
+from .._memory import peak_memory
+from ..counts.overlaps import Overlaps
+from ..data.splits import Fold, read_fold, write_fold
+from ..engines.worker import OutOfTimeError, Worker, WorkerEndedError
+from ..errors import BoolrankError
+from ..evaluation.folds import Ranked, fit_and_rank, largest_cut, measure_fold
+from ..evaluation.rankings import Rankings
+from ..evaluation.result import FoldResult
+from ..models.spec import ModelSpec
+from .cache import Cache
+from .task import Outcome, Task
+
+__all__ = ["Executor", "TaskFailedError", "reason"]
+
+# Arrays of rankings that a worker passes on.
+_ARRAYS = ("indptr", "ranks", "top", "strict", "half")
+_SCRATCH = "boolrank-"
+# A younger scratch folder may not be locked yet.
+_SECONDS_TO_LOCK = 60
+
+
+class TaskFailedError(Exception):
+    """A task failed in a worker process; the text says why."""
+
+
+class Executor:
+    """Runs tasks, and looks in a cache first. A context manager.
+
+    A worker process only fits and ranks. Metrics are computed here, so that functions need not be
+    sent to another process.
+
+    Parameters
+    ----------
+    folder : the folder with the cache; None for no cache
+    n_threads : number of threads
+    apart : True to use a worker process, which can be ended and may die
+
+    Attributes
+    ----------
+    computed : number of tasks that were run, and not found in the cache
+    """
+
+    def __init__(
+        self, folder: str | Path | None = None, n_threads: int | None = None, *, apart: bool = False
+    ) -> None:
+        self.cache = None if folder is None else Cache(Path(folder) / "cells")
+        self.n_threads = n_threads
+        self.computed = 0
+        self._ranker = _WorkerRanker(n_threads) if apart else _Ranker(n_threads)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ranker.close()
+
+    def run(self, task: Task) -> FoldResult:
+        """Return the result of a task; errors are raised, and not cached."""
+        kept = None if self.cache is None else self.cache.read(task)
+        if kept is not None and kept.result is not None:
+            return kept.result
+        start = time.perf_counter()
+        result = self._compute(task)
+        self._keep(task, Outcome(result, time.perf_counter() - start))
+        return result
+
+    def attempt(self, task: Task, seconds: float | None = None) -> Outcome:
+        """Return the outcome of a task within a time limit; errors are outcomes, and cached."""
+        kept = None if self.cache is None else self.cache.read(task)
+        if kept is not None and kept.is_final(seconds):
+            return kept
+        start = time.perf_counter()
+        result, error, ended_after = None, "", None
+        try:
+            result = self._compute(task, seconds)
+        except WorkerEndedError as ended:
+            error = str(ended)
+            timed_out = isinstance(ended, OutOfTimeError)
+            ended_after = seconds if timed_out else time.perf_counter() - start
+        except Exception as failed:  # noqa: BLE001 - other tasks may work
+            error = reason(failed)
+        outcome = Outcome(result, time.perf_counter() - start, error, ended_after)
+        self._keep(task, outcome)
+        return outcome
+
+    def _compute(self, task: Task, seconds: float | None = None) -> FoldResult:
+        ranked = self._ranker.rank(task, seconds)
+        return measure_fold(ranked, task.fold, task.measures, self.n_threads)
+
+    def _keep(self, task: Task, outcome: Outcome) -> None:
+        self.computed += 1
+        if self.cache is not None:
+            self.cache.write(task, outcome)
+
+
+class _Ranker:
+    """Fits and ranks in this process. The models of a fold share its overlaps."""
+
+    def __init__(self, n_threads: int | None) -> None:
+        self.n_threads = n_threads
+        self._fold: Fold | None = None
+        self._overlaps: Overlaps | None = None
+        self._seconds = 0.0
+
+    def rank(self, task: Task, seconds: float | None = None) -> Ranked:  # noqa: ARG002 - no limit
+        n = largest_cut(task.measures)
+        return self.fit_and_rank(task.fold, task.model, n, share=not task.alone)
+
+    def fit_and_rank(self, fold: Fold, spec: ModelSpec, n: int, *, share: bool) -> Ranked:
+        model = spec.make(self.n_threads)
+        if not (share and model.uses_overlaps):
+            return fit_and_rank(model, fold, n, self.n_threads)
+        if fold is not self._fold:
+            self._fold, self._overlaps = fold, None  # frees the old ones before counting
+            start = time.perf_counter()
+            self._overlaps = Overlaps.of(fold.train, self.n_threads)
+            self._seconds = time.perf_counter() - start
+        ranked = fit_and_rank(model, fold, n, self.n_threads, overlaps=self._overlaps)
+        # Each model is charged for counting, as if it had counted by itself.
+        return ranked._replace(fit_seconds=ranked.fit_seconds + self._seconds)
+
+    def close(self) -> None:
+        self._fold = self._overlaps = None
+
+
+class _WorkerRanker:
+    """Fits and ranks in a worker process. Folds and rankings are passed on as files."""
+
+    def __init__(self, n_threads: int | None) -> None:
+        self._stack = ExitStack()
+        self._folder = self._stack.enter_context(_scratch_folder())
+        self._worker = self._stack.enter_context(Worker(answering, {"n_threads": n_threads}))
+        self._model: ModelSpec | None = None
+
+    def rank(self, task: Task, seconds: float | None = None) -> Ranked:
+        if task.alone and task.model != self._model:
+            self._worker.end()  # the next one starts with no memory in use
+        self._model = task.model
+        fold, out = self._folder / task.fold.hash, self._folder / "rankings.npz"
+        if not fold.exists():
+            write_fold(task.fold, fold)
+        question = {"fold": str(fold), "model": task.model.to_dict(), "alone": task.alone}
+        about = {"n": largest_cut(task.measures), "out": str(out)}
+        answer = self._worker.ask(question | about, seconds)
+        if "error" in answer:
+            raise TaskFailedError(answer["error"])
+        train = task.fold.train
+        with np.load(out) as arrays:
+            rankings = Rankings(
+                **{name: arrays[name] for name in _ARRAYS},
+                depth=len(train.items),
+                popularity=train.popularity(),
+                n_users=len(train.users),
+            )
+        return Ranked(rankings, **answer)
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+def answering(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return the function that answers questions in the worker process."""
+    ranker = _Ranker(about["n_threads"])
+    folds: dict[str, Fold] = {}
+
+    def answer(question: dict[str, Any]) -> dict[str, Any]:
+        try:
+            path, alone = question["fold"], question["alone"]
+            if path not in folds:
+                folds.clear()
+                folds[path] = read_fold(path)
+            spec = ModelSpec.from_dict(question["model"])
+            ranked = ranker.fit_and_rank(folds[path], spec, question["n"], share=not alone)
+            np.savez(question["out"], **{name: getattr(ranked.rankings, name) for name in _ARRAYS})
+        except Exception as error:  # noqa: BLE001 - the parent decides
+            return {"error": reason(error)}
+        about = {"fit_seconds": ranked.fit_seconds, "rank_seconds": ranked.rank_seconds}
+        return about | {"peak_memory": peak_memory() if alone else None}
+
+    return answer
+
+
+def reason(error: BaseException) -> str:
+    """Return why something failed, in one line."""
+    text = " ".join(str(error).split())
+    if isinstance(error, BoolrankError | TaskFailedError | WorkerEndedError):
+        return text
+    if isinstance(error, MemoryError):
+        return f"out of memory: {text}" if text else "out of memory"
+    return f"{type(error).__name__}: {text}"
+
+
+@contextmanager
+def _scratch_folder() -> Iterator[Path]:
+    """Yield a temporary folder, and remove those of processes that were killed."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        with TemporaryDirectory(prefix=_SCRATCH) as folder:
+            yield Path(folder)
+        return
+    for old in Path(gettempdir()).glob(f"{_SCRATCH}*"):
+        with suppress(OSError):
+            young = time.time() - old.stat().st_mtime < _SECONDS_TO_LOCK
+            with (old / "lock").open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held by a living process
+                if not young:
+                    shutil.rmtree(old, ignore_errors=True)
+    with TemporaryDirectory(prefix=_SCRATCH) as folder, Path(folder, "lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield Path(folder)
