@@ -274,7 +274,7 @@ WRONG = [
     ("bookcrossing", '"a";"b";"c"\n1;x;2\n', "line 2: .* its user is not a whole number"),
     ("netflix", "5,5,2000-07-12\n1:\n", "line 1: .* precedes the first 'item:' line"),
     ("netflix", "one:\n5,5,2000-07-12\n", "line 1: 'one:'"),
-    ("jester", "1,2,3\n", "line 1: .* its joke 3 is not a number"),
+    ("jester", "1,2,3\n", "line 1: .* its joke3 is not a number"),
 ]
 FILES = {
     name: next(m.split("/")[-1] for m in content if not m.endswith("README"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from .dataset import Dataset, Download, Printed, Size
 from .formats import Delimited, JokeMatrix, Lists
@@ -25,73 +26,51 @@ _ZIEGLER = (
 )
 
 _FILE_ORDER = "none; the order in the file stands in"
-_USER_ITEM_RATING = (("user", "whole"), ("item", "whole"), ("rating", "number"))
-_WITH_SECONDS = (*_USER_ITEM_RATING, ("time", "whole"))
-_SECONDS = "seconds since 1970; rows of the same second count as one moment"
+
+
+def _movielens(name: str, title: str, file: str, text: Delimited, md5: str, **more: Any) -> Dataset:
+    short = name.removeprefix("movielens-")
+    archive = f"ml-{short}.zip"
+    common: dict[str, Any] = {
+        "parts": (Part(file, archive),),
+        "time": "seconds since 1970; rows of the same second count as one moment",
+        "page": f"https://grouplens.org/datasets/movielens/{short}/",
+        "downloads": (Download(f"{_GROUPLENS}/{archive}", archive, f"md5:{md5}"),),
+        "licence": _RESEARCH,
+        "citation": _HARPER,
+    }
+    return Dataset(name=name, title=title, format=text, **(common | more))
+
 
 _ALL = (
-    Dataset(
-        name="movielens-1m",
-        title="MovieLens 1M",
-        parts=(Part("ratings.dat", "ml-1m.zip"),),
-        format=Delimited(_WITH_SECONDS, separator="::"),
-        time=_SECONDS,
-        page="https://grouplens.org/datasets/movielens/1m/",
-        downloads=(
-            Download(
-                f"{_GROUPLENS}/ml-1m.zip", "ml-1m.zip", "md5:c4d9eecfca2ab87c1945afe126590906"
-            ),
-        ),
-        licence=_RESEARCH,
-        citation=_HARPER,
+    _movielens(
+        *("movielens-1m", "MovieLens 1M", "ratings.dat"),
+        Delimited("user item rating:number time", separator="::"),
+        "c4d9eecfca2ab87c1945afe126590906",
         size=Size(6_040, 3_706, 1_000_209),
         printed=Printed(
             *("6040", "3706", "1M", "1.34%"),
             differs="the density of 1,000,209 ratings by 6,040 users of 3,706 films is 4.47 %",
         ),
     ),
-    Dataset(
-        name="movielens-100k",
-        title="MovieLens 100K",
-        parts=(Part("u.data", "ml-100k.zip"),),
-        format=Delimited(_WITH_SECONDS, separator="\t"),
-        time=_SECONDS,
-        page="https://grouplens.org/datasets/movielens/100k/",
-        downloads=(
-            Download(
-                f"{_GROUPLENS}/ml-100k.zip", "ml-100k.zip", "md5:0e33842e24a9c977be4e0107933c0723"
-            ),
-        ),
-        licence=_RESEARCH,
-        citation=_HARPER,
+    _movielens(
+        *("movielens-100k", "MovieLens 100K", "u.data"),
+        Delimited("user item rating:number time", separator="\t"),
+        "0e33842e24a9c977be4e0107933c0723",
         size=Size(943, 1_682, 100_000),
     ),
-    Dataset(
-        name="movielens-20m",
-        title="MovieLens 20M",
-        parts=(Part("ratings.csv", "ml-20m.zip"),),
-        format=Delimited(_WITH_SECONDS, header=True),
-        time=_SECONDS,
-        page="https://grouplens.org/datasets/movielens/20m/",
-        downloads=(
-            Download(
-                f"{_GROUPLENS}/ml-20m.zip", "ml-20m.zip", "md5:cd245b17a1ae2cc31bb14903e1204af3"
-            ),
-        ),
+    _movielens(
+        *("movielens-20m", "MovieLens 20M", "ratings.csv"),
+        Delimited("user item rating:number time", header=True),
+        "cd245b17a1ae2cc31bb14903e1204af3",
         licence="research only, redistribution on the same terms, no commercial use",
-        citation=_HARPER,
         size=Size(138_493, 26_744, 20_000_263),
     ),
     Dataset(
         name="bookcrossing",
         title="Book-Crossing, full dump",
         parts=(Part("BX-Book-Ratings.csv", "BX-CSV-Dump.zip"),),
-        format=Delimited(
-            (("user", "whole"), ("item", "text"), ("rating", "whole")),
-            separator='";"',
-            header=True,
-            quoted=True,
-        ),
+        format=Delimited("user item:text rating", separator='";"', header=True, quoted=True),
         time=_FILE_ORDER,
         page="https://grouplens.org/datasets/book-crossing/",
         by_hand="its publisher's site is gone; find a copy of BX-CSV-Dump.zip",
@@ -105,7 +84,7 @@ _ALL = (
         name="bookcrossing-reduced",
         title="Book-Crossing, as reduced by the paper's authors",
         parts=(Part("reduced_fold_train.dat"), Part("reduced_fold_test.dat")),
-        format=Delimited((("user", "whole"), ("item", "whole")), separator=" "),
+        format=Delimited("user item", separator=" "),
         time=_FILE_ORDER,
         page="https://github.com/makgyver/pyros",
         downloads=(
@@ -135,12 +114,7 @@ _ALL = (
         name="ciaodvd",
         title="CiaoDVD",
         parts=(Part("movie-ratings.txt", "CiaoDVD.zip"),),
-        format=Delimited(
-            (
-                *(("user", "whole"), ("item", "whole"), ("category", "skip"), ("review", "skip")),
-                *(("rating", "number"), ("time", "date")),
-            )
-        ),
+        format=Delimited("user item category:skip review:skip rating:number time:date"),
         time="days",
         page="https://guoguibing.github.io/librec/datasets.html",
         downloads=(Download(f"{_LIBREC}/CiaoDVD.zip", "CiaoDVD.zip"),),
@@ -158,7 +132,7 @@ _ALL = (
         name="netflix",
         title="Netflix Prize",
         parts=(Part("combined_data_*.txt", "*.zip"),),
-        format=Delimited((("user", "whole"), ("rating", "whole"), ("time", "date")), sections=True),
+        format=Delimited("user rating time:date", sections=True),
         time="days",
         page="https://www.kaggle.com/datasets/netflix-inc/netflix-prize-data",
         by_hand="Netflix took it off its site, and the copy on Kaggle wants a login: open "
@@ -176,7 +150,7 @@ _ALL = (
         name="filmtrust",
         title="FilmTrust",
         parts=(Part("ratings.txt", "filmtrust.zip"),),
-        format=Delimited(_USER_ITEM_RATING, separator=" "),
+        format=Delimited("user item rating:number", separator=" "),
         time=_FILE_ORDER,
         page="https://guoguibing.github.io/librec/datasets.html",
         downloads=(Download(f"{_LIBREC}/filmtrust.zip", "filmtrust.zip"),),

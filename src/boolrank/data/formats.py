@@ -40,18 +40,25 @@ class Delimited:
 
     Parameters
     ----------
-    fields : role and kind of each; kinds are whole, number, date, text and skip
+    fields : names with kinds, such as ``"user item rating:number"``; kinds are whole (which need
+        not be written), number, date, text and skip
     separator : one character or two
     header : True if the first line has names
     quoted : True if the lines begin and end with a double quote
     sections : True if lines ``item:`` precede the rows of that item
     """
 
-    fields: tuple[tuple[str, str], ...]
+    fields: str
     separator: str = ","
     header: bool = False
     quoted: bool = False
     sections: bool = False
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of each field."""
+        parts = (each.partition(":") for each in self.fields.split())
+        return {name: kind or "whole" for name, _, kind in parts}
 
     def read(self, source: Source) -> pl.DataFrame:
         """Return the events: user, item, and time if there is one."""
@@ -63,7 +70,8 @@ class Delimited:
         with needs("cli", "Reading data sets"):
             import polars as pl
 
-        types = {name: getattr(pl, _KINDS[kind][0]) for name, kind in self.fields}
+        kinds = self.kinds
+        types = {name: getattr(pl, _KINDS[kind][0]) for name, kind in kinds.items()}
         types |= {"user": pl.String} if self.sections else {}
         frame = pl.read_csv(
             self._plain(source.content),
@@ -74,7 +82,7 @@ class Delimited:
             ignore_errors=True,  # malformed fields become null
             truncate_ragged_lines=True,
         ).slice(1)
-        by_kind = {kind: [name for name, k in self.fields if k == kind] for kind in _KINDS}
+        by_kind = {kind: [name for name in kinds if kinds[name] == kind] for kind in _KINDS}
         frame = frame.with_columns(
             pl.col(by_kind["text"]).str.replace_all('\\"', '"', literal=True).replace("", None),
             pl.col(by_kind["date"]).str.to_date("%Y-%m-%d", strict=False),
@@ -104,26 +112,27 @@ class Delimited:
         separator = self.separator.encode()
         if len(separator) > 1:
             text, separator = text.replace(separator, b"\t"), b"\t"
-        return separator * len(self.fields) + b"\n" + text
+        return separator * len(self.kinds) + b"\n" + text
 
     def _check(self, source: Source, wrong: pl.DataFrame) -> None:
         """Raise for the first of the wrong rows that is not a blank line."""
         if not len(wrong):
             return
+        kinds = self.kinds
         rows = {row["row"] + self.header: row for row in wrong.iter_rows(named=True)}
         for number, line in enumerate(BytesIO(source.content)):
             if number not in rows or not line.strip():
                 continue
             row, shown = rows[number], line.decode("latin-1").rstrip("\r\n")
-            field = next(((n, k) for n, k in self.fields if k != "skip" and row[n] is None), None)
-            if field is not None:
-                why = f"its {field[0]} is not {_KINDS[field[1]][1]}"
+            missing = [name for name in kinds if kinds[name] != "skip" and row[name] is None]
+            if missing:
+                why = f"its {missing[0]} is not {_KINDS[kinds[missing[0]]][1]}"
             elif row["more"] is not None:
-                why = f"it has more than {len(self.fields)} fields"
+                why = f"it has more than {len(kinds)} fields"
             else:
                 why = "it precedes the first 'item:' line"
             shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-            form = self.separator.join(name for name, _ in self.fields)
+            form = self.separator.join(kinds)
             raise InputError(
                 f"{source.label}, line {number + 1}: {shown!r} is not {form}: {why}", hint=_AGAIN
             )
@@ -168,12 +177,11 @@ class JokeMatrix:
         with needs("cli", "Reading data sets"):
             import polars as pl
 
-        columns = ("count", *(f"joke {k}" for k in range(1, self.jokes + 1)))
         if is_workbook(source):
-            matrix = sheet_rows(source, len(columns))
+            matrix = sheet_rows(source, 1 + self.jokes)
         else:
-            text = Delimited(tuple((name, "number") for name in columns))
-            matrix = text.read_all(source).to_numpy()
+            fields = " ".join(f"joke{k}:number" for k in range(1, self.jokes + 1))
+            matrix = Delimited(f"count:number {fields}").read_all(source).to_numpy()
         positive = (matrix[:, 1:] > 0) & (matrix[:, 1:] != 99)
         positive[positive.sum(axis=1) >= self.most] = False
         users, jokes = np.nonzero(positive)
