@@ -1,4 +1,4 @@
-"""Named data sets: read from files as they are distributed, with errors that say where."""
+"""Named data sets: read from their distributed files, with errors that name file and line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from boolrank.errors import DatasetNotFoundError, InputError, ParameterError
 
 
 def put(folder: Path, name: str, file: str, content: bytes | dict[str, bytes]) -> Path:
-    """A file of a data set, or an archive with such members."""
+    """Write a file of a data set, or an archive with these members."""
     place = folder / name
     place.mkdir(exist_ok=True)
     if isinstance(content, bytes):
@@ -35,7 +35,7 @@ def put(folder: Path, name: str, file: str, content: bytes | dict[str, bytes]) -
 
 
 def triples(events: Interactions) -> list[tuple[object, object, object]]:
-    """User, item and time of each interaction."""
+    """Return user, item and time of each interaction."""
     rows = np.repeat(np.arange(len(events.users)), np.diff(events.indptr))
     return [
         (events.users[row], events.items[item], when)
@@ -46,7 +46,7 @@ def triples(events: Interactions) -> list[tuple[object, object, object]]:
 
 
 def jokes(*rows: dict[int, float]) -> list[list[float]]:
-    """Rows of Jester: how many are rated, then the ratings, 99 for none."""
+    """Return rows of Jester: the number of ratings, then the ratings, 99 for none."""
     return [[len(row), *(row.get(k, 99) for k in range(1, 101))] for row in rows]
 
 
@@ -55,7 +55,7 @@ def as_csv(rows: list[list[float]]) -> bytes:
 
 
 def workbook(rows: list[list[float]]) -> bytes:
-    """An Excel 97 file with the rows as its first sheet, in the three ways to write numbers."""
+    """Return an Excel 97 file with the rows as its first sheet, in all three encodings."""
 
     def record(kind: int, content: bytes = b"") -> bytes:
         return struct.pack("<HH", kind, len(content)) + content
@@ -147,26 +147,26 @@ SMALL: dict[str, tuple[str, bytes | dict[str, bytes], list[tuple[object, object,
 }
 
 
-def test_every_set_has_a_small_one_here():
+def test_every_data_set_has_a_small_sample_here():
     assert {*SMALL, "bookcrossing-reduced", "gowalla"} == set(DATASETS)
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_set_is_read_from_its_file_as_it_is_distributed(tmp_path, name):
+def test_data_sets_are_read_from_their_distributed_files(tmp_path, name):
     file, content, expected = SMALL[name]
     put(tmp_path, name, file, content)
     assert triples(load_dataset(name, tmp_path)) == expected
 
 
 @pytest.mark.parametrize("name", [n for n in SMALL if isinstance(SMALL[n][1], dict)])
-def test_a_set_is_read_from_its_unpacked_file_too(tmp_path, name):
+def test_data_sets_are_read_from_unpacked_files(tmp_path, name):
     _, members, expected = SMALL[name]
     member = next(m for m in members if m.split("/")[-1] not in ("README", "trusts.txt"))
     put(tmp_path, name, member.split("/")[-1], members[member])
     assert triples(load_dataset(name, tmp_path)) == expected
 
 
-def test_the_netflix_prize_in_several_files_or_in_an_archive(tmp_path):
+def test_the_netflix_prize_is_read_from_several_files_in_an_archive(tmp_path):
     _, content, expected = SMALL["netflix"]
     more = b"17771:\n5,5,2000-07-12\n"
     members = {"combined_data_1.txt": content, "combined_data_2.txt": more, "README": b""}
@@ -174,7 +174,7 @@ def test_the_netflix_prize_in_several_files_or_in_an_archive(tmp_path):
     assert triples(load_dataset("netflix", tmp_path)) == [(5, 17771, DAYS[0]), *expected]
 
 
-def test_jester_in_the_workbook_of_its_publisher(tmp_path):
+def test_jester_is_read_from_a_workbook(tmp_path):
     put(tmp_path, "jester", "jester-data-1.zip", {"jester-data-1.xls": workbook(RATED)})
     (source,) = DATASETS["jester"].parts[0].read(tmp_path / "jester")
     assert np.allclose(sheet_rows(source, 101), RATED, rtol=0, atol=1e-12)
@@ -191,7 +191,7 @@ def test_jester_in_the_workbook_of_its_publisher(tmp_path):
     ],
     ids=["directory", "table", "chain", "name"],
 )
-def test_a_damaged_workbook_is_an_error_of_ours(tmp_path, at, words):
+def test_a_damaged_workbook_raises_an_input_error(tmp_path, at, words):
     content = bytearray(workbook(RATED))
     content[at : at + 4] = b"\x13" * 4
     put(tmp_path, "jester", "jester-data-1.xls", bytes(content))
@@ -199,14 +199,14 @@ def test_a_damaged_workbook_is_an_error_of_ours(tmp_path, at, words):
         load_dataset("jester", tmp_path)
 
 
-def test_a_workbook_with_a_hole_says_where(tmp_path):
+def test_the_error_names_an_empty_cell_of_a_workbook(tmp_path):
     rows = [row.copy() for row in RATED]
     put(tmp_path, "jester", "jester-data-1.xls", workbook([*rows[:2], rows[2][:50]]))
     with pytest.raises(InputError, match="row 3: no number in column 51"):
         load_dataset("jester", tmp_path)
 
 
-def test_a_workbook_that_is_cut_off_says_so(tmp_path):
+def test_a_truncated_workbook_raises_an_input_error(tmp_path):
     put(tmp_path, "jester", "jester-data-1.xls", workbook(RATED)[:1800])
     with pytest.raises(InputError, match=r"jester-data-1\.xls is a damaged workbook"):
         load_dataset("jester", tmp_path)
@@ -226,7 +226,7 @@ def test_the_published_fold_is_one_set_and_two_parts(tmp_path):
         assert (part.users, part.items) == (whole.users, whole.items)
 
 
-def test_lists_of_items_are_read_a_user_a_line(tmp_path):
+def test_lists_have_one_line_per_user(tmp_path):
     put(tmp_path, "gowalla", "train.txt", b"0 5 7\n\n1 \n2 5\n")
     put(tmp_path, "gowalla", "test.txt", b"0 9\n2 7")
     train, test = DATASETS["gowalla"].load_parts(tmp_path)
@@ -294,21 +294,21 @@ def test_a_malformed_row_is_an_error_with_file_and_line(tmp_path, name, text, wo
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("content", [b"", b"\n\n", b" "])
-def test_an_empty_file_says_so(tmp_path, name, content):
+def test_an_empty_file_raises_an_input_error(tmp_path, name, content):
     path = put(tmp_path, name, FILES[name], content)
     with pytest.raises(InputError, match=r"is empty: it has no rows|line 1: ") as caught:
         load_dataset(name, tmp_path)
     assert str(path) in str(caught.value)
 
 
-def test_an_archive_without_the_member_says_what_it_has(tmp_path):
+def test_the_error_lists_the_members_of_a_wrong_archive(tmp_path):
     put(tmp_path, "movielens-1m", "ml-1m.zip", {"ml-1m/movies.dat": b"1::Tea::x\n"})
     with pytest.raises(InputError, match=r"has no ratings\.dat, but ml-1m/movies\.dat"):
         load_dataset("movielens-1m", tmp_path)
 
 
 @pytest.mark.parametrize("cut", [10, 60, -30])
-def test_a_damaged_archive_is_an_error_of_ours(tmp_path, cut):
+def test_a_damaged_archive_raises_an_input_error(tmp_path, cut):
     file, content, _ = SMALL["movielens-1m"]
     path = put(tmp_path, "movielens-1m", file, content)
     path.write_bytes(path.read_bytes()[:cut])
@@ -325,7 +325,7 @@ def test_flipped_bytes_in_an_archive_are_found(tmp_path):
         load_dataset("filmtrust", tmp_path)
 
 
-def test_an_archive_that_wants_a_password_is_an_error_of_ours(tmp_path):
+def test_an_encrypted_archive_raises_an_input_error(tmp_path):
     path = put(tmp_path, "filmtrust", "filmtrust.zip", {"ratings.txt": b"1 2 3\n"})
     content = bytearray(path.read_bytes())
     for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -335,8 +335,8 @@ def test_an_archive_that_wants_a_password_is_an_error_of_ours(tmp_path):
         load_dataset("filmtrust", tmp_path)
 
 
-def test_any_byte_of_an_archive_may_be_wrong(tmp_path):
-    """What is read is what was written, or an error of ours."""
+def test_any_flipped_byte_of_an_archive_is_harmless(tmp_path):
+    """Reading gives the original content or an InputError."""
     members = {"ml/": b"", "ml/ratings.txt": b"1 2 3\n4 5 6\n"}
     path = put(tmp_path, "filmtrust", "filmtrust.zip", members)
     right, content = triples(load_dataset("filmtrust", tmp_path)), path.read_bytes()
@@ -347,7 +347,7 @@ def test_any_byte_of_an_archive_may_be_wrong(tmp_path):
                 assert triples(load_dataset("filmtrust", tmp_path)) == right
 
 
-def test_a_folder_in_an_archive_is_no_file(tmp_path):
+def test_a_folder_in_an_archive_is_not_a_file(tmp_path):
     members = {"ratings.txt/": b"", "ratings.txt/ratings.txt": b"1 2 3\n"}
     put(tmp_path, "filmtrust", "filmtrust.zip", members)
     assert triples(load_dataset("filmtrust", tmp_path)) == [(1, 2, 0)]
@@ -360,7 +360,7 @@ def test_an_archive_that_unpacks_to_more_than_any_data_set_is_not_read(tmp_path,
         load_dataset("filmtrust", tmp_path)
 
 
-def test_any_byte_of_a_workbook_may_be_wrong(tmp_path):
+def test_any_flipped_byte_of_a_workbook_is_harmless(tmp_path):
     content = bytearray(workbook(RATED[:2]))
     rng = np.random.default_rng(0)
     for at in [*range(28, 80, 2), *rng.integers(80, len(content), 60).tolist()]:
@@ -392,7 +392,7 @@ def test_times_do_not_depend_on_the_order_of_rows(tmp_path):
     assert forward == [(1, 4, 9), (1, 5, 3), (2, 5, 1)]
 
 
-def test_a_set_that_is_not_here_says_how_to_get_it(tmp_path, monkeypatch):
+def test_the_error_for_a_missing_data_set_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setenv("BOOLRANK_DATA", str(tmp_path))
     with pytest.raises(DatasetNotFoundError, match="movielens-1m is not in") as caught:
         load_dataset("movielens-1m")
@@ -405,19 +405,19 @@ def test_a_set_that_is_not_here_says_how_to_get_it(tmp_path, monkeypatch):
     ("name", "words"),
     [("movielense-1m", "'movielens-1m'"), ("Netflix", "'netflix'"), ("synthetic:9", "USERSxITEMS")],
 )
-def test_an_unknown_name_gives_the_nearest(name, words):
+def test_the_error_for_an_unknown_name_suggests_a_similar_one(name, words):
     with pytest.raises(ParameterError, match="there is no data set") as caught:
         load_dataset(name)
     assert words in caught.value.hint
 
 
-def test_synthetic_by_name():
+def test_synthetic_data_have_names():
     made = load_dataset("synthetic:40x30x200:5")
     assert triples(made) == triples(synthetic(40, 30, 200, seed=5))
     assert Size.of(load_dataset("synthetic")) == Size(2_000, 1_000, 40_000)
 
 
-def test_data_lie_where_the_environment_says_or_in_the_cache(tmp_path, monkeypatch):
+def test_the_data_folder_is_given_or_in_the_environment_or_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("BOOLRANK_DATA", str(tmp_path / "a"))
     assert data_folder() == tmp_path / "a"
     assert data_folder(tmp_path / "b") == tmp_path / "b"
@@ -438,7 +438,7 @@ REAL = [name for name in DATASETS if name != "netflix"]
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_real_sets_have_the_counts_that_are_known(data_dir, name):
+def test_real_data_sets_have_the_known_counts(data_dir, name):
     if not DATASETS[name].is_here(data_dir):
         pytest.skip(f"{name} is not in BOOLRANK_DATA")
     events = load_dataset(name, data_dir)
@@ -498,7 +498,7 @@ def test_the_list_has_every_set_and_fits_80_columns(run, tmp_path):
     assert "of 1,000,209 ratings by 6,040 users" in " ".join(out.split())
 
 
-def test_brackets_in_the_name_of_a_folder_are_no_markup(run, tmp_path):
+def test_brackets_in_the_name_of_a_folder_are_not_markup(run, tmp_path):
     folder = tmp_path / "sets [bold] :tea:"
     code, _, err = run("datasets", "--folder", folder)
     assert code == 0
@@ -522,7 +522,7 @@ def test_check_counts_what_is_here_and_marks_what_differs(run, tmp_path, monkeyp
     assert found["jester"]["counted"] is None
 
 
-def test_json_and_csv_have_the_same(run):
+def test_json_and_csv_have_the_same_content(run):
     _, as_json, _ = run("datasets", "--json")
     _, text, _ = run("datasets", "--csv")
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -558,15 +558,15 @@ def test_fit_takes_the_name_of_a_set(run, tmp_path):
         (2, ["datasets", "--json", "--csv"], "exclude each other"),
     ],
 )
-def test_mistakes_are_said_in_a_line(run, tmp_path, code, args, words):
+def test_mistakes_give_a_one_line_error(run, tmp_path, code, args, words):
     found, out, err = run(*(tmp_path / "model" if arg == "OUT" else arg for arg in args))
     assert (found, out) == (code, "")
     assert words in err
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_of_the_same_name_is_no_file(run, tmp_path, monkeypatch):
-    """Where data sets lie there are folders with their names."""
+def test_a_folder_with_the_name_of_a_data_set_is_not_a_file(run, tmp_path, monkeypatch):
+    """The folder of data sets has folders with their names."""
     monkeypatch.chdir(tmp_path)
     put(tmp_path, "filmtrust", *SMALL["filmtrust"][:2])
     code, _, err = run("fit", "filmtrust", "--kernel", "linear", "--out", "model")
@@ -574,7 +574,7 @@ def test_a_folder_of_the_same_name_is_no_file(run, tmp_path, monkeypatch):
     assert "2 users x 3 items, 3 interactions" in err
 
 
-def test_a_file_goes_before_a_set_of_the_same_name(run, tmp_path, monkeypatch):
+def test_a_file_precedes_a_data_set_of_the_same_name(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "jester").write_text("user,item\n1,2\n")
     code, _, err = run("fit", "jester", "--out", "model")

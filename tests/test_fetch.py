@@ -1,4 +1,4 @@
-"""Downloads from a real server on loopback: whole, cut off, resumed, refused, wrong, stopped."""
+"""Downloads from a server on loopback: complete, interrupted, resumed, refused, wrong, stopped."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def names(folder) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_download_comes_whole_with_progress_and_leaves_nothing_else(serve, get, tmp_path):
+def test_a_download_reports_progress_and_leaves_only_the_file(serve, get, tmp_path):
     seen = []
     path = get(serve(), progress=lambda *what: seen.append(what))
     assert path.read_bytes() == BODY
@@ -129,7 +129,7 @@ def test_a_download_comes_whole_with_progress_and_leaves_nothing_else(serve, get
     assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
 
 
-def test_a_cut_off_download_is_an_error_and_goes_on_where_it_ended(serve, get, tmp_path):
+def test_an_interrupted_download_resumes(serve, get, tmp_path):
     site = serve(cut_after=700_000)
     with pytest.raises(DownloadError, match=r"cut off after 700,000 of 2,097,152 bytes") as caught:
         get(site)
@@ -148,7 +148,7 @@ def test_a_cut_off_download_is_an_error_and_goes_on_where_it_ended(serve, get, t
     [{"ranges": False}, {"etag": '"v2"'}],
     ids=["the server knows no ranges", "the file is another one by now"],
 )
-def test_where_the_rest_cannot_be_had_all_of_it_comes_again(serve, get, change):
+def test_without_a_valid_rest_the_download_starts_again(serve, get, change):
     site = serve(body=b"old" * 100_000, cut_after=1000)
     with pytest.raises(DownloadError):
         get(site)
@@ -160,7 +160,7 @@ def test_where_the_rest_cannot_be_had_all_of_it_comes_again(serve, get, change):
 
 
 @pytest.mark.parametrize("etag", ["", 'W/"v1"'], ids=["no mark", "a weak mark"])
-def test_without_a_sure_mark_of_the_version_nothing_is_resumed(serve, get, tmp_path, etag):
+def test_without_a_strong_mark_of_the_version_nothing_is_resumed(serve, get, tmp_path, etag):
     site = serve(cut_after=1000, etag=etag)
     with pytest.raises(DownloadError):
         get(site)
@@ -170,14 +170,14 @@ def test_without_a_sure_mark_of_the_version_nothing_is_resumed(serve, get, tmp_p
     assert "Range" not in site.asked[1]
 
 
-def test_a_part_that_has_more_than_there_is_begins_again(serve, get, tmp_path):
+def test_a_part_longer_than_the_file_starts_again(serve, get, tmp_path):
     (tmp_path / "set.zip.part").write_bytes(b"x" * (len(BODY) + 5))
     (tmp_path / "set.zip.part.mark").write_text('"v1"')
     assert get(serve()).read_bytes() == BODY
 
 
-def test_a_server_that_sends_less_than_was_asked_for_is_asked_again(serve, get, tmp_path):
-    """The rest must not pass for the whole, be it that no checksum is published."""
+def test_a_server_that_sends_less_than_requested_is_asked_again(serve, get, tmp_path):
+    """A part must not pass for the whole file, even without a checksum."""
     site = serve(cut_after=700_000)
     with pytest.raises(DownloadError):
         get(site, None, "set.txt")
@@ -188,7 +188,7 @@ def test_a_server_that_sends_less_than_was_asked_for_is_asked_again(serve, get, 
     assert names(tmp_path) == ["set.txt"]
 
 
-def test_a_wrong_range_is_an_error_once_and_then_all_of_it_comes_again(serve, get):
+def test_after_a_wrong_range_the_download_starts_again(serve, get):
     site = serve(cut_after=700_000)
     with pytest.raises(DownloadError):
         get(site)
@@ -200,12 +200,12 @@ def test_a_wrong_range_is_an_error_once_and_then_all_of_it_comes_again(serve, ge
 
 
 @pytest.mark.parametrize("length", ["", "many", "-5"])
-def test_without_a_length_that_makes_sense_the_end_is_where_it_ends(serve, get, length):
+def test_without_a_valid_length_the_end_of_the_answer_is_the_end(serve, get, length):
     assert get(serve(length=length)).read_bytes() == BODY
 
 
 @pytest.mark.parametrize("mark", [b'"v\n1"', b"\xff\xfe", '"\u2014"'.encode(), b""])
-def test_a_damaged_mark_is_no_mark(serve, get, tmp_path, mark):
+def test_a_damaged_mark_is_ignored(serve, get, tmp_path, mark):
     (tmp_path / "set.zip.part").write_bytes(b"x" * 10)
     (tmp_path / "set.zip.part.mark").write_bytes(mark)
     site = serve()
@@ -219,7 +219,7 @@ def test_a_redirection_is_followed(serve, get):
     assert len(site.asked) == 1 + 1
 
 
-def test_what_answers_instead_of_the_publisher_is_not_kept(serve, get, tmp_path):
+def test_a_page_in_place_of_an_archive_is_deleted(serve, get, tmp_path):
     site = serve(body=b"<html>Please log in to this network</html>")
     with pytest.raises(DownloadError, match="not a zip archive; it was deleted"):
         get(site, checksum=None)
@@ -241,7 +241,7 @@ def test_two_downloads_at_once_do_not_mix(serve, get, tmp_path):
     assert names(tmp_path) == ["set.zip"]
 
 
-def test_a_wrong_checksum_is_an_error_and_the_file_is_not_kept(serve, get, tmp_path):
+def test_a_file_with_a_wrong_checksum_is_deleted(serve, get, tmp_path):
     with pytest.raises(DownloadError, match=r"md5 [0-9a-f]{32} instead of 0123; it was deleted"):
         get(serve(), checksum="md5:0123")
     assert names(tmp_path) == []
@@ -254,7 +254,7 @@ def test_without_a_published_checksum_the_length_is_compared(serve, get):
 
 
 @pytest.mark.parametrize("status", [404, 403, 500])
-def test_a_refusal_says_its_number(serve, get, tmp_path, status):
+def test_the_error_has_the_status_of_the_server(serve, get, tmp_path, status):
     with pytest.raises(DownloadError, match=rf"/set.zip answers {status} \("):
         get(serve(status=status))
     assert names(tmp_path) == []
@@ -270,7 +270,7 @@ def entry(monkeypatch, address, checksum=SHA):
     yield there
 
 
-def test_without_a_network_it_says_what_to_do_by_hand(monkeypatch, tmp_path):
+def test_without_a_network_the_hint_says_what_to_do_by_hand(monkeypatch, tmp_path):
     with entry(monkeypatch, "http://127.0.0.1:9/filmtrust.zip") as dataset:
         with pytest.raises(DownloadError, match=r"cannot be reached: .*refused") as caught:
             fetch_dataset(dataset, tmp_path)
@@ -281,13 +281,13 @@ def test_without_a_network_it_says_what_to_do_by_hand(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["netflix", "bookcrossing"])
-def test_sets_that_no_program_can_download_say_how_a_person_gets_them(tmp_path, name):
+def test_data_sets_without_downloads_say_how_to_get_them(tmp_path, name):
     with pytest.raises(DownloadError, match="cannot be downloaded by a program") as caught:
         fetch_dataset(DATASETS[name], tmp_path)
     assert str(tmp_path / name) in caught.value.hint
 
 
-def test_what_is_there_is_not_fetched_again(serve, monkeypatch, tmp_path):
+def test_existing_files_are_not_fetched_again(serve, monkeypatch, tmp_path):
     site = serve()
     with entry(monkeypatch, site.address) as dataset:
         assert [path.name for path in fetch_dataset(dataset, tmp_path)] == ["filmtrust.zip"]
@@ -295,7 +295,7 @@ def test_what_is_there_is_not_fetched_again(serve, monkeypatch, tmp_path):
     assert len(site.asked) == 1
 
 
-def test_a_folder_that_cannot_be_written_is_an_error_of_ours(serve, tmp_path):
+def test_an_unwritable_folder_raises_a_download_error(serve, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DownloadError, match="cannot be written"):
         fetch_file(Download(serve().address, "set.zip"), tmp_path / "file")

@@ -1,4 +1,4 @@
-"""Files of events: every form of them, one or many, ids as they are written, mistakes said."""
+"""Files of events: formats, types of ids, globs and error messages."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_ending_has_a_test():
 
 
 @pytest.mark.parametrize("ending", [*WRITERS, *(f"{ending}.gz" for ending in WRITERS)])
-def test_text_files_of_every_form_give_the_same(write, ending):
+def test_all_text_formats_give_the_same_interactions(write, ending):
     raw = WRITERS[ending.removesuffix(".gz")](EVENTS)
     path = write(f"events{ending}", gzip.compress(raw) if ending.endswith(".gz") else raw)
     data = Interactions.from_files(path)
@@ -63,7 +63,7 @@ def test_text_files_of_every_form_give_the_same(write, ending):
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".pq", ".PARQUET"])
-def test_parquet_files_too(tmp_path, ending):
+def test_parquet_gives_the_same_interactions(tmp_path, ending):
     EVENTS.write_parquet(tmp_path / f"events{ending}")
     assert _content(Interactions.from_files(tmp_path / f"events{ending}")) == EXPECTED
 
@@ -84,7 +84,7 @@ def test_parquet_files_too(tmp_path, ending):
     ],
     ids=str,
 )
-def test_ids_of_text_files_are_whole_numbers_only_if_all_are_written_as_such(write, written, ids):
+def test_ids_in_text_files_are_whole_numbers_only_if_all_are(write, written, ids):
     # The odd one stands far behind: the first rows say nothing about the rest.
     rows = [written[0]] * 5000 + written
     path = write("events.csv", "user,item\n" + "".join(f"{user},x\n" for user in rows))
@@ -99,7 +99,7 @@ def test_text_in_parquet_and_json_stays_text_even_if_it_looks_like_a_number(tmp_
     assert list(Interactions.from_files(path).users) == ["7", "8"]
 
 
-def test_an_odd_id_at_the_end_of_a_json_file_makes_all_text(write):
+def test_one_text_id_at_the_end_of_a_json_file_makes_all_text(write):
     rows = ['{"user": 7, "item": 1}'] * 3000 + ['{"user": "x", "item": 2}']
     path = write("events.jsonl", "\n".join(rows))
     assert list(Interactions.from_files(path).users) == ["7", "x"]
@@ -132,7 +132,7 @@ def test_each_file_is_read_once_and_globs_are_in_order(write, tmp_path):
     assert [path.name for path in found] == ["b.csv", "a.csv", "c.csv"]
 
 
-def test_a_name_with_brackets_is_a_name_first(write):
+def test_an_existing_name_with_brackets_is_not_a_glob(write):
     path = write("events[1].csv", "user,item\n1,2\n")
     assert expand(path) == [path]
     assert _content(Interactions.from_files(path)) == [(1, [2], [])]
@@ -149,7 +149,7 @@ def test_scanning_reads_the_names_of_columns_only(write):
     ["user,item\r\n1,2\r\n3,4\r\n", "\ufeffuser,item\n1,2\n3,4", "user,item\n\n1,2\n\n3,4\n\n"],
     ids=["windows", "byte order mark", "blank lines"],
 )
-def test_text_files_of_other_programs(write, text):
+def test_line_ends_byte_order_marks_and_blank_lines_are_read(write, text):
     data = Interactions.from_files(write("events.csv", text))
     assert _content(data) == [(1, [2], []), (3, [4], [])]
 
@@ -176,7 +176,7 @@ def test_times_of_text_files_are_numbers_or_dates(write):
         (("3", "1.5", "x"), "x", 3),
     ],
 )
-def test_a_time_that_is_none_is_told_and_refused_where_it_was_asked_for(write, values, wrong, row):
+def test_an_invalid_time_warns_and_raises_if_the_column_was_named(write, values, wrong, row):
     path = write("c.csv", "user,item,date\n" + "".join(f"1,2,{value}\n" for value in values))
     message = (
         rf"'date' is not a time: it has '{wrong}' in .*c\.csv, row {row} below the header; correct"
@@ -187,7 +187,7 @@ def test_a_time_that_is_none_is_told_and_refused_where_it_was_asked_for(write, v
         Interactions.from_files(path, time="date")
 
 
-def test_a_rating_that_is_no_number_is_refused_only_if_it_is_needed(write):
+def test_an_invalid_rating_raises_only_if_ratings_are_needed(write):
     path = write("events.csv", "user,item,rating\n1,2,5\n1,3,good\n")
     assert Interactions.from_files(path).size == 2
     where = r"events\.csv, row 2 below the header"
@@ -235,7 +235,7 @@ def test_a_rating_that_is_no_number_is_refused_only_if_it_is_needed(write):
         ),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(write, name, content, message):
+def test_errors_name_the_fault_of_a_file(write, name, content, message):
     path = write(name, content)
     with pytest.raises(InputError, match=message):
         Interactions.from_files(path)
@@ -248,14 +248,14 @@ def test_the_broken_one_of_many_files_is_named(write, tmp_path):
         Interactions.from_files(tmp_path / "a*.csv")
 
 
-def test_files_with_other_columns_are_not_mixed(write, tmp_path):
+def test_files_with_different_columns_are_not_mixed(write, tmp_path):
     write("a1.csv", "user,item\n1,2\n")
     write("a2.csv", "user,thing\n1,2\n")
     with pytest.raises(InputError, match=r"a2.csv has the columns \['user', 'thing'\]"):
         Interactions.from_files(tmp_path / "a*.csv")
 
 
-def test_of_dates_with_slashes_the_day_comes_first(write):
+def test_dates_with_slashes_begin_with_the_day(write):
     text = "user,item,date\nann,tea,{}\n"
     for day in ("2024-03-05", "05/03/2024"):
         data = Interactions.from_files(write("events.csv", text.format(day)))
@@ -263,7 +263,7 @@ def test_of_dates_with_slashes_the_day_comes_first(write):
         assert data.time.astype("datetime64[D]").tolist() == [date(2024, 3, 5)]
 
 
-def test_a_first_line_that_may_be_data_is_told_of(write):
+def test_a_hint_explains_a_missing_header(write):
     with pytest.raises(InputError, match="no column looks like") as caught:
         Interactions.from_files(write("events.csv", "ann,tea,5\nbob,tea,4\n"))
     assert "is taken for the names of its columns: if it is data, add" in caught.value.hint
@@ -273,7 +273,7 @@ def test_a_first_line_that_may_be_data_is_told_of(write):
         assert "is taken for the names" not in caught.value.hint
 
 
-def test_what_matches_nothing_or_is_a_folder_is_said(tmp_path):
+def test_globs_without_match_and_folders_are_refused(tmp_path):
     with pytest.raises(InputError, match="no file matches"):
         Interactions.from_files(tmp_path / "*.csv")
     with pytest.raises(InputError, match="is a folder"):
@@ -282,7 +282,7 @@ def test_what_matches_nothing_or_is_a_folder_is_said(tmp_path):
         Interactions.from_files()
 
 
-def test_without_polars_the_command_that_installs_it_is_given(write, monkeypatch):
+def test_without_polars_the_error_has_the_install_command(write, monkeypatch):
     path = write("events.csv", "user,item\n1,2\n")
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'boolrank\[cli\]'"):

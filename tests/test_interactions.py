@@ -1,4 +1,4 @@
-"""Interactions: events from frames, matrices and pairs, each pair once, whatever the ids are."""
+"""Interactions from frames, matrices and pairs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _pairs(data: Interactions) -> set[tuple[object, object]]:
 
 
 @given(PAIRS)
-def test_every_pair_is_there_once(pairs):
+def test_every_pair_occurs_once(pairs):
     data = Interactions.from_pairs(*zip(*pairs, strict=True))
     assert _pairs(data) == set(pairs)
     assert data.size + data.duplicates == len(pairs)
@@ -81,7 +81,7 @@ def test_transposed_twice_is_the_same_and_once_has_the_roles_swapped(pairs):
 
 
 @given(PAIRS, PAIRS, st.data())
-def test_updated_is_the_union_less_what_is_removed(pairs, more, data):
+def test_updated_is_the_union_minus_the_removed(pairs, more, data):
     gone = data.draw(st.lists(st.sampled_from(pairs + more), unique=True), label="gone")
     before = Interactions.from_pairs(*zip(*pairs, strict=True))
     added = Interactions.from_pairs(*zip(*more, strict=True))
@@ -91,7 +91,7 @@ def test_updated_is_the_union_less_what_is_removed(pairs, more, data):
     assert set(after.users) == {user for user, _ in pairs + more}
 
 
-def test_what_is_not_there_cannot_be_removed():
+def test_unknown_interactions_cannot_be_removed():
     data = Interactions.from_pairs([1, 2], ["a", "b"])
     with pytest.raises(InputError, match="user 1 with item 'b'"):
         data.updated(removed=Interactions.from_pairs([1], ["b"]))
@@ -100,7 +100,7 @@ def test_what_is_not_there_cannot_be_removed():
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_frames_of_all_kinds_give_the_same(frame):
+def test_all_kinds_of_frames_give_the_same_interactions(frame):
     data = Interactions.from_frame(frame(EVENTS))
     assert _pairs(data) == {(3, "b"), (1, "a"), (1, "c")}
     assert data.duplicates == 1
@@ -111,7 +111,7 @@ def test_frames_of_all_kinds_give_the_same(frame):
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_columns_can_be_named_as_one_likes(frame):
+def test_columns_can_have_any_name(frame):
     events = {"who": ["x", "y"], "what": [2, 1], "how": [1, 2], "when": [8, 9]}
     data = Interactions.from_frame(
         frame(events), user="who", item="what", rating="how", time="when", positive="> 1"
@@ -157,7 +157,7 @@ def test_a_column_that_merely_looks_like_a_time_is_left_alone():
     ],
     ids=lambda series: f"{type(series).__module__.split('.')[0]}-{series.dtype}",
 )
-def test_text_in_whatever_column_is_text(series):
+def test_every_type_of_text_column_gives_text(series):
     frame = pl.DataFrame if isinstance(series, pl.Series) else pd.DataFrame
     data = Interactions.from_frame(frame({"user": [1, 2], "item": series}))
     assert (list(data.items), _pairs(data)) == (["a", "b"], {(1, "b"), (2, "a")})
@@ -176,7 +176,7 @@ def test_rows_without_an_id_are_refused(frame):
         Interactions.from_frame(frame({"user": [1, 2], "item": ["a", None]}))
 
 
-def test_nan_is_no_id():
+def test_nan_is_not_an_id():
     with pytest.raises(InputError, match="NaN"):
         Interactions.from_frame(pl.DataFrame({"user": [1.0, float("nan")], "item": [1, 2]}))
 
@@ -198,7 +198,7 @@ def test_nan_is_no_id():
         ({"user": [], "item": []}, {}, "no interactions"),
     ],
 )
-def test_what_a_frame_lacks_is_said(events, options, message):
+def test_errors_name_the_fault_of_a_frame(events, options, message):
     with pytest.raises(InputError, match=message):
         Interactions.from_frame(pl.DataFrame(events), **options)
 
@@ -211,7 +211,7 @@ def test_what_a_frame_lacks_is_said(events, options, message):
         (pa.table, "frame.drop_null()", lambda f: f.drop_null()),
     ],
 )
-def test_how_to_leave_out_rows_without_an_id_is_said_as_the_frame_has_it(make, said, done):
+def test_the_hint_drops_nulls_in_the_language_of_the_frame(make, said, done):
     frame = make({"user": ["ann", "bob"], "item": ["tea", None]})
     with pytest.raises(InputError) as caught:
         Interactions.from_frame(frame)
@@ -220,7 +220,7 @@ def test_how_to_leave_out_rows_without_an_id_is_said_as_the_frame_has_it(make, s
 
 
 @pytest.mark.parametrize("other", [{"user": [1], "item": [2]}, [(1, 2)], None])
-def test_what_is_no_frame_is_refused(other):
+def test_other_objects_than_frames_are_refused(other):
     with pytest.raises(ParameterTypeError, match=f"not {type(other).__name__}; make a"):
         Interactions.from_frame(other)
 
@@ -247,7 +247,7 @@ def test_thresholds(text, kept):
     assert [value for value in (2, 3, 4) if keep(value, bound)] == kept
 
 
-def test_usual_names_are_found_whatever_their_case():
+def test_usual_names_are_found_in_any_case():
     found = find_columns(["userId", "movieId", "Rating"], user=None, item=None, rating=None)
     assert found == {"user": "userId", "item": "movieId", "rating": "Rating"}
 
@@ -255,7 +255,7 @@ def test_usual_names_are_found_whatever_their_case():
 @pytest.mark.parametrize(
     "form", [np.asarray, sparse.csr_array, sparse.csc_matrix, sparse.coo_array]
 )
-def test_a_matrix_has_an_interaction_where_it_is_not_0(form):
+def test_nonzero_cells_of_a_matrix_are_interactions(form):
     data = Interactions.from_matrix(form([[0, 2, 0], [1, 0, -1], [0, 0, 0]]), items=["z", "y", "x"])
     assert _pairs(data) == {(0, "y"), (1, "z"), (1, "x")}
     assert data.shape == (3, 3)
@@ -322,12 +322,12 @@ def test_times_of_pairs_can_be_any_sequence(times):
         (5, "there are 2 events"),
     ],
 )
-def test_times_that_are_none_are_refused(times, message):
+def test_invalid_times_are_refused(times, message):
     with pytest.raises(InputError, match=message):
         Interactions.from_pairs(["a", "b"], ["x", "x"], time=times)
 
 
-def test_an_update_is_of_interactions_with_ids_of_the_same_type():
+def test_updates_need_interactions_with_ids_of_the_same_type():
     data = Interactions.from_pairs([1, 2], ["a", "b"])
     with pytest.raises(ParameterTypeError, match="not DataFrame"):
         KernelRanker("linear").fit(data).update(pd.DataFrame(EVENTS))

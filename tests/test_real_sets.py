@@ -1,4 +1,4 @@
-"""What must hold on real data: both storages rank alike, and weights are solutions."""
+"""Real data: both storages give the same rankings, and weights are solutions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def load(name: str, folder: Path) -> Interactions:
 
 
 @pytest.mark.parametrize("kernel", [*KERNELS, "conjunctive(20)"])
-def test_on_filmtrust_both_storages_rank_alike(kernel: str, data_dir: Path) -> None:
+def test_on_filmtrust_both_storages_give_the_same_rankings(kernel: str, data_dir: Path) -> None:
     data = load("filmtrust", data_dir)
     dense, compressed = (KernelRanker(kernel, storage=s).fit(data) for s in ("dense", "compressed"))
     assert np.array_equal(dense.recommend().items, compressed.recommend().items)
@@ -32,7 +32,7 @@ def test_on_filmtrust_both_storages_rank_alike(kernel: str, data_dir: Path) -> N
 
 @pytest.fixture(scope="module")
 def crowded(data_dir: Path) -> tuple[KernelRanker, KernelRanker]:
-    """FilmTrust at arity 38, dense and compressed: popular films are alike to 13 digits."""
+    """FilmTrust at arity 38, dense and compressed: popular films agree to 13 digits."""
     data = load("filmtrust", data_dir)
     one, two = (
         KernelRanker("disjunctive(38)", storage=s).fit(data) for s in ("dense", "compressed")
@@ -40,7 +40,7 @@ def crowded(data_dir: Path) -> tuple[KernelRanker, KernelRanker]:
     return one, two
 
 
-def test_where_values_crowd_below_one_storages_differ_by_rounding_alone(
+def test_values_near_one_differ_between_storages_by_rounding_only(
     crowded: tuple[KernelRanker, KernelRanker],
 ) -> None:
     one, two = crowded
@@ -48,14 +48,14 @@ def test_where_values_crowd_below_one_storages_differ_by_rounding_alone(
     assert np.allclose(one.recommend().scores, two.recommend().scores, rtol=0, atol=1e-13)
 
 
-def test_where_values_crowd_below_one_storages_give_the_same_lists(
+def test_values_near_one_give_the_same_lists_in_both_storages(
     crowded: tuple[KernelRanker, KernelRanker],
 ) -> None:
     one, two = crowded
     assert (one.recommend().items == two.recommend().items).all(axis=1).mean() > 0.99
 
 
-def test_where_values_crowd_below_one_what_is_recommended_is_what_is_measured(
+def test_values_near_one_give_the_same_recommendations_and_evaluations(
     data_dir: Path,
 ) -> None:
     fold = paper_protocol(load("filmtrust", data_dir))[0]

@@ -1,4 +1,4 @@
-"""Splits: who trains and who is tested, whatever the order of the rows, and the same once saved."""
+"""Splits: roles of interactions, independence of the order of rows, and saved splits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _data(seed: int = 0, users: int = 40, items: int = 25, size: int = 500) -> I
 
 
 def _pairs(data: Interactions) -> dict[tuple[object, object], object]:
-    """(user, item) and its time, by id."""
+    """Return the time of each (user, item), by id."""
     assert data.time is not None
     return {
         (data.users[u], data.items[int(i)]): t
@@ -49,7 +49,7 @@ def _pairs(data: Interactions) -> dict[tuple[object, object], object]:
 
 
 def _sides(fold: Fold) -> tuple[set[tuple[object, object]], ...]:
-    """Pairs of ids that train, that are known of test users, and that are to be found."""
+    """Return the pairs of ids that train, that are known, and that are relevant."""
     train = fold.train
     named = [
         (train.users, train),
@@ -90,7 +90,7 @@ def test_each_user_is_tested_once_by_the_later_half_of_at_least_five() -> None:
     split = paper_protocol(data, folds=4)
     tested = [user for fold in split for user in fold.users]
     assert sorted(tested) == sorted(user for user, count in counts.items() if count >= 5)
-    assert len(tested) < len(counts), "some user must have too few, or nothing is shown"
+    assert len(tested) < len(counts), "otherwise no user has too few interactions"
     sizes = [len(fold.users) for fold in split]
     assert max(sizes) - min(sizes) <= 1
     for fold in split:
@@ -102,7 +102,7 @@ def test_each_user_is_tested_once_by_the_later_half_of_at_least_five() -> None:
             assert max(earlier) <= min(later, default=np.inf)
 
 
-def test_halves_are_by_place_in_the_file_where_that_is_the_time() -> None:
+def test_halves_follow_the_order_of_the_file_if_that_is_the_time() -> None:
     items = ["c", "a", "e", "b", "d"]
     data = Interactions.from_pairs(["x"] * 5 + ["y"] * 5, items + sorted(items), time=np.arange(10))
     halves = {}
@@ -214,8 +214,8 @@ def test_a_saved_split_is_the_same_again(ids, tmp_path: Path) -> None:
     assert {p.suffix for p in (tmp_path / "split").iterdir()} == {".bin", ".json"}
 
 
-def test_a_hash_is_the_same_in_another_process_and_written_down() -> None:
-    """The number itself stands here: it must not change between machines or versions."""
+def test_a_hash_is_the_same_in_every_process_and_version() -> None:
+    """The hash must not change between machines or versions."""
     program = (
         "import numpy as np; from boolrank import Interactions;"
         "from boolrank.data.protocols import paper_protocol;"
@@ -250,7 +250,7 @@ def test_a_hash_tells_names_parameters_and_roles_apart() -> None:
     assert len({split.hash, *(other.hash for other in others)}) == 5
 
 
-def test_a_model_or_an_altered_folder_is_no_split(tmp_path: Path) -> None:
+def test_a_model_or_an_altered_folder_is_not_a_split(tmp_path: Path) -> None:
     data = _data()
     KernelRanker("linear").fit(data).save(tmp_path / "model")
     with pytest.raises(ModelFileError, match="not a split"):
@@ -265,7 +265,7 @@ def test_a_model_or_an_altered_folder_is_no_split(tmp_path: Path) -> None:
 
 
 def _forge(path: Path, change: dict[str, np.ndarray]) -> None:
-    """Replace arrays of a saved split, with its checksums and its hash as they then should be."""
+    """Replace arrays of a saved split, with matching checksums and hash."""
     about, arrays = read_folder(path)
     arrays = {name: np.array(array) for name, array in arrays.items()} | change
     named = {name: about[name] for name in ("split", "parameters", "ids")}
@@ -299,7 +299,7 @@ def test_a_forged_split_is_refused(name: str, tmp_path: Path) -> None:
     hold_out(_data()).save(path)
     _, arrays = read_folder(path)
     _forge(path, {})
-    assert len(Split.load(path)) == 1, "or a forgery is refused for another reason"
+    assert len(Split.load(path)) == 1, "otherwise forgeries are refused for another reason"
     key, change = FORGED[name]
     _forge(path, {key: np.ascontiguousarray(change(np.array(arrays.get(key, 0))))})
     with pytest.raises(ModelFileError):
@@ -360,7 +360,7 @@ def test_a_forged_header_of_a_split_is_refused(change, tmp_path: Path) -> None:
         (lambda _: published_folds(), ParameterError, "needs a pair"),
     ],
 )
-def test_wrong_parameters_are_told(make, error, message) -> None:
+def test_errors_name_the_wrong_parameter(make, error, message) -> None:
     with pytest.raises(error) as caught:
         make(_data(size=900))
     assert message in str(caught.value)
@@ -369,14 +369,17 @@ def test_wrong_parameters_are_told(make, error, message) -> None:
 @pytest.mark.parametrize("make", [paper_protocol, leave_one_out, temporal_cut])
 def test_without_time_there_is_no_chronological_split(make) -> None:
     data = Interactions.from_pairs([1, 1, 2, 2], list("abab"))
-    with pytest.raises(InputError, match="order='random'"):
+    with pytest.raises(InputError, match="^the data have no time; pass time=.*Interactions") as e:
         make(data)
+    assert e.value.parameter == "time"
 
 
-def test_times_that_are_missing_are_counted() -> None:
-    data = Interactions.from_pairs([1, 1, 2, 2], list("abab"), np.array([1.0, np.nan, 2, 3]))
-    with pytest.raises(InputError, match="1 interactions have no time"):
-        leave_one_out(data)
+def test_missing_times_are_counted_with_a_hint_of_their_own() -> None:
+    for missing in (np.array([1.0, np.nan, 2, 3]), np.array([1, "NaT", 2, 3], "datetime64[D]")):
+        data = Interactions.from_pairs([1, 1, 2, 2], list("abab"), missing)
+        with pytest.raises(InputError, match="^1 interactions have no time; leave them out") as e:
+            leave_one_out(data)
+        assert e.value.parameter == "order"
 
 
 @pytest.mark.parametrize("make", [paper_protocol, leave_one_out, hold_out, strong_generalization])
@@ -392,7 +395,7 @@ def test_items_of_one_user_each_leave_nothing_to_test() -> None:
         paper_protocol(data, folds=2)
 
 
-def test_parameters_are_plain_enough_for_a_file() -> None:
+def test_parameters_can_be_written_as_json() -> None:
     for name in SPLITS:
         split = make_split(_data(), name)
         assert json.loads(json.dumps(split.parameters)) == split.parameters

@@ -1,4 +1,4 @@
-"""Made-up data: exact sizes, everybody touched, long tails, planted tastes, the same everywhere."""
+"""Synthetic data: exact sizes, long tails, planted tastes, identical on every machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from boolrank.errors import ParameterError, ParameterTypeError
 
 
 @given(st.data())
-def test_there_are_exactly_as_many_distinct_interactions_as_asked_for(data):
+def test_the_number_of_distinct_interactions_is_exact(data):
     users, items = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 30))
     interactions = data.draw(st.integers(users, users * items))
     made = synthetic(users, items, interactions, seed=data.draw(st.integers(0, 5)))
@@ -48,7 +48,7 @@ def test_both_sides_have_long_tails():
     assert np.diff(made.indptr).max() < 40 * 16
 
 
-def test_users_take_what_their_tastes_are():
+def test_users_follow_their_tastes():
     users, items = 2_000, 1_000
     made, tastes = synthetic(users, items, 40_000, seed=3), plant(users, items, seed=3)
     rows = np.repeat(np.arange(users), np.diff(made.indptr))
@@ -83,6 +83,6 @@ def test_three_million_interactions_take_seconds():
         (("5", 5, 5), ParameterTypeError, "users of synthetic must be a whole number, not '5'"),
     ],
 )
-def test_sizes_that_cannot_be_are_said(given, error, words):
+def test_impossible_sizes_are_refused(given, error, words):
     with pytest.raises(error, match=words):
         synthetic(*given)

@@ -1,4 +1,4 @@
-"""Vocabularies: ids and row numbers, there and back, for ids of any type."""
+"""Vocabularies: conversion between ids of any type and row numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IDS = st.one_of(
 
 
 @given(IDS)
-def test_ids_become_numbers_and_numbers_the_same_ids(values):
+def test_ids_and_numbers_convert_into_each_other(values):
     vocabulary, numbers = Vocabulary.of(values)
     assert [vocabulary[k] for k in numbers] == values
     assert len(set(vocabulary)) == len(vocabulary) == len(set(values))
@@ -45,7 +45,7 @@ def test_the_numbers_do_not_depend_on_the_order_of_the_events(values, random):
 
 
 @given(st.lists(st.text()))
-def test_packed_text_is_the_text(strings):
+def test_packed_text_equals_the_strings(strings):
     text = Text.of(strings)
     assert list(text) == strings
     assert [text[-k - 1] for k in range(len(strings))] == strings[::-1]
@@ -56,7 +56,7 @@ def test_packed_text_is_the_text(strings):
 
 
 @given(st.lists(st.text(), unique=True), st.text())
-def test_packed_text_is_searched_as_a_list_is(strings, other):
+def test_packed_text_is_searched_like_a_list(strings, other):
     packed = Vocabulary(Text.of(sorted(strings)))
     for number, key in enumerate(sorted(strings)):
         assert packed.number(key) == number
@@ -89,13 +89,13 @@ def test_whole_numbers_of_any_kind_are_whole_numbers(values):
     assert vocabulary.number(np.int32(3)) == 1
 
 
-def test_numbers_past_64_bits_are_not_cut():
+def test_numbers_past_64_bits_are_not_truncated():
     values = np.array([2**64 - 1, 5], np.uint64)
     assert list(Vocabulary.of(values)[0]) == [5, 2**64 - 1]
     assert list(Vocabulary.of([2**80, 5])[0]) == [5, 2**80]
 
 
-def test_distant_whole_numbers_are_found_as_near_ones_are():
+def test_distant_whole_numbers_are_encoded_like_near_ones():
     values = np.array([10**15, -4, 10**15, 7])
     vocabulary, numbers = Vocabulary.of(values)
     assert (list(vocabulary), numbers.tolist()) == ([-4, 7, 10**15], [2, 0, 2, 1])
@@ -121,7 +121,7 @@ def test_find_gives_the_number_of_known_ids_and_minus_one_for_others(values, oth
         assert number == (vocabulary.number(key) if key in vocabulary else -1)
 
 
-def test_find_takes_arrays_vocabularies_and_nothing():
+def test_find_accepts_arrays_vocabularies_and_empty_lists():
     numbers, text = Vocabulary.of([3, 5])[0], Vocabulary(Text.of(["a", "c"]))
     assert numbers.find(np.array([5, 4])).tolist() == [1, -1]
     assert numbers.find(Vocabulary.of([4, 5])[0]).tolist() == [-1, 1]
@@ -130,7 +130,7 @@ def test_find_takes_arrays_vocabularies_and_nothing():
     assert text.find(["b", "c", 3]).tolist() == [-1, 1, -1]
 
 
-def test_damaged_text_is_an_error_of_ours_wherever_it_is_read():
+def test_damaged_text_raises_a_model_file_error():
     for text in (Text(np.array([97, 0xFF], np.uint8), np.array([1, 2])), Text.of(["x"], UUID)):
         with pytest.raises(ModelFileError, match="a stored id is damaged"):
             list(text)
@@ -138,7 +138,7 @@ def test_damaged_text_is_an_error_of_ours_wherever_it_is_read():
             Vocabulary(text).number(UUID(int=1) if text.make is UUID else "b")
 
 
-def test_ids_that_are_not_ascending_are_told():
+def test_is_ascending_finds_repeated_and_unsorted_ids():
     assert Vocabulary.of([7, 2])[0].is_ascending()
     assert Vocabulary(Text.of(["", "a", "é"])).is_ascending()
     assert not Vocabulary(np.array([2, 2])).is_ascending()
@@ -180,22 +180,22 @@ def test_ids_that_do_not_hash_are_refused():
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), np.float64("nan"), pd.NaT, pd.NA], ids=str)
-def test_what_stands_for_nothing_is_no_id(missing):
+def test_missing_values_are_not_ids(missing):
     for ids in ([1.5, missing], ["a", missing], [missing], np.array([1, missing], object)):
         with pytest.raises(InputError, match=r"some users are .*, not an id"):
             Vocabulary.of(ids, "user")
 
 
-def test_of_equal_ids_of_several_types_always_the_same_is_kept():
+def test_equal_ids_of_different_types_merge_into_the_same_one():
     for ids in ([1, "a", 1.0, True], [1.0, 1, True, "a"], ["a", True, 1.0, 1]):
         kept, numbers = Vocabulary.of(ids)
         assert [(type(key), key) for key in kept] == [(bool, True), (str, "a")]
         assert numbers.tolist() == [int(key == "a") for key in ids]
 
 
-def test_sets_are_ordered_whatever_order_they_were_made_in():
+def test_the_order_of_sets_does_not_depend_on_insertion():
     one, other = frozenset([8, 0]), frozenset([0, 8])
-    assert str(one) != str(other), "or this shows nothing"
+    assert str(one) != str(other), "otherwise this test shows nothing"
     rest = [frozenset([0, 1]), frozenset([8, 1]), frozenset()]
     assert list(Vocabulary.of([one, *rest])[0]) == list(Vocabulary.of([*rest, other])[0])
 
@@ -211,7 +211,7 @@ def test_ids_of_another_type_are_not_merged_in(ids, more):
         Vocabulary.of(ids, "user")[0].merged(Vocabulary.of(more)[0])
 
 
-def test_text_is_read_as_the_type_of_the_ids():
+def test_text_is_parsed_to_the_type_of_the_ids():
     key = UUID(int=77)
     assert Vocabulary.of([key])[0].parsed(str(key)) == key
     assert Vocabulary.of([7])[0].parsed("7") == 7
@@ -228,7 +228,7 @@ def test_a_merged_vocabulary_has_both(left, right):
     assert [both[k] for k in from_b] == list(b)
 
 
-def test_equality_is_by_ids_whatever_holds_them():
+def test_equality_is_by_ids_and_not_by_storage():
     plain, packed = Vocabulary.of(["a", "b"])[0], Vocabulary(Text.of(["a", "b"]))
     assert plain == packed
     assert hash(plain) == hash(packed)
