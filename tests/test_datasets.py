@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import struct
+import sys
 import zipfile
 from contextlib import suppress
 from dataclasses import replace
@@ -18,7 +19,7 @@ from boolrank import DATASETS, Interactions, load_dataset, synthetic
 from boolrank.cli._app import BELOW, EXAMPLES
 from boolrank.data import Size, data_folder
 from boolrank.data.workbook import sheet_rows
-from boolrank.errors import DatasetNotFoundError, InputError, ParameterError
+from boolrank.errors import DatasetNotFoundError, InputError, MissingExtraError, ParameterError
 
 
 def put(folder: Path, name: str, file: str, content: bytes | dict[str, bytes]) -> Path:
@@ -409,6 +410,13 @@ def test_the_error_for_an_unknown_name_suggests_a_similar_one(name, words):
     with pytest.raises(ParameterError, match="there is no data set") as caught:
         load_dataset(name)
     assert words in caught.value.hint
+
+
+def test_without_polars_the_error_has_the_install_command(tmp_path, monkeypatch):
+    put(tmp_path, "filmtrust", *SMALL["filmtrust"][:2])
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'boolrank\[cli\]'"):
+        load_dataset("filmtrust", tmp_path)
 
 
 def test_synthetic_data_have_names():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._extras import needs
 from ..errors import DatasetNotFoundError
 from .formats import Format
 from .interactions import Interactions
@@ -156,7 +157,8 @@ class Dataset:
     def _frames(self, folder: str | Path | None) -> list[pl.DataFrame]:
         if not self.is_here(folder):
             raise self.missing(folder)
-        import polars as pl
+        with needs("cli", "Reading data sets"):
+            import polars as pl
 
         place = self.folder(folder)
         read = ([self.format.read(source) for source in part.read(place)] for part in self.parts)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._extras import needs
 from ..errors import InputError
 from .parts import Source
 from .workbook import is_workbook, sheet_rows
@@ -67,8 +66,7 @@ class Delimited:
 
     def read_all(self, source: Source) -> pl.DataFrame:
         """Return all fields but the skipped ones; raise for the first malformed line."""
-        with needs("cli", "Reading data sets"):
-            import polars as pl
+        import polars as pl
 
         kinds = self.kinds
         types = {name: getattr(pl, _KINDS[kind][0]) for name, kind in kinds.items()}
@@ -144,8 +142,7 @@ class Lists:
 
     def read(self, source: Source) -> pl.DataFrame:
         """Return the events: user and item. Users without items are left out."""
-        with needs("cli", "Reading data sets"):
-            import polars as pl
+        import polars as pl
 
         lines = [line.split() for line in source.content.splitlines()]
         wrong = [k for k, line in enumerate(lines, 1) if not all(map(bytes.isdigit, line))]
@@ -174,8 +171,7 @@ class JokeMatrix:
 
     def read(self, source: Source) -> pl.DataFrame:
         """Return the events: user and item, user by user."""
-        with needs("cli", "Reading data sets"):
-            import polars as pl
+        import polars as pl
 
         if is_workbook(source):
             matrix = sheet_rows(source, 1 + self.jokes)

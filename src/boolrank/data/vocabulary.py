@@ -184,8 +184,9 @@ class Vocabulary:
 
     def merged(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
         """Return a vocabulary of both, and the new numbers of the ids of each."""
-        strange = [key for key in other if type(key) not in self._types]
-        if len(self) and strange:
+        types = {type(key) for key in self}
+        strange = [key for key in other if type(key) not in types]
+        if types and strange:
             raise InputError(
                 f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}, and "
                 f"{strange[0]!r} is of type {type(strange[0]).__name__}",
@@ -215,11 +216,6 @@ class Vocabulary:
     @property
     def _whole(self) -> bool:
         return isinstance(self.ids, np.ndarray) and self.ids.dtype.kind == "i"
-
-    @cached_property
-    def _types(self) -> set[type]:
-        one = self._whole or isinstance(self.ids, Text)
-        return {type(self[0])} if one and len(self) else {type(key) for key in self}
 
     @cached_property
     def _index(self) -> dict[Hashable, int]:
