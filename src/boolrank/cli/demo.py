@@ -63,6 +63,7 @@ def _folder(out: Path | None) -> tuple[Path | None, str]:
 
 def _table(values: Values) -> Table:
     table = new_table(title=values.title)
+    table.caption, table.caption_justify = values.note, "left"
     table.show_footer = bool(values.footer)
     footer = values.cells(values.footer) if values.footer else [""] * len(values.shown)
     for column, number, below in zip(values.shown, values.numeric, footer, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ..report.page import Block, Entries, Figures, Note, Page, Section
@@ -15,14 +14,13 @@ from ..report.sections import (
 )
 from ..report.tables import COSTS, by_metric, evaluation_table
 from ..table import Column, Table
-from .results import TOP
+from .results import RANKED, TOP
 from .tastes import TITLES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from ..report.page import Example
-    from ..studies.arity import Curve
     from .results import Findings
 
 __all__ = ["demo_page", "demo_tables"]
@@ -96,53 +94,36 @@ def demo_page(found: Findings, next_steps: Mapping[str, str], seconds: float) ->
 
 
 def demo_tables(found: Findings) -> list[Table]:
-    """Return the tables that the command prints: viewers with reasons, then the results."""
+    """Return the tables that the command prints: recommendations, then the results."""
+    columns = {"kernel": "", "arity": "d", "AUC": ".4f", "spectral ratio": ".4f"}
+    points = [
+        (curve.family, *point)
+        for curve in found.curves
+        for point in zip(curve.arities, curve.means, curve.ratios, strict=True)
+    ]
     return [
-        *(table for person in found.people for table in (_lists(person), _reasons(person))),
+        *map(_person_table, found.people),
         *by_metric(evaluation_table(found.evaluations, found.seed), COSTS),
         _hits_table(found),
-        _curves_table(found.curves),
+        Table.of("AUC and normalised spectral ratio by arity", columns, points),
     ]
+
+
+def _person_table(person: Example) -> Table:
+    rows, reasons = [], []
+    for kernel, listing in zip(RANKED, person.listings[1:], strict=True):
+        for k, each in enumerate(listing.items, start=1):
+            rows.append(
+                (kernel, k, each.name, f"{each.tag}{' ✓' if each.good else ''}", each.score)
+            )
+        parts = ", ".join(f"{part:+.4f} {name}" for name, part in listing.reasons)
+        first = listing.items[0].name
+        reasons.append(f"  Why {first} by {kernel}? {parts} = {listing.total:.4f}, the score")
+    columns = {"kernel": "", "rank": "d", "film": "", "taste": "", "score": ".4f"}
+    return Table.of(f"{person.title}, {person.about}", columns, rows, note="\n".join(reasons))
 
 
 def _hits_table(found: Findings) -> Table:
-    rows = [(each.model, each.n_liked, each.liked, each.users) for each in found.hits]
     columns = {"model": "", "of a liked taste": ",", "share": ".1%", "mean viewers": ".0f"}
     title = f"Recommendations of a taste that the viewer likes, of {TOP} to each viewer"
-    return Table.of(title, columns, rows, name="hits")
-
-
-def _lists(person: Example) -> Table:
-    lists = [
-        [
-            f"{'' if each.score is None else f'{each.score:.4f} '}{each.name} "
-            f"({each.tag}{' ✓' if each.good else ''})"
-            for each in listing.items
-        ]
-        for listing in person.listings
-    ]
-    heads = [listing.title.replace("`", "") for listing in person.listings]
-    return Table.of(
-        f"{person.title}, {person.about}", heads, list(zip_longest(*lists, fillvalue=""))
-    )
-
-
-def _reasons(person: Example) -> Table:
-    advice = [listing for listing in person.listings if listing.reasons]
-    parts = [[f"{part:+.4f} {name}" for name, part in each.reasons] for each in advice]
-    return Table.of(
-        f"{person.title}: films that speak for the first recommendation",
-        [f"Why {each.items[0].name}?" for each in advice],
-        list(zip_longest(*parts, fillvalue="")),
-        footer=[f" {each.total:.4f} sum, the score" for each in advice],
-    )
-
-
-def _curves_table(curves: Sequence[Curve]) -> Table:
-    columns = {"kernel": "", "arity": "d", "AUC": ".4f", "spectral ratio": ".4f"}
-    rows = [
-        (curve.family, *point)
-        for curve in curves
-        for point in zip(curve.arities, curve.means, curve.ratios, strict=True)
-    ]
-    return Table.of("AUC and normalised spectral ratio by arity", columns, rows)
+    return Table.of(title, columns, found.hits, name="hits")

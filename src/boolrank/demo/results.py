@@ -70,16 +70,12 @@ _FILMS = 12  # seen by the viewers shown: enough to have a taste, few enough to 
 
 
 class Hits(NamedTuple):
-    """The recommendations of a model to all viewers.
-
-    ``liked`` and ``n_liked`` are the share and the number of those that match the viewer's taste,
-    ``users`` is the mean number of viewers of the recommended films.
-    """
+    """Recommendations of a model to all viewers."""
 
     model: str
-    liked: float
-    n_liked: int | None
-    users: float
+    n_liked: int | None  # of a taste that the viewer likes
+    liked: float  # as a share
+    users: float  # mean number of viewers of the films
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,11 +178,11 @@ def _hits(data: PlantedTastes, models: Mapping[str, Recommender]) -> list[Hits]:
         chosen = np.array([data.events.items.numbers(films) for films in lists])
         liked = np.take_along_axis(likes, chosen, axis=1)
         users = float(popularity[chosen].mean())
-        found.append(Hits(name, float(liked.mean()), int(liked.sum()), users))
+        found.append(Hits(name, int(liked.sum()), float(liked.mean()), users))
     unseen = data.events.matrix().toarray() == 0
     even = unseen / unseen.sum(axis=1, keepdims=True)
     chance = float((even * likes).sum(axis=1).mean())
-    return [*found, Hits("at random", chance, None, float((even @ popularity).mean()))]
+    return [*found, Hits("at random", None, chance, float((even @ popularity).mean()))]
 
 
 def _example_users(data: PlantedTastes) -> list[int]:
