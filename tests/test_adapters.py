@@ -251,4 +251,4 @@ def test_without_the_extra_the_error_has_the_command(name):
     )
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith(f"boolrank.errors.{MissingExtraError.__name__}: ")
-    assert last.endswith("is not installed: pip install 'boolrank[compare]'")
+    assert last.endswith("is not installed; pip install 'boolrank[compare]'")

@@ -42,7 +42,8 @@ from boolrank.studies import (
     parse_model,
     record,
 )
-from boolrank.studies.cache import Cache, Task
+from boolrank.studies.cache import Cache
+from boolrank.studies.task import Task
 from pages import check_page
 
 METRICS = ("auc", "ndcg@10")

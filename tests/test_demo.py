@@ -271,7 +271,7 @@ def test_without_what_makes_the_page_the_figures_are_printed(found, tmp_path, ca
     out, err = capsys.readouterr()
     assert not exit_info.value.code
     assert "nDCG@10" in out
-    assert "no page: The page needs jinja2, which is not installed: pip install" in err
+    assert "no page: The page needs jinja2, which is not installed; pip install" in err
     with pytest.raises(SystemExit) as exit_info:
         cli.main(["demo", "--out", "asked"])
     assert exit_info.value.code == 1

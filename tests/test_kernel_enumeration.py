@@ -27,8 +27,7 @@ from boolrank import (
     Tanimoto,
     Threshold,
 )
-from feature_spaces import FeatureSpace, enumerate_features
-from oracles import exact_value, relative_error
+from boolrank.testing import FeatureSpace, enumerate_features, exact_value, relative_error
 from strategies import expressions
 
 WEIGHTS = (1, 2, 0.5)

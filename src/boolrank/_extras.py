@@ -1,7 +1,6 @@
-"""What to say when an optional dependency is missing: one sentence with the exact command.
+"""Errors for missing optional dependencies, with the command that installs them.
 
-Optional parts are extras of the package. A module that needs one imports it where it is used,
-inside ``needs``::
+A module that needs an extra of the package imports it where it is used, inside ``needs``::
 
     with needs("report", "The report"):
         import jinja2
@@ -21,27 +20,27 @@ __all__ = ["needs"]
 
 @contextmanager
 def needs(extra: str, purpose: str) -> Iterator[None]:
-    """Turn a failed import in the block into the command that installs ``extra``.
+    """Raise a `MissingExtraError` for a failed import; its hint is the command for ``extra``.
 
     >>> with needs("report", "The report"):
     ...     import surely_not_installed
     Traceback (most recent call last):
     boolrank.errors.MissingExtraError: The report needs surely_not_installed, which is not \
-installed: pip install 'boolrank[report]'
+installed; pip install 'boolrank[report]'
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        # A module of our own that is missing is a bug here, and no extra repairs it.
+        # A missing module of our own is a bug that no extra repairs.
         if error.name is None or error.name.partition(".")[0] == "boolrank":
             raise
         raise MissingExtraError(
-            f"{purpose} needs {error.name}, which is not installed: {_command(extra)}"
+            f"{purpose} needs {error.name}, which is not installed", hint=_command(extra)
         ) from error
 
 
 def _command(extra: str) -> str:
-    """What installs an extra; pip does not reach the environments that pipx makes."""
+    """Return the command for an extra; pip does not reach the environments of pipx."""
     if Path(sys.prefix, "pipx_metadata.json").exists():
         return "pipx install --force 'boolrank[all]'"
     return f"pip install 'boolrank[{extra}]'"

@@ -1,42 +1,15 @@
-"""What a shell offers for an option when Tab is pressed: names that the library knows.
-
-They are looked up only then, so that a command does not start slower for them.
-"""
+"""Shell completion of names that the library knows, looked up when Tab is pressed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib import import_module
 
-__all__ = ["kernels", "metrics", "models", "orders", "paper_sets", "protocols", "sets", "storages"]
-
-Complete = Callable[[str], list[str]]
+__all__ = ["COMPLETIONS"]
 
 
-def _completing(names: Callable[[], Iterable[str]], least: int = 0) -> Complete:
-    """Completion by names; in a list with commas, of its last part.
-
-    Below the ``least`` number of letters nothing is offered, and shells then offer files.
-    """
-
-    def complete(incomplete: str) -> list[str]:
-        before, comma, last = incomplete.rpartition(",")
-        if len(last) < least:
-            return []
-        return [before + comma + name for name in names() if name.startswith(last)]
-
-    return complete
-
-
-def _table(module: str, name: str) -> Callable[[], Iterable[str]]:
-    """The keys of a table of the library."""
+def _keys(module: str, name: str) -> Callable[[], Iterable[str]]:
     return lambda: getattr(import_module(f"boolrank.{module}"), name)
-
-
-def _sets() -> Iterable[str]:
-    from ..data import DATASETS
-
-    return [*DATASETS, "synthetic"]
 
 
 def _metrics() -> Iterable[str]:
@@ -46,18 +19,29 @@ def _metrics() -> Iterable[str]:
     return [name + cut for name, metric in METRICS.items() for cut in cuts[metric.cut]]
 
 
-def _protocols() -> Iterable[str]:
-    from ..data.protocols import SPLITS
-    from ..studies.experiment import PUBLISHED
+def _complete(
+    names: Callable[[], Iterable[str]], *more: str, least: int = 0
+) -> Callable[[str], list[str]]:
+    """Return a completion by names, in a list with commas of its last part.
 
-    return [*SPLITS, PUBLISHED]
+    Below ``least`` letters nothing is offered, and shells offer files instead.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        if len(last) < least:
+            return []
+        return [before + comma + name for name in (*names(), *more) if name.startswith(last)]
+
+    return complete
 
 
-kernels = _completing(_table("kernels", "KERNELS"))
-metrics = _completing(_metrics)
-models = _completing(_table("models", "MODELS"))
-orders = _completing(lambda: ("time", "file", "random"))
-paper_sets = _completing(_table("paper.published", "PAPER"))
-protocols = _completing(_protocols)
-sets = _completing(_sets, least=1)
-storages = _completing(_table("matrix", "STORAGES"))
+COMPLETIONS = {
+    "kernels": _complete(_keys("kernels", "KERNELS")),
+    "metrics": _complete(_metrics),
+    "models": _complete(_keys("models", "MODELS")),
+    "orders": _complete(lambda: ("time", "file", "random")),
+    "paper_sets": _complete(_keys("paper.published", "PAPER")),
+    "protocols": _complete(_keys("data.protocols", "SPLITS"), "published"),
+    "sets": _complete(_keys("data", "DATASETS"), "synthetic", least=1),
+}

@@ -1,95 +1,126 @@
-"""What arguments stand for: events, in files or a data set by its name, and ids of a model."""
+"""Read what arguments refer to: events, ids and models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import csv
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError, ParameterError, UnknownIdError
+from ..errors import InputError, ParameterError
 from ._output import say
 
 if TYPE_CHECKING:
     from ..data.interactions import Interactions
     from ..data.vocabulary import Vocabulary
+    from ..models.spec import ModelSpec
 
-__all__ = ["known_ids", "listed_ids", "note_ratings", "plain", "read_inputs", "time_in_options"]
+__all__ = [
+    "known_ids",
+    "note_ratings",
+    "parse_ids",
+    "parse_spec",
+    "plain_id",
+    "read_events",
+    "read_ids",
+    "read_profiles",
+]
+
+_LISTED = 10  # ids that a message names
 
 
-def read_inputs(inputs: Sequence[str], **options: str | None) -> Interactions:
-    """Interactions from files, or of a data set where the one input is its name and no file's."""
+def read_events(inputs: Sequence[str], columns: Mapping[str, str]) -> Interactions:
+    """Read interactions from files, or load the data set if the input is its name."""
     from ..data.inputs import load_inputs
 
-    events = load_inputs(inputs, None, file_order=False, **options)
-    note_ratings(inputs, options)
+    events = load_inputs(inputs, None, False, **columns)
+    note_ratings(inputs, columns)
     return events
 
 
-def note_ratings(inputs: Sequence[str], options: Mapping[str, str | None]) -> None:
-    """Say that ratings in files count whatever their value, where nothing else was asked for."""
+def note_ratings(inputs: Sequence[str], columns: Mapping[str, str]) -> None:
+    """Tell that all ratings count, if files have ratings and ``positive`` is not given."""
     from ..data.events import find_columns
     from ..data.files import expand, scan_file
     from ..data.inputs import is_name
 
-    if is_name(inputs) or options.get("positive") is not None:
+    if is_name(inputs) or "positive" in columns:
         return
-    user, item, rating = (options.get(role) for role in ("user", "item", "rating"))
     names = list(scan_file(expand(inputs)[0]).schema)
-    rating = find_columns(names, user=user, item=item, rating=rating)["rating"]
+    roles = {role: columns.get(role) for role in ("user", "item", "rating")}
+    rating = find_columns(names, **roles)["rating"]
     if rating is not None:
-        say(f"note: every row counts, whatever its {rating!r}; --positive '>= 4' takes some")
+        say(f"note: every row counts, whatever its {rating!r}; --positive '>= 4' selects some")
 
 
-@contextmanager
-def time_in_options() -> Iterator[None]:
-    """Say in options what to do where data have no time.
+def parse_spec(model: str | None, kernel: str | None) -> ModelSpec:
+    """Return the model of ``--model``, with the kernel of ``--kernel`` if that is given."""
+    from ..models.spec import ModelSpec, parse_model
 
-    What the library says is for those who have an array of times.
-    """
-    try:
-        yield
-    except InputError as error:
-        wrong, _, _ = str(error).partition("; ")
-        if not wrong.endswith("have no time"):
-            raise
-        raise InputError(
-            f"{wrong}; name their column with --time, or give --order file or --order random"
-        ) from error
+    spec = parse_model(model or "kernel-ranker")
+    if kernel is None:
+        return spec
+    if "kernel" not in spec.params:
+        raise ParameterError(
+            f"{spec.name} has no kernel",
+            hint="leave out --kernel, or choose another --model, such as kernel-ranker",
+        )
+    return ModelSpec(spec.name, {**spec.params, "kernel": kernel})
 
 
-def listed(text: str) -> list[str]:
-    """Ids of ``id,id,...``, or the lines of a file after ``@``."""
-    parts = text.split(",")
-    if text.startswith("@"):
-        try:
-            parts = Path(text[1:]).read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"the ids in {text[1:]!r} cannot be read: {error}; after @ comes the name of a "
-                "text file with one id a line"
-            ) from None
+def read_ids(text: str, option: str) -> list[str]:
+    """Return the ids in ``id,id,...``, or in the lines of the file of ``@file``."""
+    parts = _lines(text[1:], option) if text.startswith("@") else text.split(",")
     ids = [part.strip() for part in parts if part.strip()]
     if not ids:
-        raise ParameterError(f"there are no ids in {text!r}; leave the option out for everybody")
+        raise ParameterError(f"--{option} has no ids", hint="name some, or leave the option out")
     return ids
 
 
-def known_ids(vocabulary: Vocabulary, texts: Iterable[str]) -> list[Any]:
-    """The ids that the texts stand for; an error for one that the model does not have."""
+def read_profiles(path: str) -> list[list[str]]:
+    """Return the ids of each line of a file; ids with commas are quoted as in CSV."""
+    rows = csv.reader(_lines(path.removeprefix("@"), "profiles"), skipinitialspace=True)
+    return [[part.strip() for part in row if part.strip()] for row in rows]
+
+
+def _lines(path: str, option: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InputError(
+            f"--{option} cannot read {path!r}: {why}", hint="name a text file with one id per line"
+        ) from None
+
+
+def parse_ids(vocabulary: Vocabulary, texts: Iterable[str]) -> list[Any]:
+    """Return known ids in the type that the vocabulary has; raise if one is unknown."""
     return [vocabulary[vocabulary.number(vocabulary.parsed(text))] for text in texts]
 
 
-def listed_ids(vocabulary: Vocabulary, text: str) -> list[Any]:
-    """The ids of ``id,id,...`` or ``@file``."""
-    try:
-        return known_ids(vocabulary, listed(text))
-    except UnknownIdError as error:
-        if "," in text and not text.startswith("@"):
-            error.add_note("ids with a comma can stand in a file, one a line: @file")
-        raise
+def known_ids(
+    vocabulary: Vocabulary,
+    texts: Sequence[str],
+    option: str,
+    *,
+    strict: bool,
+    fate: str = "ignored",
+) -> dict[str, Any]:
+    """Return the known ids by their text; report the unknown ones, or raise if ``strict``."""
+    texts = list(dict.fromkeys(texts))
+    if strict:
+        return dict(zip(texts, parse_ids(vocabulary, texts), strict=True))
+    ids = [vocabulary.parsed(text) for text in texts]
+    numbers = vocabulary.find(ids).tolist()
+    known = {text: key for text, key, at in zip(texts, ids, numbers, strict=True) if at >= 0}
+    unknown = [text for text in texts if text not in known]
+    if unknown:
+        names = ", ".join(unknown[:_LISTED]) + (", ..." if len(unknown) > _LISTED else "")
+        of = f"{len(unknown):,} of {len(texts):,} ids in --{option}"
+        say(f"note: {of} are unknown and {fate}: {names}")
+    return known
 
 
-def plain(key: Any) -> Any:
-    """An id as JSON and tables have it: numbers and text as they are, others as text."""
+def plain_id(key: Any) -> Any:
+    """Return an id as JSON and tables have it: numbers and text unchanged, others as text."""
     return key if isinstance(key, int | str) else str(key)

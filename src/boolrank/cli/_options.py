@@ -1,165 +1,147 @@
-"""Options and arguments that verbs share, each declared once: one name and one help everywhere.
+"""Make typer commands of verbs.
 
-And what was given of them, as a dictionary or as the words of a command.
-
-``--json`` and ``--csv`` stand in ``_output.py``, beside what they do.
+A verb is a plain function. Positional parameters become arguments, keyword-only ones options, both
+described in ``ENTRIES``. A parameter whose type is a dataclass is a bundle: each of its fields
+becomes an option, and the verb receives one object.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from . import _complete
-from ._errors import as_option
+from ..errors import ParameterError
+from ._complete import COMPLETIONS
+from ._entries import ENTRIES
+from ._output import plain_names, print_csv, print_json, print_tables
+
+if TYPE_CHECKING:
+    from ..models.spec import ModelSpec
+    from ..table import Table
 
 __all__ = [
-    "Families",
-    "Folder",
-    "Inputs",
-    "Item",
-    "Kernel",
-    "Kernels",
-    "Least",
-    "Metrics",
-    "Model",
-    "Models",
-    "NegativeWeight",
-    "Number",
-    "NumberOrAll",
-    "Order",
-    "Positive",
-    "Rating",
-    "Reg",
-    "Seconds",
-    "Seed",
-    "Threads",
-    "Time",
-    "Trials",
-    "User",
+    "Columns",
+    "Output",
     "command_text",
+    "fit_command",
     "given",
+    "option_name",
+    "typer_function",
 ]
 
-_BY_NAME = "found by its name if not given."
 
-Inputs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="INPUT",
-        help="CSV, TSV, Parquet or JSON-lines files, or globs of them, with a row per event; "
-        "or the name of a data set (see `boolrank datasets`).",
-        show_default=False,
-        autocompletion=_complete.sets,
-    ),
-]
-User = Annotated[str | None, typer.Option(help=f"Column of users; {_BY_NAME}")]
-Item = Annotated[str | None, typer.Option(help=f"Column of items; {_BY_NAME}")]
-Rating = Annotated[str | None, typer.Option(help=f"Column of ratings; {_BY_NAME}")]
-Time = Annotated[str | None, typer.Option(help=f"Column of times; {_BY_NAME}")]
-Positive = Annotated[
-    str | None, typer.Option(help="Which ratings count, such as '>= 4'; all rows otherwise.")
-]
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Columns of the files, and which ratings count."""
 
-# One kernel, several, and several without their arity.
-_KERNEL = "Kernel expression, see `boolrank kernels`"
-Kernel = Annotated[
-    str | None,
-    typer.Option(help=f"{_KERNEL}; default disjunctive(8).", autocompletion=_complete.kernels),
-]
-Kernels = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kernel",
-        help=f"{_KERNEL}; again for each further model.",
-        show_default=False,
-        autocompletion=_complete.kernels,
-    ),
-]
-Families = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kernel",
-        help="Family of kernels, such as disjunctive or 'threshold(2, {})'; again for each "
-        "further one; default disjunctive.",
-        show_default=False,
-        autocompletion=_complete.kernels,
-    ),
-]
-Models = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model",
-        help="Any other model by name, such as popularity or 'ease(reg=500)'; again for each "
-        "further one.",
-        show_default=False,
-        autocompletion=_complete.models,
-    ),
-]
-Trials = Annotated[
-    int | None,
-    typer.Option(min=0, help="Sets of parameters that a model may try; default 30, 0 tries none."),
-]
-Seconds = Annotated[
-    float | None,
-    typer.Option(help="For all trials of a model together; no limit if not given."),
-]
-Reg = Annotated[
-    float | None, typer.Option(help="How evenly a user's items share the weight; default 0.1.")
-]
-NegativeWeight = Annotated[
-    float | None,
-    typer.Option(help="How much an item's nearness to all counts against it; default 1.0."),
-]
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    time: str | None = None
+    positive: str | None = None
 
-# How data are split, and what is measured.
-Order = Annotated[
-    str | None,
-    typer.Option(
-        help="What of a user trains: by time, by file, or random.",
-        autocompletion=_complete.orders,
-    ),
-]
-Least = Annotated[int | None, typer.Option(help="How many events a test user has at least.")]
-Metrics = Annotated[
-    str | None,
-    typer.Option(
-        help="Metrics as name,name@k,...; the text above has the default.",
-        autocompletion=_complete.metrics,
-    ),
-]
+    def given(self) -> dict[str, str]:
+        """Return the options that have a value."""
+        return given(asdict(self))
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that `boolrank fit` wrote.")]
-_NUMBER = typer.Option("--n", min=1, help="How many items, at most.")
-Number = Annotated[int, _NUMBER]
-NumberOrAll = Annotated[int | None, _NUMBER]
-Seed = Annotated[int | None, typer.Option(min=0, help="Seed of all that is random; default 0.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads; all if not given.")]
-Folder = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder with a folder for each data set; BOOLRANK_DATA or the cache if not given.",
-        show_default=False,
-    ),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """The format of data on stdout: a table unless another is chosen."""
+
+    as_json: bool = False
+    as_csv: bool = False
+
+    def __post_init__(self) -> None:
+        if self.as_json and self.as_csv:
+            raise ParameterError("--json and --csv exclude each other", hint="give one of them")
+
+    @property
+    def is_table(self) -> bool:
+        return not (self.as_json or self.as_csv)
+
+    def show(self, *tables: Table, records: Sequence[dict[str, Any]] | None = None) -> None:
+        """Print tables; as JSON or CSV print ``records``, by default those of the first table."""
+        if self.is_table:
+            print_tables(tables)
+            return
+        if records is None:
+            records = tables[0].records()
+        records = plain_names(records)
+        if self.as_json:
+            print_json(records)
+        else:
+            print_csv(records, [column.name for column in tables[0].columns])
+
+
+def typer_function(verb: Callable[..., None], name: str) -> Callable[..., None]:
+    """Return a function for typer that calls the verb."""
+    bundles: dict[str, Any] = {
+        each.name: each.annotation
+        for each in signature(verb, eval_str=True).parameters.values()
+        if is_dataclass(each.annotation)
+    }
+
+    def run(**values: Any) -> None:
+        for parameter, bundle in bundles.items():
+            inner = {each.name: values.pop(each.name) for each in fields(bundle)}
+            values[parameter] = bundle(**inner)
+        verb(**values)
+
+    run.__signature__ = Signature(list(_parameters(verb, name)))  # type: ignore[attr-defined]
+    return run
+
+
+def _parameters(function: Callable[..., Any], verb: str) -> Iterator[Parameter]:
+    """Yield the parameters with typer's description of each as the default."""
+    for each in signature(function, eval_str=True).parameters.values():
+        if is_dataclass(each.annotation):
+            yield from _parameters(each.annotation, verb)  # type: ignore[arg-type]
+        elif each.annotation is typer.Context:
+            yield each
+        else:
+            yield each.replace(default=_typer_info(each, verb))
+
+
+def _typer_info(parameter: Parameter, verb: str) -> Any:
+    name, default = parameter.name, parameter.default
+    entry = ENTRIES.get(f"{verb} {name}") or ENTRIES[name]
+    default = ... if default is Parameter.empty else default
+    options: dict[str, Any] = {"help": entry.help, "metavar": entry.metavar, "min": entry.least}
+    options["autocompletion"] = COMPLETIONS.get(entry.complete)
+    if parameter.kind is not Parameter.KEYWORD_ONLY:
+        return typer.Argument(default, **options)
+    flag = entry.flag or (option_name(name) if default is False else "")
+    return typer.Option(default, *filter(None, [flag]), **options)
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that have a value."""
+    """Return the options that have a value."""
     return {name: value for name, value in options.items() if value is not None}
 
 
-def command_text(verb: str, inputs: Sequence[str], options: Mapping[str, Any]) -> str:
-    """What to type for a verb with the options that have a value; those that are True have none.
+def option_name(parameter: str) -> str:
+    """Return the option for a parameter, such as ``--include-seen`` for ``include_seen``."""
+    return f"--{parameter.replace('_', '-')}"
 
-    >>> command_text("fit", ["my file.csv"], {"negative_weight": 2.0, "seed": None, "here": True})
-    "boolrank fit 'my file.csv' --negative-weight 2.0 --here"
+
+def command_text(verb: str, inputs: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Return the command with the options that have a value; those that are True are flags.
+
+    >>> command_text("fit", ["my file.csv"], {"user": "who", "seed": None, "strict": True})
+    "boolrank fit 'my file.csv' --user who --strict"
     """
     words = ["boolrank", verb, *inputs]
     for name, value in given(options).items():
-        words += [as_option(name)] if value is True else [as_option(name), str(value)]
+        words += [option_name(name)] if value is True else [option_name(name), str(value)]
     return shlex.join(words)
+
+
+def fit_command(inputs: Sequence[str], columns: Columns, spec: ModelSpec) -> str:
+    """Return the command that fits a model on all of the data."""
+    return command_text("fit", inputs, {**columns.given(), "model": spec, "out": "model"})

@@ -1,60 +1,49 @@
-"""How verbs print: a table for people, JSON or CSV for programs, alike for every verb.
-
-A verb hands over ``records``, a list of flat or nested dictionaries with equal keys, and for people
-a rich table. Only one of the three is written to stdout.
-"""
+"""Print tables and messages: data to stdout for people or programs, messages to stderr."""
 
 from __future__ import annotations
 
 import codecs
-import csv
 import json
 import os
+import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
-
-from ..errors import ParameterError
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    import rich.table
     from rich.console import Console
-    from rich.table import Column, Table
 
-__all__ = ["NAME", "NUMBER", "AsCsv", "AsJson", "console", "new_table", "print_records", "say"]
+    from ..table import Table
 
+__all__ = ["console", "plain_names", "print_csv", "print_json", "print_tables", "printable", "say"]
 
-def _one_form(context: typer.Context, value: bool) -> bool:
-    """Refuse two forms before the work, not after it."""
-    if value and (context.params.get("as_json") or context.params.get("as_csv")):
-        raise ParameterError("--json and --csv exclude each other; give one of them")
-    return value
+# Control characters but tab and line feed, and the marks that reverse the direction of text.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_one_form)]
-AsCsv = Annotated[
-    bool, typer.Option("--csv", help="Print comma-separated values.", callback=_one_form)
-]
-
-# Where stdout is no terminal nothing should be cut or wrapped: grep and less -S want whole lines.
+# Lines are not wrapped if stdout is not a terminal: grep and less -S work on whole lines.
 _PIPE_WIDTH = 200
-_UNBOUNDED = 1_000_000
-# Words that may break, names of models for one, have this much room on any terminal.
-_LEAST_FOLDED = 10
+_MIN_FOLDED = 16  # characters in a line of a cell that may break anywhere
 
-# How columns look: of what the rows are about, and of numbers.
-NAME = {"style": "cyan"}
-NUMBER = {"justify": "right"}
+_STYLES = {"name": "cyan", "group": "cyan"}
+
+
+def printable(text: str) -> str:
+    r"""Escape characters by which an id or a file name could act on a terminal.
+
+    >>> print(printable("tea\x1b[2J"))
+    tea\x1b[2J
+    """
+    return _UNSAFE.sub(lambda m: m[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Rich's console on stdout or stderr; it heeds NO_COLOR and COLUMNS.
+    """Return rich's console on stdout or stderr, which respects NO_COLOR and COLUMNS.
 
-    Text is printed as it is: brackets and colons, in a formula or an id, are no markup.
+    Brackets and colons in a formula or an id are not markup.
     """
-    from rich.console import Console  # not needed for --version and --json
+    from rich.console import Console  # slow, and not needed for --version and --json
 
     chosen = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not chosen.is_terminal and "COLUMNS" not in os.environ:
@@ -63,101 +52,103 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(text: str) -> None:
-    """Print a message, as one line however long it is."""
-    console(stderr=True).print(text, soft_wrap=True)
+    """Print a message on one line of stderr."""
+    console(stderr=True).print(printable(text), soft_wrap=True)
 
 
-def new_table(
-    columns: Mapping[str, Mapping[str, Any]] | None = None, *, title: str | None = None
-) -> Table:
-    """An empty table in the look that all verbs share; columns by name, with what rich may know."""
+def plain_names(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return records with keys that need no quotes in most languages.
+
+    >>> plain_names([{"data set": 1, "p (t)": 2}])
+    [{'data_set': 1, 'p_t': 2}]
+    """
+    return [
+        {re.sub("'s|[(),]", "", name).replace(" ", "_"): value for name, value in record.items()}
+        for record in records
+    ]
+
+
+def print_json(records: Sequence[dict[str, Any]]) -> None:
+    """Print records as JSON, escaping the characters that the encoding of stdout lacks."""
+    utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
+    sys.stdout.write(json.dumps(records, indent=2, ensure_ascii=not utf8) + "\n")
+
+
+def print_csv(records: Sequence[dict[str, Any]], columns: Sequence[str]) -> None:
+    """Print records as CSV; ``columns`` is the header if there are none."""
+    from ..table import Table
+
+    names = list(records[0]) if records else columns
+    sys.stdout.write(Table.of("", names, [list(record.values()) for record in records]).to_csv())
+
+
+def print_tables(tables: Sequence[Table]) -> None:
+    """Print tables for people, each with its title above and its note below."""
+    for table in tables:
+        out = console()
+        if table.title:  # rich would wrap it to the width of the table
+            out.print(printable(table.title), style="bold", soft_wrap=True)
+        made = _rich_table(table)
+        out.width = max(out.width, _fit(made, out.width))
+        out.print(made, crop=False)
+        if table.note:
+            out.print(printable(table.note), style="dim")
+
+
+def _rich_table(table: Table) -> rich.table.Table:
     from rich import box
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        header_style="bold",
-        pad_edge=False,
-    )
-    for name, look in (columns or {}).items():
-        table.add_column(name, **look)
-    return table
+    made = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    made.show_header = any(column.title.strip() for column in table.shown)
+    made.show_footer = bool(table.footer)
+    for column, number in zip(table.shown, table.numeric, strict=True):
+        made.add_column(
+            printable(column.title),
+            justify="right" if number else "left",
+            style=_STYLES.get(column.style, column.style),
+            no_wrap=number or column.wrap == "never",
+            overflow="fold" if column.wrap == "fold" else "ellipsis",
+        )
+    if table.footer:
+        for place, text in zip(made.columns, _texts(table, table.footer), strict=True):
+            place.footer = text
+    above = [""] * len(table.shown)
+    for at, row in enumerate(table.rows):
+        texts = _texts(table, row)
+        cells = (
+            "" if column.style == "group" and text == before else text
+            for column, text, before in zip(table.shown, texts, above, strict=True)
+        )
+        made.add_row(*cells, style="bold" if at in table.strong else None)
+        above = texts
+    return made
 
 
-def print_records(
-    records: Sequence[dict[str, Any]],
-    table: Callable[[], Table | list[Table]],
-    *,
-    columns: Sequence[str] = (),
-    as_json: bool,
-    as_csv: bool,
-) -> None:
-    """Print ``records`` as JSON or CSV, or else what ``table`` makes of them.
+def _texts(table: Table, row: Sequence[Any]) -> list[str]:
+    """Return the cells of a row; highlighted ones end with a star."""
+    cells = ((c.text, c.small, "*" if c.marked else "") for c in table.cells(row))
+    return [printable(" ".join(filter(None, parts)).replace("\u00a0", " ")) for parts in cells]
 
-    ``columns`` is the header of CSV where there are no records.
+
+def _fit(table: rich.table.Table, width: int) -> int:
+    """Set the widths of the columns, and return that of the table, which may exceed ``width``.
+
+    Each column has room for its longest word and a share of the rest: rich would cut words.
     """
-    if as_json:
-        sys.stdout.write(_json(list(records), indent=2) + "\n")
-    elif as_csv:
-        names = list(records[0]) if records else columns
-        writer = csv.DictWriter(sys.stdout, fieldnames=names, lineterminator="\n")
-        writer.writeheader()
-        for record in records:
-            writer.writerow({key: _flat(value) for key, value in record.items()})
-    else:
-        made = table()
-        for each in made if isinstance(made, list) else [made]:
-            _print_table(each)
-
-
-def _print_table(table: Table) -> None:
-    """Print a table, its title above it: rich would wrap that to the width of the table.
-
-    What has no room on the terminal is wider than that: rich would cut words and drop columns.
-    """
-    out = console()
-    if table.title:
-        out.print(table.title, style="bold")
-        table.title = None
-    widths = [column.width for column in table.columns]
-    for column in table.columns:
-        column.width = _least_width(column)
-        column.min_width = 0 if _may_fold(column) else column.width
-    least = out.measure(table, options=out.options.update(width=_UNBOUNDED)).maximum
-    if least > out.width:
-        out.width = least
-    else:
-        for column, width in zip(table.columns, widths, strict=True):
-            column.width = width
-    out.print(table, crop=False)
-
-
-def _least_width(column: Column) -> int:
-    """What a column needs to lose nothing: its longest line or, where that may break, word."""
     from rich.cells import cell_len
 
-    if column.width is not None:
-        return column.width
-    parts = str.splitlines if column.no_wrap else str.split
-    texts = (column.header, column.footer, *column.cells)
-    longest = max((cell_len(part) for text in texts for part in parts(str(text))), default=0)
-    return min(longest, _LEAST_FOLDED) if _may_fold(column) else longest
-
-
-def _may_fold(column: Column) -> bool:
-    """Whether words may break, too."""
-    return column.overflow == "fold" and not column.no_wrap
-
-
-def _flat(value: object) -> object:
-    """A nested or logical value in one cell: as JSON, so that it can be read back."""
-    return _json(value) if isinstance(value, bool | dict | list) else value
-
-
-def _json(value: object, indent: int | None = None) -> str:
-    """JSON with the characters that stdout has: what that would escape need not be JSON."""
-    utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
-    return json.dumps(value, indent=indent, ensure_ascii=not utf8)
+    least, full = [], []
+    for column in table.columns:
+        text = "\n".join(map(str, (column.header, column.footer, *column.cells)))
+        line, word = (
+            max(map(cell_len, parts), default=0) for parts in (text.split("\n"), text.split())
+        )
+        word = min(word, _MIN_FOLDED) if column.overflow == "fold" else word
+        least.append(line if column.no_wrap else word)
+        full.append(line)
+    room = max(width - sum(least) - 2 * len(full), 0)  # 2 between columns, 1 at the edges
+    share = min(room / max(sum(full) - sum(least), 1), 1)
+    for column, low, high in zip(table.columns, least, full, strict=True):
+        column.width = low + int(share * (high - low))
+    return sum(column.width or 0 for column in table.columns) + 2 * len(full)

@@ -1,80 +1,69 @@
-"""``boolrank datasets``: the named data sets, what is known of them, and how to get them."""
+"""``boolrank datasets``: the named data sets and how to get them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from . import _complete
-from ._options import Folder
-from ._output import NAME, NUMBER, AsCsv, AsJson, console, new_table, print_records, say
+from ._options import Output
+from ._output import say
+from ._work import Work
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..data import Dataset, Size
+    from ..table import Table
 
 __all__ = ["datasets", "describe", "fetch"]
 
+_COUNTS = ("users", "items", "interactions")
+
 
 def datasets(
-    context: typer.Context,
-    *,
-    check: Annotated[
-        bool, typer.Option("--check", help="Read those on this machine, and count.")
-    ] = False,
-    folder: Folder = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    context: typer.Context, *, check: bool = False, data: Path | None = None, output: Output
 ) -> None:
     """List the named data sets: counts, licence, citation, and whether they are on this machine.
 
-    Each name can stand for the files that other commands read. The column "paper" says whether the
-    paper's first table prints the same counts; where it does not, what it prints and why stand
-    below. Data lie in the folder that BOOLRANK_DATA names, or else in the user's cache.
+    Each name can be used in place of files. "paper" tells whether the paper's first table has the
+    same counts (=) or not (≠). Data sets are in the folder BOOLRANK_DATA, or in the user's cache.
     """
     if context.invoked_subcommand is not None:
         return
     from ..data import DATASETS, Size, data_folder
 
     records = []
-    for dataset in DATASETS.values():
-        counted = None
-        if check and dataset.is_here(folder):
-            with console(stderr=True).status(f"Reading {dataset.name} …"):
-                counted = Size.of(dataset.load(folder))
-        records.append(describe(dataset, folder, counted))
-    print_records(records, lambda: _table(records), as_json=as_json, as_csv=as_csv)
-    if not (as_json or as_csv):
-        _print_notes(records)
-        say(f"Data sets lie in {data_folder(folder)}")
+    with Work().status("Reading") as tell:
+        for dataset in DATASETS.values():
+            counted = None
+            if check and dataset.is_here(data):
+                tell(f"Reading {dataset.name}")
+                counted = Size.of(dataset.load(data))
+            records.append(describe(dataset, data, counted))
+    output.show(_table(records), _notes_table(records), records=records)
+    if output.is_table:
+        say(f"Data sets are in {data_folder(data)}")
 
 
-def fetch(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="Name of a data set.", autocompletion=_complete.sets),
-    ],
-    *,
-    folder: Folder = None,
-) -> None:
+def fetch(name: str, *, data: Path | None = None) -> None:
     """Download a data set from its official address.
 
-    A download that was cut off, or stopped with Ctrl-C, goes on where it ended. The checksum is
-    compared where one is published. Nothing is unpacked: sets are read from their archives.
+    An interrupted download continues where it stopped. Published checksums are verified. Archives
+    are not unpacked: data sets are read from them.
     """
     from ..data import fetch_dataset, find_dataset
 
     dataset = find_dataset(name)
-    with _bar() as progress:
-        fetched = fetch_dataset(dataset, folder, progress)
+    with Work().status(f"Fetching {name}") as tell:
+
+        def progress(file: str, done: int, total: int | None) -> None:
+            tell(f"{file}: {done / 1e6:,.1f} MB" + (f" of {total / 1e6:,.1f}" if total else ""))
+
+        fetched = fetch_dataset(dataset, data, progress)
     if not fetched:
-        say(f"{name} is already in {dataset.folder(folder)}")
+        say(f"{name} is already in {dataset.folder(data)}")
     for path in fetched:
         say(f"{path}: {path.stat().st_size:,} bytes")
     say(f"Licence: {dataset.licence}")
@@ -82,27 +71,24 @@ def fetch(
 
 
 def describe(dataset: Dataset, folder: Path | None, counted: Size | None) -> dict[str, Any]:
-    """What is known of a data set, flat and ready for JSON.
+    """Return what is known about a data set, ready for JSON.
 
     >>> from boolrank.data import DATASETS
     >>> describe(DATASETS["jester"], None, None)["users"]
     24430
     """
-    size = dataset.size
     paper = {} if dataset.printed is None else asdict(dataset.printed)
     differs = paper.pop("differs", "")
     return {
         "name": dataset.name,
         "title": dataset.title,
-        "users": size.users,
-        "items": size.items,
-        "interactions": size.interactions,
-        "density": size.density,
+        **asdict(dataset.size),
+        "density": dataset.size.density,
         "time": dataset.time,
         "here": dataset.is_here(folder),
         "folder": str(dataset.folder(folder)),
         "counted": None if counted is None else asdict(counted),
-        "as_known": None if counted is None else counted == size,
+        "as_known": None if counted is None else counted == dataset.size,
         "paper": paper or None,
         "differs": differs,
         "remark": dataset.remark,
@@ -114,78 +100,44 @@ def describe(dataset: Dataset, folder: Path | None, counted: Size | None) -> dic
     }
 
 
-_STATE = {None: "yes", True: "counted", False: "differs"}
-
-
 def _table(records: list[dict[str, Any]]) -> Table:
-    whole = {"no_wrap": True}
-    columns = {"data set": NAME | whole}
-    columns |= dict.fromkeys(("users", "items", "interactions", "density"), NUMBER | whole)
-    table = new_table(columns | {"paper": {"justify": "center"} | whole, "here": whole})
-    table.padding = (0, 1, 0, 0)  # so that it fits into 80 columns
+    from ..table import Column, Table
+
+    states = {None: "yes", True: "counted", False: "differs"}
+    rows = []
     for record in records:
-        counts = record["counted"] or record
-        density = 100 * counts["interactions"] / (counts["users"] * counts["items"])
+        users, items, events = ((record["counted"] or record)[name] for name in _COUNTS)
+        density = f"{100 * events / (users * items):.2g} %"
         paper = "" if record["paper"] is None else "≠" if record["differs"] else "="
-        table.add_row(
-            record["name"],
-            *(f"{counts[key]:,}" for key in ("users", "items", "interactions")),
-            f"{density:.2g} %" if density < 1 else f"{density:.2f} %",
-            paper,
-            _STATE[record["as_known"]] if record["here"] else "no",
-        )
-    return table
+        here = states[record["as_known"]] if record["here"] else "no"
+        rows.append((record["name"], users, items, events, density, paper, here))
+    formats = dict.fromkeys(_COUNTS, ",d") | {"density": "f", "paper": "s", "here": "s"}
+    columns = [Column("data set", style="name", wrap="never")]
+    columns += [Column(name, form, wrap="never") for name, form in formats.items()]
+    return Table("", columns, rows)
 
 
-def _print_notes(records: list[dict[str, Any]]) -> None:
-    """What does not fit into the table, a block for each data set."""
-    from rich.text import Text
+def _notes_table(records: list[dict[str, Any]]) -> Table:
+    from ..table import Column, Table
 
-    out = console()
-    for record in records:
-        out.print(Text.assemble((record["name"], "cyan"), f"  {record['title']}"))
-        for head, text in _notes(record):
-            out.print(Text.assemble((f"  {head}: ", "dim"), text))
-    out.print("A made-up set of any size: synthetic, or synthetic:USERSxITEMSxINTERACTIONS[:SEED]")
+    rows = [(record["name"], *note) for record in records for note in _notes(record)]
+    columns = [Column("", style="group", wrap="never"), Column(" ", style="dim"), Column("  ")]
+    note = "Synthetic data of any size: synthetic:USERSxITEMSxINTERACTIONS[:SEED]"
+    return Table("", columns, rows, note=note)
 
 
 def _notes(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "title", record["title"]
     if record["as_known"] is False:
-        known = ", ".join(f"{record[key]:,} {key}" for key in ("users", "items", "interactions"))
-        yield "counted", f"not what is distributed, which has {known}; a part of it, or damaged"
+        known = ", ".join(f"{record[name]:,} {name}" for name in _COUNTS)
+        yield "counted", f"not the published {known}; this is a part of it, or damaged"
     if record["paper"] is not None and record["differs"]:
-        paper = record["paper"]
-        printed = f"{paper['users']} users, {paper['items']} items, {paper['interactions']} ratings"
-        yield "paper", f"prints {printed}, {paper['density']}; {record['differs']}"
+        users, items, ratings, density = record["paper"].values()
+        counts = f"{users} users, {items} items, {ratings} ratings, {density}"
+        yield "paper", f"prints {counts}; {record['differs']}"
     if record["remark"]:
         yield "note", record["remark"]
     yield "licence", record["licence"]
     yield "cite", record["citation"]
     if not record["here"]:
         yield "get it", record["by_hand"] or f"boolrank datasets fetch {record['name']}"
-
-
-@contextmanager
-def _bar() -> Iterator[Any]:
-    """A progress bar on stderr, as a function of file, bytes so far and bytes in all."""
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-
-    messages = console(stderr=True)
-    columns = ("{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(
-        *columns, TimeRemainingColumn(), console=messages, disable=not messages.is_terminal
-    ) as bar:
-        tasks: dict[str, Any] = {}
-
-        def progress(name: str, done: int, total: int | None) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name, total=total)
-            bar.update(tasks[name], completed=done, total=total)
-
-        yield progress

@@ -1,64 +1,61 @@
-"""``boolrank explain``: which of a user's items speak for another one, and by how much."""
+"""``boolrank explain``: how much each item of a user adds to the score of an item."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from ._inputs import known_ids, plain
-from ._options import Model, NumberOrAll
-from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records, say
+from ..errors import ParameterError
+from ._inputs import known_ids, parse_ids, plain_id, read_ids
+from ._options import Output
+from ._output import say
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from ..models.recommender import Recommender
 
 __all__ = ["explain"]
 
 
 def explain(
-    model: Model,
-    user: Annotated[str, typer.Argument(metavar="USER", help="Id of a user.")],
-    item: Annotated[str, typer.Argument(metavar="ITEM", help="Id of an item.")],
+    folder: Path,
+    ids: list[str],
     *,
-    n: NumberOrAll = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    profile: str | None = None,
+    n: int | None = None,
+    output: Output,
 ) -> None:
-    """Print how much each of the user's items adds to the score of an item, the largest first.
+    """Print how much each item of a user adds to the score of an item, the largest first.
 
-    The parts add up to the score. With --n, only so many are printed, and a table has the others
-    in one row.
+    The parts add up to the score. With --n, the last row of a table is the sum of the others.
     """
     from ..models import load_model
+    from ..table import Column, Table
 
-    ranker = load_model(model)
-    (user_id,) = known_ids(ranker.interactions.users, [user])
-    (item_id,) = known_ids(ranker.interactions.items, [item])
-    records = [{"item": plain(own), "adds": part} for own, part in ranker.explain(user_id, item_id)]
-    if not records:
-        say(f"{user} has no history: what is recommended there is popular, and has no reasons")
-    title = f"Why {item} for {user}"
-    print_records(
-        records[:n],
-        lambda: _table(title, records, n),
-        columns=("item", "adds"),
-        as_json=as_json,
-        as_csv=as_csv,
-    )
-
-
-def _table(title: str, records: list[dict[str, Any]], n: int | None) -> Table:
-    total = sum(r["adds"] for r in records)
-    columns = {
-        "because of": NAME | {"footer": "score"},
-        "adds": NUMBER | {"footer": f"{total:.6f}"},
-    }
-    table = new_table(columns, title=title)
-    table.show_footer = True
-    for r in records[:n]:
-        table.add_row(str(r["item"]), f"{r['adds']:.6f}")
-    rest = [] if n is None else records[n:]
+    if len(ids) != (2 if profile is None else 1):
+        raise ParameterError(
+            f"expected {'USER ITEM' if profile is None else 'ITEM'}, not {' '.join(ids)!r}",
+            hint="write `explain MODEL USER ITEM` or `explain MODEL --profile ID,ID ITEM`",
+        )
+    parts = _parts(load_model(folder), ids, profile)
+    whom = ids[0] if profile is None else profile
+    if not parts:
+        say(f"note: {whom} has no history and gets popular items, without reasons")
+    rows, rest = parts[:n], [] if n is None else [part for _, part in parts[n:]]
+    records = [{"item": item, "adds": part} for item, part in rows]
     if rest:
-        table.add_row(f"{len(rest):,} more", f"{sum(r['adds'] for r in rest):.6f}")
-    return table
+        rows.append((f"{len(rest):,} more", sum(rest)))
+    columns = [Column("item", "s", "because of", style="name"), Column("adds", ".6f")]
+    footer = ("score", sum(part for _, part in parts))
+    output.show(Table(f"Why {ids[-1]} for {whom}", columns, rows, footer=footer), records=records)
+
+
+def _parts(fitted: Recommender, ids: list[str], profile: str | None) -> list[tuple[Any, float]]:
+    items = fitted.interactions.items
+    (item,) = parse_ids(items, ids[-1:])
+    if profile is None:
+        (user,) = parse_ids(fitted.interactions.users, ids[:1])
+        parts = fitted.explain(user, item)
+    else:
+        known = known_ids(items, read_ids(profile, "profile"), "profile", strict=False)
+        parts = fitted.explain_profile(list(known.values()), item)
+    return [(plain_id(own), part) for own, part in parts]

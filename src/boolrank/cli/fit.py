@@ -1,74 +1,62 @@
-"""``boolrank fit``: from events to a model in a folder."""
+"""``boolrank fit``: fit a model and save it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from . import _complete
-from ._inputs import read_inputs
-from ._options import (
-    Inputs,
-    Item,
-    Kernel,
-    NegativeWeight,
-    Positive,
-    Rating,
-    Reg,
-    Threads,
-    Time,
-    User,
-    given,
-)
+from ..errors import ParameterError
+from ._inputs import parse_spec, read_events
+from ._options import Columns
 from ._work import Work
+
+if TYPE_CHECKING:
+    from ..models.spec import ModelSpec
 
 __all__ = ["fit"]
 
 
 def fit(
-    inputs: Inputs,
+    inputs: list[str],
     *,
-    out: Annotated[Path, typer.Option(help="Folder for the model.", show_default=False)],
-    kernel: Kernel = None,
-    reg: Reg = None,
-    negative_weight: NegativeWeight = None,
-    storage: Annotated[
-        str | None,
-        typer.Option(
-            help="Kernel matrix: auto, dense or compressed; default auto.",
-            autocompletion=_complete.storages,
-        ),
-    ] = None,
-    user: User = None,
-    item: Item = None,
-    rating: Rating = None,
-    time: Time = None,
-    positive: Positive = None,
-    threads: Threads = None,
+    out: Path,
+    model: str | None = None,
+    kernel: str | None = None,
+    tuned: Path | None = None,
+    metric: str | None = None,
+    columns: Columns,
+    threads: int | None = None,
 ) -> None:
-    """Fit a ranker on events, and write it into a folder.
+    """Fit a model on events and save it in a folder.
 
     Columns are found by the usual names (user, user_id, item, movieId, rating, timestamp, ...).
-    Repeated events count once. The first run on a machine compiles its loops, once.
+    Repeated events count once. The first run on a machine compiles some code.
     """
-    from ..models.kernel_ranker import KernelRanker
     from ..storage.folder import check_target
 
     work = Work()
-    # The constructor has the defaults; only what is given goes there.
-    options = {"reg": reg, "negative_weight": negative_weight, "storage": storage}
-    model = KernelRanker(**given({"kernel": kernel} | options), n_threads=threads)
-    # Now, not after the reading.
-    model.checked()
+    spec = _spec(model, kernel, tuned, metric)
     check_target(out)
-    with work.step("Reading"):
-        events = read_inputs(
-            inputs, user=user, item=item, rating=rating, time=time, positive=positive
+    with work.status("Reading"):
+        events = read_events(inputs, columns.given())
+    with work.status("Fitting"):
+        fitted = spec.make(threads).fit(events)
+    with work.status("Saving"):
+        fitted.save(out)
+    work.done(f"{out}: {spec} on {events!r}")
+
+
+def _spec(
+    model: str | None, kernel: str | None, tuned: Path | None, metric: str | None
+) -> ModelSpec:
+    if tuned is None and metric is not None:
+        raise ParameterError("--metric goes with --tuned", hint="add --tuned FOLDER")
+    if tuned is None:
+        return parse_spec(model, kernel)
+    if model or kernel:
+        raise ParameterError(
+            "--tuned chooses the model and its kernel", hint="leave out --model and --kernel"
         )
-    with work.step("Fitting"):
-        model.fit(events)
-    with work.step("Writing"):
-        model.save(out)
-    work.done(f"{out}: {model.kernel} on {events!r}, {model.matrix.storage}")
+    from ..studies import best_spec
+
+    return best_spec(tuned, metric)

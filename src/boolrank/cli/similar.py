@@ -1,52 +1,33 @@
-"""``boolrank similar``: the items nearest to an item, by the kernel of a saved model."""
+"""``boolrank similar``: the items most similar to an item, by a saved model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
 
-import typer
-
-from ._inputs import known_ids, plain
-from ._options import Model, Number
-from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from ._inputs import parse_ids, plain_id
+from ._options import Output
 
 __all__ = ["similar"]
 
 
-def similar(
-    model: Model,
-    items: Annotated[list[str], typer.Argument(metavar="ITEM", help="Ids of items.")],
-    *,
-    n: Number = 10,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-) -> None:
-    """Print the items that are nearest to each item, by the kernel: 1 is alike, 0 has nothing."""
+def similar(folder: Path, items: list[str], *, n: int = 10, output: Output) -> None:
+    """Print the items most similar to each item.
+
+    The model defines similarity; for kernels, 1 = identical and 0 = unrelated.
+    """
     from ..models import load_model
+    from ..table import Column, Table
 
-    ranker = load_model(model)
-    ids = known_ids(ranker.interactions.items, items)
-    found = ranker.similar_items(ids, n=n)
-    records = [
-        {"item": plain(item), "rank": rank, "similar": plain(other), "similarity": value}
-        for item, others, values in zip(ids, found.lists(), found.scores.tolist(), strict=True)
-        for rank, (other, value) in enumerate(zip(others, values, strict=False), 1)
+    fitted = load_model(folder)
+    found = fitted.similar_items(parse_ids(fitted.interactions.items, items), n=n).to_dict()
+    columns = [
+        Column("item", "s", style="group"),
+        Column("rank", "d"),
+        Column("similar", "s"),
+        Column("similarity", ".6g"),
     ]
-    print_records(
-        records,
-        lambda: _table(records),
-        columns=("item", "rank", "similar", "similarity"),
-        as_json=as_json,
-        as_csv=as_csv,
-    )
-
-
-def _table(records: list[dict[str, Any]]) -> Table:
-    table = new_table({"item": NAME, "rank": NUMBER, "similar": {}, "similarity": NUMBER})
-    for r in records:
-        first = str(r["item"]) if r["rank"] == 1 else ""
-        table.add_row(first, f"{r['rank']}", str(r["similar"]), f"{r['similarity']:.6g}")
-    return table
+    rows = [
+        (plain_id(item), rank, plain_id(other), value)
+        for item, rank, other, value in zip(*found.values(), strict=True)
+    ]
+    output.show(Table("", columns, rows))

@@ -1,142 +1,88 @@
-"""``boolrank tune``: the parameters of a model, or the arity of a kernel, on validation data."""
+"""``boolrank tune``: search the parameters of a model, or the arity of a kernel."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
-from . import _complete
-from ._inputs import note_ratings, time_in_options
-from ._options import (
-    Inputs,
-    Item,
-    Order,
-    Positive,
-    Rating,
-    Seconds,
-    Seed,
-    Threads,
-    Time,
-    Trials,
-    User,
-    command_text,
-    given,
-)
-from ._output import NAME, NUMBER, AsCsv, AsJson, new_table, print_records
+from ._inputs import note_ratings
+from ._options import Columns, Output, fit_command, given
 from ._work import Work
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..data.splits import Fold
-    from ..studies import ArityChoice, Study
+    from ..studies import Study
+    from ..table import Table
 
 __all__ = ["tune"]
 
-# As many of the best trials as a table shows.
-_SHOWN = 10
+_MAX_TRIALS = 10  # in a table
 
 
 def tune(
-    inputs: Inputs,
+    inputs: list[str],
     *,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="Which model, such as ease or als; default kernel-ranker.",
-            autocompletion=_complete.models,
-        ),
-    ] = None,
-    arity: Annotated[
-        str | None,
-        typer.Option(
-            help="Search only the arity of a family of kernels, such as disjunctive or "
-            "'threshold(2, {})'.",
-            autocompletion=_complete.kernels,
-        ),
-    ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            help="Metrics as name,name@k,...; the best is by the first; default auc,ndcg@10.",
-            autocompletion=_complete.metrics,
-        ),
-    ] = None,
-    trials: Trials = None,
-    seconds: Seconds = None,
-    order: Order = None,
-    seed: Seed = None,
-    out: Annotated[
-        Path, typer.Option(help="Folder for studies; what is there already is not tried again.")
-    ] = Path("tuning"),
-    user: User = None,
-    item: Item = None,
-    rating: Rating = None,
-    time: Time = None,
-    positive: Positive = None,
-    threads: Threads = None,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    model: str | None = None,
+    arity: str | None = None,
+    metric: str | None = None,
+    trials: int | None = None,
+    seconds: float | None = None,
+    order: str | None = None,
+    seed: int | None = None,
+    out: Path = Path("tuning"),
+    columns: Columns,
+    threads: int | None = None,
+    output: Output,
 ) -> None:
     """Try parameters of a model on validation data, and print the best.
 
-    Validation data are the first of six folds of users by the paper's protocol; the users of the
-    other five are left for tests. The first trial has the default parameters, the others are drawn
-    by optuna's TPE sampler. A trial that fails is recorded, and the study goes on. Stopped and
-    started again with the same command, it goes on where it was.
+    Validation data is the first of six folds of users by the paper's protocol; the users of the
+    other five are left for tests. The first trial has the default parameters, optuna's TPE sampler
+    draws the others. Failed trials are recorded. A stopped study continues when the same command is
+    run again. At the end there is a `fit` command for the best model by each metric.
     """
     from ..studies import tune_model
     from ..studies.cache import check_folder
 
     work = Work()
-    if trials == 0:
-        raise typer.BadParameter("at least one is needed", param_hint="'--trials'")
     others = given({"model": model, "trials": trials, "seconds": seconds})
     if arity is not None and others:
         raise ParameterError(
-            f"--arity searches by itself: leave out --{next(iter(others))}, or tune the model "
-            "without --arity"
+            f"--arity does not go with --{next(iter(others))}", hint="leave out one of them"
         )
     if arity is None:
         check_folder(out)
-    columns = given(
-        {"user": user, "item": item, "rating": rating, "time": time, "positive": positive}
-    )
-    measures = (metric or ("auc" if arity else "auc,ndcg@10")).split(",")
-    with work.step("Reading and splitting"):
-        fold = _fold(inputs, order, seed or 0, columns)
-    note_ratings(inputs, columns)
+    metrics = (metric or ("auc" if arity else "auc,ndcg@10")).split(",")
+    with work.status("Reading and splitting"):
+        fold = _fold(inputs, order, seed or 0, columns.given())
+    note_ratings(inputs, columns.given())
     if arity is not None:
-        _tune_arity(work, fold, arity, measures, threads, as_json=as_json, as_csv=as_csv)
+        _tune_arity(work, fold, arity, metrics, threads, output)
         return
-    name = model or "kernel-ranker"
-    with work.counter("Tuning") as told:
+    with work.counter("Tuning") as count:
         try:
             study = tune_model(
-                name,
+                model or "kernel-ranker",
                 fold,
-                measures,
-                trials=trials or 30,
+                metrics,
+                trials=30 if trials is None else trials,
                 seconds=seconds,
                 seed=seed or 0,
                 folder=out,
                 n_threads=threads,
-                progress=told,
+                progress=count,
             )
         except KeyboardInterrupt:
-            work.say(f"the trials so far are kept in {out}; the same command goes on from there")
+            work.say(f"finished trials are kept in {out}; the same command continues")
             raise
     records = _records(study)
-    print_records(records, lambda: _table(study, records), as_json=as_json, as_csv=as_csv)
-    for measure in study.metrics:
-        work.say(f"best {measure}: {_python(study, measure)}")
-    if name == "kernel-ranker":
-        options = {**columns, **study.best().params, "out": "model"}
-        work.say(f"to use it: {command_text('fit', inputs, options)}")
+    output.show(_table(study, records), records=records)
     work.done(f"{len(study.trials)} trials, {study.failed} failed; {out}")
+    for each in study.metrics:
+        best = study.best(each)
+        command = fit_command(inputs, columns, study.spec(each))
+        work.say(f"best {each}, {best.metrics[each]:.4f}: {command}")
 
 
 def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, str]) -> Fold:
@@ -145,42 +91,33 @@ def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, st
 
     in_file_order = order == "file"
     data = load_inputs(inputs, None, in_file_order, **columns)
-    with time_in_options():
-        return validation_fold(data, "time" if in_file_order else order or "time", seed)
+    return validation_fold(data, "time" if in_file_order else order or "time", seed)
 
 
 def _tune_arity(
-    work: Work,
-    fold: Fold,
-    family: str,
-    measures: list[str],
-    threads: int | None,
-    *,
-    as_json: bool,
-    as_csv: bool,
+    work: Work, fold: Fold, family: str, metrics: list[str], threads: int | None, output: Output
 ) -> None:
     from ..studies import arity_from_spectrum, best_arity
+    from ..table import Table
 
-    if len(measures) > 1:
-        raise ParameterError("an arity is chosen by one metric; give one, such as --metric auc")
-    with work.counter("Measuring") as told:
-        found = best_arity(fold, family, measures[0], n_threads=threads, progress=told)
-    records = [
-        {"kernel": family, "arity": arity, found.measure: value, "best": arity == found.arity}
-        for arity, value in found.measured.items()
-    ]
-    print_records(records, lambda: _arities(found), as_json=as_json, as_csv=as_csv)
-    try:
-        from_spectrum = (
-            f"; from the spectrum alone: {arity_from_spectrum(fold.train, family).kernel}"
+    if len(metrics) > 1:
+        raise ParameterError(
+            "an arity is chosen by one metric", hint="give one, such as --metric auc"
         )
-    except ParameterError:  # the rule is for families whose ratio falls
-        from_spectrum = ""
-    work.done(f"best by {found.measure}: {found.kernel}{from_spectrum}")
+    with work.counter("Evaluating") as count:
+        found = best_arity(fold, family, metrics[0], n_threads=threads, progress=count)
+    columns = {"kernel": "", "arity": "d", found.measure: ".4f", "best": ""}
+    rows = [(family, arity, value, arity == found.arity) for arity, value in found.measured.items()]
+    output.show(Table.of("", columns, rows).emphasise_max(found.measure))
+    try:
+        spectrum = f"; by the spectrum alone: {arity_from_spectrum(fold.train, family).kernel}"
+    except ParameterError:  # that rule needs a ratio that falls with the arity
+        spectrum = ""
+    work.done(f"best by {found.measure}: {found.kernel}{spectrum}")
 
 
 def _records(study: Study) -> list[dict[str, Any]]:
-    """The trials, the best first, and those that failed at the end."""
+    """Return the trials, the best first and the failed last."""
     numbers = {id(trial): number for number, trial in enumerate(study.trials)}
     order = [*study.ranked(), *(trial for trial in study.trials if not trial.worked)]
     return [
@@ -197,30 +134,18 @@ def _records(study: Study) -> list[dict[str, Any]]:
 
 
 def _table(study: Study, records: list[dict[str, Any]]) -> Table:
-    shown = records[: min(_SHOWN, len(study.trials) - study.failed)]
+    from ..table import Column, Table
+
+    columns = [Column("trial", "d"), Column("parameters", style="name", wrap="fold")]
+    columns += [Column(name, ".4f", wrap="never") for name in study.metrics]
+    rows = [
+        (record["trial"], _text(record["params"]), *record["metrics"].values())
+        for record in records[: min(_MAX_TRIALS, len(study.trials) - study.failed)]
+    ]
     title = f"The best of {len(study.trials)} trials of {study.model}, {study.failed} failed"
-    columns: dict[str, Any] = {"trial": NUMBER, "parameters": NAME | {"overflow": "fold"}}
-    columns |= dict.fromkeys(study.metrics, NUMBER | {"no_wrap": True})
-    table = new_table(columns, title=title)
-    for row in shown:
-        given = ", ".join(f"{name}={_short(value)}" for name, value in row["params"].items())
-        values = [f"{row['metrics'][name]:.4f}" for name in study.metrics]
-        table.add_row(f"{row['trial']}", given or "the defaults", *values)
-    return table
+    return Table(title, columns, rows)
 
 
-def _arities(found: ArityChoice) -> Table:
-    table = new_table({"arity": NUMBER, found.measure: NUMBER, "": {}})
-    for arity, value in found.measured.items():
-        table.add_row(f"{arity}", f"{value:.4f}", "best" if arity == found.arity else "")
-    return table
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _python(study: Study, measure: str) -> str:
-    best = study.best(measure)
-    given = "".join(f", {name}={value!r}" for name, value in best.params.items())
-    return f"make_model({study.model!r}{given})  # {best.metrics[measure]:.4f}"
+def _text(params: dict[str, Any]) -> str:
+    texts = (f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in params.items())
+    return ", ".join(texts) or "defaults"

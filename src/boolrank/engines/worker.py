@@ -1,4 +1,4 @@
-"""A worker process that answers one question at a time, can be ended, and may die.
+"""A worker process that answers questions one at a time; it can be ended, and may die.
 
 Questions and answers are lines of JSON: ``python -m boolrank.engines.worker MODULE:FUNCTION``.
 A worker that died or ran out of time is replaced at the next question.
@@ -19,31 +19,34 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import IO, Any, Self
 
+from .user_modules import import_for_workers
+
 __all__ = ["OutOfTimeError", "Worker", "WorkerEndedError"]
 
 Json = dict[str, Any]
+# Called with what a worker is told at first, it gives what answers questions.
+Answering = Callable[[Json], Callable[[Json], Json]]
 
 
 class WorkerEndedError(Exception):
-    """The process ended before it answered; the text says why."""
+    """The process has ended before it answered; the text says why."""
 
 
 class OutOfTimeError(WorkerEndedError):
-    """The process took too long and was ended."""
+    """It took too long, and was ended."""
 
 
 class Worker:
-    """A process for one function; a context manager, which ends the process.
+    """A process of its own for a function; a context, at whose end it is ended.
 
     Parameters
     ----------
-    start : function of a module of ours; called in the process with ``about``, it returns the
-        function that answers questions
-    about : JSON types
+    answering : a function of a module of ours, which is called there
+    about : what it is called with
     """
 
-    def __init__(self, start: Callable[[Json], Callable[[Json], Json]], about: Json) -> None:
-        self.start, self.about = start, about
+    def __init__(self, answering: Answering, about: Json) -> None:
+        self.answering, self.about = answering, about
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -53,9 +56,9 @@ class Worker:
         self.end()
 
     def ask(self, question: Json, seconds: float | None = None) -> Json:
-        """Return the answer; raise if the process dies or exceeds the time limit."""
+        """The answer, for which it has so many seconds."""
         process = self._running()
-        _send(process.stdin, question)
+        _tell(process.stdin, question)
         try:
             line = self._lines.get(timeout=seconds and min(seconds, threading.TIMEOUT_MAX))
         except queue.Empty:
@@ -64,12 +67,10 @@ class Worker:
         if line:
             return dict(json.loads(line))
         code = process.wait()
-        self._messages.seek(0)
-        last = self._messages.read().decode("utf-8", "replace").strip().splitlines()[-1:]
+        self._said.seek(0)
+        why = _ended(code, self._said.read().decode("utf-8", "replace"))
         self.end()
-        if code < 0:
-            raise WorkerEndedError(f"its process was ended by signal {-code}, maybe out of memory")
-        raise WorkerEndedError(f"its process ended with code {code}: {''.join(last)}")
+        raise WorkerEndedError(why)
 
     def end(self) -> None:
         """End the process, if there is one."""
@@ -77,7 +78,7 @@ class Worker:
             return
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout, self._messages):
+        for pipe in (self._process.stdin, self._process.stdout, self._said):
             with contextlib.suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]  # both are pipes
         self._process = None
@@ -86,53 +87,63 @@ class Worker:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.end()
-        name = f"{self.start.__module__}:{self.start.__qualname__}"
+        name = f"{self.answering.__module__}:{self.answering.__qualname__}"
         self._lines = queue.Queue[str]()
-        self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - closed in end()
-        # -P: files in the current folder must not stand for modules.
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed at the end
+        # -P: what lies in the folder where we are must not stand for a module.
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-P", "-X", "utf8", "-m", __name__, name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._messages,
+            stderr=self._said,
             encoding="utf-8",
         )
-        _read_lines(self._process.stdout, self._lines.put)
-        _send(self._process.stdin, self.about)
+        reader = threading.Thread(
+            target=_pass_on, args=(self._process.stdout, self._lines.put), daemon=True
+        )
+        reader.start()
+        _tell(self._process.stdin, self.about)
         return self._process
 
 
 def _serve(name: str) -> None:
-    """Answer questions until the parent is gone."""
-    # Ctrl-C reaches all processes of a terminal; the parent decides what ends.
+    """Answer questions until whoever asks is gone."""
+    # Ctrl-C goes to all processes of a terminal, and whoever asks decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # output of libraries is not an answer
+    os.dup2(2, 1)  # what a library prints is no answer
     lines = queue.Queue[str]()
-    _read_lines(sys.stdin, lambda line: lines.put(line) if line else os._exit(0))
+    threading.Thread(target=_pass_on, args=(sys.stdin, lines.put, os._exit), daemon=True).start()
+    import_for_workers()
     module, _, function = name.partition(":")
     answer = getattr(import_module(module), function)(json.loads(lines.get()))
     while True:
-        _send(answers, answer(json.loads(lines.get())))
+        _tell(answers, answer(json.loads(lines.get())))
 
 
-def _send(pipe: IO[str] | None, content: Json) -> None:
-    with contextlib.suppress(OSError):  # a dead receiver is noticed by its silence
+def _tell(pipe: IO[str] | None, content: Json) -> None:
+    with contextlib.suppress(OSError):  # whoever is gone is noticed by what it does not say
         if pipe is not None:
             pipe.write(json.dumps(content) + "\n")
             pipe.flush()
 
 
-def _read_lines(pipe: IO[str] | None, put: Callable[[str], Any]) -> None:
-    """Pass on lines in a thread as they arrive, and "" at the end."""
+def _pass_on(
+    pipe: IO[str], put: Callable[[str], None], at_end: Callable[[int], None] = lambda _: None
+) -> None:
+    """Lines as they come; an empty one at the end."""
+    with contextlib.suppress(OSError, ValueError):  # it was closed on our side
+        for line in pipe:
+            put(line)
+    put("")
+    at_end(0)
 
-    def read() -> None:
-        with contextlib.suppress(OSError, ValueError):  # closed on our side
-            for line in pipe or ():
-                put(line)
-        put("")
 
-    threading.Thread(target=read, daemon=True).start()
+def _ended(code: int, messages: str) -> str:
+    if code < 0:
+        return f"its process was ended by signal {-code}, most likely for want of memory"
+    last = messages.strip().splitlines()[-1:] or ["it said nothing"]
+    return f"its process ended with code {code}: {last[0]}"
 
 
 if __name__ == "__main__":

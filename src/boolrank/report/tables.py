@@ -49,7 +49,7 @@ def comparison_table(sets: Sequence[SetComparison]) -> Table:
     """Return the results of a comparison, a row per data set, metric and model, best first."""
     rows: list[Sequence[Any]] = []
     columns = [
-        Column("data set"),
+        Column("data set", style="group"),
         *_columns(sets[0].metrics),
         Column("trials", "d"),
         Column("failed trials", "d", under="trials", template="{} failed"),
@@ -132,15 +132,15 @@ def best_table(sets: Sequence[SetComparison]) -> Table:
 def _columns(metrics: Iterable[str]) -> list[Column]:
     columns = [
         Column("metric"),
-        Column("model"),
+        Column("model", style="name", wrap="fold"),
         Column("parameters", under="model"),
         Column("mean", ".4f"),
         Column("deviation", ".4f", under="mean", template="±\u00a0{}"),
         Column("difference", "+.4f"),
         Column("from", "+.4f", under="difference", template="{} to "),
         Column("to", "+.4f", under="difference"),
-        Column("p (t)", ".2g", heading="p"),
-        Column("p (Wilcoxon)", ".2g", under="p (t)", template="ranks\u00a0{}"),
+        Column("p (t)", ".1g", heading="p"),
+        Column("p (Wilcoxon)", ".1g", under="p (t)", template="ranks\u00a0{}"),
         Column("significant", marks="difference"),
     ]
     for title in map(metric_title, metrics):

@@ -1,0 +1,46 @@
+"""``boolrank update``: add events to a saved model, or take some away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import ParameterError
+from ._inputs import read_events
+from ._options import Columns
+from ._work import Work
+
+__all__ = ["update"]
+
+
+def update(
+    folder: Path,
+    inputs: list[str] | None = None,
+    *,
+    remove: list[str] | None = None,
+    columns: Columns,
+    threads: int | None = None,
+) -> None:
+    """Add new events to a model and remove old ones, in place.
+
+    The result equals a new fit on all events. Models whose state is counts are updated from the
+    counts, others are fitted again; the last line tells which. A reader of the folder sees the old
+    model or the new one. Give the same column options as to `fit`.
+    """
+    from ..models import load_model
+
+    work = Work()
+    if not inputs and not remove:
+        raise ParameterError("there are no events", hint="name files to add, or use --remove FILE")
+    with work.status("Opening"):
+        fitted = load_model(folder, n_threads=threads)
+    with work.status("Reading"):
+        added, removed = (
+            read_events(files, columns.given()) if files else None for files in (inputs, remove)
+        )
+    before = fitted.interactions
+    with work.status("Updating"):
+        fitted.update(added, removed)
+    with work.status("Saving"):
+        fitted.save(folder)
+    how = "updated from counts" if fitted.keeps_overlaps else "fitted again on all events"
+    work.done(f"{folder}: {how}; {before!r} became {fitted.interactions!r}")

@@ -1,0 +1,54 @@
+"""Modules of the user with kernels, models or metrics, imported here and in worker processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from ..errors import InputError
+
+__all__ = ["import_for_workers", "import_user_module"]
+
+_VARIABLE = "BOOLRANK_IMPORT"  # tells worker processes what to import
+
+
+def import_user_module(name: str) -> None:
+    """Import a module by name, or a ``.py`` file by path, here and in workers started later.
+
+    Its kernels are then known to `parse_kernel`. Modules of the current folder are found.
+    """
+    try:
+        _import(name)
+    except Exception as error:
+        found = isinstance(error, FileNotFoundError) or getattr(error, "name", None) == name
+        why = "it is not there" if found else f"{type(error).__name__}: {error}"
+        raise InputError(
+            f"{name} cannot be imported: {why}",
+            hint="name a module, or the path of a .py file",
+            parameter="import",
+        ) from error
+    names = os.environ.get(_VARIABLE, "").split(os.pathsep)
+    os.environ[_VARIABLE] = os.pathsep.join(dict.fromkeys(filter(None, [*names, name])))
+
+
+def import_for_workers() -> None:
+    """Import what the parent process has imported."""
+    for name in filter(None, os.environ.get(_VARIABLE, "").split(os.pathsep)):
+        _import(name)
+
+
+def _import(name: str) -> None:
+    if not name.endswith(".py"):
+        if "" not in sys.path:
+            sys.path.append("")
+        import_module(name)
+        return
+    spec = spec_from_file_location(f"boolrank_user_{Path(name).stem}", name)
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(name)
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
