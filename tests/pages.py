@@ -1,4 +1,4 @@
-"""What tests ask of HTML pages: that they are sound, need nothing else, and what stands in them."""
+"""Checks of HTML pages: valid, self-contained, and with the expected content."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VOID = {"meta", "wbr", "br", "img", "link", "hr", "input"}
 
 
 class Outline(HTMLParser):
-    """What a page is made of: whether its tags balance, its ids and links, and its tables."""
+    """The ids, links and tables of a page, and its unbalanced tags."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Outline(HTMLParser):
 
 
 def check_page(page: str) -> Outline:
-    """Complain about a page that is broken, or that needs anything else."""
+    """Raise if a page is broken or not self-contained."""
     outline = Outline(page)
     assert outline.wrong == []
     assert outline.open == []

@@ -1,4 +1,4 @@
-"""The demonstration: planted data, what is found in them, and the page."""
+"""The demonstration: planted data, results and page."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def page(demo):
     return demo.path.read_text(encoding="utf-8")
 
 
-def test_the_same_state_of_rng_gives_the_same_data():
+def test_the_same_seed_gives_the_same_data():
     first, second, other = (plant_tastes(np.random.default_rng(s)).events for s in (3, 3, 4))
     assert np.array_equal(first.indices, second.indices)
     assert np.array_equal(first.time, second.time)
     assert not np.array_equal(first.indices, other.indices)
 
 
-def test_every_viewer_has_seen_two_films_or_more_in_an_order(found):
+def test_every_viewer_has_seen_at_least_two_films_in_order(found):
     events = found.data.events
     assert events.shape == (N_USERS, sum(len(a) * len(b) for a, b in TITLES.values()))
     assert np.diff(events.indptr).min() >= 2
@@ -65,8 +65,8 @@ def test_titles_show_the_taste(found):
         assert second in words[1]
 
 
-def test_planted_tastes_show_in_what_users_touch():
-    """Two items of one taste have 2.7 times as many users in common as two of different ones."""
+def test_films_of_one_taste_share_more_viewers():
+    """Two films of one taste share 2.7 times as many viewers as two of different tastes."""
     data = plant_tastes(np.random.default_rng(0))
     seen = data.events.matrix().toarray().T
     common = seen @ seen.T
@@ -104,7 +104,7 @@ def test_models_are_compared_by_the_papers_protocol(found):
     assert min(rankers) > found.evaluations[POPULARITY].means["auc"]
 
 
-def test_curves_meet_the_table_and_the_arity_turns_expressiveness(found):
+def test_curves_agree_with_the_table_and_expressiveness_follows_the_arity(found):
     for curve in found.curves:
         assert curve.arities == ARITIES[curve.family]
         assert curve.means[0] == pytest.approx(found.evaluations["linear"].means["auc"])
@@ -117,13 +117,13 @@ def test_curves_meet_the_table_and_the_arity_turns_expressiveness(found):
     assert dict(found.ratios)["disjunctive(4)"] == disjunctive.ratios[at]
 
 
-def test_people_differ_in_taste_and_one_has_two(found):
+def test_viewers_differ_in_taste_and_one_has_two(found):
     tastes = [set(person.tags) for person in found.people]
     assert [len(each) for each in tastes] == [1, 2, 1]
     assert len(set.union(*tastes)) == 4
 
 
-def test_people_are_recommended_films_that_they_have_not_seen(found):
+def test_recommended_films_are_new_to_the_viewer(found):
     events = found.data.events
     for person in found.people:
         own = {events.items[int(k)] for k in events.row(events.users.number(person.title))}
@@ -138,7 +138,7 @@ def test_people_are_recommended_films_that_they_have_not_seen(found):
                 assert (each.tag, each.good) == (taste, taste in person.tags)
 
 
-def test_reasons_add_up_to_the_score_and_the_largest_stand_first(found):
+def test_reasons_add_up_to_the_score_largest_first(found):
     models = fit_models(found.data)
     for person in found.people:
         for kernel, listing in zip(RANKED, person.listings[1:], strict=True):
@@ -153,14 +153,14 @@ def test_reasons_add_up_to_the_score_and_the_largest_stand_first(found):
             assert score == pytest.approx(first.score, rel=1e-9)
 
 
-def test_rankers_meet_tastes_more_often_than_popularity(found):
+def test_rankers_match_tastes_more_often_than_popularity(found):
     """With 150 viewers: linear 71 %, disjunctive 38 %, at random 25 %, popular 11 %."""
     popular, linear, disjunctive, chance = (each.liked for each in found.hits)
     assert linear > disjunctive > chance > popular
     assert linear > 2 * chance
 
 
-def test_the_popular_films_are_the_most_seen_of_those_not_seen(found):
+def test_popularity_recommends_the_most_seen_unseen_films(found):
     """The same figure, counted one viewer at a time."""
     data, popularity, met = found.data, found.data.events.popularity(), 0
     for user in range(N_USERS):
@@ -173,14 +173,14 @@ def test_the_popular_films_are_the_most_seen_of_those_not_seen(found):
     assert popular.liked == pytest.approx(met / (TOP * N_USERS))
 
 
-def test_the_page_is_sound_needs_nothing_else_and_has_every_section(page):
+def test_the_page_is_valid_self_contained_and_complete(page):
     outline = check_page(page)
     for name in ("data", "results", "people", "tastes", "arity", "kernels", "time", "made", "next"):
         assert name in outline.ids
     assert page.count("<svg") == 4
 
 
-def test_the_page_has_the_numbers_that_were_found(found, page):
+def test_the_page_has_the_numbers_of_the_library(found, page):
     tables = check_page(page).tables
     for metric in ("auc", "map@10", "ndcg@10"):
         compared = {c.model: c for c in compare(found.evaluations, metric, resamples=2_000)}
@@ -201,7 +201,7 @@ def test_the_page_has_the_numbers_that_were_found(found, page):
             assert f"<title>arity {arity}: {curve.family} {ratio:.4g}</title>" in page
 
 
-def test_the_page_has_people_reasons_manifest_and_next_steps(demo, page):
+def test_the_page_has_viewers_reasons_split_and_next_steps(demo, page):
     for person in demo.found.people:
         assert person.title in page
         for listing in person.listings[1:]:
@@ -214,15 +214,15 @@ def test_the_page_has_people_reasons_manifest_and_next_steps(demo, page):
     assert picture.startswith(b"\x89PNG")
 
 
-def test_the_page_knows_dark_and_narrow_screens_and_paper(page):
+def test_the_page_adapts_to_dark_and_narrow_screens_and_print(page):
     assert "prefers-color-scheme: dark" in page
     assert 'name="viewport"' in page
     assert "max-width: 40rem" in page
     assert "@media print" in page
 
 
-def test_the_same_seed_finds_the_same(demo, page, tmp_path):
-    """All but the section about time, nothing of the page differs."""
+def test_the_same_seed_gives_the_same_page(demo, page, tmp_path):
+    """Only the section about time differs."""
     again = run_demo(tmp_path, n_users=N_USERS)
     for one, two in zip(
         demo.found.evaluations.values(), again.found.evaluations.values(), strict=True
@@ -237,7 +237,7 @@ def test_the_same_seed_finds_the_same(demo, page, tmp_path):
     assert timeless(again.path.read_text(encoding="utf-8")) == timeless(page)
 
 
-def test_progress_is_told_throughout(told):
+def test_progress_is_reported_throughout(told):
     parts = list(dict.fromkeys(text.partition(":")[0] for text in told))
     assert len(parts) >= 4
     models = len({POPULARITY, *RANKED} | {f"{k}({a})" for k in ARITIES for a in ARITIES[k]})
@@ -251,7 +251,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path):
     assert (tmp_path / "report.html").read_text() == "mine"
 
 
-def test_an_output_that_is_a_file_is_refused_before_the_work(tmp_path, capsys, monkeypatch):
+def test_an_output_that_is_a_file_is_refused_at_once(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("boolrank.demo.run_demo", lambda *_, **__: pytest.fail("it has worked"))
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit) as exit_info:
@@ -260,7 +260,7 @@ def test_an_output_that_is_a_file_is_refused_before_the_work(tmp_path, capsys, m
     assert "is a file, not a folder" in capsys.readouterr().err
 
 
-def test_without_what_makes_the_page_the_figures_are_printed(found, tmp_path, capsys, monkeypatch):
+def test_without_the_report_extra_the_tables_are_printed(found, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "jinja2", None)
     monkeypatch.setattr(
@@ -278,7 +278,7 @@ def test_without_what_makes_the_page_the_figures_are_printed(found, tmp_path, ca
     assert not list(tmp_path.iterdir())
 
 
-def test_tables_in_plain_text_have_whole_cells_below_their_heads(found):
+def test_plain_text_tables_have_whole_cells_below_their_headings(found):
     tables = demo_tables(found)
     assert len(tables) == 3 + 3 + 2
     for table in tables:
@@ -303,7 +303,7 @@ def test_recommendations_and_their_reasons_are_printed(found):
             assert line.endswith(f"= {listing.total:.4f}, the score")
 
 
-def test_what_to_try_next_works_as_written(tmp_path, monkeypatch):
+def test_suggested_commands_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     items = ["tea", "scone", "jam", "coffee", "croissant", "milk", "honey", "toast"]

@@ -1,4 +1,4 @@
-"""What notebooks show: tables that say what text says, escaped, and small whatever the data."""
+"""Tables, and what notebooks show: escaped, small, with the numbers of the text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EVIL = "<script>alert('x')</script>&\"<b>"
 
 
 class Reader(HTMLParser):
-    """A table as its parser sees it: tags that are closed in order, and the text of each cell."""
+    """Parses an HTML table: checks that tags are closed in order, and collects the cells."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Reader(HTMLParser):
         self.caption = self.note = ""
         self.feed(text)
         self.close()
-        assert not self.tags, "a tag is not closed"
+        assert not self.tags, "unclosed tag"
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:  # noqa: ARG002
         self.tags.append(tag)
@@ -68,7 +68,7 @@ PLAIN = {"div", "table", "caption", "tr", "th", "td"}
 
 @pytest.fixture(scope="module")
 def named() -> Interactions:
-    """Ids as somebody might choose them to see what happens."""
+    """Interactions with hostile ids."""
     users = [f"{EVIL}{u}" for u in range(50) for _ in range(8)]
     rng = np.random.default_rng(0)
     items = [f"{EVIL}{i}" for _ in range(50) for i in rng.permutation(30)[:8]]
@@ -97,7 +97,7 @@ def _shown(named: Interactions) -> Iterator[tuple[str, Any]]:
     yield "long kernel", sum(Linear() ** k for k in range(1, 500))
 
 
-def test_every_display_is_a_small_table_with_nothing_of_the_ids_unescaped(
+def test_every_display_is_a_small_table_with_escaped_ids(
     named: Interactions,
 ) -> None:
     for name, value in _shown(named):
@@ -109,7 +109,7 @@ def test_every_display_is_a_small_table_with_nothing_of_the_ids_unescaped(
         assert set(colours) <= {"inherit"}, f"{name} has a colour of its own"
 
 
-def test_nearest_items_are_headed_as_what_they_are(named: Interactions) -> None:
+def test_similar_items_have_their_own_headings(named: Interactions) -> None:
     found = KernelRanker("linear").fit(named).similar_items([f"{EVIL}1"], n=3)
     assert repr(found) == "Nearest items: up to 3 items for 1 items"
     assert Reader(found._repr_html_()).rows[0] == ["item", "rank", "similar", "similarity"]
@@ -122,7 +122,7 @@ def test_nearest_items_are_headed_as_what_they_are(named: Interactions) -> None:
     assert frame.schema["similarity"].is_float()
 
 
-def test_recommendations_are_the_first_rows_of_their_columns(named: Interactions) -> None:
+def test_recommendations_show_their_first_rows(named: Interactions) -> None:
     found = KernelRanker("linear").fit(named).recommend(n=7)
     read, columns = Reader(found._repr_html_()), found.to_dict()
     assert read.rows[0] == ["user", "rank", "item", "score"]
@@ -138,7 +138,7 @@ def test_recommendations_are_the_first_rows_of_their_columns(named: Interactions
     assert [row[-1] for row in read.rows] == ["popular", "True", "True"]
 
 
-def test_interactions_say_how_many_and_how_dense() -> None:
+def test_interactions_show_counts_and_density() -> None:
     data = Interactions.from_pairs(["a", "a", "b", "c"], ["x", "y", "x", "x"])
     read = Reader(data._repr_html_())
     assert read.rows[1:] == [["users", "3", "1", "1", "2"], ["items", "2", "1", "2", "3"]]
@@ -146,14 +146,14 @@ def test_interactions_say_how_many_and_how_dense() -> None:
     assert read.caption == repr(data)
 
 
-def test_a_model_says_its_parameters_and_what_it_holds(named: Interactions) -> None:
+def test_a_model_shows_its_parameters_and_contents(named: Interactions) -> None:
     model = KernelRanker("linear", storage="dense")
     before = Reader(model._repr_html_())
     assert ["kernel", "'linear'"] in before.rows
     assert before.caption == "KernelRanker, not fitted"
     after = dict(Reader(model.fit(named)._repr_html_()).rows)
     assert after["fitted on"] == repr(named)
-    assert after["kernel matrix"] == "dense, 0.0 MB"
+    assert after["storage"] == "'dense'"
 
 
 def test_evaluations_and_comparisons_have_the_numbers_of_their_text() -> None:
@@ -172,7 +172,7 @@ def test_evaluations_and_comparisons_have_the_numbers_of_their_text() -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_every_kernel_says_its_formula_and_what_it_counts(name: str) -> None:
+def test_every_kernel_shows_its_formula_and_meaning(name: str) -> None:
     kernel = next(_with_some_parameters(name))
     rows = dict(Reader(kernel._repr_html_()).rows)
     assert rows["formula"] == kernel.formula
@@ -189,7 +189,7 @@ def _with_some_parameters(name: str) -> Iterator[Kernel]:
             continue
 
 
-def test_a_kernel_of_ones_own_needs_neither_formula_nor_words() -> None:
+def test_a_custom_kernel_needs_neither_formula_nor_docstring() -> None:
     @dataclass(frozen=True, repr=False)
     class Mine(Kernel):
         width: int = 3
@@ -200,7 +200,7 @@ def test_a_kernel_of_ones_own_needs_neither_formula_nor_words() -> None:
     assert dict(Reader(Mine()._repr_html_()).rows) == {"width": "3"}
 
 
-def test_a_table_is_cut_and_its_cells_too() -> None:
+def test_long_tables_and_cells_are_cut() -> None:
     read = Reader(Table.of("long", ["a", "b"], [(k, "x" * 1000) for k in range(1000)]).to_html())
     assert len(read.rows) == MAX_HTML_ROWS + 1
     assert all(len(row[1]) < 400 for row in read.rows)
@@ -246,7 +246,7 @@ def test_a_table_gives_programs_all_columns_and_digits(table: Table) -> None:
     ]
 
 
-def test_a_table_escapes_what_markdown_and_latex_would_read(table: Table) -> None:
+def test_a_table_escapes_markdown_and_latex(table: Table) -> None:
     assert r"| a\|b | 0.50 (± 0.01) | -0.001 |" in table.to_markdown()
     assert "|---|--:|--:|" in table.to_markdown()
     assert r"a|b & 0.50 ($\pm$ 0.01) & -0.001 \\" in table.to_latex()

@@ -40,13 +40,13 @@ def page(run):
     return render_page(evaluation_page(run, "boolrank evaluate <synthetic>", 1.5))
 
 
-def test_a_broken_page_is_found_to_be_one():
+def test_check_page_finds_broken_pages():
     assert Outline("<p><b>x</p></b>").wrong
     assert Outline("<p>").open == ["p"]
     assert Outline('<script src="a.js"></script><img>').fetched == ["a.js", "img"]
 
 
-def test_the_page_of_an_evaluation_is_sound_and_needs_nothing_else(page):
+def test_the_page_of_an_evaluation_is_valid_and_self_contained(page):
     outline = check_page(page)
     for name in ("results", "data", "arity", "examples", "time", "made"):
         assert name in outline.ids
@@ -96,7 +96,7 @@ def test_few_models_are_compared_by_each_metric(evaluations):
         assert [table.records()[k]["model"] for k in table.strong] == [best]
 
 
-def test_models_that_differ_by_their_arity_are_curves(run, evaluations):
+def test_models_that_differ_only_by_arity_make_a_curve(run, evaluations):
     (curve,) = arity_curves(run)
     assert (curve.family, curve.arities) == ("disjunctive", (1, 2, 4))
     assert curve.means[2] == evaluations["disjunctive(4)"].means["auc"]
@@ -126,8 +126,8 @@ def test_one_model_has_a_page_without_comparisons():
     assert "arity" not in outline.ids
 
 
-def test_points_of_curves_say_what_they_are_where_they_are():
-    """The discs lie on the markers that matplotlib has drawn."""
+def test_points_of_curves_have_tooltips():
+    """The discs lie on the markers of matplotlib."""
     series = {"one <": ([1, 2, 4], [0.25, 0.5, 1.0])}
     svg = to_svg(curves_figure(series, x_label="arity", y_label="y"), "f")
     assert "<title>arity 4: one &lt; 1</title>" in svg
@@ -139,14 +139,14 @@ def test_points_of_curves_say_what_they_are_where_they_are():
         assert min(np.hypot(disc[0] - x, disc[1] - y) for x, y in drawn) < 0.02
 
 
-def test_a_tail_leaves_out_what_has_no_logarithm():
+def test_a_tail_leaves_out_zeros():
     figure = tail_figure(np.array([5, 0, 9, 1]), label="users", x_label="rank", y_label="items")
     xs, ys = figure.axes[0].lines[0].get_data()
     assert list(xs) == [1, 2, 3]
     assert list(ys) == [9, 5, 1]
 
 
-def test_tables_of_a_page_can_be_files_too(evaluations, tmp_path):
+def test_results_can_be_written_as_csv(evaluations, tmp_path):
     table = evaluation_table(evaluations)
     write_text(tmp_path / "figures.csv", table.to_csv())
     first = (tmp_path / "figures.csv").read_text().splitlines()[1].split(",")

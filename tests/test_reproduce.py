@@ -1,4 +1,4 @@
-"""The paper's experiments: its figures as data, the page and its tables, and what goes wrong."""
+"""The paper's experiments: published figures, page, tables and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ARITIES = {"disjunctive": (1, 2, 5), "conjunctive": (1, 2)}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder of data sets with two small made-up ones, under the names of real ones."""
+    """A folder with two small made-up data sets under the names of real ones."""
     place = tmp_path_factory.mktemp("data")
     data = synthetic(150, 80, 2_000, 5)
     rows = np.repeat(np.arange(150), np.diff(data.indptr))
@@ -60,7 +60,7 @@ def _best(each):
     return max(each.rows, key=lambda row: row.means["auc"]).column
 
 
-def test_every_data_set_of_the_paper_has_a_row_with_every_kernel():
+def test_every_data_set_of_the_paper_has_results_of_every_kernel():
     assert {name for name, each in DATASETS.items() if each.printed} == set(PAPER)
     for row in PAPER.values():
         assert list(row.figures) == list(COLUMNS)
@@ -69,21 +69,21 @@ def test_every_data_set_of_the_paper_has_a_row_with_every_kernel():
             assert parse_kernel(row.kernel(column)).name == column
 
 
-def test_the_paper_finds_the_disjunctive_kernel_best_but_on_movielens():
-    """As its text says, which guards against figures in the wrong column."""
+def test_the_paper_finds_the_disjunctive_kernel_best_except_on_movielens():
+    """The paper's text says so; this guards against figures in the wrong column."""
     best = {name: max(row.figures, key=lambda c: row.figures[c].auc) for name, row in PAPER.items()}
     assert {name for name, column in best.items() if column != "disjunctive"} == {"movielens-1m"}
     assert best["movielens-1m"] == "linear"
 
 
-def test_what_is_here_is_measured_and_the_rest_is_named(found):
+def test_available_sets_are_measured_and_the_others_named(found):
     assert [each.paper.dataset for each in found.sets] == ["bookcrossing-reduced", "filmtrust"]
     left_out = {paper.dataset: why for paper, why in found.missing}
     assert set(left_out) == {"ciaodvd", "jester", "movielens-1m", "netflix"}
     assert "not published" in left_out["netflix"]
 
 
-def test_rows_have_ours_the_papers_and_the_difference(found):
+def test_rows_have_our_result_the_papers_and_the_difference(found):
     published, filmtrust = found.sets
     assert [row.kernel for row in filmtrust.rows] == [
         "disjunctive(38)",
@@ -102,7 +102,7 @@ def test_rows_have_ours_the_papers_and_the_difference(found):
     assert filmtrust.expected == "1,508 users, 2,071 items, 35,494 ratings"  # this is an excerpt
 
 
-def test_curves_meet_the_table_and_the_spectral_ratio_is_that_of_the_items(found):
+def test_curves_agree_with_the_table_and_with_the_spectral_ratio_of_items(found):
     filmtrust = found.sets[1]
     disjunctive, conjunctive = filmtrust.curves
     linear = next(row for row in filmtrust.rows if row.column == "linear")
@@ -114,9 +114,9 @@ def test_curves_meet_the_table_and_the_spectral_ratio_is_that_of_the_items(found
     assert disjunctive.ratios[2] == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_second_run_takes_what_is_there(folder, found, place, monkeypatch):
+def test_a_second_run_uses_the_cached_results(folder, found, place, monkeypatch):
     def refuse(*_args, **_kwargs):
-        raise AssertionError("nothing should be fitted again")
+        raise AssertionError("fitted again")
 
     monkeypatch.setattr("boolrank.studies.executor.fit_and_rank", refuse)
     again = reproduce(place, ["filmtrust"], folder=folder, sweep=False, **ARITIES)
@@ -124,7 +124,7 @@ def test_a_second_run_takes_what_is_there(folder, found, place, monkeypatch):
     assert again.sets[0].curves[0].means == ()
 
 
-def test_the_page_is_sound_and_needs_nothing_else(out, found):
+def test_the_page_is_valid_and_self_contained(out, found):
     outline = check_page((out / "report.html").read_text(encoding="utf-8"))
     for name in ("results", "differences", "readings", "auc", "spectrum", "time", "made"):
         assert name in outline.ids
@@ -135,13 +135,13 @@ def test_the_page_is_sound_and_needs_nothing_else(out, found):
     ]
 
 
-def test_the_page_says_what_differs_and_what_is_missing(out, found):
+def test_the_page_names_differences_and_missing_sets(out, found):
     page = (out / "report.html").read_text(encoding="utf-8")
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
     assert "Netflix was not measured" in text
     assert "This is not the whole set, which has 1,508 users" in text
     far = [row for each in found.sets for row in each.rows if row.far]
-    assert far  # a made-up set is far from the paper's
+    assert far  # a made-up set differs from the paper's
     assert page.count('class="mark"') == len(far)
     for row in far:
         assert row.reason.split(".")[0].replace("'", "&#39;") in page
@@ -162,7 +162,7 @@ def test_tables_are_written_in_three_forms_with_the_same_numbers(out, found):
     text = (out / "tables" / "results.csv").read_text()
     first = next(csv.DictReader(io.StringIO(text)))
     assert float(first["AUC"]) == found.sets[0].rows[0].means["auc"]
-    assert first["deviation"] == ""  # of one fold
+    assert first["deviation"] == ""  # one fold only
 
 
 def test_figures_are_written_as_svg_and_png(out):
@@ -176,7 +176,7 @@ def test_figures_are_written_as_svg_and_png(out):
     assert (out / "figures" / "time.png").read_bytes().startswith(b"\x89PNG")
     svg = (out / "figures" / "auc-filmtrust.svg").read_text()
     assert 'xmlns="http://www.w3.org/2000/svg"' in svg
-    assert "var(--" not in svg  # a file of its own has no page to take colours from
+    assert "var(--" not in svg  # a file has no page to take colours from
 
 
 def test_sets_that_cannot_be_measured_are_errors(folder, tmp_path):
@@ -195,7 +195,7 @@ def test_sets_that_cannot_be_measured_are_errors(folder, tmp_path):
 
 
 @pytest.mark.skipif("BOOLRANK_DATA" not in os.environ, reason="BOOLRANK_DATA is not set")
-def test_filmtrust_comes_out_as_in_the_paper(tmp_path):
+def test_filmtrust_agrees_with_the_paper(tmp_path):
     if not DATASETS["filmtrust"].is_here():
         pytest.skip("filmtrust is not in BOOLRANK_DATA")
     each = reproduce(tmp_path, ["filmtrust"], sweep=False, **ARITIES).sets[0]
@@ -207,7 +207,7 @@ def test_filmtrust_comes_out_as_in_the_paper(tmp_path):
 
 
 @pytest.mark.skipif("BOOLRANK_DATA" not in os.environ, reason="BOOLRANK_DATA is not set")
-def test_bookcrossings_published_fold_comes_out_as_in_the_paper(tmp_path):
+def test_bookcrossings_published_fold_agrees_with_the_paper(tmp_path):
     if not DATASETS["bookcrossing-reduced"].is_here():
         pytest.skip("bookcrossing-reduced is not in BOOLRANK_DATA")
     each = reproduce(tmp_path, ["bookcrossing-reduced"], sweep=False, **ARITIES).sets[0]
@@ -246,7 +246,7 @@ def test_the_command_writes_the_page_and_prints_the_table(run, folder, tmp_path,
         (["--arities", "x"], "arities are written as"),
     ],
 )
-def test_the_command_says_what_is_wrong(run, folder, tmp_path, monkeypatch, args, words):
+def test_the_command_explains_errors(run, folder, tmp_path, monkeypatch, args, words):
     monkeypatch.setenv("BOOLRANK_DATA", str(folder))
     code, printed, messages = run("reproduce", "--out", tmp_path / "out", *args)
     assert (code, printed) == (1 if words == "is not in" else 2, "")

@@ -142,8 +142,9 @@ def _arities_table(found: Reproduction) -> Table:
     rows: list[tuple[Any, ...]] = []
     for each in found.sets:
         for curve in each.curves:
-            means, deviations = curve.means or [None] * 999, curve.deviations or [None] * 999
-            points = zip(curve.arities, means, deviations, curve.ratios, strict=False)
+            empty = [None] * len(curve.arities)
+            measured = (curve.means or empty, curve.deviations or empty)
+            points = zip(curve.arities, *measured, curve.ratios, strict=True)
             rows += [(each.paper.title, curve.family, *point) for point in points]
         dnf = each.evaluations["monotone_dnf"]
         name = each.paper.title, "monotone_dnf", None
@@ -181,16 +182,13 @@ def _results(found: Reproduction) -> list[Table]:
 
 
 def _size(each: SetResult) -> str:
-    folds = next(iter(each.evaluations.values())).folds
     users, items = each.split.data.shape
-    text = (
-        f"{users:,} users, {items:,} items, {each.split.data.size:,} ratings; "
-        f"{sum(len(fold.users) for fold in folds):,} test users in "
-        f"{'one fold' if len(folds) == 1 else f'{len(folds)} folds'}."
-    )
-    return text + (
-        f" This is not the whole set, which has {each.expected}." if each.expected else ""
-    )
+    folds = "one fold" if len(each.split) == 1 else f"{len(each.split)} folds"
+    tested = sum(len(fold.users) for fold in each.evaluations["linear"].folds)
+    text = f"{users:,} users, {items:,} items, {each.split.data.size:,} ratings; "
+    text += f"{tested:,} test users in {folds}."
+    excerpt = f" This is not the whole set, which has {each.expected}."
+    return text + (excerpt if each.expected else "")
 
 
 def _differences_section(found: Reproduction) -> Section:

@@ -75,7 +75,7 @@ def evaluation_page(run: Run, command: str = "", seconds: float | None = None) -
         f"Recommendations of `{best}`, fitted on all data, to three users, and the user’s items "
         "that contribute most to the score of the first one."
     )
-    tails = "A straight line down would be a power law."
+    tails = "On these logarithmic axes, a straight line down is a power law."
     return Page(
         f"Evaluation of models on {data}",
         f"{len(evaluations)} models on {data}. The best by {metric_title(metric)} is `{best}`.",
