@@ -3,7 +3,7 @@
     python benchmarks/accuracy.py [--cases 100000] [--seed 0]
 
 Pairs have up to 10^9 variables (log-uniform) and are sparse, nearly full, disjoint, nested, equal,
-cover all variables, or none of these; see `boolrank.testing.draw_counts`. Of the cases of a kernel
+cover all variables, or none of these; see `draw_counts` in tests/oracles.py. Of the cases of a kernel
 with an arity, 96.5 % have arities up to 30, 3 % up to 1,000 and 0.5 % up to 10,000, where one exact
 binomial takes 25 ms. Thresholds have arities up to 12, and 1 % up to 40, as their exact sum has
 arity^3/6 terms; composed kernels have up to 50 clauses of up to 12 literals, and other compositions
@@ -25,6 +25,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -46,10 +47,11 @@ from boolrank import (
     Threshold,
 )
 from boolrank.kernels.counts import Pairs
-from boolrank.kernels.evaluate import FEW_PAIRS, LONGEST_TABLE
 from boolrank.kernels.tables import table_values
-from boolrank.testing import draw_counts, magnitude
-from boolrank.testing.oracles import Magnitude
+from boolrank.kernels.values import FEW_PAIRS
+
+sys.path.append(str(Path(__file__).parent.parent / "tests"))
+from oracles import Magnitude, draw_counts, magnitude  # noqa: E402
 
 WEIGHTS = (1, 1, 2, 0.5, 0.1, 1e-3, 1e-9, 7.3, 1e6)
 MOST_CLAUSES = 50
@@ -190,7 +192,7 @@ def _values(kernel: Kernel, cases: np.ndarray, tables: bool, normalize: bool) ->
         return wanted.on_counts(*cases)
     n, many = int(cases[0, 0]), cases[1:, np.resize(np.arange(size), FEW_PAIRS + 1)]
     values = wanted.on_counts(n, *many)
-    looked_up = table_values(kernel, Pairs.of(n, *many), normalize, LONGEST_TABLE)
+    looked_up = table_values(kernel, Pairs.of(n, *many), normalize)
     if looked_up is None or not np.array_equal(values, looked_up):
         raise AssertionError(f"{kernel} at n={n} did not come from tables")
     return values[:size]

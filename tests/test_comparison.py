@@ -42,8 +42,7 @@ from boolrank.studies import (
     parse_model,
     record,
 )
-from boolrank.studies.cache import Cache
-from boolrank.studies.task import Task
+from boolrank.studies.cache import Cache, Task
 from pages import check_page
 
 METRICS = ("auc", "ndcg@10")

@@ -275,6 +275,9 @@ WRONG = [
     ("bookcrossing", '"a";"b";"c"\n1;x;2\n', "line 2: .* its user is not a whole number"),
     ("netflix", "5,5,2000-07-12\n1:\n", "line 1: .* precedes the first 'item:' line"),
     ("netflix", "one:\n5,5,2000-07-12\n", "line 1: 'one:'"),
+    ("netflix", "1:\nx,5,2000-07-12\n", "line 2: .* its user is not a whole number"),
+    ("netflix", "1:\n5,5,2000-07-12\n,5,2000-07-12\n", "line 3: .* its user is not a whole"),
+    ("netflix", "1:\n5,5\n", "line 2: .* its time is not a date"),
     ("jester", "1,2,3\n", "line 1: .* its joke3 is not a number"),
 ]
 FILES = {

@@ -29,7 +29,7 @@ from boolrank import (
     kernel_rank,
     spectral_ratio,
 )
-from boolrank.testing import exact_value
+from oracles import exact_value
 from strategies import binary_matrices, expressions, leaves
 
 # Ratios of sums of at most 64 squares: rounding of about 1e-14, and 1e-12 of the values.

@@ -104,15 +104,15 @@ def test_what_is_no_kernel_is_no_part_of_one() -> None:
         for parts in ((), (A,)):
             with pytest.raises(ParameterError, match="two kernels or more"):
                 node(parts)
-    with pytest.raises(ParameterError, match="weight of a product stands before it"):
+    with pytest.raises(ParameterError, match="a weight stands before a product"):
         Product((2 * A, B))
 
 
 def test_a_sum_of_hundreds_of_terms_comes_back() -> None:
     kernel = sum(Disjunctive(d) for d in range(1, 601))
     assert parse_kernel(repr(kernel)) == kernel
-    product = parse_kernel("*".join(["linear"] * 1400))
-    assert product == Product((A,) * 1400)
+    product = parse_kernel("*".join(["linear"] * 1000))
+    assert product == Product((A,) * 1000)
 
 
 def test_numpy_numbers_are_weights_and_powers_like_others() -> None:
@@ -288,7 +288,7 @@ def test_shuffled_words_of_the_language_give_a_kernel_or_our_own_error(words: li
 
 @pytest.mark.parametrize("bad", [None, 3, b"linear", ["linear"]])
 def test_only_text_is_parsed(bad: object) -> None:
-    with pytest.raises(ParameterTypeError, match="a kernel, or text such as"):
+    with pytest.raises(ParameterTypeError, match="a kernel must be a Kernel, or text such as"):
         parse_kernel(bad)
 
 
@@ -302,7 +302,7 @@ def test_a_text_too_long_to_be_read_is_told_so() -> None:
     kernel = sum(Linear() for _ in range(1000))
     assert parse_kernel(repr(kernel)) == kernel
     with pytest.raises(KernelSyntaxError, match=r"too many terms .* sum\(\[...\]\)"):
-        parse_kernel(" + ".join(["linear"] * 5000))
+        parse_kernel(" + ".join(["linear"] * 1001))
 
 
 @pytest.mark.parametrize("node", [Sum, Product])
@@ -338,7 +338,7 @@ def test_a_normalised_power_needs_no_room_for_its_values() -> None:
     assert root == 0
 
 
-@pytest.mark.parametrize("depth", [10, 90])
+@pytest.mark.parametrize("depth", [10, 48])
 def test_nested_expressions_come_back(depth: int) -> None:
     kernel: Kernel = Linear()
     for level in range(depth):
@@ -347,7 +347,13 @@ def test_nested_expressions_come_back(depth: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["(" * 5000 + "linear" + ")" * 5000, "normalized(" * 900 + "linear"]
+    "text",
+    [
+        "(" * 5000 + "linear" + ")" * 5000,
+        "normalized(" * 900 + "linear",
+        " @ ".join(["linear"] * 102),
+        "linear*" * 60_000 + "linear",
+    ],
 )
 def test_nesting_without_end_is_refused_and_does_not_crash(text: str) -> None:
     with pytest.raises(KernelSyntaxError):

@@ -27,7 +27,8 @@ from boolrank import (
     Tanimoto,
     Threshold,
 )
-from boolrank.testing import FeatureSpace, enumerate_features, exact_value, relative_error
+from feature_spaces import FeatureSpace, enumerate_features
+from oracles import exact_value, relative_error
 from strategies import expressions
 
 WEIGHTS = (1, 2, 0.5)

@@ -184,11 +184,11 @@ def test_more_clauses_than_there_are_is_refused() -> None:
     for kernel, said in (
         (
             ComposedDNF(7, 2),
-            r"clauses of composed_dnf\(7, 2\) is 7, .* only 6 conjunctions; instead use",
+            r"clauses of composed_dnf\(7, 2\) is 7, .* only 6 conjunctions; use clauses <= 6",
         ),
         (
             ComposedCNF(7, 2),
-            r"clauses of composed_cnf\(7, 2\) is 7, .* only 6 disjunctions; instead use",
+            r"clauses of composed_cnf\(7, 2\) is 7, .* only 6 disjunctions; use clauses <= 6",
         ),
         (Disjunctive(7) @ Conjunctive(2), r"arity of disjunctive\(7\) is 7, .* only 6 features"),
     ):
@@ -197,13 +197,18 @@ def test_more_clauses_than_there_are_is_refused() -> None:
                 use(X)
 
 
-def test_one_variable_is_not_called_variables() -> None:
-    with pytest.raises(ParameterError, match=r"only 1 variable; instead use 'disjunctive\(1\)'$"):
+def test_an_arity_that_is_too_high_is_an_error_with_the_highest_one() -> None:
+    with pytest.raises(ParameterError) as caught:
+        (Linear() + Disjunctive(40)).normalized().on_counts(12, 3, 4, 2)
+    assert caught.value.message == "arity of disjunctive(40) is 40, but there are only 12 variables"
+    assert caught.value.hint == "use arity <= 12"
+    assert caught.value.parameter == "arity"
+    with pytest.raises(ParameterError, match=r"there is only 1 variable; use arity <= 1$"):
         Disjunctive(2).on_counts(1, 1, 1, 1)
     with pytest.raises(ParameterError, match=r"there are only 0 variables$"):
         Disjunctive(2).on_counts(0, 0, 0, 0)
-    with pytest.raises(ParameterError, match=r"there are only 2 variables$"):
-        Threshold(3, 4).on_counts(2, 1, 1, 1)
+    with pytest.raises(ParameterError, match=r"max_arity .* only 2 variables; use max_arity <= 2$"):
+        DNF(max_arity=3).on_counts(2, 1, 1, 1)
 
 
 def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_computed() -> None:

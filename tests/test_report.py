@@ -72,7 +72,7 @@ def test_the_page_has_the_numbers_of_the_library(run, evaluations, page):
         low, high = (f"{bound:+.4f}".replace("-", "−") for bound in each.interval)
         assert interval.endswith(f"{low} to {high}")
         assert float(p) == each.t_holm
-        assert ranks.endswith(f"ranks\u00a0{each.wilcoxon_holm:.1g}".replace("-", "−"))
+        assert ranks.endswith(f"ranks\u00a0{each.wilcoxon_holm:.2g}".replace("-", "−"))
     assert not expected
     for row, found in zip(tables["times"][1:], evaluations.values(), strict=True):
         assert float(row[1][0]) == median(fold.fit_seconds for fold in found.folds)

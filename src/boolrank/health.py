@@ -43,7 +43,7 @@ _LITTLE_MEMORY = 500_000_000
 _CACHE_HINT = "set NUMBA_CACHE_DIR to a folder that you may write to"
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 
-# One kernel of each form that compiled loops tell apart, see kernels/evaluate.py; and one whose
+# One kernel of each form that compiled loops tell apart, see kernels/values.py; and one whose
 # values crowd near 1.
 _KERNELS = ("linear", "dnf", "disjunctive(8)", "disjunctive(300)", "tanimoto")
 

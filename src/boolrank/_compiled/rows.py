@@ -1,4 +1,4 @@
-"""Compressed sparse rows: build them from pairs, and transpose them, in linear time."""
+"""Transpose compressed sparse rows in linear time."""
 
 from __future__ import annotations
 
@@ -16,34 +16,6 @@ def _starts(numbers, size):
     for j in range(size):
         start[j + 1] += start[j]
     return start
-
-
-@loop
-def sorted_rows(rows, columns, n_rows, n_columns):
-    """Return compressed rows of pairs, columns in order and each pair once: two counting sorts."""
-    by_column = _starts(columns, n_columns)
-    order = np.empty(len(columns), np.int64)
-    for k in range(len(columns)):
-        j = columns[k]
-        order[by_column[j]] = k
-        by_column[j] += 1
-
-    start, fill = _starts(rows, n_rows), _starts(rows, n_rows)
-    indices = np.empty(len(rows), np.int32)
-    for k in order:
-        i, j = rows[k], columns[k]
-        at = fill[i]
-        if at == start[i] or indices[at - 1] != j:
-            indices[at] = j
-            fill[i] = at + 1
-
-    indptr, size = np.zeros(n_rows + 1, np.int64), 0
-    for i in range(n_rows):  # close the gaps that repeated pairs have left
-        for k in range(start[i], fill[i]):
-            indices[size] = indices[k]
-            size += 1
-        indptr[i + 1] = size
-    return indptr, indices[:size].copy()
 
 
 @loop

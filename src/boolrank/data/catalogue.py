@@ -45,7 +45,7 @@ def _movielens(name: str, title: str, file: str, text: Delimited, md5: str, **mo
 _ALL = (
     _movielens(
         *("movielens-1m", "MovieLens 1M", "ratings.dat"),
-        Delimited("user item rating:number time", separator="::"),
+        Delimited("user item rating:number time:seconds", separator="::"),
         "c4d9eecfca2ab87c1945afe126590906",
         size=Size(6_040, 3_706, 1_000_209),
         printed=Printed(
@@ -55,13 +55,13 @@ _ALL = (
     ),
     _movielens(
         *("movielens-100k", "MovieLens 100K", "u.data"),
-        Delimited("user item rating:number time", separator="\t"),
+        Delimited("user item rating:number time:seconds", separator="\t"),
         "0e33842e24a9c977be4e0107933c0723",
         size=Size(943, 1_682, 100_000),
     ),
     _movielens(
         *("movielens-20m", "MovieLens 20M", "ratings.csv"),
-        Delimited("user item rating:number time", header=True),
+        Delimited("user item rating:number time:seconds", header=True),
         "cd245b17a1ae2cc31bb14903e1204af3",
         licence="research only, redistribution on the same terms, no commercial use",
         size=Size(138_493, 26_744, 20_000_263),

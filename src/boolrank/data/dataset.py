@@ -162,7 +162,7 @@ class Dataset:
 
         place = self.folder(folder)
         read = ([self.format.read(source) for source in part.read(place)] for part in self.parts)
-        return [pl.concat(frames) for frames in read]
+        return [pl.concat(frames, how="vertical_relaxed") for frames in read]
 
     def missing(self, folder: str | Path | None = None) -> DatasetNotFoundError:
         """Return the error for a data set that is not on this machine."""
@@ -177,7 +177,7 @@ class Dataset:
 def _interactions(frames: list[pl.DataFrame], file_order: bool = False) -> Interactions:
     import polars as pl
 
-    frame = pl.concat(frames)
+    frame = pl.concat(frames, how="vertical_relaxed")
     if file_order or "time" not in frame.columns:
         frame = frame.with_columns(time=np.arange(len(frame)))
     return Interactions.from_frame(frame, user="user", item="item", time="time")

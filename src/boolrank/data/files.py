@@ -265,37 +265,30 @@ def _readable(path: Path) -> Iterator[None]:
 
 def _check_lines(path: Path) -> None:
     """Raise for the first broken line of a text file. Slow: only for broken files."""
-    find = {"json": _bad_json, "text": _bad_row}.get(_kind(path), lambda _: None)
-    found = find(path)
-    if found is not None:
-        line, wrong, to_do = found
-        raise InputError(f"{path}, line {line}: {wrong}", hint=to_do) from None
 
+    def broken(line: int, wrong: str, hint: str = "correct it") -> InputError:
+        return InputError(f"{path}, line {line}: {wrong}", hint=hint)
 
-def _bad_json(path: Path) -> tuple[int, str, str] | None:
-    for number, line in enumerate(_lines(path), 1):
-        try:
-            kind = type(json.loads(line)) if line.strip() else dict
-        except ValueError as error:
-            return number, f"not JSON ({error})", "correct it"
-        if kind is not dict:
-            return number, f"a JSON {kind.__name__}, not an object", "write an object per line"
-    return None
-
-
-def _bad_row(path: Path) -> tuple[int, str, str] | None:
-    for number, line in enumerate(_lines(path), 1):
-        if "\ufffd" in line:
-            return number, "not UTF-8", "save the file in UTF-8 (Excel: CSV UTF-8)"
-    rows = csv.reader(_lines(path), delimiter=_separator(path))
-    expected, number = len(next(rows, [])), 2
-    for row in rows:
-        if any("\n" in cell for cell in row) and row[-1].endswith("\n"):
-            return number, "a quotation mark is not closed", "correct it"
-        if len(row) > expected:
-            return number, f"{len(row)} fields instead of {expected}", "correct it"
-        number = rows.line_num + 1
-    return None
+    if _kind(path) == "json":
+        for number, line in enumerate(_lines(path), 1):
+            try:
+                kind = type(json.loads(line)) if line.strip() else dict
+            except ValueError as error:
+                raise broken(number, f"not JSON ({error})") from None
+            if kind is not dict:
+                raise broken(number, f"a JSON {kind.__name__}, not an object")
+    if _kind(path) == "text":
+        for number, line in enumerate(_lines(path), 1):
+            if "\ufffd" in line:
+                raise broken(number, "not UTF-8", "save the file in UTF-8 (Excel: CSV UTF-8)")
+        rows = csv.reader(_lines(path), delimiter=_separator(path))
+        expected, number = len(next(rows, [])), 2
+        for row in rows:
+            if any("\n" in cell for cell in row) and row[-1].endswith("\n"):
+                raise broken(number, "a quotation mark is not closed")
+            if len(row) > expected:
+                raise broken(number, f"{len(row)} fields instead of {expected}")
+            number = rows.line_num + 1
 
 
 def _place(scans: list[FileScan], name: str, value: str | None) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-import numpy as np
-
 from ..errors import InputError, ParameterError
 from .catalogue import DATASETS
 from .dataset import Dataset
@@ -16,7 +14,6 @@ from .interactions import Interactions
 from .protocols import published_folds
 from .splits import Split
 from .synthetic import synthetic
-from .vocabulary import Vocabulary
 
 __all__ = ["find_dataset", "is_dataset", "is_name", "load_dataset", "load_inputs", "load_published"]
 
@@ -156,12 +153,6 @@ def _with_ids_of_one_type(parts: list[Interactions]) -> list[Interactions]:
 
 
 def _as_text(part: Interactions, side: str) -> Interactions:
-    users, items, rows = part.users, part.items, part.rows.numbers
-    columns = part.indices.astype(np.int64)
-    if side == "users":
-        users, order = Vocabulary.of([str(key) for key in users], "user")
-        rows = order[rows]
-    else:
-        items, order = Vocabulary.of([str(key) for key in items], "item")
-        columns = order[columns]
-    return Interactions.from_numbers(users, items, rows, columns, part.time)
+    pairs = {"users": part.users.names(part.rows.numbers), "items": part.items.names(part.indices)}
+    text = {side: [str(key) for key in pairs[side]]}
+    return Interactions.from_pairs(**(pairs | text), time=part.time)

@@ -78,22 +78,20 @@ class Interactions:
         """Return interactions from the row and column number of each event."""
         if not len(rows):
             raise InputError("there are no interactions: the input has no rows", hint="give some")
-        from .._compiled.rows import sorted_rows, transposed
+        from .._compiled.rows import transposed
 
-        if time is None:
-            indptr, indices = sorted_rows(rows, columns, len(users), len(items))
-        else:
-            # Two counting sorts, by column and then by row, take a third of the time of lexsort.
-            one_each = np.arange(len(rows) + 1)
-            _, by_column, _ = transposed(one_each, columns, len(items))
-            _, by_row, _ = transposed(one_each, rows[by_column], len(users))
-            order = by_column[by_row]
-            in_rows, in_columns = rows[order], columns[order]
-            new = (np.diff(in_rows, prepend=-1) != 0) | (np.diff(in_columns, prepend=-1) != 0)
-            lengths = np.bincount(in_rows[new], minlength=len(users))
-            indptr, indices = Rows.of_lengths(lengths, in_columns[new].astype(np.int32))
+        # Two counting sorts, by column and then by row, take a third of the time of lexsort.
+        one_each = np.arange(len(rows) + 1)
+        _, by_column, _ = transposed(one_each, columns, len(items))
+        _, by_row, _ = transposed(one_each, rows[by_column], len(users))
+        order = by_column[by_row]
+        rows, columns = rows[order], columns[order]
+        new = (np.diff(rows, prepend=-1) != 0) | (np.diff(columns, prepend=-1) != 0)
+        lengths = np.bincount(rows[new], minlength=len(users))
+        distinct = Rows.of_lengths(lengths, columns[new].astype(np.int32))
+        if time is not None:
             time = np.fmin.reduceat(time[order], np.flatnonzero(new))
-        return Interactions(users, items, indptr, indices, time, len(rows) - len(indices))
+        return Interactions(users, items, *distinct, time, int((~new).sum()))
 
     @staticmethod
     def from_matrix(
@@ -259,23 +257,24 @@ class Interactions:
             items, *of_items = items.merged(added.items)
             rows = np.concatenate([of_users[0][rows], of_users[1][added.rows.numbers]])
             columns = np.concatenate([of_items[0][columns], of_items[1][added.indices]])
-        keys = np.unique(rows * len(items) + columns)
-        if removed is not None:
-            check_interactions(removed, "removed interactions are")
-            gone = users.numbers(removed.users)[removed.rows.numbers] * len(items)
-            gone += items.numbers(removed.items)[removed.indices]
-            missing = gone[~np.isin(gone, keys)]
-            if len(missing):
-                user, item = divmod(int(missing[0]), len(items))
-                raise InputError(
-                    f"{len(missing)} interactions to remove are not there, such as user "
-                    f"{users[user]!r} with item {items[item]!r}",
-                    parameter="removed",
-                )
-            keys = np.setdiff1d(keys, gone, assume_unique=True)
-        lengths = np.bincount(keys // len(items), minlength=len(users))
-        kept = (keys % len(items)).astype(np.int32)
-        return Interactions(users, items, *Rows.of_lengths(lengths, kept))
+        both = Interactions.from_numbers(users, items, rows, columns)
+        if removed is None:
+            return Interactions(users, items, *both.rows)
+        check_interactions(removed, "removed interactions are")
+        keys = both.rows.numbers * len(items) + both.indices
+        gone = users.numbers(removed.users)[removed.rows.numbers] * len(items)
+        gone += items.numbers(removed.items)[removed.indices]
+        missing = gone[~np.isin(gone, keys)]
+        if len(missing):
+            user, item = divmod(int(missing[0]), len(items))
+            raise InputError(
+                f"{len(missing)} interactions to remove are not there, such as user "
+                f"{users[user]!r} with item {items[item]!r}",
+                parameter="removed",
+            )
+        kept = ~np.isin(keys, gone)
+        lengths = np.bincount(both.rows.numbers[kept], minlength=len(users))
+        return Interactions(users, items, *Rows.of_lengths(lengths, both.indices[kept]))
 
     def matrix(self) -> csr_array[Any, Any]:
         """Return the users × items matrix of 0 and 1."""

@@ -202,17 +202,16 @@ def published_folds(*folds: tuple[Interactions, Interactions]) -> Split:
     parts = [part for fold in folds for part in fold]
     users, of_users = _united([part.users for part in parts])
     items, of_items = _united([part.items for part in parts])
-    keys = [
-        u[part.rows.numbers] * len(items) + i[part.indices]
-        for part, u, i in zip(parts, of_users, of_items, strict=True)
-    ]
-    every = np.unique(np.concatenate(keys))
-    roles = np.full((len(folds), len(every)), ABSENT, np.uint8)
+    rows = [number[part.rows.numbers] for part, number in zip(parts, of_users, strict=True)]
+    columns = [number[part.indices] for part, number in zip(parts, of_items, strict=True)]
+    every = Interactions.from_numbers(users, items, np.concatenate(rows), np.concatenate(columns))
+    data = Interactions(users, items, *every.rows)
+    keys = data.rows.numbers * len(items) + data.indices
+    places = [np.searchsorted(keys, r * len(items) + c) for r, c in zip(rows, columns, strict=True)]
+    roles = np.full((len(folds), data.size), ABSENT, np.uint8)
     for k in range(len(folds)):
-        roles[k, np.searchsorted(every, keys[2 * k + 1])] = TEST
-        roles[k, np.searchsorted(every, keys[2 * k])] = TRAIN
-    indptr = np.searchsorted(every, np.arange(len(users) + 1) * len(items)).astype(np.int64)
-    data = Interactions(users, items, indptr, (every % len(items)).astype(np.int32))
+        roles[k, places[2 * k + 1]] = TEST
+        roles[k, places[2 * k]] = TRAIN
     return check_folds(Split("published", {"folds": len(folds)}, data, roles))
 
 

@@ -109,8 +109,7 @@ def measure(seed: int, n_users: int, progress: Callable[[str], None]) -> Finding
     progress("measuring (the first run on a machine compiles for a while)")
     split = paper_protocol(data.events, seed=seed)
     swept = [text for name, arities in ARITIES.items() for text in family(name, arities)]
-    specs = {POPULARITY: ModelSpec(POPULARITY)}
-    specs |= {text: ModelSpec("kernel-ranker", {"kernel": text}) for text in (*RANKED, *swept)}
+    specs = {name: _spec(name) for name in (POPULARITY, *RANKED, *swept)}
     run = run_experiment(
         Experiment(("planted tastes",), tuple(specs.values()), seed=seed),
         split=split,
@@ -139,9 +138,11 @@ def measure(seed: int, n_users: int, progress: Callable[[str], None]) -> Finding
 
 def fit_models(data: PlantedTastes) -> dict[str, Recommender]:
     """Return the compared models, fitted on all films seen."""
-    specs = {POPULARITY: ModelSpec(POPULARITY)}
-    specs |= {text: ModelSpec("kernel-ranker", {"kernel": text}) for text in RANKED}
-    return {name: spec.make(_THREADS).fit(data.events) for name, spec in specs.items()}
+    return {name: _spec(name).make(_THREADS).fit(data.events) for name in (POPULARITY, *RANKED)}
+
+
+def _spec(name: str) -> ModelSpec:
+    return ModelSpec(name) if name == POPULARITY else ModelSpec("kernel-ranker", {"kernel": name})
 
 
 def _person(data: PlantedTastes, models: Mapping[str, Recommender], user: int) -> Example:

@@ -1,4 +1,4 @@
-"""A worker process that answers questions one at a time; it can be ended, and may die.
+"""A worker process that answers one question at a time, can be ended, and may die.
 
 Questions and answers are lines of JSON: ``python -m boolrank.engines.worker MODULE:FUNCTION``.
 A worker that died or ran out of time is replaced at the next question.
@@ -24,29 +24,28 @@ from .user_modules import import_for_workers
 __all__ = ["OutOfTimeError", "Worker", "WorkerEndedError"]
 
 Json = dict[str, Any]
-# Called with what a worker is told at first, it gives what answers questions.
-Answering = Callable[[Json], Callable[[Json], Json]]
 
 
 class WorkerEndedError(Exception):
-    """The process has ended before it answered; the text says why."""
+    """The process ended before it answered; the text says why."""
 
 
 class OutOfTimeError(WorkerEndedError):
-    """It took too long, and was ended."""
+    """The process took too long and was ended."""
 
 
 class Worker:
-    """A process of its own for a function; a context, at whose end it is ended.
+    """A process for one function; a context manager, which ends the process.
 
     Parameters
     ----------
-    answering : a function of a module of ours, which is called there
-    about : what it is called with
+    start : function of a module of ours; called in the process with ``about``, it returns the
+        function that answers questions
+    about : JSON types
     """
 
-    def __init__(self, answering: Answering, about: Json) -> None:
-        self.answering, self.about = answering, about
+    def __init__(self, start: Callable[[Json], Callable[[Json], Json]], about: Json) -> None:
+        self.start, self.about = start, about
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
@@ -56,9 +55,9 @@ class Worker:
         self.end()
 
     def ask(self, question: Json, seconds: float | None = None) -> Json:
-        """The answer, for which it has so many seconds."""
+        """Return the answer; raise if the process dies or exceeds the time limit."""
         process = self._running()
-        _tell(process.stdin, question)
+        _send(process.stdin, question)
         try:
             line = self._lines.get(timeout=seconds and min(seconds, threading.TIMEOUT_MAX))
         except queue.Empty:
@@ -67,10 +66,12 @@ class Worker:
         if line:
             return dict(json.loads(line))
         code = process.wait()
-        self._said.seek(0)
-        why = _ended(code, self._said.read().decode("utf-8", "replace"))
+        self._messages.seek(0)
+        last = self._messages.read().decode("utf-8", "replace").strip().splitlines()[-1:]
         self.end()
-        raise WorkerEndedError(why)
+        if code < 0:
+            raise WorkerEndedError(f"its process was ended by signal {-code}, maybe out of memory")
+        raise WorkerEndedError(f"its process ended with code {code}: {''.join(last)}")
 
     def end(self) -> None:
         """End the process, if there is one."""
@@ -78,7 +79,7 @@ class Worker:
             return
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout, self._said):
+        for pipe in (self._process.stdin, self._process.stdout, self._messages):
             with contextlib.suppress(OSError):
                 pipe.close()  # type: ignore[union-attr]  # both are pipes
         self._process = None
@@ -87,63 +88,54 @@ class Worker:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.end()
-        name = f"{self.answering.__module__}:{self.answering.__qualname__}"
+        name = f"{self.start.__module__}:{self.start.__qualname__}"
         self._lines = queue.Queue[str]()
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed at the end
-        # -P: what lies in the folder where we are must not stand for a module.
+        self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - closed in end()
+        # -P: files in the current folder must not stand for modules.
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-P", "-X", "utf8", "-m", __name__, name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._messages,
             encoding="utf-8",
         )
-        reader = threading.Thread(
-            target=_pass_on, args=(self._process.stdout, self._lines.put), daemon=True
-        )
-        reader.start()
-        _tell(self._process.stdin, self.about)
+        _read_lines(self._process.stdout, self._lines.put)
+        _send(self._process.stdin, self.about)
         return self._process
 
 
 def _serve(name: str) -> None:
-    """Answer questions until whoever asks is gone."""
-    # Ctrl-C goes to all processes of a terminal, and whoever asks decides.
+    """Answer questions until the parent is gone."""
+    # Ctrl-C reaches all processes of a terminal; the parent decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output of libraries is not an answer
     lines = queue.Queue[str]()
-    threading.Thread(target=_pass_on, args=(sys.stdin, lines.put, os._exit), daemon=True).start()
+    _read_lines(sys.stdin, lambda line: lines.put(line) if line else os._exit(0))
     import_for_workers()
     module, _, function = name.partition(":")
     answer = getattr(import_module(module), function)(json.loads(lines.get()))
     while True:
-        _tell(answers, answer(json.loads(lines.get())))
+        _send(answers, answer(json.loads(lines.get())))
 
 
-def _tell(pipe: IO[str] | None, content: Json) -> None:
-    with contextlib.suppress(OSError):  # whoever is gone is noticed by what it does not say
+def _send(pipe: IO[str] | None, content: Json) -> None:
+    with contextlib.suppress(OSError):  # a dead receiver is noticed by its silence
         if pipe is not None:
             pipe.write(json.dumps(content) + "\n")
             pipe.flush()
 
 
-def _pass_on(
-    pipe: IO[str], put: Callable[[str], None], at_end: Callable[[int], None] = lambda _: None
-) -> None:
-    """Lines as they come; an empty one at the end."""
-    with contextlib.suppress(OSError, ValueError):  # it was closed on our side
-        for line in pipe:
-            put(line)
-    put("")
-    at_end(0)
+def _read_lines(pipe: IO[str] | None, put: Callable[[str], Any]) -> None:
+    """Pass on lines in a thread as they arrive, and "" at the end."""
 
+    def read() -> None:
+        with contextlib.suppress(OSError, ValueError):  # closed on our side
+            for line in pipe or ():
+                put(line)
+        put("")
 
-def _ended(code: int, messages: str) -> str:
-    if code < 0:
-        return f"its process was ended by signal {-code}, most likely for want of memory"
-    last = messages.strip().splitlines()[-1:] or ["it said nothing"]
-    return f"its process ended with code {code}: {last[0]}"
+    threading.Thread(target=read, daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..data.interactions import Interactions
 from ..data.splits import Fold, Split
 from ..errors import InputError, ParameterTypeError
-from .metrics import AnyMetric, Measure, measure, parse_metrics
+from .metrics import Measure, Metrics, measure, parse_metrics
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
 
@@ -46,7 +46,7 @@ class Ranked(NamedTuple):
 def evaluate(
     model: Model,
     split: Split | Fold,
-    metrics: Iterable[AnyMetric] | AnyMetric = DEFAULT_METRICS,
+    metrics: Metrics = DEFAULT_METRICS,
     n_threads: int | None = None,
 ) -> Evaluation:
     """Fit a model on each fold of a split, and measure how it ranks for the test users.
@@ -80,7 +80,7 @@ def evaluate(
 def evaluate_fold(
     model: Model,
     fold: Fold,
-    metrics: Iterable[AnyMetric] | AnyMetric = DEFAULT_METRICS,
+    metrics: Metrics = DEFAULT_METRICS,
     n_threads: int | None = None,
     **fit_options: Any,
 ) -> FoldResult:

@@ -20,7 +20,7 @@ from ..engines.threads import threads
 from ..errors import InputError, ParameterError, ParameterTypeError
 from .rankings import Rankings
 
-__all__ = ["METRICS", "AnyMetric", "Measure", "Metric", "measure", "parse_metric", "parse_metrics"]
+__all__ = ["METRICS", "Measure", "Metric", "measure", "parse_metric"]
 
 Floats = NDArray[np.float64]
 _UNDEFINED = "NaN, and not in the mean"
@@ -62,15 +62,13 @@ class Metric:
         per_user: bool | None = None,
         version: str = "",
     ) -> Metric:
-        """Make a metric of a function, which can stand wherever a metric's name can.
+        """Return a function as a metric, which can be used wherever the name of a metric can.
 
-        The function takes `Rankings`, and the cut k if it has a second parameter; with a cut,
-        ``rankings.top`` has at least k items. It returns an array with one value per user, NaN if
-        undefined, or one number if not ``per_user``. Its name is the metric's. Its attributes
-        ``higher_is_better`` and ``per_user`` are the defaults here; both are True if it has none.
-
-        A function can change without its name changing. So its results are cached only if it has a
-        ``version``: change that whenever the function changes.
+        The function takes `Rankings`, and the cut k if it has a second parameter; then
+        ``rankings.top`` has at least k items. It returns a value per user, NaN if undefined, or
+        one number if not ``per_user``. Its attributes ``higher_is_better`` and ``per_user`` are
+        the defaults here, else True. Results are cached only if there is a ``version``, to be
+        changed with the function.
 
         >>> def filled(rankings, k):
         ...     return (rankings.top[:, :k] >= 0).mean(axis=1)
@@ -81,35 +79,20 @@ class Metric:
         """
         name = getattr(function, "__name__", "")
         if not re.fullmatch(r"\w+", name):
-            raise ParameterError(
-                f"{function!r} has no name that a metric could have", hint="define it with def"
-            )
+            raise ParameterError(f"{function!r} has no name", hint="define it with def")
         if name in METRICS:
-            raise ParameterError(
-                f"there is a metric {name!r} already", hint="give the function another name"
-            )
-        has_cut = len(signature(function).parameters) > 1
-        direction, users = (
-            bool(getattr(function, attribute, True)) if given is None else given
-            for attribute, given in (("higher_is_better", higher_is_better), ("per_user", per_user))
-        )
-        return Metric(
-            name,
-            " ".join((function.__doc__ or "").split()),
-            "needed" if has_cut else "none",
-            _Function(function, has_cut, users),
-            users,
-            "as the function says",
-            direction,
-            version,
-        )
+            raise ParameterError(f"there is a metric {name!r} already", hint="rename the function")
+        if higher_is_better is None:
+            higher_is_better = getattr(function, "higher_is_better", True)
+        if per_user is None:
+            per_user = getattr(function, "per_user", True)
+        value = _Function(function, len(signature(function).parameters) > 1, per_user)
+        cut = "needed" if value.has_cut else "none"
+        formula = " ".join((function.__doc__ or "").split())
+        return Metric(name, formula, cut, value, per_user, "", higher_is_better, version)
 
     def at(self, k: int | None) -> Measure:
-        """Return the metric with a cut.
-
-        >>> str(METRICS["ndcg"].at(10))
-        'ndcg@10'
-        """
+        """Return the metric with a cut, such as ``METRICS["ndcg"].at(10)``."""
         if k is None and self.cut == "needed":
             raise ParameterError(
                 f"{self.name} needs a number of items", hint=f"write {self.name}@10"
@@ -121,10 +104,10 @@ class Metric:
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric with its cut, such as ``ndcg@10``; a cut of None is the whole ranking.
+    """A metric with its cut; a cut of None is the whole ranking.
 
-    >>> str(Measure(METRICS["mrr"], None)), str(Measure(METRICS["mrr"], 5))
-    ('mrr', 'mrr@5')
+    >>> str(Measure(METRICS["mrr"], 5))
+    'mrr@5'
     """
 
     metric: Metric
@@ -135,6 +118,7 @@ class Measure:
 
 
 AnyMetric = str | Measure | Metric | Callable[..., Any]
+Metrics = Iterable[AnyMetric] | AnyMetric
 
 
 def parse_metric(metric: AnyMetric) -> Measure:
@@ -165,7 +149,7 @@ def parse_metric(metric: AnyMetric) -> Measure:
     return METRICS[name].at(None if match[2] is None else int(match[2]))
 
 
-def parse_metrics(metrics: Iterable[AnyMetric] | AnyMetric) -> list[Measure]:
+def parse_metrics(metrics: Metrics) -> list[Measure]:
     """Return several metrics, each once; text may separate them by commas."""
     if isinstance(metrics, str):
         metrics = metrics.split(",")
@@ -179,14 +163,8 @@ def parse_metrics(metrics: Iterable[AnyMetric] | AnyMetric) -> list[Measure]:
     return list(parsed)
 
 
-def user_metrics(metrics: Iterable[AnyMetric] | AnyMetric) -> list[Measure]:
-    """Return metrics of users, by which models can be chosen and compared.
-
-    >>> user_metrics("gini@10")
-    Traceback (most recent call last):
-    boolrank.errors.ParameterError: models are compared user by user, and gini@10 is not a metric \
-of users; use another metric
-    """
+def user_metrics(metrics: Metrics) -> list[Measure]:
+    """Return metrics by which models can be compared user by user."""
     measures = parse_metrics(metrics)
     for each in measures:
         if not each.metric.per_user:
@@ -198,9 +176,7 @@ of users; use another metric
 
 
 def measure(
-    rankings: Rankings,
-    metrics: Iterable[AnyMetric] | AnyMetric,
-    n_threads: int | None = None,
+    rankings: Rankings, metrics: Metrics, n_threads: int | None = None
 ) -> dict[str, Floats | float]:
     """Return metrics by name: an array with one value per user, or one number of the model.
 
@@ -254,9 +230,8 @@ class _Function:
         expected = (len(rankings),) if self.per_user else ()
         if values.shape != expected:
             raise InputError(
-                f"{self.function.__name__} returns values of shape {values.shape}, and "
-                f"{expected} is expected",
-                hint="return one value per user, or use Metric.of(function, per_user=False)",
+                f"{self.function.__name__} returns shape {values.shape} instead of {expected}",
+                hint="return a value per user, or use Metric.of(function, per_user=False)",
             )
         return values if self.per_user else float(values)
 
@@ -273,17 +248,17 @@ def _cut_metrics(rankings: Rankings, k: int) -> Floats:
 
 # Named functions, not lambdas: scikit-learn pickles metrics to send them to other processes.
 def _auc(rankings: Rankings, _: int) -> Floats:
-    return _known(rankings.strict, "auc")
+    return _defined(rankings.strict)
 
 
 def _auc_ties(rankings: Rankings, _: int) -> Floats:
-    return _known(rankings.half, "auc_ties")
+    return _defined(rankings.half)
 
 
-def _known(values: Floats | None, name: str) -> Floats:
+def _defined(values: Floats | None) -> Floats:
     if values is None:
         raise InputError(
-            f"{name} needs all scores, and lists have only the best items",
+            "AUC needs all scores, and lists have only the best items",
             hint="use Rankings.from_scores, or another metric",
         )
     return values

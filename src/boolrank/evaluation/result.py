@@ -181,16 +181,26 @@ class Evaluation:
             for u, user in enumerate(fold.users)
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the results as JSON types, NaN as None, with means and deviations."""
+    def figures(self) -> dict[str, Any]:
+        """Return means and deviations as JSON types, NaN as None, without times, which vary."""
         return {
-            "model": self.model,
-            "split": self.split,
-            "split_hash": self.split_hash,
             "means": nulls(self.means),
             "deviations": nulls(self.deviations),
-            "folds": [fold.to_dict() for fold in self.folds],
+            "folds": [
+                {
+                    "users": len(fold.users),
+                    "unseen_items": fold.unseen_items,
+                    "cold_users": fold.cold_users,
+                    "means": nulls(fold.means),
+                }
+                for fold in self.folds
+            ],
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all results as JSON types, NaN as None."""
+        about = {"model": self.model, "split": self.split, "split_hash": self.split_hash}
+        return about | self.figures() | {"folds": [fold.to_dict() for fold in self.folds]}
 
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> Evaluation:

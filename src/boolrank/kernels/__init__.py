@@ -1,12 +1,19 @@
 """Boolean kernels as values: pure functions of the counts of a pair of binary vectors."""
 
-from .algebra import Composed, Normalized, Power, Product, Scaled, Sum
+from .algebra import Normalized, Power, Product, Scaled, Sum
 from .base import Kernel
-from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
+from .clauses import (
+    DNF,
+    Conjunctive,
+    Disjunctive,
+    LiteralConjunctive,
+    LiteralDisjunctive,
+    MonotoneDNF,
+)
+from .composition import Composed, ComposedCNF, ComposedDNF
 from .counts import Counts
-from .normal_forms import DNF, ComposedCNF, ComposedDNF, MonotoneDNF
-from .parse import KERNELS, parse_kernel
-from .simple import AllSubset, Linear, Polynomial, Tanimoto
+from .parser import KERNELS, known_kernels, parse_kernel
+from .similarities import AllSubset, Linear, Polynomial, Tanimoto
 from .threshold import Threshold
 from .wide import Wide
 
@@ -34,5 +41,6 @@ __all__ = [
     "Tanimoto",
     "Threshold",
     "Wide",
+    "known_kernels",
     "parse_kernel",
 ]

@@ -1,4 +1,4 @@
-"""The kernel as a value: what every boolean kernel has, given its formula on counts."""
+"""The kernel: a value with a formula on counts, and everything that follows from the formula."""
 
 from __future__ import annotations
 
@@ -14,51 +14,63 @@ from numpy.typing import ArrayLike, NDArray
 from .._memory import free_memory, size
 from ..errors import KernelOverflowError, MatrixTooLargeError, ParameterTypeError
 from ..table import Table
-from .binary import as_binary, overlap_counts
+from .binary_matrix import as_binary, overlap_counts
 from .counts import Counts, Pairs
-from .evaluate import cosines, inverse_root, raw_values
+from .parameters import check_arities, check_parameters
+from .tables import centred_values
+from .values import compute_values, inverse_root
 from .wide import Wide, spread
 
 if TYPE_CHECKING:
     from ..data.interactions import MatrixLike
-    from .algebra import Composed, Normalized
+    from .algebra import Normalized
+    from .composition import Composed
 
 Form = Literal["common", "agreeing", "union", "any"]
 
-# Matrices up to so many bytes are not worth asking how much memory there is.
+# Matrices up to this many bytes are computed without asking for the free memory.
 _SMALL = 1 << 26
-# What follows from a formula: a class with a formula of its own inherits none of it.
+# Members that follow from a formula: a class with its own formula inherits none of them.
 _DERIVED = (
     *("form", "own_value", "cosine", "features", "features_in_neither"),
-    *("values_of", "cosines_of", "bytes_per_pair", "cosine_bytes_per_pair"),
-    *("from_full", "centred_of"),
+    *("values_of", "cosines_of", "bytes_per_pair", "from_full"),
 )
-# What takes counts and gives a value for each.
 _FORMULAS = ("value", "own_value", "cosine")
 
 
 class Kernel(ABC):
-    """A boolean kernel: a value with a formula on counts, and nothing fitted.
+    """A boolean kernel: a formula on the counts of a pair of binary vectors. Nothing is fitted.
 
-    A kernel of your own is a frozen dataclass with a ``name`` and a ``value``. The formula is
-    written on the counts of a pair (``k.n``, ``k.x``, ``k.z``, ``k.common``, ``k.union``,
-    ``k.agreeing``), wide numbers that neither overflow nor run out of digits early.
+    To write your own, subclass it as a frozen dataclass with a ``name`` and a ``value``; the fields
+    are its parameters. ``value`` gets the `Counts` of many pairs at once: ``k.n`` variables,
+    ``k.x`` and ``k.z`` active ones in the two vectors, ``k.common`` in both, ``k.union`` in at
+    least one, ``k.agreeing`` on which they agree. Each is an array of wide numbers (32 digits, no
+    overflow) that takes ``+ - * / **``, comparisons and numpy's functions.
 
+    >>> import numpy as np
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True, repr=False)
-    ... class Dice(Kernel):
-    ...     name = "dice"
-    ...     formula = "2c / (x + z)"
+    ... class Damped(Kernel):
+    ...     power: float = 0.5
+    ...     name = "damped"
     ...
     ...     def value(self, k):
-    ...         return k.common * 2 / (k.x + k.z)
-    >>> Dice()([[1, 1, 0], [0, 1, 1]])
-    array([[1. , 0.5],
-           [0.5, 1. ]])
+    ...         return np.log1p(k.common) / (k.x * k.z) ** self.power
+    >>> Damped()([[1, 1, 0], [0, 1, 1]]).round(3)
+    array([[0.549, 0.347],
+           [0.347, 0.549]])
+
+    `parse_kernel` finds it by its name, once the class is defined.
+
+    >>> from boolrank import parse_kernel
+    >>> parse_kernel("2*damped(power=0.4)")
+    2*damped(power=0.4)
     """
 
     name: ClassVar[str]
     formula: ClassVar[str]
+    # How tightly the text binds: + is 0, @ 1, * 2, ** 3.
+    binding: ClassVar[int] = 4
 
     # numpy scalars on the left of `*` must come to our operators.
     __array_ufunc__ = None
@@ -75,63 +87,76 @@ class Kernel(ABC):
                 if name not in vars(cls):
                     setattr(cls, name, vars(Kernel)[name])
 
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
     @property
     def form(self) -> Form:
-        """Which counts the formula needs, where that makes it a table: see `evaluate.py`."""
+        """Return the counts that the formula needs, if that makes it a table: see `values`."""
         return "any"
 
     @abstractmethod
     def value(self, k: Counts) -> Wide:
-        """The formula. Null vectors have value 0; no other care is asked for."""
+        """Compute the formula. A null vector has value 0."""
 
     def own_value(self, k: Counts) -> Wide:
-        """The value of a vector with itself, ``k`` being such a pair."""
+        """Compute the value of vectors with themselves; ``k`` has such pairs."""
         return self.value(k)
 
     def cosine(self, k: Counts) -> Wide:
-        """κ(x, z)/√(κ(x, x)·κ(z, z)), and 0 where a vector is null."""
+        """Compute κ(x, z)/√(κ(x, x)·κ(z, z)), and 0 where a vector is null."""
         roots = [inverse_root(self.own_value(own)) for own in (k.of_x(), k.of_z())]
         return self.value(k) * (roots[0] * roots[1])
 
     def from_full(self, k: Counts) -> Wide | None:  # noqa: ARG002 - for kernels that know it
-        """1 - the cosine of a vector with the full one, ``k`` being the vector with itself.
+        """Compute 1 - the cosine of vectors with the full one, to all digits, or return None.
 
-        For kernels that are additive in the union, and know it to all digits however small it is.
+        For kernels that are additive in the union; ``k`` pairs vectors with themselves.
         """
         return None
 
-    @property
-    def bytes_per_pair(self) -> int:
-        """What a Gram matrix takes for each value while it is computed: measured, and rounded."""
-        return 80 if self.form == "any" else 12
-
-    @property
-    def cosine_bytes_per_pair(self) -> int:
-        """The same for normalised values."""
-        return self.bytes_per_pair
-
-    def features(self, n: Wide) -> Wide:  # noqa: ARG002 - for kernels that have such features
-        """How many features there are over n variables, where each of them is 0 or 1."""
+    def features(self, n: Wide) -> Wide:  # noqa: ARG002 - for kernels with such features
+        """Count the features over n variables, if each of them is 0 or 1."""
         raise ParameterTypeError(
             f"{self} cannot be the inner kernel of `outer @ inner`: its features are not 0 or 1"
         )
 
     def features_in_neither(self, k: Counts) -> Wide | None:  # noqa: ARG002 - as above
-        """How many of such features are false in both vectors, where no difference is needed."""
+        """Count the features that are false in both vectors, if no difference is needed."""
         return None
 
+    @property
+    def bytes_per_pair(self) -> int:
+        """Return the bytes that a Gram matrix takes per value while computed, as measured."""
+        return 80 if self.form == "any" else 12
+
+    def values_of(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Compute the values of pairs, in their broadcast shape."""
+        return self._finite(compute_values(self, pairs, normalize=False))
+
+    def cosines_of(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Compute the normalised values of pairs, in their broadcast shape."""
+        return compute_values(self, pairs, normalize=True)
+
+    def centred_of(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Compute normalised values with the full vector as origin, for kernels with `from_full`.
+
+        They tell vectors apart that have nearly everything in common with the full one.
+        """
+        return centred_values(self, pairs)
+
     def on_counts(self, n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> NDArray[Any]:
-        """Kernel values of pairs given by their counts.
+        """Compute the values of pairs given by their counts.
 
         Parameters
         ----------
-        n, x, z, c : whole numbers or arrays of them that broadcast
+        n, x, z, c : whole numbers, or arrays of them that broadcast
             Number of variables, active ones in each of the two vectors, and in both.
 
         Returns
         -------
         array of float64, of the broadcast shape
-            Exact below 2^53 and to 1e-12 above, and for normalised kernels.
+            Exact below 2^53, to 1e-12 above and for normalised kernels.
 
         >>> from boolrank import Disjunctive
         >>> Disjunctive(2).on_counts(n=10, x=3, z=[2, 4], c=[0, 1])
@@ -142,7 +167,7 @@ class Kernel(ABC):
             return self.values_of(pairs)
 
     def __call__(self, X: MatrixLike, Z: MatrixLike | None = None) -> NDArray[np.float64]:
-        """Gram matrix of the rows of binary matrices, dense or sparse.
+        """Compute the Gram matrix of the rows of binary matrices, dense or sparse.
 
         Parameters
         ----------
@@ -151,71 +176,52 @@ class Kernel(ABC):
 
         Returns
         -------
-        (m, k) array of float64
-
-        Where that would not fit into memory, an error says so before anything is allocated.
+        (m, k) array of float64; `MatrixTooLargeError` if memory has no room for it
         """
         rows = as_binary(X, "X")
         others = rows if Z is None or Z is X else as_binary(Z, "Z", width=rows.shape[1])
-        self._affordable(rows.shape[0], others.shape[0])
-        counts = overlap_counts(rows, others)
-        x, z = rows.sums, others.sums
-        pairs = Pairs(np.asarray(rows.shape[1]), x[:, None], z[None, :], counts)
+        self._check_memory(rows.shape[0], others.shape[0])
+        common = overlap_counts(rows, others)
+        n, x, z = rows.shape[1], rows.sums, others.sums
+        pairs = Pairs(np.asarray(n), x[:, None], z[None, :], common)
         with np.errstate(all="ignore"):
-            gram = self.values_of(pairs, checked=True)
+            gram = self.values_of(pairs)
             if others is rows:
-                np.fill_diagonal(gram, self._own_values(rows.shape[1], x))
+                np.fill_diagonal(gram, self._own_values(n, x))
         return gram
 
     def diag(self, X: MatrixLike) -> NDArray[np.float64]:
-        """Values of the rows of a binary matrix with themselves, without the Gram matrix."""
+        """Compute the values of the rows of a binary matrix with themselves."""
         rows = as_binary(X, "X")
         with np.errstate(all="ignore"):
             return self._own_values(rows.shape[1], rows.sums)
 
     def normalized(self) -> Normalized:
-        """κ(x, z) / √(κ(x, x)·κ(z, z)); a null vector has 1 with itself and 0 with others."""
+        """Return κ(x, z) / √(κ(x, x)·κ(z, z)); a null vector has 1 with itself, 0 with others."""
         from .algebra import Normalized
 
         return self if isinstance(self, Normalized) else Normalized(self)
 
-    def values_of(self, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
-        """Values of pairs, in their broadcast shape; ``checked`` counts are not looked at again."""
-        return self._finite(raw_values(self, pairs, checked))
-
-    def cosines_of(self, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
-        """Normalised values: overridden where they follow from those of the parts."""
-        return cosines(self, pairs, checked)
-
-    def centred_of(self, pairs: Pairs) -> NDArray[np.float64]:
-        """Normalised values with the full vector as origin, of kernels that know `from_full`.
-
-        Vectors that have nearly everything in common with the full one are told apart by these.
-        """
-        from .tables import centred
-
-        return centred(self, pairs)
-
-    def _affordable(self, m: int, k: int) -> None:
+    def _check_memory(self, m: int, k: int) -> None:
         needed = m * k * self.bytes_per_pair
         if needed > _SMALL and needed > (free := free_memory()):
             raise MatrixTooLargeError(
                 f"a Gram matrix of {m:,} x {k:,} values needs about {size(needed)} to compute, and "
-                f"{size(free)} are free; take rows in blocks, such as kernel(X[:1000], X), or a "
-                "sample of them; spectral_ratio needs no matrix"
+                f"{size(free)} are free",
+                hint="compute blocks of rows, such as kernel(X[:1000], X), or take a sample; "
+                "spectral_ratio needs no matrix",
             )
 
     def _own_values(self, n: int, x: NDArray[np.int64]) -> NDArray[np.float64]:
         distinct, inverse = np.unique(x, return_inverse=True)
-        own = Wide.of(distinct)
-        return self._finite(self.own_value(Counts(Wide.of(n), own, own, own)).floats())[inverse]
+        return self._finite(self.own_value(Counts.of_vectors(n, distinct)).floats())[inverse]
 
     def _finite(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        if not np.isfinite(values).all():
+        if np.isinf(values).any():
             simple = f"{self}" if str(self).startswith(self.name) else f"({self})"
             raise KernelOverflowError(
-                f"a value of {self} is past the largest double; use {simple}.normalized(), "
-                "whose values lie between 0 and 1"
+                f"a value of {self} is past the largest double",
+                hint=f"use {simple}.normalized(), whose values lie between 0 and 1",
             )
         return values
 
@@ -225,7 +231,7 @@ class Kernel(ABC):
         return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
 
     def __radd__(self, other: Any) -> Kernel:
-        """``sum`` starts from 0."""
+        # sum() starts from 0.
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __mul__(self, other: Any) -> Kernel:
@@ -248,13 +254,13 @@ class Kernel(ABC):
         return Power(self, exponent)
 
     def __matmul__(self, inner: Any) -> Composed:
-        from .algebra import Composed
+        from .composition import Composed
 
         return Composed(self, inner) if isinstance(inner, Kernel) else NotImplemented
 
     def __repr__(self) -> str:
         shown = []
-        this: Any = self  # a dataclass, or else check_kernel says so
+        this: Any = self
         for field in fields(this) if is_dataclass(this) else ():
             value = getattr(self, field.name)
             if field.default is MISSING:
@@ -263,10 +269,14 @@ class Kernel(ABC):
                 shown.append(f"{field.name}={value!r}")
         return f"{self.name}({', '.join(shown)})" if shown else self.name
 
+    def in_brackets(self, binding: int) -> str:
+        """Return the text, in brackets if it binds less tightly."""
+        return f"({self!r})" if self.binding < binding else repr(self)
+
     def _repr_html_(self) -> str:
         this: Any = self
         said = (type(self).__doc__ or "").partition("\n\n")[0].replace("`", "")
-        if said.startswith(f"{type(self).__name__}("):  # what dataclass writes where nobody did
+        if said.startswith(f"{type(self).__name__}("):  # the default docstring of a dataclass
             said = ""
         formula = getattr(self, "formula", "")
         head, _, words = said.partition(": ")
@@ -274,19 +284,17 @@ class Kernel(ABC):
         rows = [["formula", formula], ["says", " ".join(said.split())]]
         for field in fields(this) if is_dataclass(this) else ():
             allowed = field.metadata.get("range")
-            rows.append([field.name, f"{getattr(self, field.name)!r}"])
-            rows[-1][1] += f"  ({allowed})" if allowed else ""
+            value = f"{getattr(self, field.name)!r}"
+            rows.append([field.name, f"{value}  ({allowed})" if allowed else value])
         return Table.of(repr(self), ["", ""], [row for row in rows if row[1]]).to_html()
 
 
-Formula = Callable[[Any, Counts], Any]
-
-
-def _in_wide_numbers(formula: Formula) -> Formula:
-    """The formula, its values as wide numbers of the counts' shape whatever numbers it gives."""
+def _in_wide_numbers(formula: Callable[[Any, Counts], Any]) -> Callable[[Any, Counts], Wide]:
+    """Check arities before a formula, and convert its values to wide numbers of one shape."""
 
     @wraps(formula)
     def values(self: Kernel, k: Counts) -> Wide:
+        check_arities(self, k.n, k.lifted)
         given = formula(self, k)
         try:
             if isinstance(given, Wide) or np.asarray(given).dtype.kind in "biuf":

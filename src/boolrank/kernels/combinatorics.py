@@ -1,8 +1,8 @@
-"""How many subsets: the four counting functions that kernel formulas are made of, as wide numbers.
+"""Numbers of subsets: the counting functions that kernel formulas are made of.
 
-Each takes wide whole numbers, which may be far past the largest double, and loses no digits to
-cancellation: everything that could be a difference of near-equal numbers is summed from positive
-terms, or comes from ``expm1`` of a logarithm.
+They take wide whole numbers, possibly far past the largest double, and lose no digits to
+cancellation: differences of near-equal numbers are summed from positive terms, or are ``expm1`` of
+a logarithm.
 
 >>> float(choose(Wide.of(50), 3).floats()), float(hits(Wide.of(50), Wide.of(2), 3).floats())
 (19600.0, 2304.0)
@@ -16,30 +16,19 @@ from math import factorial, inf
 import numpy as np
 
 from ..errors import KernelOverflowError
-from .wide import Wide, exp, expm1, log, log1p, on_part, stack, times_two_to, where
+from .functions import exp, expm1, log, log1p
+from .wide import Wide, on_part, stack, times_two_to, where
 
-# Up to so many factors a product is taken; beyond, Stirling's series, good to 1e-34 from here on.
+# Products have up to this many factors; beyond, Stirling's series is good to 1e-34.
 _FEW = 64
-# From so many elements on, all sizes in one run are faster than each on its own.
+# With more elements than this, a table of all sizes is faster than each size on its own.
 _MANY = 1024
 # Longest table of binomials.
 _LONGEST = 1 << 14
 # B_2k / (2k·(2k-1)) for k = 1..10: the coefficients of Stirling's series in 1/z, 1/z^3, ...
-_STIRLING = [
-    Wide.of(float(top)) / Wide.of(float(bottom))
-    for top, bottom in (
-        (1, 12),
-        (-1, 360),
-        (1, 1260),
-        (-1, 1680),
-        (1, 1188),
-        (-691, 360360),
-        (1, 156),
-        (-3617, 122400),
-        (43867, 244188),
-        (-174611, 125400),
-    )
-]
+_TOPS = (1, -1, 1, -1, 1, -691, 1, -3617, 43867, -174611)
+_BOTTOMS = (12, 360, 1260, 1680, 1188, 360360, 156, 122400, 244188, 125400)
+_STIRLING = [Wide.of(a) / Wide.of(b) for a, b in zip(_TOPS, _BOTTOMS, strict=True)]
 _FACTORIALS = stack([Wide.of(factorial(i)) for i in range(_FEW + 1)])
 _TWO_PI = Wide.of(6.283185307179586) + Wide.of(2.4492935982947064e-16)
 _TINY = 1e-34
@@ -49,7 +38,7 @@ _DEEPEST = 2.0**50
 
 
 def choose(k: Wide, d: int) -> Wide:
-    """C(k, d): subsets of size d among k things; 0 where k < d."""
+    """Return C(k, d), the number of subsets of size d among k things; 0 where k < d."""
     reach = 1 << max(int(np.max(k.exp, initial=0)), 0)
     if k.hi.size > _MANY and reach <= min(2 * k.hi.size, _LONGEST):
         at = times_two_to(k.hi, k.exp).astype(np.int64)
@@ -59,7 +48,7 @@ def choose(k: Wide, d: int) -> Wide:
 
 @lru_cache(maxsize=64)
 def _binomials(d: int, stop: int) -> Wide:
-    """C(k, d) for k below a bound: 0.4 MB at most, and used again by each block of pairs."""
+    """Return C(k, d) for all k below a bound: at most 0.4 MB, shared by all blocks of pairs."""
     return _choose(Wide.of(np.arange(stop)), d)
 
 
@@ -73,7 +62,7 @@ def _choose(k: Wide, d: int) -> Wide:
 
 
 def _falling_product(k: Wide, d: Wide) -> Wide:
-    """k·(k-1)···(k-d+1) / d! for small d, which differs from element to element."""
+    """Return k·(k-1)···(k-d+1) / d! for small d, one for each element."""
     steps = d.floats().astype(np.int64)
     value = Wide.of(np.ones(k.shape))
     for i in range(int(steps.max())):
@@ -90,7 +79,7 @@ def _stirling_choose(k: Wide, d: int) -> Wide:
 
 
 def _series(z: Wide) -> Wide:
-    """What Stirling's formula leaves of ln z!, for z >= 64."""
+    """Return ln z! less Stirling's formula, for z >= 64."""
     square = Wide.of(1.0) / (z * z)
     value = _STIRLING[-1]
     for factor in reversed(_STIRLING[:-1]):
@@ -99,10 +88,10 @@ def _series(z: Wide) -> Wide:
 
 
 def hits(n: Wide, t: Wide, d: int) -> Wide:
-    """C(n, d) - C(n-t, d): subsets of size d among n things that meet a given set of t of them.
+    """Return C(n, d) - C(n-t, d): subsets of size d among n things that meet a set of t of them.
 
-    The share of subsets that miss is symmetric in t and d, so the shorter of the two loops serves;
-    with both long, the share comes from second differences of Stirling's formula.
+    The share of subsets that miss is symmetric in t and d, so the shorter loop of the two serves.
+    If both are long, the share is a second difference of Stirling's formula.
     """
     return _share_hit(n, t, d) * choose(n, d)
 
@@ -142,9 +131,9 @@ def _share_hit_by_series(n: Wide, t: Wide, d: int) -> Wide:
 
 
 def _share_hit_rarely(n: Wide, t: Wide, d: int) -> Wide:
-    """1 - C(n-t, d)/C(n, d) where it is below a half: -expm1 of a second difference of ln n!.
+    """Return 1 - C(n-t, d)/C(n, d) below a half: -expm1 of a second difference of ln n!.
 
-    The three terms of its bulk are of one size, so the difference costs at most a factor of three.
+    The three terms of the bulk are of similar size, so cancellation costs at most a factor of 3.
     """
     size = Wide.of(float(d))
     rest = n - t - size
@@ -155,11 +144,11 @@ def _share_hit_rarely(n: Wide, t: Wide, d: int) -> Wide:
 
 
 def weighted_subsets(k: Wide, weight: float, largest: int | None = None) -> Wide:
-    """Σ_{1≤j≤largest} weight^j·C(k, j), or over all j: (1+weight)^k - 1."""
+    """Return Σ_{1≤j≤largest} weight^j·C(k, j), or over all j: (1+weight)^k - 1."""
     if largest is None:
         return _power_minus_one(k, weight)
-    # The terms grow up to the peak and fall after it; sum only the falling side, from the cut on.
-    # Where fewer than `largest` things are there, the peak must not be rounded up to it.
+    # Terms rise up to the peak and fall after it. Sum from the cut to the side on which they fall.
+    # With fewer than `largest` things, the peak must not be rounded up to the cut.
     size = k.floats()
     rising = np.asarray((largest <= size) & (largest <= weight * (size + 1) / (1 + weight)))
     lower = on_part(lambda a: _terms_down(a, weight, largest), rising, k)
@@ -177,13 +166,12 @@ def _all_but_terms_up(k: Wide, weight: float, largest: int) -> Wide:
 
 
 def _power_minus_one(k: Wide, weight: float) -> Wide:
-    """(1+weight)^k - 1 by repeated doubling of the difference itself, which only adds."""
+    """Return (1+weight)^k - 1 by repeated doubling of the difference itself, which only adds."""
     size = k.floats()
     if np.any(size >= _EXACT):
         raise KernelOverflowError(
-            "a value over all subsets of 2^53 or more features has an exponent that fits nothing; "
-            "bound the size of the subsets with max_arity, or normalise the kernel by itself, "
-            "outside of sums"
+            "a value over all subsets of 2^53 or more features overflows the exponent",
+            hint="set max_arity, or normalise the kernel on its own, outside of sums",
         )
     bits = size.astype(np.int64)
     value, step = Wide.of(np.zeros(k.shape)), Wide.of(float(weight))
@@ -195,9 +183,9 @@ def _power_minus_one(k: Wide, weight: float) -> Wide:
 
 
 def power_cosine(s: Wide, x: Wide, z: Wide, fewer: Wide, weight: float) -> Wide:
-    """((1+w)^s - 1)/√(((1+w)^x - 1)·((1+w)^z - 1)), also where no exponent is large enough for one.
+    """Return ((1+w)^s - 1)/√(((1+w)^x - 1)·((1+w)^z - 1)), even if no exponent holds one factor.
 
-    ``fewer`` is (x+z)/2 - s, which must not be lost in the last digits of x and z.
+    ``fewer`` is (x+z)/2 - s, given apart to keep its digits.
     """
     some = s.positive() & x.positive() & z.positive()
     shares = [-expm1(-_fall(where(some, a, 1.0), weight)) for a in (s, x, z)]
@@ -205,7 +193,7 @@ def power_cosine(s: Wide, x: Wide, z: Wide, fewer: Wide, weight: float) -> Wide:
 
 
 def power_decay(size: Wide, weight: float) -> Wide:
-    """(1+weight)^-size for sizes of any magnitude; none is below 2^-2^51."""
+    """Return (1+weight)^-size for sizes of any magnitude, at least 2^-2^51."""
     return exp(-_fall(size, weight))
 
 

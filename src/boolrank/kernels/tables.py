@@ -1,4 +1,4 @@
-"""Kernels as tables: values of many pairs by look-up, in a compiled parallel loop."""
+"""Look-up tables of kernels: values of many pairs, read by compiled loops."""
 
 from __future__ import annotations
 
@@ -14,86 +14,37 @@ from .wide import Wide, times_two_to
 if TYPE_CHECKING:
     from .base import Kernel
 
-# Exponents up to this size are folded into the doubles: the product of a value and two roots fits.
-_SAFE = 300
+# Longest table worth building: a few seconds and 200 MB.
+LONGEST_TABLE = 1 << 22
 # Tables up to this length cost milliseconds.
 _SHORT = 1 << 14
-# Up to so many variables the two parts of a table for the union leave an error below 1e-13.
+# Exponents up to this one are folded into the doubles: a value times two roots still fits.
+_SAFE = 300
+# Up to this many variables, the two parts of a table of the union leave an error below 1e-13.
 _LARGEST_UNION = 1 << 30
-# Multiples of its inverse, up to 2, have sums that are exact in doubles: the high parts of tables.
+# The high parts of tables are multiples of the inverse up to 2, so their sums are exact.
 _GRID = 2.0**40
-# Below 2 to the one, whole numbers have exact low parts; past 2 to the other, doubles are rounded.
+# Whole numbers below 2^92 have exact low parts; doubles beyond 2^53 are rounded anyway.
 _EXACT_TOP, _EXACT_DOUBLE = 92, 53
 
-Table = tuple[NDArray[np.float64], NDArray[np.int64]]
+Floats = NDArray[np.float64]
 
 
-def table_values(
-    kernel: Kernel, pairs: Pairs, normalize: bool, longest: int
-) -> NDArray[np.float64] | None:
-    """Values by look-up; None where the table would be longer than allowed.
+class _Layout(NamedTuple):
+    """Pairs as compiled loops take them: a grid, a column of x against a row of z, or a list."""
 
-    Impossible counts are found by the loop itself, so that good ones cost no pass of their own.
-    """
-    n = int(_whole(pairs.n).ravel()[0])
-    grid, x, z, c = _arranged(pairs)
-    most = int(max(x.max(), z.max()))
-    if most > n or n >= 1 << 53 or min(x.min(), z.min()) < 0:
-        return None  # impossible counts: the plain way says where
-    reach = _reach(kernel, n, most)
-    if reach >= min(longest, max(_SHORT, 4 * pairs.size)):
-        return None  # to build the table would cost more than the values
-    if kernel.form == "union" and n > _LARGEST_UNION:
-        return None
-    table: _Table | None = pairs.tables.get((kernel, normalize))
-    if table is None or table.most < most:
-        table = pairs.tables[kernel, normalize] = _table(kernel, n, most, normalize)
-    if table is None:
-        return None
-    from .._compiled import tables as compiled
-
-    out = np.empty(c.shape)
-    loop = getattr(compiled, f"{table.loop}_{'grid' if grid else 'list'}")
-    if not loop(out, x, z, c, n, *table.arguments):
-        pairs.check()
-    if table.power:
-        np.ldexp(out, np.int32(np.clip(table.power, -2200, 2200)), out=out)
-    return out.reshape(pairs.shape)
-
-
-def centred(kernel: Kernel, pairs: Pairs) -> NDArray[np.float64]:
-    """cosine(x, z) - cosine(x, full) - cosine(z, full) + 1, without the digits that cancel.
-
-    For a kernel that is additive in the union: with e(t) = 1 - cosine(t, full), f(t)/f(n) is
-    (1 - e(t))², and all of it follows from a table of e.
-    """
-    from .._compiled.tables import centred_grid, centred_list
-
-    n = int(_whole(pairs.n).ravel()[0])
-    grid, x, z, c = _arranged(pairs)
-    if max(x.max(initial=0), z.max(initial=0)) > n or min(x.min(initial=0), z.min(initial=0)) < 0:
-        pairs.check()
-    reach = _reach(kernel, n, int(max(x.max(initial=0), z.max(initial=0))))
-    table: NDArray[np.float64] | None = pairs.tables.get((kernel, "centred"))
-    if table is None or len(table) <= reach:
-        sizes = Wide.of(np.arange(reach + 1))
-        found = kernel.from_full(Counts(Wide.of(n), sizes, sizes, sizes))
-        if found is None:
-            raise ParameterTypeError(
-                f"{kernel} does not know how far vectors are from the full one"
-            )
-        table = pairs.tables[kernel, "centred"] = found.floats()
-    out = np.empty(c.shape)
-    loop: Any = centred_grid if grid else centred_list
-    if not loop(out, x, z, c, n, table):
-        pairs.check()
-    return out.reshape(pairs.shape)
+    shape: str
+    n: int
+    x: NDArray[np.int64]
+    z: NDArray[np.int64]
+    c: NDArray[Any]
+    most: int  # the largest size, or -1 if some size is impossible
 
 
 class _Table(NamedTuple):
-    """What a compiled loop takes for vectors of so many variables at most.
+    """A compiled loop and its arguments, for vectors with at most so many active variables.
 
-    Its results are still to be multiplied by a power of two.
+    The loop's results are still to be multiplied by a power of two.
     """
 
     most: int
@@ -102,29 +53,85 @@ class _Table(NamedTuple):
     power: int = 0
 
 
-def _reach(kernel: Kernel, n: int, most: int) -> int:
-    """The longest vector that values are asked of: a common part, or a union."""
-    return most if kernel.form == "common" else min(2 * most, n)
+def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None:
+    """Look values up; return None if the table would be too long or not exact.
+
+    The loop finds impossible counts itself, so possible ones cost no pass of their own.
+    """
+    layout = _layout(pairs)
+    if layout.most < 0:
+        return None
+    reach = _reach(kernel, layout)
+    if reach >= min(LONGEST_TABLE, max(_SHORT, 4 * pairs.size)):
+        return None  # building the table would cost more than computing the values
+    if kernel.form == "union" and layout.n > _LARGEST_UNION:
+        return None
+    table: _Table | None = pairs.tables.get((kernel, normalize))
+    if table is None or table.most < layout.most:
+        table = _table(kernel, layout.n, layout.most, reach, normalize)
+        pairs.tables[kernel, normalize] = table
+    if table is None:
+        return None
+    out = _run(table.loop, pairs, layout, table.arguments)
+    if table.power:
+        np.ldexp(out, np.int32(np.clip(table.power, -2200, 2200)), out=out)
+    return out
 
 
-def _table(kernel: Kernel, n: int, most: int, normalize: bool) -> _Table | None:
-    """The table of a kernel; None where it would not be exact."""
-    reach, agreeing = _reach(kernel, n, most), kernel.form == "agreeing"
-    sizes = Wide.of(np.arange(most + 1 if agreeing else reach + 1))
-    own = kernel.own_value(Counts(Wide.of(n), sizes, sizes, sizes))
+def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
+    """Return cosine(x, z) - cosine(x, full) - cosine(z, full) + 1 without cancellation.
+
+    For a kernel that is additive in the union: with e(t) = 1 - cosine(t, full), f(t)/f(n) is
+    (1 - e(t))², so a table of e is enough.
+    """
+    layout = _layout(pairs)
+    if layout.most < 0:
+        pairs.check()
+    reach = _reach(kernel, layout)
+    table: Floats | None = pairs.tables.get((kernel, "centred"))
+    if table is None or len(table) <= reach:
+        distances = kernel.from_full(Counts.of_vectors(layout.n, np.arange(reach + 1)))
+        if distances is None:
+            raise ParameterTypeError(f"{kernel} has no distances from the full vector")
+        table = pairs.tables[kernel, "centred"] = distances.floats()
+    return _run("centred", pairs, layout, (table,))
+
+
+def _run(loop: str, pairs: Pairs, layout: _Layout, arguments: tuple[Any, ...]) -> Floats:
+    from .._compiled import tables as compiled
+
+    shape, n, x, z, c, _ = layout
+    out = np.empty(c.shape)
+    if not getattr(compiled, f"{loop}_{shape}")(out, x, z, c, n, *arguments):
+        pairs.check()
+    return out.reshape(pairs.shape)
+
+
+def _reach(kernel: Kernel, pairs: _Layout) -> int:
+    """Return the largest number of variables that values depend on: common ones, or a union."""
+    return pairs.most if kernel.form == "common" else min(2 * pairs.most, pairs.n)
+
+
+def _table(kernel: Kernel, n: int, most: int, reach: int, normalize: bool) -> _Table | None:
+    agreeing = kernel.form == "agreeing"
+    own = kernel.own_value(Counts.of_vectors(n, np.arange((most if agreeing else reach) + 1)))
     root = _inverse_roots(own) if normalize else (np.ones(len(own.hi)), np.zeros(len(own.hi), int))
     if kernel.form == "union":
-        exact = normalize or _exact(kernel, n, own)
+        exact = normalize or _is_exact(kernel, n, own)
         return _union_table(most, own, root, normalize) if exact else None
-    start = n - reach if agreeing else 0
-    by_count = _by_agreement(kernel, n, reach) if agreeing else own
+    by_count = own
+    if agreeing:  # n - reach to n agreeing variables: a vector of the rest with the empty one
+        empty, rest = Wide.of(0), Wide.of(np.arange(reach, -1, -1))
+        by_count = kernel.value(Counts(Wide.of(n), rest, empty, empty))
     value, root = _folded(by_count.hi, by_count.exp), _folded(*root)
     plain = not (value[1].any() or root[1].any())
-    return _Table(most, "one_count", (agreeing, start, *value, *root, plain))
+    return _Table(most, "one_count", (agreeing, n - reach if agreeing else 0, *value, *root, plain))
 
 
-def _union_table(most: int, own: Wide, root: Table, normalize: bool) -> _Table:
-    """The table scaled to at most 1; its scale goes into the roots, or back in at the end."""
+def _union_table(
+    most: int, own: Wide, root: tuple[Floats, NDArray[np.int64]], normalize: bool
+) -> _Table:
+    """Scale the table to at most 1; the scale goes into the roots, or is the table's power."""
     top = int(own.exp.max() + 1) // 2 * 2
     hi, lo = (times_two_to(part, own.exp - top) for part in (own.hi, own.lo))
     coarse = np.rint(hi * _GRID) / _GRID
@@ -132,53 +139,49 @@ def _union_table(most: int, own: Wide, root: Table, normalize: bool) -> _Table:
     return _Table(most, "union", (coarse, (hi - coarse) + lo, roots), 0 if normalize else top)
 
 
-def _exact(kernel: Kernel, n: int, own: Wide) -> bool:
-    """Whether raw values below 2^53 come out exact: by their digits, or because there are none.
+def _is_exact(kernel: Kernel, n: int, own: Wide) -> bool:
+    """Tell whether raw values below 2^53 come out exact.
 
-    The low part of a whole number below 2^92 is a whole number below 2^51, and of three such the
-    sum is exact. Past that, all values must be so large that they are rounded anyway; the smallest
-    is that of two vectors with one variable each.
+    The low part of a whole number below 2^92 is a whole number below 2^51, and the sum of three is
+    exact. Beyond, even the smallest value, of two disjoint singletons, must be past 2^53.
     """
     one = Wide.of(1)
     least = kernel.value(Counts(Wide.of(n), one, one, Wide.of(0)))
     return bool(own.exp.max() <= _EXACT_TOP or least.exp > _EXACT_DOUBLE)
 
 
-def _by_agreement(kernel: Kernel, n: int, reach: int) -> Wide:
-    """Values for n - reach to n agreeing variables: of a vector of the rest with the empty one."""
-    empty = Wide.of(0)
-    return kernel.value(Counts(Wide.of(n), Wide.of(np.arange(reach, -1, -1)), empty, empty))
-
-
-def _inverse_roots(own: Wide) -> Table:
-    """1/√f as doubles and exponents; 0 for null vectors."""
+def _inverse_roots(own: Wide) -> tuple[Floats, NDArray[np.int64]]:
+    """Return 1/√f as doubles and exponents; 0 for null vectors."""
     some = own.hi > 0
     odd = own.exp & 1
     root = np.where(some, 1 / np.sqrt(np.where(some, own.hi * (1.0 + odd), 1.0)), 0.0)
     return root, np.where(some, -((own.exp - odd) >> 1), 0)
 
 
-def _folded(hi: NDArray[np.float64], exp: NDArray[np.int64]) -> Table:
-    """The same with the exponents in the doubles, where all of them fit."""
+def _folded(hi: Floats, exp: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+    """Fold the exponents into the doubles if all of them fit."""
     if np.abs(exp[hi > 0]).max(initial=0) <= _SAFE:
         return times_two_to(hi, exp), np.zeros_like(exp)
     return hi, np.where(hi > 0, exp, 0)
 
 
-def _arranged(
-    pairs: Pairs,
-) -> tuple[bool, NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """Whether pairs are a grid, a column of x against a row of z; and the arrays for its loop."""
+def _layout(pairs: Pairs) -> _Layout:
     shape = pairs.shape
+    n = int(_whole(pairs.n).ravel()[0])
     if len(shape) == 2 and pairs.x.shape == (shape[0], 1) and pairs.z.shape == (1, shape[1]):
+        kind, x, z = "grid", _whole(pairs.x[:, 0]), _whole(pairs.z[0])
         c = np.broadcast_to(_native(pairs.c), shape)
-        return True, _whole(pairs.x[:, 0]), _whole(pairs.z[0]), c
-    x, z, c = (np.broadcast_to(a, shape).reshape(-1) for a in (pairs.x, pairs.z, pairs.c))
-    return False, _whole(x), _whole(z), _native(c)
+    else:
+        kind = "list"
+        x, z = (_whole(np.broadcast_to(a, shape).reshape(-1)) for a in (pairs.x, pairs.z))
+        c = _native(np.broadcast_to(pairs.c, shape).reshape(-1))
+    most = int(max(x.max(initial=0), z.max(initial=0)))
+    possible = most <= n < 1 << 53 and min(x.min(initial=0), z.min(initial=0)) >= 0
+    return _Layout(kind, n, x, z, c, most if possible else -1)
 
 
 def _native(counts: NDArray[Any]) -> NDArray[Any]:
-    """Counts of a type that compiled loops know; those that are not whole stay so."""
+    """Convert counts to a type that compiled loops know; fractions stay fractions."""
     dtype = counts.dtype
     if dtype.kind == "f" and dtype.itemsize not in (4, 8):
         return counts.astype(np.float64)
@@ -186,7 +189,7 @@ def _native(counts: NDArray[Any]) -> NDArray[Any]:
 
 
 def _whole(sizes: NDArray[Any]) -> NDArray[np.int64]:
-    """Sizes as int64; those that are not whole become -1, which no table has."""
+    """Convert sizes to int64; fractions become -1, which is impossible."""
     if sizes.dtype.kind == "f":
         sizes = np.where(np.isfinite(sizes) & (np.floor(sizes) == sizes), sizes, -1.0)
     return np.ascontiguousarray(sizes, dtype=np.int64)

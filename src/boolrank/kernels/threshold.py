@@ -1,18 +1,17 @@
-"""The bridge between disjunction and conjunction: clauses of which so many variables must hold."""
+"""Clauses with a threshold, between disjunctions and conjunctions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 
 from ..errors import ParameterError
 from .base import Kernel
-from .checks import fits, whole
 from .combinatorics import choose
 from .counts import Counts
+from .parameters import ARITY, SIZE
 from .wide import Wide, at_least_zero
 
 
@@ -28,34 +27,33 @@ class Threshold(Kernel):
     array(6.)
     """
 
-    name: ClassVar[str] = "threshold"
-    formula: ClassVar[str] = "#{S : |S| = d, |S∩x| ≥ t, |S∩z| ≥ t}"
-    satisfied: int = field(metadata={"range": "whole, 1 to arity"})
-    arity: int = field(metadata={"range": "whole, 1 to n"})
+    name = "threshold"
+    formula = "#{S : |S| = d, |S∩x| ≥ t, |S∩z| ≥ t}"
+    satisfied: int = field(metadata={"range": "whole, 1 to arity", **SIZE})
+    arity: int = field(metadata=ARITY)
 
     def __post_init__(self) -> None:
-        whole(self, "satisfied", self.satisfied)
-        whole(self, "arity", self.arity)
+        super().__post_init__()
         if self.satisfied > self.arity:
             raise ParameterError(
                 f"satisfied of threshold must be at most its arity {self.arity}, "
-                f"not {self.satisfied}: a set of {self.arity} has no more members"
+                f"not {self.satisfied}",
+                parameter="satisfied",
             )
 
     def value(self, k: Counts) -> Wide:
-        fits(self, "arity", self.arity, k.n, k.things)
         return _subsets_meeting_both(k, self.satisfied, self.arity)
 
     def features(self, n: Wide) -> Wide:
         return choose(n, self.arity)
 
     def features_in_neither(self, k: Counts) -> Wide:
-        # Fewer than t of d variables active: more than d - t of the negated ones.
+        # Fewer than t of d variables are active if more than d - t of the negated ones are.
         return Threshold(self.arity - self.satisfied + 1, self.arity).value(k.complement())
 
 
 def _subsets_meeting_both(k: Counts, least: int, size: int) -> Wide:
-    """Sum over how many members come from the common part and from x alone; all terms positive.
+    """Sum over the numbers of members from the common part and from x alone; all terms positive.
 
     With i common members and j of x alone, the rest must have at least ``least - i`` of z alone.
     """
@@ -67,10 +65,10 @@ def _subsets_meeting_both(k: Counts, least: int, size: int) -> Wide:
     zero = Wide.of(np.zeros(k.common.shape))
 
     def rest(needed: int, low: int, high: int) -> dict[int, Wide]:
-        """Of each size from low to high, subsets of the others with at least `needed` of z alone.
+        """Count subsets of the others by size, from low to high, with at least `needed` of z alone.
 
-        Either the plain sum over the members of z, or, where that has more terms, step by step in
-        the size m, from those that have enough of z already and those that get the last one now:
+        Either the plain sum over the members of z, or, if that has more terms, a recurrence in the
+        size m over subsets that have enough of z already and those that get the last one now:
         (m+1)·G(m+1) = (others-m)·G(m) + (b-needed+1)·C(b, needed-1)·C(neither, m-needed+1), with b
         of z alone.
         """
@@ -104,5 +102,5 @@ def _subsets_meeting_both(k: Counts, least: int, size: int) -> Wide:
 
 
 def _most(a: Wide) -> int:
-    """The largest of whole numbers, as far as loops may need it."""
+    """Return the largest of whole numbers, capped for loops."""
     return int(min(a.floats().max(), 2.0**62))

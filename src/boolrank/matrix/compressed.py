@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
-from ..kernels.evaluate import scaled_cosines
+from ..kernels.values import scaled_cosines
 from ..kernels.wide import times_two_to
 from ..storage.state import array
 from .base import ItemMatrix
@@ -55,7 +54,7 @@ class CompressedMatrix(ItemMatrix):
         pairs = _Sparse.of(overlaps.sparse())
         distance = distances(kernel, overlaps)
         centred = distance is not None
-        value = kernel.centred_of if centred else partial(kernel.cosines_of, checked=True)
+        value = kernel.centred_of if centred else kernel.cosines_of
         with np.errstate(all="ignore"):
             background, values = pairs.background(value), pairs.values(value)
             share, scale = np.ones(overlaps.items), None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
-from ..kernels.evaluate import scaled_cosines
+from ..kernels.values import scaled_cosines
 from ..kernels.wide import times_two_to
 from ..storage.state import array
 from .base import ItemMatrix
@@ -45,7 +45,7 @@ class DenseMatrix(ItemMatrix):
                 values = kernel.centred_of(pairs)
                 np.fill_diagonal(values, 2 * distance)
                 return DenseMatrix(values, values.sum(axis=0) / overlaps.items, distance)
-            values = kernel.cosines_of(pairs, True)
+            values = kernel.cosines_of(pairs)
             np.fill_diagonal(values, 0.0)
             if too_small(kernel, overlaps, values.max(axis=0)):
                 return DenseMatrix._scaled(*scaled_cosines(kernel, pairs))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..counts.overlaps import Overlaps
 from ..kernels import Counts, Kernel, Wide
 from ..kernels.counts import Pairs
-from ..kernels.evaluate import scaled_cosines
+from ..kernels.values import scaled_cosines
 from ..kernels.wide import times_two_to
 from ..storage.state import State, array
 

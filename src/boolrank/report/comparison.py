@@ -109,7 +109,10 @@ def _finding(found: SetComparison, metric: str) -> str:
 
 
 def _lead(sets: Sequence[SetComparison]) -> str:
-    """Say on how many sets a boolrank model is best, and on which another one is."""
+    """Name the best models of one set, or say on how many sets a boolrank model is best."""
+    if len(sets) == 1 and sets[0].measured:
+        best = {metric_title(m): sets[0].ranked(m)[0].name for m in sets[0].metrics}
+        return f"Best by {', by '.join(f'{title}: `{name}`' for title, name in best.items())}."
     if not any(model.ours for each in sets for model in each.measured):
         return "No boolrank model is part of this comparison, or all of them failed."
     parts = []

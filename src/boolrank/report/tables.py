@@ -139,8 +139,8 @@ def _columns(metrics: Iterable[str]) -> list[Column]:
         Column("difference", "+.4f"),
         Column("from", "+.4f", under="difference", template="{} to "),
         Column("to", "+.4f", under="difference"),
-        Column("p (t)", ".1g", heading="p"),
-        Column("p (Wilcoxon)", ".1g", under="p (t)", template="ranks\u00a0{}"),
+        Column("p (t)", ".2g", heading="p"),
+        Column("p (Wilcoxon)", ".2g", under="p (t)", template="ranks\u00a0{}"),
         Column("significant", marks="difference"),
     ]
     for title in map(metric_title, metrics):

@@ -14,10 +14,9 @@ from .compare import METRICS, compare_models
 from .comparison import OURS, ModelResult, SetComparison, record
 from .experiment import Experiment
 from .run import Run, Summary, run_experiment, summarize
-from .study import Study, Trial
+from .study import Study, Trial, best_spec
 from .toml import read_experiment, to_toml
 from .tune import FOLDS, tune_model, validation_fold
-from .winner import best_spec
 
 __all__ = [
     "FOLDS",

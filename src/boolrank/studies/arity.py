@@ -1,9 +1,8 @@
-"""Families of kernels over the arity: curves, and how to choose the arity.
+"""Families of kernels over the arity: curves, and two ways to choose the arity.
 
 `best_arity` validates: the arity is doubled until the metric has not improved three times in a row,
 then the range between the neighbours of the best is narrowed by golden sections of the logarithm.
-That takes about a dozen arities. The curve usually has one broad peak; if it has several, the one
-next to the best doubling is found.
+That takes about a dozen arities, and finds the peak next to the best doubling.
 
 `arity_from_spectrum` fits no model: it takes the highest arity whose spectral ratio is still a
 given share of that of arity 1. Up to there the kernel keeps most of what tells items apart.
@@ -26,8 +25,8 @@ from ..kernels import KERNELS, parse_kernel
 from ..kernels.expressiveness import PairSpectrum
 from ..models.search import Arity
 from ..models.spec import ModelSpec
+from .cache import Task
 from .executor import Executor
-from .task import Task
 from .tune import Progress, validation_fold
 
 __all__ = [
@@ -96,17 +95,12 @@ def _check_arity_alone(kernel: str) -> None:
     """Raise if a kernel does not take an arity as its only argument."""
     takes = {name: [f.name for f in fields(cast("Any", each))] for name, each in KERNELS.items()}
     known = [name for name, names in takes.items() if names[:1] in (["arity"], ["degree"])]
-    placeholder = "write {} in place of the arity, as in 'threshold(2, {})'"
-    if kernel.endswith(")"):
+    if kernel.endswith(")") or (kernel in takes and kernel not in known):
+        takes_text = ", ".join(takes.get(kernel, ["its numbers already"]))
         raise ParameterError(
-            f"the arity of {kernel!r} is to be varied, and it has its numbers already",
-            hint=f"leave them out, or {placeholder}",
-        )
-    if kernel in takes and kernel not in known:
-        given = ", ".join(takes[kernel])
-        wrong = f"takes ({given}), not an arity alone" if given else "has no arity"
-        raise ParameterError(
-            f"{kernel} {wrong}", hint=f"use {' or '.join(known)}; for other kernels {placeholder}"
+            f"the arity of {kernel!r} cannot be varied: it has {takes_text or 'no arity'}",
+            hint=f"use {' or '.join(known)}, or write {{}} in place of the arity, as in "
+            "'threshold(2, {})'",
         )
 
 

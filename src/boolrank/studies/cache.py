@@ -17,66 +17,107 @@ from typing import Any
 from uuid import uuid4
 
 from .._version import __version__
+from ..data.splits import Fold
 from ..errors import InputError
+from ..evaluation.metrics import METRICS, Measure
 from ..evaluation.result import FoldResult
 from ..models import MODELS
+from ..models.spec import ModelSpec
 from ..storage.folder import obstacle
-from .task import Outcome, Task
 
-__all__ = ["Cache", "check_folder", "digest", "read_json", "write_json", "write_text"]
+__all__ = ["Cache", "Outcome", "Task", "check_folder", "read_json", "write_json", "write_text"]
 
 # Raise it when the same key is to have another result.
 FORMAT = 2
 
 
 @dataclass(frozen=True)
+class Task:
+    """Fit a model on a fold, rank for its test users, and measure.
+
+    A task that runs ``alone`` shares neither its process nor overlaps with other models, so that
+    its peak memory is that of the model.
+    """
+
+    fold: Fold
+    model: ModelSpec
+    measures: tuple[Measure, ...]
+    alone: bool = False
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """Everything that the result depends on."""
+        from importlib.metadata import version  # slow to import
+
+        library = MODELS[self.model.name].library
+        versions = {each.metric.name: each.metric.version for each in self.functions}
+        return {
+            "format": FORMAT,
+            "boolrank": __version__,
+            "library": version(library) if library else "",
+            "fold": self.fold.hash,
+            "model": self.model.to_dict(),
+            "metrics": [str(each) for each in self.measures],
+            "functions": versions,
+            "alone": self.alone,
+        }
+
+    @property
+    def functions(self) -> list[Measure]:
+        """The metrics that are functions."""
+        return [each for each in self.measures if each.metric.name not in METRICS]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a task, or the error and the seconds after which its process was ended."""
+
+    result: FoldResult | None
+    seconds: float
+    error: str = ""
+    ended_after: float | None = None
+
+    def is_final(self, seconds: float | None) -> bool:
+        """Return False if the process was ended and would have more time now."""
+        ended = self.ended_after
+        return ended is None or (seconds is not None and seconds <= ended)
+
+
+@dataclass(frozen=True)
 class Cache:
-    """A folder of results."""
+    """A folder of outcomes."""
 
     folder: Path
 
     def path(self, task: Task) -> Path:
-        """Return the path of a result."""
-        name = digest(_key(task))
+        """Return the path of an outcome."""
+        name = digest(task.key)
         return self.folder / name[:2] / f"{name[2:40]}.json"
 
     def read(self, task: Task) -> Outcome | None:
-        """Return the outcome of a task; None if it is absent or damaged."""
+        """Return an outcome; None if it is absent or damaged."""
         try:
             content = read_json(self.path(task))
-            if content["key"] != _key(task):
+            if content["key"] != task.key:
                 return None
-            outcome = dict(content["outcome"])
-            if outcome["result"] is not None:
-                users = {"users": list(task.fold.users)}
-                outcome["result"] = FoldResult.from_dict(outcome["result"] | users)
-            return Outcome(**outcome)
+            result = content["result"]
+            if result is not None:
+                result = FoldResult.from_dict(result | {"users": list(task.fold.users)})
+            return Outcome(result, *content["about"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def write(self, task: Task, outcome: Outcome) -> None:
-        """Keep an outcome; the users of a result are not written, since they are the fold's."""
+        """Keep an outcome, without the users, which are the fold's."""
         if not all(each.metric.version for each in task.functions):
             return
-        result = None if outcome.result is None else outcome.result.to_dict() | {"users": []}
-        content = {"key": _key(task), "outcome": vars(outcome) | {"result": result}}
-        write_json(self.path(task), content)
-
-
-def library_of(model: str) -> dict[str, str]:
-    """Return the library that a model comes from and its version; nothing for our own models.
-
-    >>> library_of("ease")
-    {}
-    """
-    from importlib.metadata import version  # slow to import
-
-    library = MODELS[model].library
-    return {library: version(library)} if library else {}
+        result = outcome.result and outcome.result.to_dict() | {"users": []}
+        about = [outcome.seconds, outcome.error, outcome.ended_after]
+        write_json(self.path(task), {"key": task.key, "result": result, "about": about})
 
 
 def digest(content: Any) -> str:
-    """Return the SHA-256 of content that JSON can hold."""
+    """Return the SHA-256 of JSON types."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -89,13 +130,11 @@ def write_json(path: Path, content: Mapping[str, Any], indent: int | None = None
 
 def read_json(path: Path) -> dict[str, Any]:
     """Return the content of a file of `write_json`; raise ValueError if it is damaged."""
-    try:
+    with suppress(RecursionError):
         content = json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise ValueError(f"{path} is nested too deeply") from None
-    if not isinstance(content, dict) or content.pop("sha256", None) != digest(content):
-        raise ValueError(f"{path} is damaged")
-    return content
+        if isinstance(content, dict) and content.pop("sha256", None) == digest(content):
+            return content
+    raise ValueError(f"{path} is damaged")
 
 
 def write_text(path: Path, text: str | bytes) -> None:
@@ -106,7 +145,7 @@ def write_text(path: Path, text: str | bytes) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that replaces another at the end, also if the machine stops."""
+    """Yield a temporary path that replaces another at the end, even if the machine stops."""
     fresh = path.with_name(f".{path.name}-{uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,8 +156,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error)) from None
     finally:
-        with suppress(OSError):  # replaced, in most cases
-            fresh.unlink()
+        fresh.unlink(missing_ok=True)
 
 
 def check_folder(folder: str | Path) -> None:
@@ -132,16 +170,3 @@ def _unwritable(path: Path, why: str) -> InputError:
     return InputError(
         f"{path} cannot be written: {why}", hint="choose another folder, or make room"
     )
-
-
-def _key(task: Task) -> dict[str, Any]:
-    """Return all that a result depends on."""
-    return {
-        "format": FORMAT,
-        "boolrank": __version__,
-        "fold": task.fold.hash,
-        "model": task.model.to_dict(),
-        "metrics": [str(each) for each in task.measures],
-        "functions": [[str(each), each.metric.version] for each in task.functions],
-        "alone": task.alone,
-    } | library_of(task.model.name)

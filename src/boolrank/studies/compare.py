@@ -8,7 +8,7 @@ model that fails is part of the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +17,12 @@ from typing import Any
 from ..data.splits import Fold, Split
 from ..errors import MissingExtraError, ParameterError
 from ..evaluation.folds import model_text
-from ..evaluation.metrics import AnyMetric, Measure, user_metrics
+from ..evaluation.metrics import Measure, Metrics, user_metrics
 from ..evaluation.result import Evaluation
 from ..models.spec import ModelSpec, parse_model
-from .cache import check_folder
+from .cache import Task, check_folder
 from .comparison import ModelResult, SetComparison
 from .executor import Executor, TaskFailedError, reason
-from .task import Task
 from .tune import check_budget
 
 __all__ = ["METRICS", "compare_models"]
@@ -37,7 +36,7 @@ Tuner = Callable[..., Any]
 def compare_models(
     split: Split,
     models: Sequence[str],
-    metrics: Iterable[AnyMetric] | AnyMetric = METRICS,
+    metrics: Metrics = METRICS,
     *,
     title: str = "",
     tuner: Tuner | None = None,

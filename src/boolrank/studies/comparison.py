@@ -19,7 +19,7 @@ from typing import Any
 
 from ..data.splits import Split
 from ..evaluation.metrics import mean
-from ..evaluation.result import Evaluation, nulls
+from ..evaluation.result import Evaluation
 from ..evaluation.significance import Comparison, compare
 from ..models.spec import ModelSpec
 from .cache import write_json
@@ -35,7 +35,7 @@ _PACKAGES = ("implicit", "irspack", "optuna")
 
 @dataclass(frozen=True, eq=False)
 class ModelResult:
-    """Results of a model on one data set.
+    """Results of a model on one data set, or the error.
 
     Attributes
     ----------
@@ -43,7 +43,6 @@ class ModelResult:
     chosen : by metric, the parameters that were best in validation
     evaluations : by the text of the parameters, the results on the test folds
     trials, failed : number of trials, and of those that failed
-    error : why the model failed, or ""
     """
 
     name: str
@@ -84,14 +83,8 @@ class ModelResult:
             "failed_trials": self.failed,
             "chosen": {metric: str(spec) for metric, spec in self.chosen.items()},
             "measured": [
-                {
-                    "parameters": spec.to_dict(),
-                    "means": found.means,
-                    "deviations": nulls(found.deviations),
-                    "folds": [nulls(fold.means) for fold in found.folds],
-                }
+                {"parameters": spec.to_dict()} | self.evaluations[str(spec)].figures()
                 for spec in dict.fromkeys(self.chosen.values())
-                for found in [self.evaluations[str(spec)]]
             ],
         }
 

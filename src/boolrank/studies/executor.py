@@ -1,4 +1,7 @@
-"""Executor: turn tasks into results, in this process or in a worker process."""
+"""Executor: turn tasks into results, in this process or in a worker process.
+
+A worker process fits and ranks. Metrics are always computed here, since functions cannot be sent.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import numpy as np
@@ -21,8 +24,7 @@ from ..evaluation.folds import Ranked, fit_and_rank, largest_cut, measure_fold
 from ..evaluation.rankings import Rankings
 from ..evaluation.result import FoldResult
 from ..models.spec import ModelSpec
-from .cache import Cache
-from .task import Outcome, Task
+from .cache import Cache, Outcome, Task
 
 __all__ = ["Executor", "TaskFailedError", "reason"]
 
@@ -34,24 +36,13 @@ _SECONDS_TO_LOCK = 60
 
 
 class TaskFailedError(Exception):
-    """A task failed in a worker process; the text says why."""
+    """A task failed; the text says why."""
 
 
 class Executor:
-    """Runs tasks, and looks in a cache first. A context manager.
+    """Runs tasks that are not in the cache, and counts them as ``computed``; a context manager.
 
-    A worker process only fits and ranks. Metrics are computed here, so that functions need not be
-    sent to another process.
-
-    Parameters
-    ----------
-    folder : the folder with the cache; None for no cache
-    n_threads : number of threads
-    apart : True to use a worker process, which can be ended and may die
-
-    Attributes
-    ----------
-    computed : number of tasks that were run, and not found in the cache
+    With ``apart``, models are fitted in a worker process, which can be ended and may die.
     """
 
     def __init__(
@@ -87,12 +78,11 @@ class Executor:
         result, error, ended_after = None, "", None
         try:
             result = self._compute(task, seconds)
-        except WorkerEndedError as ended:
-            error = str(ended)
-            timed_out = isinstance(ended, OutOfTimeError)
-            ended_after = seconds if timed_out else time.perf_counter() - start
         except Exception as failed:  # noqa: BLE001 - other tasks may work
             error = reason(failed)
+            if isinstance(failed, WorkerEndedError):
+                timed_out = isinstance(failed, OutOfTimeError)
+                ended_after = seconds if timed_out else time.perf_counter() - start
         outcome = Outcome(result, time.perf_counter() - start, error, ended_after)
         self._keep(task, outcome)
         return outcome
@@ -112,6 +102,9 @@ class _Ranker:
 
     def __init__(self, n_threads: int | None) -> None:
         self.n_threads = n_threads
+        self.close()
+
+    def close(self) -> None:
         self._fold: Fold | None = None
         self._overlaps: Overlaps | None = None
         self._seconds = 0.0
@@ -125,16 +118,13 @@ class _Ranker:
         if not (share and model.uses_overlaps):
             return fit_and_rank(model, fold, n, self.n_threads)
         if fold is not self._fold:
-            self._fold, self._overlaps = fold, None  # frees the old ones before counting
+            self._fold, self._overlaps = fold, None  # free the old ones before counting
             start = time.perf_counter()
             self._overlaps = Overlaps.of(fold.train, self.n_threads)
             self._seconds = time.perf_counter() - start
         ranked = fit_and_rank(model, fold, n, self.n_threads, overlaps=self._overlaps)
         # Each model is charged for counting, as if it had counted by itself.
         return ranked._replace(fit_seconds=ranked.fit_seconds + self._seconds)
-
-    def close(self) -> None:
-        self._fold = self._overlaps = None
 
 
 class _WorkerRanker:
@@ -143,19 +133,23 @@ class _WorkerRanker:
     def __init__(self, n_threads: int | None) -> None:
         self._stack = ExitStack()
         self._folder = self._stack.enter_context(_scratch_folder())
-        self._worker = self._stack.enter_context(Worker(answering, {"n_threads": n_threads}))
+        self._worker = self._stack.enter_context(Worker(start_worker, {"n_threads": n_threads}))
         self._model: ModelSpec | None = None
+
+    def close(self) -> None:
+        self._stack.close()
 
     def rank(self, task: Task, seconds: float | None = None) -> Ranked:
         if task.alone and task.model != self._model:
-            self._worker.end()  # the next one starts with no memory in use
+            self._worker.end()  # the next process has no memory in use
         self._model = task.model
         fold, out = self._folder / task.fold.hash, self._folder / "rankings.npz"
         if not fold.exists():
             write_fold(task.fold, fold)
         question = {"fold": str(fold), "model": task.model.to_dict(), "alone": task.alone}
-        about = {"n": largest_cut(task.measures), "out": str(out)}
-        answer = self._worker.ask(question | about, seconds)
+        answer = self._worker.ask(
+            question | {"n": largest_cut(task.measures), "out": str(out)}, seconds
+        )
         if "error" in answer:
             raise TaskFailedError(answer["error"])
         train = task.fold.train
@@ -168,11 +162,8 @@ class _WorkerRanker:
             )
         return Ranked(rankings, **answer)
 
-    def close(self) -> None:
-        self._stack.close()
 
-
-def answering(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def start_worker(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Return the function that answers questions in the worker process."""
     ranker = _Ranker(about["n_threads"])
     folds: dict[str, Fold] = {}
@@ -188,8 +179,11 @@ def answering(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any
             np.savez(question["out"], **{name: getattr(ranked.rankings, name) for name in _ARRAYS})
         except Exception as error:  # noqa: BLE001 - the parent decides
             return {"error": reason(error)}
-        about = {"fit_seconds": ranked.fit_seconds, "rank_seconds": ranked.rank_seconds}
-        return about | {"peak_memory": peak_memory() if alone else None}
+        return {
+            "fit_seconds": ranked.fit_seconds,
+            "rank_seconds": ranked.rank_seconds,
+            "peak_memory": peak_memory() if alone else None,
+        }
 
     return answer
 
@@ -207,19 +201,15 @@ def reason(error: BaseException) -> str:
 @contextmanager
 def _scratch_folder() -> Iterator[Path]:
     """Yield a temporary folder, and remove those of processes that were killed."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        with TemporaryDirectory(prefix=_SCRATCH) as folder:
-            yield Path(folder)
-        return
-    for old in Path(gettempdir()).glob(f"{_SCRATCH}*"):
-        with suppress(OSError):
-            young = time.time() - old.stat().st_mtime < _SECONDS_TO_LOCK
-            with (old / "lock").open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held by a living process
-                if not young:
-                    shutil.rmtree(old, ignore_errors=True)
-    with TemporaryDirectory(prefix=_SCRATCH) as folder, Path(folder, "lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield Path(folder)
+    with TemporaryDirectory(prefix=_SCRATCH) as name, Path(name, "lock").open("wb") as lock:
+        folder = Path(name)
+        with suppress(ImportError):  # Windows has no fcntl
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for old in folder.parent.glob(f"{_SCRATCH}*"):
+                with suppress(OSError), (old / "lock").open("rb") as other:
+                    fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if its owner lives
+                    if time.time() - old.stat().st_mtime > _SECONDS_TO_LOCK:
+                        shutil.rmtree(old, ignore_errors=True)
+        yield folder

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,19 +36,14 @@ COLUMNS = ("user", "item", "rating", "time", "positive")
 
 @dataclass(frozen=True)
 class Experiment:
-    """Which models to evaluate by which metrics on which split of which data.
-
-    Everything in it can be written to a file. So metrics are names; `evaluate` takes functions too.
+    """Models, metrics, data and split. Functions cannot be written to a file, so metrics are names.
 
     Attributes
     ----------
     data : the name of a data set, or files; with the protocol ``"published"``, files in pairs
-    models : the models
     protocol : one of `SPLITS`, or ``"published"``
     split : parameters of the protocol other than the seed; the order may also be ``"file"``, in
         which the row numbers of the files stand for time
-    metrics : such as ``"auc"`` and ``"ndcg@10"``
-    seed : of the split
     columns : the columns of files, see `Interactions.from_files`
 
     >>> Experiment(("filmtrust",), (ModelSpec("popularity"),), split={"folds": 3}).metrics
@@ -64,29 +59,28 @@ class Experiment:
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        data = _texts("data", self.data, '"movielens-1m"')
-        _texts("metrics", self.metrics, '["auc", "ndcg@10"]')
-        columns = _table("columns", self.columns, 'user = "customer"')
-        _texts("columns", list(columns.values()), 'user = "customer"')
-        unknown = [name for name in columns if name not in COLUMNS]
-        if unknown:
-            raise ParameterError(
-                f"there is no column option {unknown[0]!r}",
-                hint=f"there are {', '.join(COLUMNS)}",
-                parameter=unknown[0],
-            )
-        if not self.models:
-            raise ParameterError("an experiment needs a model", parameter="models")
-        for model in self.models:
-            if not isinstance(model, ModelSpec):
-                raise ParameterTypeError(
-                    f"a model is a ModelSpec, such as ModelSpec('popularity'), not {model!r}",
-                    parameter="models",
-                )
-        split = _table("split", self.split, 'protocol = "paper"')
-        split = {name: _plain(name, value) for name, value in split.items()}
-        _check_protocol(self.protocol, split)
-        object.__setattr__(self, "data", data)
+        data, columns = cast("Any", self.data), cast("Any", self.columns)
+        data = (data,) if isinstance(data, str) else data
+        _check("data", data and _are_texts(data), data, '["ratings.csv"]')
+        _check("metrics", _are_texts(self.metrics), self.metrics, '["auc", "ndcg@10"]')
+        is_table = isinstance(columns, Mapping) and _are_texts(list(columns.values()))
+        _check("columns", is_table, columns, 'user = "customer"')
+        _check("split", isinstance(self.split, Mapping), self.split, "folds = 5")
+        are_models = self.models and all(isinstance(each, ModelSpec) for each in self.models)
+        _check("models", are_models, self.models, "[ModelSpec('popularity')]")
+        for name in columns:
+            if name not in COLUMNS:
+                hint = f"there are {', '.join(COLUMNS)}"
+                raise ParameterError(f"no column option {name!r}", hint=hint, parameter=name)
+        split = {name: _plain(name, value) for name, value in self.split.items()}
+        if "seed" in split:
+            hint = "put it beside data, not into split"
+            raise ParameterError("seed is not a split parameter", hint=hint, parameter="seed")
+        if self.protocol == PUBLISHED and split:
+            raise ParameterError(f"a published split has no parameter {next(iter(split))!r}")
+        if self.protocol != PUBLISHED:
+            check_split(str(self.protocol), split)
+        object.__setattr__(self, "data", tuple(data))
         object.__setattr__(self, "seed", whole("", "seed", self.seed, low=0))
         object.__setattr__(self, "split", split)
         object.__setattr__(self, "metrics", tuple(map(str, parse_metrics(self.metrics))))
@@ -105,12 +99,12 @@ class Experiment:
         data = load_inputs(self.data, folder, file_order, **self.columns)
         return make_split(data, self.protocol, **given)
 
-    def anchored(self) -> Experiment:
-        """Return the experiment with absolute paths."""
+    def anchored(self, folder: str | Path = ".") -> Experiment:
+        """Return the experiment with absolute paths, of files relative to a folder."""
         if is_name(self.data):
             return self
-        paths = (str(Path(name).expanduser().absolute()) for name in self.data)
-        return replace(self, data=tuple(paths))
+        paths = (Path(folder, Path(name).expanduser()).absolute() for name in self.data)
+        return replace(self, data=tuple(map(str, paths)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the experiment as JSON and TOML types.
@@ -131,41 +125,23 @@ class Experiment:
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> Experiment:
         """Return the experiment that `to_dict` wrote."""
-        split = dict(_table("split", content.get("split", {}), 'protocol = "paper"'))
-        protocol = split.pop("protocol", "paper")
+        split = content.get("split", {})
+        _check("split", isinstance(split, Mapping), split, 'protocol = "paper"')
+        given = {"protocol": "paper"} | dict(split)
+        protocol = given.pop("protocol")
         models = tuple(ModelSpec.from_dict(model) for model in content["models"])
-        given = {k: v for k, v in content.items() if k not in ("split", "models")}
-        return Experiment(**given, models=models, protocol=protocol, split=split)
+        fields = dict(content) | {"models": models, "protocol": protocol, "split": given}
+        return Experiment(**fields)
 
 
-def _texts(name: str, value: Any, example: str) -> tuple[str, ...]:
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list | tuple) or not all(isinstance(each, str) for each in values):
+def _check(name: str, right: Any, value: Any, example: str) -> None:
+    if not right:
         raise ParameterTypeError(f"{name} is written as {example}, not {value!r}", parameter=name)
-    if not values and name == "data":
-        raise ParameterError("an experiment needs data: files or a data set", parameter=name)
-    return tuple(values)
 
 
-def _table(name: str, value: Any, example: str) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise ParameterTypeError(
-            f"{name} is a table with entries such as {example}, not {value!r}", parameter=name
-        )
-    return dict(value)
-
-
-def _check_protocol(protocol: Any, split: Mapping[str, Any]) -> None:
-    if "seed" in split:
-        raise ParameterError(
-            "seed is a parameter of the whole experiment",
-            hint="put it beside data, not into split",
-            parameter="seed",
-        )
-    if protocol == PUBLISHED and split:
-        raise ParameterError(f"a published split has no parameter {next(iter(split))!r}")
-    if protocol != PUBLISHED:
-        check_split(str(protocol), split)
+def _are_texts(values: Any) -> bool:
+    """Return True for a text or a list of texts."""
+    return isinstance(values, str | list | tuple) and all(isinstance(each, str) for each in values)
 
 
 def _plain(name: str, value: Any) -> str | int | float:
@@ -176,7 +152,5 @@ def _plain(name: str, value: Any) -> str | int | float:
     if isinstance(value, date):
         return value.isoformat()
     if not isinstance(value, str | int | float):
-        raise ParameterTypeError(
-            f"{name} of a split is a number or text, not {value!r}", parameter=name
-        )
+        raise ParameterTypeError(f"{name} is a number or text, not {value!r}", parameter=name)
     return value

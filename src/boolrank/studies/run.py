@@ -21,37 +21,23 @@ from .._version import __version__
 from ..data.splits import Split
 from ..evaluation.folds import model_text
 from ..evaluation.metrics import parse_metrics
-from ..evaluation.result import Evaluation, FoldResult, nulls
+from ..evaluation.result import Evaluation, FoldResult
 from ..evaluation.significance import Comparison, compare
 from ..models.spec import ModelSpec
-from .cache import digest, write_text
+from .cache import Task, digest, write_text
 from .executor import Executor
 from .experiment import Experiment
 from .machine import write_manifest
-from .task import Task
 from .toml import to_toml
 
 __all__ = ["Run", "Summary", "best_model", "main_metric", "run_experiment", "summarize"]
 
-# Called with the number of results done and planned, and the last one.
-Progress = Callable[[int, int, str], None]
-
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Results of an experiment.
+    """Evaluations of an experiment, by the text of the model.
 
-    Attributes
-    ----------
-    experiment, split : the experiment and its split
-    evaluations : by the text of the model
-    computed : number of results that were computed, and not found in the cache
-    folder : where the run was written, or None
-
-    >>> from boolrank.studies import Experiment, ModelSpec
-    >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (ModelSpec("popularity"),)))
-    >>> sorted(found.to_dict()), len(found.id)
-    (['experiment', 'results', 'split', 'split_hash'], 16)
+    ``computed`` is the number of results that were not in the cache, ``folder`` the run's own.
     """
 
     experiment: Experiment
@@ -72,21 +58,7 @@ class Run:
             "split": repr(self.split),
             "split_hash": self.split.hash,
             "results": [
-                {
-                    "model": name,
-                    "means": nulls(found.means),
-                    "deviations": nulls(found.deviations),
-                    "folds": [
-                        {
-                            "users": len(fold.users),
-                            "unseen_items": fold.unseen_items,
-                            "cold_users": fold.cold_users,
-                            "means": nulls(fold.means),
-                        }
-                        for fold in found.folds
-                    ],
-                }
-                for name, found in self.evaluations.items()
+                {"model": name} | found.figures() for name, found in self.evaluations.items()
             ],
         }
 
@@ -98,7 +70,7 @@ def run_experiment(
     split: Split | None = None,
     data_folder: str | Path | None = None,
     n_threads: int | None = None,
-    progress: Progress = lambda _done, _total, _what: None,
+    progress: Callable[[int, int, str], None] = lambda _done, _total, _what: None,
 ) -> Run:
     """Compute the results that are not in the cache.
 
@@ -124,14 +96,14 @@ def run_experiment(
     if place is not None:  # first, to fail early if the folder cannot be written to
         write_text(place / "experiment.toml", to_toml(experiment.anchored()))
     measures = tuple(parse_metrics(experiment.metrics))
-    total = len(split) * len(experiment.models)
     results: dict[ModelSpec, list[FoldResult]] = {model: [] for model in experiment.models}
+    total, done = len(split) * len(results), 0
     with Executor(folder, n_threads) as executor:
-        for number, fold in enumerate(split):
-            for place_in_fold, model in enumerate(experiment.models, start=1):
+        for number, fold in enumerate(split, start=1):
+            for model in experiment.models:
                 results[model].append(executor.run(Task(fold, model, measures)))
-                done = number * len(experiment.models) + place_in_fold
-                progress(done, total, f"fold {number + 1}, {model}")
+                done += 1
+                progress(done, total, f"fold {number}, {model}")
     evaluations = {
         str(model): Evaluation(model_text(model.make()), repr(split), split.hash, tuple(found))
         for model, found in results.items()
@@ -157,14 +129,7 @@ def run_experiment(
 
 @dataclass(frozen=True)
 class Summary:
-    """One model of a run.
-
-    Attributes
-    ----------
-    model : as text
-    means, deviations : by metric, over the folds
-    versus_best : compared with the best model by the first metric; None for that model itself
-    """
+    """A model of a run: means and deviations over folds, and the comparison with the best model."""
 
     model: str
     means: dict[str, float]
@@ -173,13 +138,7 @@ class Summary:
 
 
 def summarize(run: Run, metric: str | None = None, resamples: int = 2_000) -> list[Summary]:
-    """Return the models of a run, in their order.
-
-    Parameters
-    ----------
-    run : the run
-    metric : for the comparison; by default the first metric of users
-    resamples : of the bootstrap
+    """Return the models of a run, compared with the best by a metric, by default the first.
 
     >>> from boolrank.studies import Experiment, ModelSpec, run_experiment
     >>> models = ModelSpec("popularity"), ModelSpec("kernel-ranker")

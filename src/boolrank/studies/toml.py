@@ -29,7 +29,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..data.inputs import is_name
 from ..data.vocabulary import near_name
 from ..errors import BoolrankError, InputError, ParameterError, ParameterTypeError
 from ..models.spec import ModelSpec
@@ -70,42 +69,27 @@ def read_experiment(path: str | Path) -> Experiment:
 def _experiment(content: dict[str, Any], folder: Path) -> Experiment:
     for key in content:
         if key not in _KEYS:
-            raise ParameterError(
-                f"there is no key {key!r}", hint=near_name(key, _KEYS), parameter=key
-            )
+            raise ParameterError(f"no key {key!r}", hint=near_name(key, _KEYS), parameter=key)
     for key in ("data", "models"):
         if not content.get(key):
             raise ParameterError(f"{key} is missing")
-    data = content["data"]
-    inputs = [data] if isinstance(data, str) else data
-    named = isinstance(inputs, list) and all(isinstance(each, str) for each in inputs)
-    if named and not is_name(inputs):
-        content["data"] = [str(folder / Path(name).expanduser()) for name in inputs]
     models: list[dict[str, Any]] = []
     for number, table in enumerate(content["models"], start=1):
         try:
             models += [spec.to_dict() for spec in _models(table)]
         except BoolrankError as error:
-            raise InputError(
-                f"models, number {number}: {error.message}",
-                hint=error.hint,
-                parameter=error.parameter,
-            ) from None
-    return Experiment.from_dict(content | {"models": models})
+            message = f"models, number {number}: {error.message}"
+            raise InputError(message, hint=error.hint, parameter=error.parameter) from None
+    return Experiment.from_dict(content | {"models": models}).anchored(folder)
 
 
 def _models(table: Any) -> list[ModelSpec]:
-    if not isinstance(table, dict):
-        raise ParameterTypeError(f'[[models]] has entries such as kernel = "linear", not {table!r}')
-    if not table.keys() & {"model", "kernel"}:
-        raise ParameterError("kernel is missing", hint='write kernel = "linear"')
+    if not isinstance(table, dict) or not table.keys() & {"model", "kernel"}:
+        raise ParameterTypeError(f'kernel = "linear" or model = "ease" is missing in {table!r}')
     given = {"model": "kernel-ranker"} | table
-    arities = given.pop("arities", None)
-    if arities is None:
+    if "arities" not in given:
         return [ModelSpec.from_dict(given)]
-    if not isinstance(given.get("kernel"), str):
-        raise ParameterError("arities need a kernel", hint='write kernel = "disjunctive"')
-    kernels = family(given["kernel"], parse_arities(str(arities)))
+    kernels = family(str(given.get("kernel")), parse_arities(str(given.pop("arities"))))
     return [ModelSpec.from_dict(given | {"kernel": kernel}) for kernel in kernels]
 
 

@@ -9,7 +9,7 @@ worker process, whose death does not end the study.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,13 +23,12 @@ from ..data.interactions import Interactions, check_interactions
 from ..data.protocols import paper_protocol
 from ..data.splits import Fold
 from ..errors import InputError, ParameterTypeError
-from ..evaluation.metrics import AnyMetric, user_metrics
+from ..evaluation.metrics import Metrics, user_metrics
 from ..models.registry import find_model
 from ..models.spec import ModelSpec
-from .cache import check_folder, digest, write_json
+from .cache import Outcome, Task, check_folder, digest, write_json
 from .executor import Executor
 from .study import Study, Trial
-from .task import Outcome, Task
 
 __all__ = ["FOLDS", "Progress", "tune_model", "validation_fold"]
 
@@ -45,7 +44,7 @@ _LEAST = 5
 def tune_model(
     name: str,
     fold: Fold,
-    metrics: Iterable[AnyMetric] | AnyMetric = ("auc", "ndcg@10"),
+    metrics: Metrics = ("auc", "ndcg@10"),
     trials: int = 30,
     seconds: float | None = None,
     seed: int = 0,

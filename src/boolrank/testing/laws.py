@@ -1,7 +1,7 @@
-"""The laws of kernels, written once and run over any kernel: symmetry, positivity, and so on.
+"""The laws of kernels: symmetry, positive semi-definiteness, and so on, for any kernel.
 
-Each law is a function that looks at a kernel on a sample of data and yields a sentence for every
-way in which the kernel breaks it. `check_kernel` runs them and raises on the first such sentence.
+Each law is a function of a kernel and a sample of data. It yields a sentence for every way in which
+the kernel breaks it.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import BoolrankError, ParameterError, ParameterTypeError
+from .. import checks
+from ..errors import BoolrankError, ParameterTypeError
 from ..kernels import Composed, Counts, Kernel, Normalized, Wide, parse_kernel
 from ..kernels.base import Form
-from ..kernels.evaluate import FEW_PAIRS
+from ..kernels.values import FEW_PAIRS
 
 __all__ = ["LAWS", "LawError", "check_kernel"]
 
 Values: TypeAlias = NDArray[np.float64]
 
-# The least exact kernels (threshold and composed ones) are good to 1e-10, so two ways to one value
-# may differ by as much. A broken law shows at 1e-7 and more.
+# The least exact kernels, threshold and composed ones, are good to 1e-10. Broken laws show at 1e-7.
 RTOL = 1e-10
-# So many rows that their pairs go the way of many (tables, distinct counts), and those of some of
-# the rows the way of few.
+# Enough rows that all their pairs take the way of many (tables, distinct counts), and the pairs of
+# a few rows the way of few.
 ROWS = isqrt(FEW_PAIRS) + 6
 
 
 class LawError(AssertionError):
-    """A kernel or a model breaks a law that all of them keep."""
+    """A kernel or a model breaks a law."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Sample:
 
     @classmethod
     def draw(cls, rng: np.random.Generator, n: int, rows: int = ROWS) -> Sample:
-        """Random rows, half of them sparse: the more rows, the more distinct pairs of counts."""
+        """Draw random rows, half of them sparse."""
         density = np.where(np.arange(rows) % 2, rng.random(rows), rng.random(rows) ** 4)
         X = (rng.random((rows, n)) < density[:, None]).astype(np.uint8)
         X[:4] = 0
@@ -58,25 +58,30 @@ class Sample:
 
     @property
     def n(self) -> int:
-        """How many variables there are."""
+        """Return the number of variables."""
         return int(self.X.shape[1])
 
     @property
     def sums(self) -> NDArray[np.int64]:
-        """How many variables are active in each row."""
+        """Return the number of active variables of each row."""
         return np.asarray(self.X.sum(axis=1, dtype=np.int64))
 
-    def row(self, i: int) -> str:
-        """A row as text, by its active variables."""
-        return f"row {i} with active variables {np.flatnonzero(self.X[i]).tolist()} of {self.n}"
+    @property
+    def common(self) -> NDArray[np.int64]:
+        """Return the number of common variables of all pairs of rows."""
+        return np.asarray(self.X.astype(np.int64) @ self.X.T.astype(np.int64))
 
     @property
     def counts(self) -> Counts:
-        """The counts of all pairs of rows, as formulas take them."""
-        common = self.X.astype(np.int64) @ self.X.T.astype(np.int64)
-        x = Wide.of(np.repeat(self.sums[:, None], len(self.X), axis=1))
-        z = Wide.of(np.repeat(self.sums[None, :], len(self.X), axis=0))
-        return Counts(Wide.of(np.full(common.shape, self.n)), x, z, Wide.of(common))
+        """Return the counts of all pairs of rows."""
+        x = self.sums
+        columns = np.broadcast_arrays(self.n, x[:, None], x[None, :], self.common)
+        n, own, others, common = (Wide.of(each) for each in columns)
+        return Counts(n, own, others, common)
+
+    def row(self, i: int) -> str:
+        """Describe a row by its active variables."""
+        return f"row {i} with active variables {np.flatnonzero(self.X[i]).tolist()} of {self.n}"
 
 
 Law: TypeAlias = Callable[[Kernel, Sample], Iterator[str]]
@@ -85,15 +90,21 @@ Law: TypeAlias = Callable[[Kernel, Sample], Iterator[str]]
 def _difference(
     sample: Sample, names: tuple[str, str], left: Values, right: Values, rtol: float = 0.0
 ) -> Iterator[str]:
-    """A sentence about the first rows for which two arrays of values differ."""
+    """Yield a sentence about the first rows for which two arrays of values differ."""
     if left.shape != right.shape:
         yield f"{names[0]} has shape {left.shape} and {names[1]} {right.shape}"
         return
-    # What is below the smallest normal double has fewer digits.
+    # Below the smallest normal double there are fewer digits.
     differ = ~np.isclose(left, right, rtol=rtol, atol=rtol * np.finfo(float).tiny)
     for at in map(tuple, np.argwhere(differ)[:1]):
         where = " and ".join(sample.row(i) for i in at)
         yield f"{names[0]} is {left[at]:.17g}, but {names[1]} {right[at]:.17g}, for {where}"
+
+
+def _formula(formula: Callable[[Counts], Wide], sample: Sample) -> Values:
+    """Compute a formula on the counts of all pairs of rows."""
+    with np.errstate(all="ignore"):
+        return formula(sample.counts).floats()
 
 
 def _finite(kernel: Kernel, sample: Sample) -> Iterator[str]:
@@ -102,6 +113,11 @@ def _finite(kernel: Kernel, sample: Sample) -> Iterator[str]:
         yield f"k(X) is of type {gram.dtype}, not float64"
     for i, j in np.argwhere(~np.isfinite(gram))[:1]:
         yield f"k(X) is {gram[i, j]} for {sample.row(i)} and {sample.row(j)}"
+
+
+def _known_form(kernel: Kernel, _: Sample) -> Iterator[str]:
+    if kernel.form not in get_args(Form):
+        yield f"its form is {kernel.form!r}, not one of {', '.join(get_args(Form))}"
 
 
 def _symmetry(kernel: Kernel, sample: Sample) -> Iterator[str]:
@@ -113,33 +129,21 @@ def _symmetry(kernel: Kernel, sample: Sample) -> Iterator[str]:
     across, back = gram.copy(), gram.copy()
     across[:9, 9:], back[:9, 9:] = kernel(some, others), kernel(others, some).T
     yield from _difference(sample, ("k(X, Z)", "k(Z, X) transposed"), across, back)
-    # Both matrices take the smaller vector for the first one, so that the formula is asked too.
+    # Matrices put the smaller vector first, so ask the formula too.
     values = _formula(kernel.value, sample)
     yield from _difference(sample, ("value(x, z)", "value(z, x)"), values, values.T, RTOL)
-
-
-def _formula(formula: Callable[[Counts], Wide], sample: Sample) -> Values:
-    """A formula on the counts of all pairs of rows, without the ways around it."""
-    with np.errstate(all="ignore"):
-        return formula(sample.counts).floats()
-
-
-def _known_form(kernel: Kernel, _: Sample) -> Iterator[str]:
-    if kernel.form not in get_args(Form):
-        yield f"its form is {kernel.form!r}, and not one of {', '.join(get_args(Form))}"
 
 
 def _positive_semidefinite(kernel: Kernel, sample: Sample) -> Iterator[str]:
     raw = kernel(sample.X)
     if not np.isfinite(raw).all():
-        return  # another law says so
+        return  # another law
     for i in np.flatnonzero(np.diagonal(raw) < 0)[:1]:
         yield f"k(x, x) is {raw[i, i]:.17g}, below 0, for {sample.row(i)}"
     scaled = raw / (np.abs(raw).max() or 1.0)
     for name, gram in (("", scaled), ("normalised ", kernel.normalized()(sample.X))):
         least = float(np.linalg.eigvalsh(gram)[0])
-        # An error of RTOL in each of m·m entries below 1 moves an eigenvalue by at most m·RTOL
-        # (Weyl).
+        # Errors of RTOL in m·m entries below 1 move an eigenvalue by at most m·RTOL (Weyl).
         allowed = -len(gram) * RTOL
         if least < allowed:
             yield (
@@ -148,17 +152,22 @@ def _positive_semidefinite(kernel: Kernel, sample: Sample) -> Iterator[str]:
             )
 
 
+def _diagonal(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    names = ("k.diag(X)", "the diagonal of k(X)")
+    yield from _difference(sample, names, kernel.diag(sample.X), np.diagonal(kernel(sample.X)))
+
+
 def _own_values(kernel: Kernel, sample: Sample) -> Iterator[str]:
     x = sample.sums
     own, value = kernel.diag(sample.X), kernel.on_counts(sample.n, x, x, x)
-    # A null vector has 1 with itself under a normalised kernel, which its counts do not tell.
+    # Under a normalised kernel a null vector has 1 with itself, which its counts do not show.
     for part in _under_normalisation(kernel):
         own = np.where(part.diag(sample.X) == 0, value, own)
     yield from _difference(sample, ("own_value(x)", "value(x, x)"), own, value, RTOL)
 
 
 def _under_normalisation(kernel: Kernel) -> Iterator[Kernel]:
-    """The kernels that a kernel contains in normalised form, on the variables of the whole."""
+    """Yield the kernels that a kernel contains in normalised form, on the outermost variables."""
     if isinstance(kernel, Composed):
         yield from (part @ kernel.inner for part in _under_normalisation(kernel.outer))
         return
@@ -170,39 +179,33 @@ def _under_normalisation(kernel: Kernel) -> Iterator[Kernel]:
 
 
 def _cosines(kernel: Kernel, sample: Sample) -> Iterator[str]:
-    names = "value(x, z)/sqrt(own_value(x)·own_value(z))"
+    name = "value(x, z)/sqrt(own_value(x)·own_value(z))"
     expected = _formula(lambda k: Kernel.cosine(kernel, k), sample)
-    yield from _difference(
-        sample, ("cosine(x, z)", names), _formula(kernel.cosine, sample), expected, RTOL
-    )
+    cosines = _formula(kernel.cosine, sample)
+    yield from _difference(sample, ("cosine(x, z)", name), cosines, expected, RTOL)
     gram = kernel.normalized()(sample.X)
     np.fill_diagonal(gram, np.diagonal(expected))  # counts do not know that of null vectors
-    yield from _difference(sample, ("k.normalized()(X)", names), gram, expected, RTOL)
+    yield from _difference(sample, ("k.normalized()(X)", name), gram, expected, RTOL)
 
 
 def _features(kernel: Kernel, sample: Sample) -> Iterator[str]:
-    """Features of 0 and 1 that are true of either vector or of neither are all there are."""
+    """Features of 0 and 1 are true of one vector or both, or of neither."""
     k = sample.counts
     try:
         there = kernel.features(k.n)
-    except ParameterTypeError:  # it has no such features
+    except ParameterTypeError:  # features are not 0 or 1
         return
     either = kernel.own_value(k.of_x()) + kernel.own_value(k.of_z()) - kernel.value(k)
     neither = kernel.features_in_neither(k)
-    total = np.broadcast_to((there / there).floats(), either.shape)
-    share = (either / there).floats()
+    one = np.ones(either.shape)
     if neither is not None:
         share = ((either + neither) / there).floats()
         names = ("the share of features true of either or neither", "should be")
-        yield from _difference(sample, names, share, total, RTOL)
+        yield from _difference(sample, names, share, one, RTOL)
     else:
+        share = np.maximum((either / there).floats(), 1.0)
         names = ("the share of features true of either", "should be at most")
-        yield from _difference(sample, names, np.maximum(share, total), total, RTOL)
-
-
-def _diagonal(kernel: Kernel, sample: Sample) -> Iterator[str]:
-    names = ("k.diag(X)", "the diagonal of k(X)")
-    yield from _difference(sample, names, kernel.diag(sample.X), np.diagonal(kernel(sample.X)))
+        yield from _difference(sample, names, share, one, RTOL)
 
 
 def _normalization(kernel: Kernel, sample: Sample) -> Iterator[str]:
@@ -242,12 +245,9 @@ def _row_order(kernel: Kernel, sample: Sample) -> Iterator[str]:
 
 
 def _counts(kernel: Kernel, sample: Sample) -> Iterator[str]:
-    x = sample.sums
-    common = sample.X.astype(np.int64) @ sample.X.T.astype(np.int64)
-    from_counts = kernel.on_counts(sample.n, x[:, None], x[None, :], common)
-    gram = kernel(sample.X)
-    # Counts cannot tell a vector from its twin, so they do not know the diagonal of null vectors.
-    np.fill_diagonal(from_counts, np.diagonal(gram))
+    x, gram = sample.sums, kernel(sample.X)
+    from_counts = kernel.on_counts(sample.n, x[:, None], x[None, :], sample.common)
+    np.fill_diagonal(from_counts, np.diagonal(gram))  # counts do not know that of null vectors
     yield from _difference(sample, ("k.on_counts(...)", "k(X)"), from_counts, gram)
 
 
@@ -261,24 +261,23 @@ def _blocks(kernel: Kernel, sample: Sample) -> Iterator[str]:
 def _equality(kernel: Kernel, _: Sample) -> Iterator[str]:
     twin: Kernel = replace(kernel)  # type: ignore[type-var]  # every kernel is a dataclass
     if kernel != twin:
-        yield "one made anew with the same parameters is not equal to it"
+        yield "a copy with the same parameters is not equal to it"
     if hash(kernel) != hash(twin):
-        yield "one made anew with the same parameters has another hash"
+        yield "a copy with the same parameters has another hash"
     if kernel == kernel + kernel:
         yield "it is equal to its double"
 
 
 def _copying(kernel: Kernel, _: Sample) -> Iterator[str]:
     try:
-        loaded = pickle.loads(pickle.dumps(kernel))  # noqa: S301 - our own bytes, just made
+        loaded = pickle.loads(pickle.dumps(kernel))  # noqa: S301 - our own bytes
         copied = copy.deepcopy(kernel)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         yield f"it cannot be pickled: {error}; define its class at the top of a module"
         return
-    if loaded != kernel:
-        yield f"pickled and loaded it is {loaded!r}"
-    if copied != kernel:
-        yield f"its deep copy is {copied!r}"
+    for how, again in (("pickled and loaded", loaded), ("deep-copied", copied)):
+        if again != kernel:
+            yield f"{how}, it is {again!r}"
 
 
 def _text(kernel: Kernel, _: Sample) -> Iterator[str]:
@@ -316,53 +315,40 @@ LAWS: dict[str, Law] = {
 
 
 def check_kernel(
-    kernel: Kernel,
-    rng: np.random.Generator | int | None = None,
-    *,
-    n: int = 24,
-    parses: bool = True,
+    kernel: Kernel, rng: np.random.Generator | int | None = None, *, n: int = 24
 ) -> None:
-    """Raise `LawError` if `kernel` breaks a law, with the law, the data and the values.
+    """Raise `LawError` if a kernel breaks a law, with the law, the data and the values.
 
     Parameters
     ----------
-    kernel : Kernel
-        One of the library's or your own.
-    rng : Generator or seed, optional
-        Where the data comes from; the same data each time if not given.
-    n : int
-        How many variables the data has: at least the kernel's arity.
-    parses : bool
-        Whether `parse_kernel` knows the kernel; False for kernels of your own.
+    kernel : one of the library's, or your own
+    rng : generator or seed of the data; the same data each time by default
+    n : number of variables of the data, at least the kernel's arity
 
     >>> from boolrank import Disjunctive
     >>> check_kernel(Disjunctive(3))
     """
-    _is_a_value(kernel)
-    if isinstance(n, bool) or n != int(n) or n < 1:
-        raise ParameterError(f"n must be a whole number of variables from 1 on, not {n!r}")
+    _check_is_value(kernel)
+    n = checks.whole("", "n", n, low=1)
     sample = Sample.draw(np.random.default_rng(0 if rng is None else rng), n)
     for name, law in LAWS.items():
-        if law is _text and not parses:
-            continue
         for complaint in law(kernel, sample):
             raise LawError(f"{kernel!r} breaks the law of {name}: {complaint}")
 
 
-def _is_a_value(kernel: object) -> None:
-    """Raise, and say what to write, where there is no kernel to check."""
+def _check_is_value(kernel: object) -> None:
     shown = repr(kernel)
     if isinstance(kernel, str):
-        raise ParameterTypeError(f"{shown} is text; check_kernel takes parse_kernel({shown})")
+        raise ParameterTypeError(f"{shown} is text", hint=f"use parse_kernel({shown})")
     if isinstance(kernel, type):
         raise ParameterTypeError(
-            f"{kernel.__name__} is a class; check_kernel takes a kernel, such as "
-            f"{kernel.__name__}()"
+            f"{kernel.__name__} is a class",
+            hint=f"use a kernel of that class, such as {kernel.__name__}()",
         )
     if not isinstance(kernel, Kernel):
         raise ParameterTypeError(f"{shown} of type {type(kernel).__name__} is not a kernel")
     if not getattr(getattr(kernel, "__dataclass_params__", None), "frozen", False):
         raise ParameterTypeError(
-            f"{type(kernel).__name__} is not a frozen dataclass, so it is no value; write "
-            "@dataclass(frozen=True, repr=False) above its class"
+            f"{type(kernel).__name__} is not a frozen dataclass",
+            hint="write @dataclass(frozen=True, repr=False) above its class",
         )

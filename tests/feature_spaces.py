@@ -1,14 +1,11 @@
-"""The feature spaces of the kernels, written out feature by feature from what they mean.
-
-A kernel of binary vectors over n variables counts, with weights, the features true of both vectors:
+"""Feature spaces of kernels, enumerated from their definitions.
 
     k(x, z) = Σ_f weight_f · f(x) · f(z)
 
-Here every feature f is built with `itertools` and boolean operators, from its definition in words
-("each disjunction of d variables"), never from a formula of counts. A feature is its truth table:
-a whole number whose bit v is the feature's value on the vector v, where bit i of v is variable i.
-So `&` is a conjunction and `|` a disjunction, and the features of one kernel can serve as the
-variables of the next, which is what composition means.
+Every feature f is built with `itertools` and boolean operators from its definition ("each
+disjunction of d variables"), never from a formula of counts. A feature is its truth table: an
+integer whose bit v is its value on the vector v, where bit i of v is variable i. So `&` is a
+conjunction, `|` a disjunction, and the features of one kernel can be the variables of another.
 """
 
 from __future__ import annotations
@@ -25,10 +22,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import kernels
-from ..errors import ParameterError
-
-__all__ = ["FeatureSpace", "enumerate_features"]
+from boolrank import kernels
+from boolrank.errors import ParameterError
 
 Table: TypeAlias = int
 Feature: TypeAlias = tuple[Fraction, Table]
@@ -38,10 +33,9 @@ ONE = Fraction(1)
 
 @dataclass(frozen=True)
 class FeatureSpace:
-    """Every feature of a kernel on every binary vector over n variables.
+    """All features of a kernel on all binary vectors over n variables.
 
-    `active[v, f]` is 1 where feature f is true of vector v (bit i of v is variable i), and
-    `weights[f]` is the exact weight of feature f.
+    `active[v, f]` is 1 if feature f is true of vector v; `weights[f]` is its exact weight.
     """
 
     n: int
@@ -49,12 +43,12 @@ class FeatureSpace:
     active: NDArray[np.uint8]
 
     def vectors(self) -> NDArray[np.uint8]:
-        """The binary vectors themselves, one a row, in the order of the rows of `active`."""
+        """Return the binary vectors, in the order of the rows of `active`."""
         numbers = np.arange(2**self.n)[:, None]
         return (numbers >> np.arange(self.n) & 1).astype(np.uint8)
 
     def gram(self) -> NDArray[np.object_]:
-        """The exact kernel value of every pair of vectors, as Fractions."""
+        """Return the exact kernel value of every pair of vectors, as Fractions."""
         denominator = math.lcm(*(weight.denominator for weight in self.weights))
         groups: dict[int, list[int]] = {}
         for feature, weight in enumerate(self.weights):
@@ -72,22 +66,22 @@ class FeatureSpace:
 
 @dataclass(frozen=True)
 class Variables:
-    """What features are made of: the variables' truth tables, and how many features are allowed."""
+    """The variables' truth tables, and the largest number of features allowed."""
 
     tables: tuple[Table, ...]
     everywhere: Table  # the table that is true of every vector
     max_features: int
 
     def conjunction(self, tables: Iterable[Table]) -> Table:
-        """True where all of the tables are."""
+        """Return the table that is true where all are."""
         return reduce(and_, tables, self.everywhere)
 
     def disjunction(self, tables: Iterable[Table]) -> Table:
-        """True where any of the tables is."""
+        """Return the table that is true where any is."""
         return reduce(or_, tables, 0)
 
     def at_least(self, count: int, tables: Iterable[Table]) -> Table:
-        """True where at least `count` of the tables are."""
+        """Return the table that is true where at least `count` are."""
         reached = [self.everywhere] + [0] * count
         for table in tables:
             for level in range(count, 0, -1):
@@ -95,11 +89,11 @@ class Variables:
         return reached[count]
 
     def choices(self, size: int) -> Iterator[tuple[Table, ...]]:
-        """Each choice of `size` distinct variables."""
+        """Yield each choice of `size` distinct variables."""
         return combinations(self.tables, size)
 
     def literal_choices(self, size: int) -> Iterator[tuple[Table, ...]]:
-        """Each choice of `size` distinct variables, each of them plain or negated."""
+        """Yield each choice of `size` distinct variables, each plain or negated."""
         for chosen in self.choices(size):
             yield from product(*((table, table ^ self.everywhere) for table in chosen))
 
@@ -113,7 +107,7 @@ def _conjunctions(
     over: Variables,
     weight: Fraction = ONE,
 ) -> Iterator[Feature]:
-    """Each conjunction of so many variables or literals, with a weight for each of them."""
+    """Yield each conjunction of the given sizes, weighted by size."""
     for size in sizes:
         for chosen in choices(size):
             yield weight**size, over.conjunction(chosen)
@@ -124,7 +118,7 @@ def _disjunctions(choices: Iterable[tuple[Table, ...]], over: Variables) -> Iter
 
 
 def _polynomial(kernel: Any, over: Variables) -> Iterator[Feature]:
-    """Ordered choices of `degree` factors: a variable weighs the scale, the constant the offset."""
+    """Yield ordered choices of `degree` factors: variables weigh the scale, 1 the offset."""
     factors = [(Fraction(kernel.scale), table) for table in over.tables]
     if kernel.offset:
         factors.append((Fraction(kernel.offset), over.everywhere))
@@ -132,7 +126,7 @@ def _polynomial(kernel: Any, over: Variables) -> Iterator[Feature]:
 
 
 def _tanimoto(_: Any, over: Variables) -> Iterator[Feature]:
-    """Minhash: for each order of the variables, which of them is the first active one."""
+    """Yield minhash features: for each order of the variables, the first active one."""
     share = Fraction(1, math.factorial(len(over.tables)))
     for order in permutations(over.tables):
         before = 0
@@ -152,7 +146,7 @@ def _threshold(kernel: Any, over: Variables) -> Iterator[Feature]:
 
 
 def _clauses(kernel: Any, over: Variables) -> Iterator[tuple[Table, ...]]:
-    """The literals of each clause of a composed normal form."""
+    """Yield the literals of each clause of a composed normal form."""
     return (over.choices if kernel.monotone else over.literal_choices)(kernel.literals)
 
 
@@ -170,15 +164,15 @@ def _composed(kernel: Any, over: Variables) -> Iterator[Feature]:
     inner = _features(kernel.inner, over)
     if any(weight != 1 for weight, _ in inner):
         raise ParameterError(
-            f"The features of {kernel.inner} carry weights, so they cannot be the variables of "
-            f"{kernel.outer}; compose with an inner kernel whose features are plain 0 or 1."
+            f"the features of {kernel.inner} have weights, so they cannot be the variables of "
+            f"{kernel.outer}"
         )
     lifted = replace(over, tables=tuple(table for _, table in inner))
     return iter(_features(kernel.outer, lifted))
 
 
 def _products(parts: Iterable[list[Feature]], over: Variables) -> Iterator[Feature]:
-    """One feature of each part, all of them true: the feature space of a product of kernels."""
+    """Yield the features of a product of kernels: one of each part, all true."""
     for chosen in product(*parts):
         weight = math.prod((factor for factor, _ in chosen), start=ONE)
         yield weight, over.conjunction(table for _, table in chosen)
@@ -225,26 +219,26 @@ def _features(kernel: Any, over: Variables) -> list[Feature]:
     builder = BUILDERS.get(type(kernel))
     if builder is None:
         raise ParameterError(
-            f"{kernel!r} has no enumeration: its features are not known, or its values are not "
-            f"rational. Known are {', '.join(sorted(each.__name__ for each in BUILDERS))}."
+            f"{kernel!r} has no enumeration; known are "
+            f"{', '.join(sorted(each.__name__ for each in BUILDERS))}"
         )
     features = list(islice(builder(kernel, over), over.max_features + 1))
     if len(features) > over.max_features:
         raise ParameterError(
             f"{kernel!r} has more than {over.max_features} features over {len(over.tables)} "
-            "variables; take fewer variables, a smaller arity, or a larger max_features."
+            "variables; use fewer variables, a smaller arity, or a larger max_features"
         )
     return features
 
 
 def enumerate_features(kernel: Any, n: int, max_features: int = 50_000) -> FeatureSpace:
-    """Every feature of `kernel` over `n` variables, and its value on each of the 2**n vectors.
+    """Enumerate the features of `kernel` over `n` variables on all 2**n vectors.
 
     >>> from boolrank import Disjunctive
     >>> space = enumerate_features(Disjunctive(2), n=3)
     >>> len(space.weights)
     3
-    >>> space.gram()[0b001, 0b110]  # of the pairs {1, 2}, {1, 3}, {2, 3} two hit both
+    >>> space.gram()[0b001, 0b110]  # {1, 2} and {1, 3} meet both
     Fraction(2, 1)
     """
     everywhere = (1 << 2**n) - 1

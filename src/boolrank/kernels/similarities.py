@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Form, Kernel
-from .checks import MOST_POWER, real, whole
+from .base import Kernel
 from .combinatorics import power_decay
 from .counts import Counts, Pairs
-from .wide import Wide, two_to
+from .functions import two_to
+from .parameters import DEGREE, NOT_NEGATIVE, POSITIVE
+from .wide import Wide
 
 
 @dataclass(frozen=True, repr=False)
 class Linear(Kernel):
-    """c: how many variables are active in both vectors.
+    """c: the number of variables active in both vectors.
 
     >>> Linear()([[1, 1, 0], [0, 1, 1]])
     array([[2., 1.],
            [1., 2.]])
     """
 
-    name: ClassVar[str] = "linear"
-    formula: ClassVar[str] = "c"
-
-    @property
-    def form(self) -> Form:
-        return "common"
+    name = "linear"
+    formula = "c"
+    form = "common"
 
     def value(self, k: Counts) -> Wide:
         return k.common
@@ -46,20 +43,12 @@ class Polynomial(Kernel):
     array([1., 4., 9.])
     """
 
-    name: ClassVar[str] = "polynomial"
-    formula: ClassVar[str] = "(scale·c + offset)^degree"
-    degree: int = field(metadata={"range": f"whole, 1 to {MOST_POWER:,}"})
-    scale: float = field(default=1, metadata={"range": "more than 0"})
-    offset: float = field(default=0, metadata={"range": "0 or more"})
-
-    def __post_init__(self) -> None:
-        whole(self, "degree", self.degree, MOST_POWER)
-        real(self, "scale", self.scale)
-        real(self, "offset", self.offset, zero_allowed=True)
-
-    @property
-    def form(self) -> Form:
-        return "common"
+    name = "polynomial"
+    formula = "(scale·c + offset)^degree"
+    form = "common"
+    degree: int = field(metadata=DEGREE)
+    scale: float = field(default=1, metadata=POSITIVE)
+    offset: float = field(default=0, metadata=NOT_NEGATIVE)
 
     def value(self, k: Counts) -> Wide:
         return (k.common * float(self.scale) + float(self.offset)) ** self.degree
@@ -67,18 +56,15 @@ class Polynomial(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class AllSubset(Kernel):
-    """2^c: conjunctions of any number of variables, the empty one included.
+    """2^c: conjunctions of any number of variables, including the empty one.
 
     >>> AllSubset().on_counts(n=5, x=3, z=3, c=[1, 3])
     array([2., 8.])
     """
 
-    name: ClassVar[str] = "all_subset"
-    formula: ClassVar[str] = "2^c"
-
-    @property
-    def form(self) -> Form:
-        return "common"
+    name = "all_subset"
+    formula = "2^c"
+    form = "common"
 
     def value(self, k: Counts) -> Wide:
         return two_to(k.common)
@@ -98,16 +84,15 @@ class Tanimoto(Kernel):
     array([0. , 0.2, 1. ])
     """
 
-    name: ClassVar[str] = "tanimoto"
-    formula: ClassVar[str] = "c / u"
+    name = "tanimoto"
+    formula = "c / u"
 
     def value(self, k: Counts) -> Wide:
         return k.common / k.union
 
-    def values_of(self, pairs: Pairs, checked: bool = False) -> NDArray[np.float64]:
-        """A quotient of whole numbers is correctly rounded as it is; no wide numbers needed."""
-        if not checked:
-            pairs.check()
+    def values_of(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Divide whole numbers as doubles, which is correctly rounded."""
+        pairs = pairs.checked()
         x, z, c = (a.astype(np.int64) for a in (pairs.x, pairs.z, pairs.c))
         union = np.asarray(x + z - c, dtype=np.float64)
         share: NDArray[np.float64] = np.zeros(pairs.shape)
@@ -115,7 +100,4 @@ class Tanimoto(Kernel):
         return share
 
     cosines_of = values_of
-
-    @property
-    def bytes_per_pair(self) -> int:
-        return 28
+    bytes_per_pair = 28

@@ -1,10 +1,9 @@
-"""Exact kernel values in whole-number arithmetic, to judge the floating-point ones by.
+"""Exact kernel values in integer arithmetic, and random counts to compare on.
 
-`exact_value` is the raw value as a Fraction; a float parameter counts as the exact binary fraction
-that it is. `relative_error` says how far a computed double is from it, raw or normalised, also
-where the value itself has hundreds of thousands of digits: it is computed exactly, with all the
-cancellation that it contains, and then a `Magnitude` keeps its leading bits. `enumerate_features`
-checks the formulas here by writing the feature space out.
+`exact_value` is the raw value as a Fraction; a float parameter is the binary fraction that it is.
+`relative_error` compares a double with it, raw or normalised, even if the value has hundreds of
+thousands of digits: it is computed exactly, and a `Magnitude` keeps its leading bits.
+`feature_spaces` checks the formulas here by enumeration.
 """
 
 from __future__ import annotations
@@ -15,12 +14,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
-from .. import kernels
-from ..errors import ParameterError
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Magnitude", "exact_value", "magnitude", "relative_error"]
+from boolrank import kernels
+from boolrank.errors import ParameterError
 
-# How many of its leading bits a magnitude keeps: it is right to about 2^-250, a double to 2^-53.
+# Leading bits that a magnitude keeps: it is right to about 2^-250, a double to 2^-53.
 BITS = 256
 
 
@@ -36,7 +36,7 @@ class Magnitude(NamedTuple):
 
     @classmethod
     def of(cls, numerator: int, denominator: int = 1, exponent: int = 0) -> Magnitude:
-        """The leading bits of numerator/denominator·2^exponent."""
+        """Keep the leading bits of numerator/denominator·2^exponent."""
         if denominator != 1:
             drop = max(denominator.bit_length() - 2 * BITS, 0)
             denominator >>= drop
@@ -48,10 +48,10 @@ class Magnitude(NamedTuple):
 
     @classmethod
     def of_power(cls, weight: Fraction, m: int) -> Magnitude:
-        """(1 + weight)^m − 1, where the weight is a float and the power would fill the memory.
+        """Compute (1 + weight)^m − 1 for a float weight, if the power would fill the memory.
 
-        Squaring with leading bits only; the subtraction costs at most as many bits as the
-        weight's denominator has, so these are kept on top.
+        Squares leading bits only. The subtraction costs at most the bits of the weight's
+        denominator, so these are kept on top.
         """
         base = weight + 1
         step = 1 - base.denominator.bit_length()  # a float's denominator is a power of two
@@ -63,12 +63,12 @@ class Magnitude(NamedTuple):
                 power, exponent = power * base.numerator, exponent + step
             drop = max(power.bit_length() - bits, 0)
             power, exponent = power >> drop, exponent + drop
-        # With a positive exponent the power has all its bits above 2^(2·BITS): the 1 is not seen.
+        # With a positive exponent the power is past 2^(2·BITS), where the 1 does not show.
         return cls.of(power - (1 << -exponent) if exponent <= 0 else power, 1, exponent)
 
     @classmethod
     def cosine(cls, value: Magnitude, x: Magnitude, z: Magnitude) -> Magnitude:
-        """value/√(x·z), and 0 where x or z is."""
+        """Compute value/√(x·z), and 0 where x or z is 0."""
         if 0 in (value.mantissa, x.mantissa, z.mantissa):
             return cls(0, 0)
         exponent = 2 * value.exponent - x.exponent - z.exponent
@@ -79,14 +79,14 @@ class Magnitude(NamedTuple):
 
     @property
     def log2(self) -> int:
-        """How many bits the whole part has."""
+        """Return the number of bits of the whole part."""
         return self.exponent + self.mantissa.bit_length()
 
     def error_of(self, value: float) -> float:
-        """How far a double is from this number, as a share of it.
+        """Return the relative error of a double.
 
-        Below the smallest normal double the spacing of doubles no longer shrinks, so there the
-        error is a share of that double, 2^-1022. An exact 0 must be met exactly.
+        Below the smallest normal double, 2^-1022, it is relative to that. An exact 0 allows no
+        error.
 
         >>> Magnitude.of(4).error_of(3.0)
         0.25
@@ -103,7 +103,7 @@ class Magnitude(NamedTuple):
         return abs(given - wanted) / max(wanted, 1 << (-1022 - unit))
 
 
-# Numerator and denominator, not reduced: the gcd of 200,000-bit numbers costs more than all else.
+# Numerator and denominator, not reduced: the gcd of 200,000-bit numbers would dominate the cost.
 Ratio: TypeAlias = tuple[int, int]
 
 # 10**9 choose 10**4 has 180,000 bits and takes 25 ms; 1,024 of them take 23 MB.
@@ -120,12 +120,12 @@ class Counts(NamedTuple):
 
     @property
     def agreeing(self) -> int:
-        """On how many variables the two vectors have the same value."""
+        """Return the number of variables on which the vectors agree."""
         return self.n - self.x - self.z + 2 * self.c
 
 
 def _partial_sum(m: int, largest: int, weight: Fraction) -> Ratio:
-    """Σ_{1≤j≤largest} weight^j·C(m, j), by binary splitting: products of few, large numbers."""
+    """Compute Σ_{1≤j≤largest} weight^j·C(m, j) by binary splitting."""
 
     def split(low: int, high: int) -> tuple[int, int, int]:
         if high - low == 1:
@@ -143,7 +143,7 @@ def _partial_sum(m: int, largest: int, weight: Fraction) -> Ratio:
 
 
 def _conjunctions(kernel: Any, m: int) -> Ratio:
-    """The (monotone) DNF kernel where m literals are true of both vectors."""
+    """Compute the (monotone) DNF kernel of vectors with m shared literals."""
     weight = Fraction(kernel.weight)
     if kernel.max_arity is not None:
         return _partial_sum(m, kernel.max_arity, weight)
@@ -152,13 +152,13 @@ def _conjunctions(kernel: Any, m: int) -> Ratio:
 
 
 def _hit_both(d: int, p: Counts) -> int:
-    """How many d-subsets hit both vectors: all, less those that miss x, miss z, but not twice."""
+    """Count d-subsets that meet both vectors, by inclusion and exclusion."""
     missed = comb(p.n - p.x, d) + comb(p.n - p.z, d) - comb(p.n - p.x - p.z + p.c, d)
     return comb(p.n, d) - missed
 
 
 def _threshold(kernel: Any, p: Counts) -> Ratio:
-    """Subsets by how many members are in both, only in x, only in z, and in neither."""
+    """Sum over the numbers of members in both vectors, only in x, and only in z."""
     t, d = kernel.satisfied, kernel.arity
     neither = p.n - p.x - p.z + p.c
     total = 0
@@ -175,7 +175,7 @@ def _threshold(kernel: Any, p: Counts) -> Ratio:
 
 
 def _literal_disjunctive(d: int, p: Counts) -> int:
-    """All 2^d·C(n, d), less the one sign pattern per vector and subset that makes it false."""
+    """Count all 2^d·C(n, d), less the sign patterns that are false in a vector."""
     return (int(2**d) - 2) * comb(p.n, d) + comb(p.agreeing, d)
 
 
@@ -201,7 +201,7 @@ def _composed_cnf(kernel: Any, p: Counts) -> Ratio:
 
 
 def _size(kernel: Any, n: int) -> int:
-    """How many features a kernel of plain 0/1 features has over n variables."""
+    """Count the features of a kernel of plain 0/1 features over n variables."""
     if isinstance(kernel, kernels.DNF | kernels.MonotoneDNF) and kernel.weight == 1:
         signs = 2 if isinstance(kernel, kernels.DNF) else 1
         largest = n if kernel.max_arity is None else kernel.max_arity
@@ -214,11 +214,11 @@ def _size(kernel: Any, n: int) -> int:
     if isinstance(kernel, kernels.Disjunctive | kernels.Threshold):
         return math.comb(n, kernel.arity)
     if isinstance(kernel, kernels.Linear | kernels.AllSubset | kernels.Conjunctive):
-        # A conjunction is true of the full vector, so that vector has all the features.
+        # The full vector has all conjunctions.
         return _whole(kernel, Counts(n, n, n, n))
     if isinstance(kernel, kernels.Composed):
         return _size(kernel.outer, _size(kernel.inner, n))
-    raise ParameterError(f"{kernel!r} has no known number of plain 0/1 features to compose with.")
+    raise ParameterError(f"{kernel!r} has no known number of plain 0/1 features")
 
 
 def _whole(kernel: Any, p: Counts) -> int:
@@ -227,7 +227,7 @@ def _whole(kernel: Any, p: Counts) -> int:
 
 
 def _lifted(inner: Any, p: Counts) -> Counts:
-    """The counts of the features of the inner kernel of a composition."""
+    """Count the features of the inner kernel of a composition."""
     x, z = (_whole(inner, Counts(p.n, size, size, size)) for size in (p.x, p.z))
     return Counts(_size(inner, p.n), x, z, _whole(inner, p))
 
@@ -281,14 +281,14 @@ def _exact(kernel: Any, p: Counts) -> Ratio:
     formula = EXACT.get(type(kernel))
     if formula is None:
         raise ParameterError(
-            f"{kernel!r} has no exact rational value here. Known are "
-            f"{', '.join(sorted(each.__name__ for each in EXACT))}."
+            f"{kernel!r} has no exact rational value here; known are "
+            f"{', '.join(sorted(each.__name__ for each in EXACT))}"
         )
     return formula(kernel, p)
 
 
 def exact_value(kernel: Any, n: int, x: int, z: int, c: int) -> Fraction:
-    """The raw kernel value of the counts, exactly.
+    """Compute the raw kernel value exactly.
 
     >>> from boolrank import Disjunctive
     >>> exact_value(Disjunctive(2), n=10**9, x=1, z=1, c=0)  # two disjoint singletons
@@ -298,7 +298,7 @@ def exact_value(kernel: Any, n: int, x: int, z: int, c: int) -> Fraction:
 
 
 def magnitude(kernel: Any, n: int, x: int, z: int, c: int) -> Magnitude:
-    """The leading bits of the exact raw value, also where it is too large to be written out.
+    """Compute the leading bits of the exact raw value, even if it is too large to write out.
 
     >>> from boolrank import AllSubset
     >>> magnitude(AllSubset(), n=10**12, x=10**11, z=10**11, c=10**11).log2
@@ -319,10 +319,7 @@ def magnitude(kernel: Any, n: int, x: int, z: int, c: int) -> Magnitude:
 def relative_error(
     value: float, kernel: Any, n: int, x: int, z: int, c: int, *, normalized: bool = True
 ) -> float:
-    """How far `value` is from the exact kernel value of the counts, as a share of the latter.
-
-    Below the smallest normal double it is a share of that double, 2.2e-308. An exact 0 must be met
-    exactly: anything else is infinitely far from it.
+    """Return the relative error of `value`; see `Magnitude.error_of`.
 
     >>> from boolrank import Linear
     >>> relative_error(0.5, Linear(), n=10, x=4, z=4, c=2)
@@ -335,3 +332,62 @@ def relative_error(
         own = (magnitude(kernel, n, size, size, size) for size in (x, z))
         exact = Magnitude.cosine(exact, *own)
     return exact.error_of(value)
+
+
+def _log_uniform(
+    rng: np.random.Generator, low: NDArray[np.int64], high: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Draw whole numbers in [low, high], each order of magnitude above low equally likely."""
+    drawn = low - 1 + np.exp(rng.random(low.shape) * np.log(high - low + 2.0))
+    return np.asarray(np.clip(drawn.astype(np.int64), low, high))
+
+
+def _sizes(
+    rng: np.random.Generator, n: NDArray[np.int64], arity: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Draw numbers of active variables: few, nearly all, half, any, or at least the arity."""
+    nothing = np.zeros_like(n)
+    few = np.minimum(rng.integers(0, 6, n.shape), n)
+    choices = (
+        few,
+        n - few,
+        n // 2,
+        _log_uniform(rng, nothing, n),
+        n - _log_uniform(rng, nothing, n),
+        _log_uniform(rng, arity, n),
+        _log_uniform(rng, arity, n),
+    )
+    drawn: NDArray[np.int64] = np.choose(rng.integers(0, len(choices), n.shape), choices)
+    return drawn
+
+
+def draw_counts(
+    rng: np.random.Generator, size: int, *, arity: int = 1, largest_n: int = 10**9
+) -> NDArray[np.int64]:
+    """Draw counts n, x, z, c of `size` pairs of vectors, often from where formulas break.
+
+    n is log-uniform from `arity` to `largest_n`. A sixth of the pairs each are equal, as disjoint
+    as their sizes allow, nested, and share at least `arity` variables if they can; the rest share
+    any number. Uniform counts would hardly ever be disjoint, nested, nearly empty or nearly full.
+
+    >>> n, x, z, c = draw_counts(np.random.default_rng(0), 1000, arity=3)
+    >>> bool(((c <= np.minimum(x, z)) & (x + z - c <= n)).all())
+    True
+    """
+    least = np.full(size, arity, dtype=np.int64)
+    n = _log_uniform(rng, least, np.full(size, largest_n, dtype=np.int64))
+    x, z = _sizes(rng, n, least), _sizes(rng, n, least)
+    relation = rng.integers(0, 6, size)
+    z = np.where(relation == 0, x, z)
+    # Some pairs cover all variables between them: the second has at least what the first lacks.
+    z = np.where((relation == 1) & (rng.random(size) < 0.5), np.maximum(z, n - x), z)
+    low, high = np.maximum(x + z - n, 0), np.minimum(x, z)
+    choices = (
+        high,
+        low,
+        high,
+        _log_uniform(rng, np.clip(least, low, high), high),
+        _log_uniform(rng, low, high),
+        high - _log_uniform(rng, np.zeros_like(n), high - low),
+    )
+    return np.stack((n, x, z, np.choose(relation, choices)))

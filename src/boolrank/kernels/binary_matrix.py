@@ -1,0 +1,141 @@
+"""Binary matrices: conversion of anything that is one, and counts of common variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+
+# Above this density a dense product of single floats is faster than a sparse one (measured: on
+# MovieLens-1M, 4.5 %, 4 times as fast; on FilmTrust, 1.1 %, even).
+_DENSE_FROM = 0.01
+# Whole numbers up to here are exact in single floats.
+_EXACT_SINGLE = 1 << 24
+# Most elements of a dense copy of a sparse matrix: 1 GB of single floats.
+_DENSE_UP_TO = 1 << 28
+# Types that are numbers in an array of objects.
+_NUMBERS = {bool, int, float, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary:
+    """A matrix of 0 and 1, dense or in compressed sparse rows, and the sums of its rows."""
+
+    matrix: Any
+    sums: NDArray[np.int64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.matrix.shape
+        return rows, columns
+
+    @property
+    def sparse(self) -> bool:
+        return not isinstance(self.matrix, np.ndarray)
+
+    def dense(self, dtype: type) -> NDArray[Any]:
+        if self.sparse:
+            return np.asarray(self.matrix.astype(dtype).toarray())
+        return np.asarray(self.matrix, dtype=dtype)
+
+
+def as_binary(X: Any, name: str, width: int | None = None) -> Binary:
+    """Convert to a matrix of 0 and 1; raise and say why if that is not possible."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise InputError(f"{name} has masked values", hint=f"use {name}.filled(0)", parameter=name)
+    sparse = hasattr(X, "tocsr")
+    try:
+        matrix: Any = X.tocsr(copy=True) if sparse else _numbers(np.asarray(X))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{name} is not a matrix: {error}", parameter=name) from None
+    if 0 in matrix.shape:
+        raise InputError(f"{name} is empty: its shape is {matrix.shape}", parameter=name)
+    if matrix.ndim != 2:
+        given = f"; {X!r} of type {type(X).__name__} has none" if matrix.ndim == 0 else ""
+        raise InputError(
+            f"{name} must be a matrix with two dimensions and a row per vector, not "
+            f"{matrix.ndim}{given}",
+            hint=f"for a single vector, use {name}.reshape(1, -1)" if matrix.ndim == 1 else "",
+            parameter=name,
+        )
+    if width is not None and matrix.shape[1] != width:
+        raise InputError(
+            f"X has {width} variables (columns), but {name} has {matrix.shape[1]}", parameter=name
+        )
+    if matrix.dtype.kind not in "biuf":
+        types = str(matrix.dtype)
+        if matrix.dtype == object and not sparse:
+            types = ", ".join(sorted(kind.__name__ for kind in _types(matrix) - _NUMBERS))
+        raise InputError(
+            f"{name} must be a matrix of 0 and 1, but has values of type {types}",
+            hint=f"fill in missing values, and convert it with {name}.astype(float)",
+            parameter=name,
+        )
+    if sparse:
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    _check_values(matrix, name, sparse)
+    sums = np.diff(matrix.indptr) if sparse else np.count_nonzero(matrix, axis=1)
+    return Binary(matrix, sums.astype(np.int64))
+
+
+def _check_values(matrix: Any, name: str, sparse: bool) -> None:
+    values = matrix.data if sparse else matrix
+    bad = np.asarray((values != 0) & (values != 1))
+    if not bad.any():
+        return
+    if sparse:
+        at, cells = int(np.argmax(bad)), matrix.tocoo()
+        row, column, value = cells.row[at], cells.col[at], cells.data[at]
+    else:
+        row, column = np.argwhere(bad)[0]
+        value = matrix[row, column]
+    hint = f"choose a threshold, such as {name} > 0"
+    if np.isnan(value):
+        hint = f"fill in missing values, such as np.nan_to_num({name}{'.data' if sparse else ''})"
+    raise InputError(
+        f"boolean kernels take 0 and 1, but {name}[{row}, {column}] is {value}",
+        hint=hint,
+        parameter=name,
+    )
+
+
+def _numbers(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Convert objects to doubles if all are numbers, as in frames with columns of several types."""
+    if matrix.dtype != object or not _types(matrix) <= _NUMBERS:
+        return matrix
+    return matrix.astype(np.float64)
+
+
+def _types(matrix: NDArray[Any]) -> set[type]:
+    return {type(value) for value in matrix.flat}
+
+
+def overlap_counts(X: Binary, Z: Binary) -> NDArray[Any]:
+    """Count the variables that each row of X has in common with each row of Z."""
+    n = X.shape[1]
+    dtype = np.float32 if n <= _EXACT_SINGLE else np.float64
+    filled = max(float(X.sums.sum()) / X.shape[0], float(Z.sums.sum()) / Z.shape[0]) / n
+    affordable = (X.shape[0] + Z.shape[0]) * n <= _DENSE_UP_TO
+    if (X.sparse or Z.sparse) and not (filled >= _DENSE_FROM and affordable):
+        return _sparse_counts(X, Z)
+    left = X.dense(dtype)
+    right = left if Z is X else Z.dense(dtype)
+    return np.asarray(left @ right.T)
+
+
+def _sparse_counts(X: Binary, Z: Binary) -> NDArray[np.int32]:
+    from scipy.sparse import csr_array
+
+    a, b = (csr_array(M.matrix.astype(np.int32) if M.sparse else M.dense(np.int32)) for M in (X, Z))
+    if a.nnz + b.nnz < X.shape[1]:  # a product takes memory for each column, used or not
+        used, number = np.unique(np.concatenate((a.indices, b.indices)), return_inverse=True)
+        a, b = (
+            csr_array((M.data, columns, M.indptr), shape=(M.shape[0], len(used)))
+            for M, columns in ((a, number[: a.nnz]), (b, number[a.nnz :]))
+        )
+    return np.asarray((a @ b.T).toarray())

@@ -1,0 +1,82 @@
+"""Parameters of kernels: metadata of dataclass fields, with the range for people and the check.
+
+A kernel stores the checked value, so that ``Disjunctive(3.0)`` equals ``Disjunctive(3)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from .. import checks
+from ..errors import ParameterError
+from .wide import Wide
+
+# Highest degree and power: exponents of values stay far below the largest of a wide number.
+MOST_POWER = 1 << 20
+# Counts are below this number.
+_LIMIT = 1 << 53
+
+
+def size(owner: str, name: str, value: Any) -> int:
+    """Check a number of variables or clauses."""
+    number = checks.whole(owner, name, value, low=1)
+    return checks.whole(owner, name, number, low=1, high=_LIMIT - 1)
+
+
+def power(owner: str, name: str, value: Any) -> int:
+    """Check a degree or an exponent."""
+    return checks.whole(owner, name, value, low=1, high=MOST_POWER)
+
+
+def positive(owner: str, name: str, value: Any) -> float:
+    """Check a positive number; whole ones are stored as int."""
+    return _plain(checks.real(owner, name, value, above=0))
+
+
+def _not_negative(owner: str, name: str, value: Any) -> float:
+    return _plain(checks.real(owner, name, value, low=0))
+
+
+def _optional_size(owner: str, name: str, value: Any) -> int | None:
+    return None if value is None else size(owner, name, value)
+
+
+def _plain(number: float) -> float:
+    return int(number) if number == int(number) < _LIMIT else number
+
+
+ARITY = {"range": "whole, 1 to n", "check": size, "at_most_n": True}
+OPTIONAL_ARITY = {"range": "None, or whole, 1 to n", "check": _optional_size, "at_most_n": True}
+SIZE = {"check": size}
+DEGREE = {"range": f"whole, 1 to {MOST_POWER:,}", "check": power}
+POSITIVE = {"range": "more than 0", "check": positive}
+NOT_NEGATIVE = {"range": "0 or more", "check": _not_negative}
+FLAG = {"range": "True or False", "check": checks.flag}
+
+
+def check_parameters(kernel: Any) -> None:
+    """Check the fields of a new kernel, and store them in one form."""
+    for field in fields(kernel):
+        if "check" in field.metadata:
+            value = field.metadata["check"](kernel.name, field.name, getattr(kernel, field.name))
+            object.__setattr__(kernel, field.name, value)
+
+
+def check_arities(kernel: Any, n: Wide, lifted: bool) -> None:
+    """Raise if an arity of a kernel is more than the number of variables, or of features."""
+    for field in getattr(kernel, "__dataclass_fields__", {}).values():
+        if field.metadata.get("at_most_n") and getattr(kernel, field.name) is not None:
+            check_fits(kernel, field.name, n, "feature" if lifted else "variable")
+
+
+def check_fits(kernel: Any, name: str, n: Wide, things: str) -> None:
+    """Raise if a parameter is more than the number of things that it chooses from."""
+    least, size = n.floats().min(), getattr(kernel, name)
+    if least < size:
+        there = f"is only 1 {things}" if least == 1 else f"are only {int(least)} {things}s"
+        raise ParameterError(
+            f"{name} of {kernel} is {size}, but there {there}",
+            hint=f"use {name} <= {int(least)}" if least >= 1 else "",
+            parameter=name,
+        )

@@ -1,0 +1,243 @@
+"""Kernels from text: the inverse of their ``repr``.
+
+The grammar is Python's for ``+ * ** @``, numbers and calls. Text is parsed, never run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from ..errors import BoolrankError, KernelSyntaxError, ParameterTypeError
+from .algebra import Normalized, Power, Product, Scaled, Sum
+from .base import Kernel
+from .clauses import (
+    DNF,
+    Conjunctive,
+    Disjunctive,
+    LiteralConjunctive,
+    LiteralDisjunctive,
+    MonotoneDNF,
+)
+from .composition import Composed, ComposedCNF, ComposedDNF
+from .similarities import AllSubset, Linear, Polynomial, Tanimoto
+from .threshold import Threshold
+
+KERNELS: Mapping[str, type[Kernel]] = {
+    kernel.name: kernel
+    for kernel in (
+        *(Linear, Polynomial, AllSubset, Tanimoto, Conjunctive, Disjunctive, Threshold),
+        *(LiteralConjunctive, LiteralDisjunctive, MonotoneDNF, DNF, ComposedDNF, ComposedCNF),
+    )
+}
+
+_NODES = (Sum, Product, Power, Scaled, Normalized, Composed)
+# Bounds of a text, and of the kernel that it describes.
+_MOST_CHARACTERS, _MOST_KERNELS, _MOST_LEVELS = 50_000, 1_000, 100
+# Characters of a text that an error shows.
+_SHOWN = 200
+
+
+def known_kernels() -> dict[str, type[Kernel]]:
+    """Return the kernels that text can name: the library's, and your own once they are imported.
+
+    >>> list(known_kernels())[:3]
+    ['linear', 'polynomial', 'all_subset']
+    """
+    return {**KERNELS, **{each.name: each for each in _own_kernels()}}
+
+
+def _own_kernels() -> Iterator[type[Kernel]]:
+    """Yield the named dataclasses outside of this library; not those inside a function."""
+    classes = Kernel.__subclasses__()
+    for each in classes:
+        named = "name" in vars(each) and "<locals>" not in each.__qualname__
+        if named and is_dataclass(each) and each not in (*KERNELS.values(), *_NODES):
+            yield each
+        classes += each.__subclasses__()
+
+
+def parse_kernel(text: str | Kernel) -> Kernel:
+    """Return the kernel that an expression describes.
+
+    Parameters
+    ----------
+    text : such as ``"disjunctive(8)"`` or ``"0.5*linear + normalized(conjunctive(2))"``; a kernel
+        is returned unchanged
+
+    >>> parse_kernel("0.5*linear + disjunctive(8)")
+    0.5*linear + disjunctive(8)
+    >>> parse_kernel("disjuntive(8)")
+    Traceback (most recent call last):
+        ...
+    boolrank.errors.KernelSyntaxError: there is no kernel 'disjuntive' ... 'disjunctive'?
+    """
+    if isinstance(text, Kernel):
+        return text
+    if not isinstance(text, str):
+        raise ParameterTypeError(
+            "a kernel must be a Kernel, or text such as 'disjunctive(8)', not "
+            f"{text!r} of type {type(text).__name__}",
+            parameter="kernel",
+        )
+    if len(text) > _MOST_CHARACTERS:
+        raise KernelSyntaxError(f"a kernel expression has at most {_MOST_CHARACTERS:,} characters")
+    if "#" in text:
+        raise KernelSyntaxError(
+            "a kernel expression has no comments", hint="leave out '#' and the rest"
+        )
+    line = " ".join(text.split())  # Python's grammar would end at a line break
+    try:
+        kernel = _Reader(line).kernel(ast.parse(line, mode="eval").body)
+    except (MemoryError, RecursionError):
+        raise _too_large(text) from None
+    except (SyntaxError, ValueError, OverflowError) as error:
+        if isinstance(error, BoolrankError):
+            raise
+        raise KernelSyntaxError(
+            f"{_short(text)!r} is not a kernel expression",
+            hint="write one such as 'disjunctive(8)' or '0.5*linear + tanimoto'",
+        ) from None
+    if _levels(kernel) > _MOST_LEVELS:
+        raise _too_large(text)
+    return kernel
+
+
+def _levels(kernel: Kernel) -> int:
+    """Return the depth of the expression tree."""
+    level, depth = [kernel], 0
+    while level:
+        inside = [value for each in level for value in vars(each).values()]
+        parts = [part for value in inside if isinstance(value, tuple) for part in value]
+        level, depth = [each for each in inside + parts if isinstance(each, Kernel)], depth + 1
+    return depth
+
+
+def _too_large(text: str) -> KernelSyntaxError:
+    return KernelSyntaxError(
+        f"{_short(text)!r} has too many terms or levels",
+        hint=f"use at most {_MOST_KERNELS:,} kernels and {_MOST_LEVELS} levels, or build the "
+        "kernel in Python, with sum([...])",
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+class _Reader:
+    """Walks the syntax tree of one expression."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.kernels, self.count = text, known_kernels(), 0
+
+    def kernel(self, node: ast.expr) -> Kernel:
+        return self.as_kernel(node, self.term(node))
+
+    def as_kernel(self, node: ast.expr, value: Any) -> Kernel:
+        if not isinstance(value, Kernel):
+            raise self.error(node, "a kernel was expected here")
+        return value
+
+    def term(self, node: ast.expr) -> Any:
+        """Read a kernel, or a number that may be its weight or power.
+
+        The tree of a sum is as deep as the sum is long, so its left side is walked in a loop.
+        """
+        chain: list[ast.BinOp] = []
+        while isinstance(node, ast.BinOp):
+            chain.append(node)
+            node = node.left
+        if len(chain) >= _MOST_KERNELS:
+            raise _too_large(self.text)
+        value = self.leaf(node)
+        for step in reversed(chain):
+            value = self.combined(step, value)
+        return value
+
+    def combined(self, node: ast.BinOp, left: Any) -> Any:
+        match node.op:
+            case ast.Add():
+                return self.as_kernel(node.left, left) + self.kernel(node.right)
+            case ast.Mult():
+                return left * self.term(node.right)
+            case ast.Pow():
+                return self.as_kernel(node.left, left) ** self.number(node.right)
+            case ast.MatMult():
+                return self.as_kernel(node.left, left) @ self.kernel(node.right)
+        raise self.error(node, "kernels are combined by + * ** @ only")
+
+    def leaf(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Name(id=name):
+                return self.named(node, name, [], [])
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
+                return self.named(node, name, args, keywords)
+            case ast.Call(func=ast.Attribute(attr="normalized")):
+                raise self.error(node, "in text, write normalized(linear) for linear.normalized()")
+        return self.number(node, "a kernel or a number")
+
+    def number(self, node: ast.expr, wanted: str = "a number") -> int | float:
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                return -value
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                return value
+        raise self.error(node, f"{wanted} was expected here")
+
+    def argument(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(value=True | False | None as value):
+                return value
+        return self.number(node)
+
+    def named(
+        self, node: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword]
+    ) -> Kernel:
+        self.count += 1
+        if self.count > _MOST_KERNELS:
+            raise _too_large(self.text)
+        if name == Normalized.name:
+            if len(args) != 1 or keywords:
+                raise self.error(node, "normalized takes a kernel, as in normalized(linear)")
+            return Normalized(self.kernel(args[0]))
+        kernel = self.find(name)
+        options = {str(k.arg): self.argument(k.value) for k in keywords}
+        if len(options) < len(keywords):
+            raise self.error(node, "a parameter is given twice")
+        values = [self.argument(a) for a in args]
+        try:
+            return kernel(*values, **options)
+        except TypeError as error:
+            if isinstance(error, BoolrankError):
+                raise
+            names = ", ".join(f.name for f in fields(kernel))  # type: ignore[arg-type]
+            raise self.error(node, f"{name} takes ({names})") from None
+
+    def find(self, name: str) -> type[Kernel]:
+        if name not in self.kernels:
+            known = (*self.kernels, Normalized.name)
+            short = [full for full in known if len(name) > 1 and full.startswith(name.lower())]
+            close = short or get_close_matches(name.lower(), known, n=1)
+            raise KernelSyntaxError(
+                f"there is no kernel {_short(name)!r} in {_short(self.text)!r}",
+                hint=f"did you mean {close[0]!r}?"
+                if close
+                else f"there are {', '.join(known)}; import the module of one of your own",
+            )
+        classes = [*KERNELS.values(), *_own_kernels()]
+        twins = {f"{each.__module__}.{each.__qualname__}" for each in classes if each.name == name}
+        if len(twins) > 1:  # a class defined again, as in a notebook, is not a twin
+            raise KernelSyntaxError(
+                f"{name!r} names several kernels: {', '.join(sorted(twins))}", hint="rename one"
+            )
+        return self.kernels[name]
+
+    def error(self, node: ast.expr, why: str) -> KernelSyntaxError:
+        part = ast.get_source_segment(self.text, node) or self.text
+        return KernelSyntaxError(
+            f"cannot read {_short(part)!r} in the kernel {_short(self.text)!r}: {why}"
+        )
