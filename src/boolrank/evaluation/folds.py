@@ -84,13 +84,11 @@ def evaluate_fold(
     n_threads: int | None = None,
     **fit_options: Any,
 ) -> FoldResult:
-    """Evaluate a model on one fold; further options go to its ``fit``.
+    """Evaluate a model on one fold; further options, such as ``overlaps``, go to its ``fit``.
 
-    >>> from boolrank import KernelRanker, Overlaps, hold_out, synthetic
-    >>> fold = hold_out(synthetic(60, 30, 700))[0]
-    >>> found = evaluate_fold(KernelRanker("linear"), fold, overlaps=Overlaps.of(fold.train))
-    >>> list(found.means), len(found.users)
-    (['auc', 'map@10', 'ndcg@10'], 60)
+    >>> from boolrank import KernelRanker, hold_out, synthetic
+    >>> list(evaluate_fold(KernelRanker(), hold_out(synthetic(60, 30, 700))[0]).means)
+    ['auc', 'map@10', 'ndcg@10']
     """
     measures = parse_metrics(metrics)
     ranked = fit_and_rank(model, fold, largest_cut(measures), n_threads, **fit_options)
@@ -138,7 +136,7 @@ def rank_fold(model: Model, fold: Fold, n: int = 10, n_threads: int | None = Non
 
     >>> from boolrank import KernelRanker, hold_out, synthetic
     >>> fold = hold_out(synthetic(60, 30, 700))[0]
-    >>> rank_fold(KernelRanker("linear").fit(fold.train), fold, n=5).top.shape
+    >>> rank_fold(KernelRanker().fit(fold.train), fold, n=5).top.shape
     (60, 5)
     """
     popularity = fold.train.popularity()
@@ -164,12 +162,7 @@ def rank_fold(model: Model, fold: Fold, n: int = 10, n_threads: int | None = Non
 
 
 def model_text(model: Any) -> str:
-    """Return a model's parameters as text, without the number of threads.
-
-    >>> from boolrank import KernelRanker
-    >>> model_text(KernelRanker("linear", n_threads=2))
-    "KernelRanker(kernel='linear', reg=0.1, negative_weight=1.0, storage='auto')"
-    """
+    """Return a model's parameters as text, without the number of threads."""
     if not hasattr(model, "get_params"):
         return repr(model)
     params = {name: value for name, value in model.get_params().items() if name != "n_threads"}

@@ -58,7 +58,7 @@ class FoldResult:
         """Return the result as JSON types, NaN as None; ids other than int and str become text."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {
             "users": [u if isinstance(u, int | str) else str(u) for u in self.users],
-            "values": {name: _nulls(values.tolist()) for name, values in self.values.items()},
+            "values": {name: _nulls(values) for name, values in self.values.items()},
             "lower": list(self.lower),
         }
 
@@ -116,12 +116,12 @@ class Evaluation:
     @cached_property
     def deviations(self) -> dict[str, float]:
         """By metric, the standard deviation of the folds' means (n - 1); NaN for a single fold."""
-        out = {}
-        for name in self.metrics:
-            means = self._fold_means(name)
-            means = means[~np.isnan(means)]
-            out[name] = float(means.std(ddof=1)) if len(means) > 1 else math.nan
-        return out
+        means = {name: self._fold_means(name) for name in self.metrics}
+        defined = {name: found[~np.isnan(found)] for name, found in means.items()}
+        return {
+            name: float(found.std(ddof=1)) if len(found) > 1 else math.nan
+            for name, found in defined.items()
+        }
 
     @property
     def fit_seconds(self) -> float:
@@ -144,12 +144,7 @@ class Evaluation:
         return np.concatenate([fold.values[metric] for fold in self.folds])
 
     def gain(self, metric: str, value: float) -> float:
-        """Return a value of a metric so that higher is better: negated if lower is, -inf for NaN.
-
-        >>> fold = FoldResult([1], {"gini@5": np.array(0.5)}, 0.1, 0.2, lower=("gini@5",))
-        >>> Evaluation("linear", "", "", (fold,)).gain("gini@5", 0.5)
-        -0.5
-        """
+        """Return a value so that higher is better: negated if lower is, -inf for NaN."""
         if math.isnan(value):
             return -math.inf
         return -value if metric in self.folds[0].lower else value
@@ -246,12 +241,10 @@ class Evaluation:
 
 def nulls(values: Mapping[str, float]) -> dict[str, float | None]:
     """Return values for JSON, which has no NaN."""
-    return {name: _null(value) for name, value in values.items()}
+    return {name: None if math.isnan(value) else value for name, value in values.items()}
 
 
-def _nulls(values: list[float] | float) -> list[float | None] | float | None:
-    return [_null(value) for value in values] if isinstance(values, list) else _null(values)
-
-
-def _null(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _nulls(values: NDArray[np.float64]) -> Any:
+    out = values.astype(object)
+    out[np.isnan(values)] = None
+    return out.tolist()

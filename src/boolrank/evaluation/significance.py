@@ -38,7 +38,11 @@ _BATCH = 1 << 22
 
 
 class Interval(NamedTuple):
-    """A confidence interval."""
+    """A confidence interval.
+
+    >>> Interval(0.1, 0.3).high
+    0.3
+    """
 
     low: float
     high: float
@@ -50,14 +54,13 @@ class Comparison:
 
     Attributes
     ----------
-    model, baseline : their names
-    metric : the metric
-    users : number of users
-    mean, baseline_mean : means over these users
-    difference : mean - baseline_mean
+    mean, baseline_mean, difference : over these users
     interval : bootstrap confidence interval of the difference
     t_p, wilcoxon_p : two-sided p-values
-    t_holm, wilcoxon_holm : p-values with Holm's correction for the number of models
+    t_holm, wilcoxon_holm : the same with Holm's correction for the number of models
+
+    >>> Comparison("a", "b", "auc", 9, 0.7, 0.5, 0.2, Interval(0.1, 0.3), *[0.04] * 4).interval.low
+    0.1
     """
 
     model: str

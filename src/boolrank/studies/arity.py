@@ -110,14 +110,11 @@ class Curve:
 
     Attributes
     ----------
-    family : such as ``"disjunctive"``
-    arities : ascending
     ratios : normalised spectral ratios; 0 = all items equal, 1 = no two items related
     means, deviations : of a metric over folds; empty if nothing was measured
 
-    >>> curve = Curve("disjunctive", arities=(1, 2), ratios=(0.5, 0.25))
-    >>> curve.ratios[curve.arities.index(2)]
-    0.25
+    >>> Curve("disjunctive", arities=(1, 2), ratios=(0.5, 0.25)).means
+    ()
     """
 
     family: str
@@ -131,12 +128,6 @@ def spectral_curves(
     data: Interactions | PairSpectrum, kernels: Iterable[str], arities: Sequence[int]
 ) -> list[Curve]:
     """Return how expressive the kernels of each family are on the items of data.
-
-    Parameters
-    ----------
-    data : interactions, or the counts of their pairs of items
-    kernels : families, such as ``"disjunctive"`` or ``"threshold(2, {})"``
-    arities : ascending
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3, 3], list("abbcca"))
     >>> [round(ratio, 3) for ratio in spectral_curves(data, ["disjunctive"], [1, 2])[0].ratios]
@@ -167,14 +158,7 @@ def measured_curve(
 
 @dataclass(frozen=True)
 class ArityChoice:
-    """A chosen arity.
-
-    Attributes
-    ----------
-    family : of kernels, such as ``"disjunctive"``
-    arity : the best
-    measure : a metric such as ``"auc"``, or ``"spectral ratio"``
-    measured : its value at each arity that was tried, ascending
+    """A chosen arity, and the values of a measure at all arities that were tried.
 
     >>> ArityChoice("disjunctive", 4, "auc", {1: 0.5, 4: 0.75}).kernel
     'disjunctive(4)'
@@ -209,8 +193,6 @@ def best_arity(
     family : of kernels, such as ``"disjunctive"`` or ``"threshold(2, {})"``
     metric : a metric of users
     least, most : range of the arity, by default up to the inverse of the density
-    n_threads : all by default; the result does not depend on it
-    progress : called with the number of arities done and expected, and the last one
     params : other parameters of the ranker, such as ``reg``
 
     >>> from boolrank import synthetic
@@ -248,11 +230,7 @@ def arity_from_spectrum(
 ) -> ArityChoice:
     """Return the highest arity whose spectral ratio is still a share of that of arity 1.
 
-    Parameters
-    ----------
-    data : interactions, or the counts of their pairs of items
-    family : of kernels whose ratio falls with the arity, such as ``"disjunctive"``
-    share : between 0 and 1
+    The ratio must fall with the arity, as that of the disjunctive kernels does.
 
     >>> from boolrank import synthetic
     >>> arity_from_spectrum(synthetic(600, 300, 6000)).kernel

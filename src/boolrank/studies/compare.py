@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..data.splits import Fold, Split
+from ..data.splits import Split
 from ..errors import MissingExtraError, ParameterError
 from ..evaluation.folds import model_text
-from ..evaluation.metrics import Measure, Metrics, user_metrics
+from ..evaluation.metrics import Metrics, user_metrics
 from ..evaluation.result import Evaluation
 from ..models.spec import ModelSpec, parse_model
 from .cache import Task, check_folder
@@ -59,9 +58,7 @@ def compare_models(
     title : of the data
     tuner : `tune_model`, or None to use the default parameters
     trials, seconds : budget of the tuner for each model
-    seed : of the tuner and the bootstrap
     folder : for results; a comparison there is resumed
-    n_threads : all by default
     progress : called with the next step
 
     >>> from boolrank import paper_protocol, synthetic
@@ -84,70 +81,34 @@ def compare_models(
             parse_model(name)
     if folder is not None:
         check_folder(folder)
-    options = {"trials": trials, "seconds": seconds, "seed": seed, "n_threads": n_threads}
-    with Executor(folder, n_threads, apart=True) as executor:
-        plan = _Plan(
-            title or split.name,
-            split,
-            list(split[1:]),
-            measures,
-            tuner if trials else None,
-            options | {"folder": folder},
-            executor,
-            progress,
-        )
-        found = tuple(plan.compare(model) for model in dict.fromkeys(models))
     names = tuple(map(str, measures))
-    trials = trials if tuner else 0
-    return SetComparison(plan.title, split, names, found, trials, seconds, seed, executor.computed)
+    tuner = tuner if trials else None
+    tests = split[1:]
 
-
-@dataclass(frozen=True)
-class _Plan:
-    """How each model is tuned and measured."""
-
-    title: str
-    split: Split
-    tests: list[Fold]
-    measures: tuple[Measure, ...]
-    tuner: Tuner | None
-    options: dict[str, Any]
-    executor: Executor
-    progress: Callable[[str], None]
-
-    def compare(self, name: str) -> ModelResult:
-        try:
-            chosen, trials = self._choose(name)
-            found = {str(spec): self._measure(spec) for spec in dict.fromkeys(chosen.values())}
-        except Exception as error:  # noqa: BLE001 - the other models may work
-            return ModelResult(name, error=reason(error))
-        failed = sum(1 for each in trials if each.error)
-        return ModelResult(name, chosen, found, len(trials), failed)
-
-    def _choose(self, name: str) -> tuple[dict[str, ModelSpec], Sequence[Any]]:
+    def choose(name: str) -> tuple[dict[str, ModelSpec], Sequence[Any]]:
         """Return the parameters of a model by metric, and the trials."""
-        spec, metrics = parse_model(name), [str(each) for each in self.measures]
-        if self.tuner is None or name != spec.name:
-            return dict.fromkeys(metrics, spec), ()
-        self.progress(f"{self.title}, {name}: choosing parameters")
-        study = self.tuner(
+        spec = parse_model(name)
+        if tuner is None or name != spec.name:
+            return dict.fromkeys(names, spec), ()
+        study = tuner(
             name,
-            self.split[0],
-            metrics=self.measures,
-            progress=lambda done, total, what: self.progress(
-                f"{self.title}, {name}: trial {done} of {total} ({what})"
+            split[0],
+            metrics=measures,
+            trials=trials,
+            seconds=seconds,
+            seed=seed,
+            folder=folder,
+            n_threads=n_threads,
+            progress=lambda done, total, what: progress(
+                f"{title}, {name}: trial {done} of {total} ({what})"
             ),
-            **self.options,
         )
-        chosen = {metric: ModelSpec(name, study.best(metric).params) for metric in metrics}
-        return chosen, study.trials
+        return {each: ModelSpec(name, study.best(each).params) for each in names}, study.trials
 
-    def _measure(self, spec: ModelSpec) -> Evaluation:
-        self.progress(f"{self.title}, {spec.name}: measuring {spec}")
-        results = tuple(
-            self.executor.run(Task(fold, spec, self.measures, alone=True)) for fold in self.tests
-        )
-        found = Evaluation(model_text(spec.make()), repr(self.split), self.split.hash, results)
+    def evaluate(spec: ModelSpec) -> Evaluation:
+        progress(f"{title}, {spec.name}: measuring {spec}")
+        results = tuple(executor.run(Task(fold, spec, measures, alone=True)) for fold in tests)
+        found = Evaluation(model_text(spec.make()), repr(split), split.hash, results)
         for metric, mean in found.means.items():
             if math.isnan(mean):
                 raise TaskFailedError(
@@ -155,3 +116,17 @@ class _Plan:
                     "items than users have"
                 )
         return found
+
+    def result(name: str) -> ModelResult:
+        try:
+            chosen, tried = choose(name)
+            found = {str(spec): evaluate(spec) for spec in dict.fromkeys(chosen.values())}
+        except Exception as error:  # noqa: BLE001 - the other models may work
+            return ModelResult(name, error=reason(error))
+        return ModelResult(name, chosen, found, len(tried), sum(bool(t.error) for t in tried))
+
+    title = title or split.name
+    with Executor(folder, n_threads, apart=True) as executor:
+        results = tuple(result(model) for model in dict.fromkeys(models))
+    trials = trials if tuner else 0
+    return SetComparison(title, split, names, results, trials, seconds, seed, executor.computed)

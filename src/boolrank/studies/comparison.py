@@ -43,6 +43,9 @@ class ModelResult:
     chosen : by metric, the parameters that were best in validation
     evaluations : by the text of the parameters, the results on the test folds
     trials, failed : number of trials, and of those that failed
+
+    >>> ModelResult("ease", error="out of memory").chosen
+    {}
     """
 
     name: str

@@ -38,6 +38,11 @@ class Run:
     """Evaluations of an experiment, by the text of the model.
 
     ``computed`` is the number of results that were not in the cache, ``folder`` the run's own.
+
+    >>> from boolrank.studies import Experiment, ModelSpec
+    >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (ModelSpec("popularity"),)))
+    >>> sorted(found.to_dict()), len(found.id)
+    (['experiment', 'results', 'split', 'split_hash'], 16)
     """
 
     experiment: Experiment
@@ -129,7 +134,11 @@ def run_experiment(
 
 @dataclass(frozen=True)
 class Summary:
-    """A model of a run: means and deviations over folds, and the comparison with the best model."""
+    """A model of a run: means and deviations over folds, and the comparison with the best model.
+
+    >>> Summary("linear", {"auc": 0.9}, {"auc": 0.01}, None).means["auc"]
+    0.9
+    """
 
     model: str
     means: dict[str, float]

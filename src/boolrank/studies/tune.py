@@ -64,9 +64,7 @@ def tune_model(
     metrics : metrics of users
     trials : number of trials, including those that fail
     seconds : for all trials together; the trial that runs then is ended and recorded as failed
-    seed : of the sampler
     folder : for results and a summary; a study there is resumed
-    n_threads : all by default
     progress : called with the number of trials done and planned, and the best so far
 
     >>> from boolrank import paper_protocol, synthetic
@@ -88,7 +86,8 @@ def tune_model(
         check_folder(folder)
     lower = tuple(str(each) for each in measures if not each.metric.higher_is_better)
     study = Study(name, tuple(map(str, measures)), seed, fold.hash, (), lower)
-    path = None if folder is None else study_path(folder, study)
+    file = f"{name}-{digest([study.fold, study.metrics, seed])[:16]}.json"
+    path = None if folder is None else Path(folder) / "studies" / file
     space = entry.space
     most = trials if space else 1
     with _quiet_optuna() as optuna, Executor(folder, n_threads, apart=True) as executor:
@@ -98,9 +97,8 @@ def tune_model(
             left = None if seconds is None else seconds - study.seconds
             if left is not None and left <= 0:
                 break
-            search.sampler = optuna.samplers.TPESampler(
-                seed=_seed_of(seed, number), multivariate=False
-            )
+            draws = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+            search.sampler = optuna.samplers.TPESampler(seed=draws, multivariate=False)
             asked = search.ask()
             drawn = space if number else {}
             params = {key: each.draw(asked, key, fold.train) for key, each in drawn.items()}
@@ -139,12 +137,6 @@ def validation_fold(data: Interactions, order: str = "time", seed: int = 0) -> F
     return paper_protocol(data, folds=FOLDS, order=order, seed=seed, least=_LEAST)[0]
 
 
-def study_path(folder: str | Path, study: Study) -> Path:
-    """Return the path of the summary of a study."""
-    about = [study.model, study.fold, study.metrics, study.seed]
-    return Path(folder) / "studies" / f"{study.model}-{digest(about)[:16]}.json"
-
-
 def check_budget(trials: Any, seconds: Any, seed: Any, *, least: int) -> None:
     """Raise if a number of trials, a time limit or a seed is out of range."""
     whole("", "trials", trials, low=least)
@@ -159,10 +151,6 @@ def _trial(params: Mapping[str, Any], outcome: Outcome) -> Trial:
     if undefined:
         return Trial(params, {}, outcome.seconds, f"no user has a value of {undefined[0]}")
     return Trial(params, means, outcome.seconds, outcome.error, outcome.ended_after)
-
-
-def _seed_of(seed: int, number: int) -> int:
-    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
 def _best_text(study: Study) -> str:
