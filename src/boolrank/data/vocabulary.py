@@ -165,12 +165,9 @@ class Vocabulary:
     def names(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of row numbers of any shape, None for negative numbers."""
         if numbers.size < len(self):
-            out = np.empty(numbers.size, dtype=object)
-            out[:] = [self[i] if i >= 0 else None for i in numbers.ravel().tolist()]
-            return out.reshape(numbers.shape)
-        ids: NDArray[Any] = np.empty(len(self) + 1, dtype=object)
-        ids[:-1] = list(self)  # -1 takes the last one, None
-        return np.asarray(ids[np.maximum(numbers, -1)])
+            ids = [self[i] if i >= 0 else None for i in numbers.ravel().tolist()]
+            return _objects(ids).reshape(numbers.shape)
+        return np.asarray(_objects([*self, None])[np.maximum(numbers, -1)])
 
     def chosen(self, mask: NDArray[np.bool_]) -> Vocabulary:
         """Return the ids where a mask is True.
@@ -184,9 +181,12 @@ class Vocabulary:
 
     def merged(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
         """Return a vocabulary of both, and the new numbers of the ids of each."""
+        found = self.find(other)
+        if len(self) and (found >= 0).all():
+            return self, np.arange(len(self)), found
         types = {type(key) for key in self}
         strange = [key for key in other if type(key) not in types]
-        if types and strange:
+        if len(self) and strange:
             raise InputError(
                 f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}, and "
                 f"{strange[0]!r} is of type {type(strange[0]).__name__}",
