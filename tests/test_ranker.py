@@ -18,6 +18,7 @@ from boolrank import (
     ParameterTypeError,
     UnknownIdError,
 )
+from boolrank.models import load_model
 
 
 @pytest.fixture(scope="module")
@@ -123,25 +124,27 @@ def test_mistakes_are_told(data: Interactions) -> None:
         KernelRanker().recommend()
     with pytest.raises(ParameterError, match="reg of KernelRanker"):
         KernelRanker(reg=-1).fit(data)
-    with pytest.raises(ParameterError, match="reg of KernelRanker"):
+    with pytest.raises(ParameterTypeError, match="reg of KernelRanker"):
         KernelRanker(reg="x").fit(data)
     with pytest.raises(TypeError, match="from_matrix"):
         KernelRanker().fit(np.eye(3))
     for n in (-1, 2.5, None, "2", float("inf"), float("nan")):
-        with pytest.raises(ParameterError, match="n must be"):
+        with pytest.raises((ParameterError, ParameterTypeError), match="n must be"):
             KernelRanker("linear").fit(data).recommend(n=n)
-    for reg in (1e13, float("nan"), 10**400, 1j):
-        with pytest.raises(ParameterError, match="reg of KernelRanker must be 0 or more, at most"):
+    for reg in (1e13, float("nan"), 10**400):
+        with pytest.raises(ParameterError, match="reg of KernelRanker must be a number from 0 to"):
             KernelRanker("linear", reg=reg).fit(data)
     for threads in ("x", 1.5, 0):
-        with pytest.raises(ParameterError, match="n_threads must be a whole number"):
+        with pytest.raises(
+            (ParameterError, ParameterTypeError), match="n_threads of KernelRanker must be a whole"
+        ):
             KernelRanker("linear", n_threads=threads).fit(data)
     two = Interactions.from_pairs([1, 2], [1, 2])
-    with pytest.raises(ParameterError, match=r"2 users; instead use kernel='disjunctive\(2\)'$"):
+    with pytest.raises(ParameterError, match=r"only 2 variables"):
         KernelRanker("disjunctive(8)").fit(two)
-    with pytest.raises(ParameterError, match=r"only 2 users; instead use 'disjunctive\(2\)'$"):
+    with pytest.raises(ParameterError, match=r"only 2 variables"):
         KernelRanker("linear + disjunctive(8)").fit(two)
-    with pytest.raises(ParameterError, match="storage is one of"):
+    with pytest.raises(ParameterError, match="storage of KernelRanker must be one of"):
         KernelRanker(storage="x").fit(data)
     with pytest.raises(UnknownIdError, match="did you mean 'u"):
         KernelRanker("linear").fit(data).recommend(["u01x"])
@@ -161,7 +164,7 @@ def test_similar_items_are_padded_like_recommendations(data: Interactions) -> No
     assert len(found.lists()[0]) == len(data.items) - 1
     assert model.similar_items([], n=4).items.shape == (0, 4)
     for n in (-1, 1.5, None, float("inf")):
-        with pytest.raises(ParameterError, match="n must be"):
+        with pytest.raises((ParameterError, ParameterTypeError), match="n must be"):
             model.similar_items(list(data.items)[:1], n=n)
 
 
@@ -185,7 +188,7 @@ def test_kernels_can_share_overlaps(data: Interactions) -> None:
     with pytest.raises(InputError, match="count them with"):
         KernelRanker("linear").fit(other, shared)
     swapped = Interactions.from_pairs([1, 2, 2], ["b", "a", "b"])
-    with pytest.raises(InputError, match="of other interactions"):
+    with pytest.raises(InputError, match="belong to other interactions"):
         KernelRanker("linear").fit(
             swapped, Overlaps.of(Interactions.from_pairs([1, 2, 2], ["a", "a", "b"]))
         )
@@ -199,13 +202,13 @@ def test_parameters_count_from_the_next_fit_on(data: Interactions, tmp_path: Pat
     assert np.array_equal(model.score(), scores)
     assert np.array_equal(model.recommend(n=5).scores, best.scores)
     model.save(tmp_path / "model")
-    loaded = KernelRanker.load(tmp_path / "model")
-    assert (loaded.kernel, loaded.reg, loaded.negative_weight) == ("disjunctive(4)", 0.5, 0.7)
+    loaded = load_model(tmp_path / "model")
+    assert (str(loaded.kernel), loaded.reg, loaded.negative_weight) == ("disjunctive(4)", 0.5, 0.7)
     assert np.array_equal(loaded.score(), scores)
     more = Interactions.from_pairs(["u001"], ["i001"])
     fresh = KernelRanker("disjunctive(4)", reg=0.5, negative_weight=0.7)
     assert np.array_equal(model.update(more).score(), fresh.fit(model.interactions).score())
-    assert model.fitted.reg == 0.5
+    assert model.fitted.params["reg"] == 0.5
     with pytest.raises(ParameterError, match="negative_weight"):
         model.fit(data)
     model.set_params(negative_weight=0.0, storage="auto").fit(data)
@@ -242,8 +245,8 @@ def test_a_profile_too_long_for_memory_is_told(monkeypatch: pytest.MonkeyPatch) 
     items = np.arange(5000)
     data = Interactions.from_pairs(np.zeros(5000, int), items)
     model = KernelRanker("linear", storage="compressed", n_threads=1).fit(data)
-    monkeypatch.setattr("boolrank.models.profiles.free_memory", lambda: 10**8)
-    with pytest.raises(MatrixTooLargeError, match=r"5,000 items would take 400\.0 MB"):
+    monkeypatch.setattr("boolrank.models.simplex_scorer.free_memory", lambda: 10**8)
+    with pytest.raises(MatrixTooLargeError, match=r"5,000 items take 400\.0 MB"):
         model.recommend()
 
 
@@ -265,5 +268,5 @@ def test_recommendations_as_columns_and_frame_have_a_row_per_item(data: Interact
     assert profiles.to_dict()["user"] == [0, 0, 1, 1]
     nothing = model.recommend([], n=2).to_frame()
     assert nothing.shape == (0, 5)
-    with pytest.raises(UnknownIdError, match="there is no item 'zzz'"):
-        model.recommend(users, exclude=[some[0], "zzz"])
+    without = model.recommend(users, exclude=[some[0]]).lists()
+    assert model.recommend(users, exclude=[some[0], "zzz"]).lists() == without
