@@ -101,7 +101,6 @@ class FoldInScorer(Scorer):
     """
 
     kind: ClassVar[str] = "fold-in"
-    explains: ClassVar[bool] = False
 
     factors: Floats = array("float64", "items", "factors", low=-1e15, high=1e15)
     users: Floats = array("float64", "profiles", "factors", low=-1e15, high=1e15)

@@ -23,8 +23,6 @@ class PopularityScorer(Scorer):
     """The users of each item as its score."""
 
     kind: ClassVar[str] = "popularity"
-    explains: ClassVar[bool] = False
-    compares: ClassVar[bool] = False
 
     sizes: NDArray[np.int64] = array("int64", "items", low=0)
 

@@ -296,7 +296,7 @@ class Recommender(ABC):
     def _reasons(
         self, fitted: Fitted, profile: NDArray[np.int32], item: Hashable
     ) -> list[tuple[Any, float]]:
-        self._check_ability(fitted.scorer.explains, "explain its scores by items")
+        self._check_ability(fitted.scorer.explains(), "explain its scores by items")
         names = fitted.interactions.items
         target = names.number(item)
         if not len(profile):
@@ -317,7 +317,7 @@ class Recommender(ABC):
         [['c']]
         """
         fitted = self.fitted
-        self._check_ability(fitted.scorer.compares, "compare items")
+        self._check_ability(fitted.scorer.compares(), "compare items")
         names = fitted.interactions.items
         n = min(whole("", "n", n, low=0), len(names))
         rows = names.numbers(items)

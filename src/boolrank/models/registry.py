@@ -79,8 +79,8 @@ class ModelEntry:
         """What the fitted model can do besides recommending."""
         model = self.model
         able = {
-            "explain": all(scorer.explains for scorer in model.scorers),
-            "similar": all(scorer.compares for scorer in model.scorers),
+            "explain": all(scorer.explains() for scorer in model.scorers),
+            "similar": all(scorer.compares() for scorer in model.scorers),
             "exact update": model.keeps_overlaps,
         }
         return tuple(name for name in able if able[name])

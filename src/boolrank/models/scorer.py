@@ -11,7 +11,6 @@ which are `Rows` of item numbers; it is what gets saved, loaded and shared betwe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +30,9 @@ _BLOCK = 1 << 22
 class Scorer(State, ABC):
     """Scores of all items for profiles. No profile that it is given is empty.
 
-    Attributes
-    ----------
-    explains : whether scores are sums of parts, one for each item of the profile
-    compares : whether items can be compared with each other
+    `parts` and `similar` are optional: a scorer that defines them explains scores by the items of a
+    profile, and compares items with each other.
     """
-
-    explains: ClassVar[bool] = True
-    compares: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -75,6 +69,16 @@ class Scorer(State, ABC):
     def similar(self, item: int) -> tuple[Floats, Floats]:
         """(m,) Return keys that order all items by similarity to one, and values to show."""
         raise TypeError(f"{type(self).__name__} does not compare {item}")
+
+    @classmethod
+    def explains(cls) -> bool:
+        """Return whether scores are sums of parts."""
+        return cls.parts is not Scorer.parts
+
+    @classmethod
+    def compares(cls) -> bool:
+        """Return whether items can be compared."""
+        return cls.similar is not Scorer.similar
 
     def score(self, profile: Items, item: int) -> float:
         """Return the score of one item for one profile."""

@@ -198,7 +198,7 @@ def _advice(name: str, model: Recommender, user: Hashable, n: int, tag: Tag) -> 
     items = found.lists()[0]
     scores = found.scores[0, : len(items)].tolist()
     listed = [Listed(str(i), *tag(i), score) for i, score in zip(items, scores, strict=True)]
-    parts = model.explain(user, items[0]) if items and model.fitted.scorer.explains else []
+    parts = model.explain(user, items[0]) if items and model.fitted.scorer.explains() else []
     reasons = [(str(own), part) for own, part in parts[:_REASONS]]
     others = [part for _, part in parts[_REASONS:]]
     reasons += [(f"{len(others)} others", sum(others))] if others else []

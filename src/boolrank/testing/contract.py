@@ -19,12 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..data.interactions import Interactions
 from ..errors import UnknownIdError
+from ..models import MODELS, load_model
 from .laws import LawError
 
 __all__ = ["CLAUSES", "Case", "Recommender", "check_recommender"]
 
 # Scores of a list and those of `score` may be summed in another order.
 RTOL = 1e-9
+_STRANGER = "nobody, surely"
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,10 @@ def _filters(case: Case) -> Iterator[str]:
     for given in ({"candidates": []}, {"exclude": case.items}):
         if any(case.model.recommend(case.users, n=3, **given).lists()):
             yield f"there are items although {next(iter(given))} leaves none"
+    plain = case.model.recommend(case.users, n=5)
+    for given in ({"exclude": [_STRANGER]}, {"candidates": [*case.items, _STRANGER]}):
+        found = case.model.recommend(case.users, n=5, **given)
+        yield from _same(plain, found, f"with an unknown id in {next(iter(given))}")
 
 
 def _empty(case: Case) -> Iterator[str]:
@@ -227,16 +233,9 @@ def _shuffled(case: Case) -> Iterator[str]:
 
 
 def _unknown(case: Case) -> Iterator[str]:
-    stranger = "nobody, surely"
     calls: list[tuple[str, type[Exception], Callable[[], Any]]] = [
-        ("an unknown user", UnknownIdError, lambda: case.model.recommend([stranger])),
-        ("score of an unknown user", UnknownIdError, lambda: case.model.score([stranger])),
-        (
-            "an unknown candidate",
-            UnknownIdError,
-            lambda: case.model.recommend(candidates=[stranger]),
-        ),
-        ("an unknown exclusion", UnknownIdError, lambda: case.model.recommend(exclude=[stranger])),
+        ("an unknown user", UnknownIdError, lambda: case.model.recommend([_STRANGER])),
+        ("score of an unknown user", UnknownIdError, lambda: case.model.score([_STRANGER])),
         ("n=-1", ValueError, lambda: case.model.recommend(case.users, n=-1)),
     ]
     for what, error, call in calls:
@@ -258,15 +257,40 @@ def _profiles(case: Case) -> Iterator[str]:
 
 
 def _saved(case: Case) -> Iterator[str]:
-    if not hasattr(case.model, "save"):
-        return
+    if not any(entry.model is type(case.model) for entry in MODELS.values()):
+        return  # only models of the table can be loaded
     with tempfile.TemporaryDirectory() as folder:
         case.model.save(Path(folder) / "model")
-        loaded = type(case.model).load(Path(folder) / "model").recommend(case.users, n=6)
+        loaded = load_model(Path(folder) / "model").recommend(case.users, n=6)
     yield from _same(case.model.recommend(case.users, n=6), loaded, "saved and loaded")
     kinds = {type(item) for row in loaded.lists() for item in row}
     if kinds != {type(case.items[0])}:
         yield f"saved and loaded, items are of type {kinds}"
+
+
+def _reasons(case: Case) -> Iterator[str]:
+    if not hasattr(case.model, "explain") or not case.model.scorer.explains():
+        return
+    for row in range(1, 5):
+        user = case.users[row]
+        for item in case.items[:4]:
+            parts = dict(case.model.explain(user, item))
+            if set(parts) != case.seen(row):
+                yield f"the reasons of {user!r} for {item!r} are not the user's items"
+                continue
+            score = case.model.score([user], [item])[0, 0] if parts else 0.0
+            terms = sum(map(abs, parts.values()))
+            if abs(sum(parts.values()) - score) > 1e-4 * terms + 1e-9:
+                yield f"the reasons of {user!r} for {item!r} do not add up to its score"
+
+
+def _updates(case: Case) -> Iterator[str]:
+    if not hasattr(case.model, "update"):
+        return
+    more = Interactions.from_pairs([case.users[0]], [case.items[4]])
+    updated = copy.deepcopy(case.model).update(more)
+    fresh = case.fitted(case.data.updated(more)).recommend(case.users, n=6)
+    yield from _same(fresh, updated.recommend(case.users, n=6), "updated instead of fitted")
 
 
 CLAUSES: dict[str, Clause] = {
@@ -284,6 +308,8 @@ CLAUSES: dict[str, Clause] = {
     "unknown ids and impossible n": _unknown,
     "profiles as users": _profiles,
     "saving and loading": _saved,
+    "reasons that add up": _reasons,
+    "updates as a new fit": _updates,
 }
 
 
