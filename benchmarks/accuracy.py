@@ -3,11 +3,11 @@
     python benchmarks/accuracy.py [--cases 100000] [--seed 0]
 
 Pairs have up to 10^9 variables (log-uniform) and are sparse, nearly full, disjoint, nested, equal,
-cover all variables, or none of these; see `draw_counts` in tests/oracles.py. Of the cases of a kernel
-with an arity, 96.5 % have arities up to 30, 3 % up to 1,000 and 0.5 % up to 10,000, where one exact
-binomial takes 25 ms. Thresholds have arities up to 12, and 1 % up to 40, as their exact sum has
-arity^3/6 terms; composed kernels have up to 50 clauses of up to 12 literals, and other compositions
-an outer arity up to 8 and an inner one up to 12.
+cover all variables, or none of these; see `draw_counts` in tests/oracles.py. Of the cases of a
+kernel with an arity, 96.5 % have arities up to 30, 3 % up to 1,000 and 0.5 % up to 10,000, where
+one exact binomial takes 25 ms. Thresholds have arities up to 12, and 1 % up to 40, as their exact
+sum has arity^3/6 terms; composed kernels have up to 50 clauses of up to 12 literals, and other
+compositions an outer arity up to 8 and an inner one up to 12.
 
 These are short lists of pairs, each with an n of its own. Rows that say "tables" take the way of
 Gram matrices and of the ranker instead: one n for more than 8,192 pairs, values looked up in tables
@@ -29,29 +29,23 @@ from pathlib import Path
 
 import numpy as np
 
-from boolrank import (
+from boolrank import Conjunctive, Disjunctive, Kernel, Linear, MonotoneDNF, Tanimoto, Threshold
+from boolrank.errors import KernelOverflowError
+from boolrank.kernels import (
     DNF,
     AllSubset,
     ComposedCNF,
     ComposedDNF,
-    Conjunctive,
-    Disjunctive,
-    Kernel,
-    KernelOverflowError,
-    Linear,
     LiteralConjunctive,
     LiteralDisjunctive,
-    MonotoneDNF,
     Polynomial,
-    Tanimoto,
-    Threshold,
 )
 from boolrank.kernels.counts import Pairs
 from boolrank.kernels.tables import table_values
 from boolrank.kernels.values import FEW_PAIRS
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
-from oracles import Magnitude, draw_counts, magnitude  # noqa: E402
+from oracles import Magnitude, draw_counts, magnitude
 
 WEIGHTS = (1, 1, 2, 0.5, 0.1, 1e-3, 1e-9, 7.3, 1e6)
 MOST_CLAUSES = 50

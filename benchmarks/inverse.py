@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from boolrank import Interactions, load_dataset, parse_kernel, synthetic
+from boolrank.counts.overlaps import Overlaps
 from boolrank.errors import DatasetNotFoundError
 from boolrank.models import make_model
 from boolrank.models.item_groups import Alike
-from boolrank.counts.overlaps import Overlaps
 
 Matrix = NDArray[Any]
 KERNEL = SETS["movielens"].kernel

@@ -300,7 +300,7 @@ def exact_value(kernel: Any, n: int, x: int, z: int, c: int) -> Fraction:
 def magnitude(kernel: Any, n: int, x: int, z: int, c: int) -> Magnitude:
     """Compute the leading bits of the exact raw value, even if it is too large to write out.
 
-    >>> from boolrank import AllSubset
+    >>> from boolrank.kernels import AllSubset
     >>> magnitude(AllSubset(), n=10**12, x=10**11, z=10**11, c=10**11).log2
     100000000001
     """

@@ -6,21 +6,15 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from boolrank import (
+from boolrank import Conjunctive, Disjunctive, Kernel, Linear, MonotoneDNF, Tanimoto, Threshold
+from boolrank.kernels import (
     DNF,
     AllSubset,
     ComposedCNF,
     ComposedDNF,
-    Conjunctive,
-    Disjunctive,
-    Kernel,
-    Linear,
     LiteralConjunctive,
     LiteralDisjunctive,
-    MonotoneDNF,
     Polynomial,
-    Tanimoto,
-    Threshold,
 )
 
 # Positive weights that a double holds exactly and ones that it does not.

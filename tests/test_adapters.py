@@ -9,16 +9,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from boolrank import (
-    Interactions,
-    MissingExtraError,
-    ParameterError,
-    ParameterTypeError,
-    Popularity,
-    evaluate_fold,
-    strong_generalization,
-    synthetic,
-)
+from boolrank import Interactions, ParameterError, Popularity, synthetic
+from boolrank.data.protocols import strong_generalization
+from boolrank.errors import MissingExtraError, ParameterTypeError
+from boolrank.evaluation import evaluate_fold
 from boolrank.models import MODELS, make_model
 from boolrank.testing import check_recommender
 

@@ -10,7 +10,8 @@ import shlex
 
 import pytest
 
-from boolrank import KernelRanker, evaluate_fold, load_dataset, make_split
+from boolrank import KernelRanker, load_dataset, make_split
+from boolrank.evaluation import evaluate_fold
 
 DATA = "synthetic:120x60x1500:3"
 OTHER = "synthetic:90x50x900:1"

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import boolrank
-from boolrank import DATASETS, health
+from boolrank import health
+from boolrank.data import DATASETS
 from boolrank.health import Finding
 
 

@@ -17,10 +17,10 @@ from boolrank import (
     evaluate,
     load_dataset,
     make_split,
-    spectral_ratio,
     synthetic,
 )
 from boolrank.cli.spectrum import _ARITIES
+from boolrank.kernels.expressiveness import spectral_ratio
 from boolrank.studies import parse_arities
 
 DATA = "synthetic:120x60x1500:3"

@@ -14,18 +14,17 @@ import numpy as np
 import pytest
 
 from boolrank import (
-    Evaluation,
     InputError,
     Interactions,
     KernelRanker,
     compare,
-    evaluate_fold,
     make_split,
     paper_protocol,
     synthetic,
 )
 from boolrank._memory import peak_memory
 from boolrank.errors import ParameterError
+from boolrank.evaluation import Evaluation, evaluate_fold
 from boolrank.evaluation.metrics import Metric, parse_metric
 from boolrank.models import MODELS, ModelEntry, Popularity, make_model
 from boolrank.report import render_page

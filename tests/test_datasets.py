@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boolrank import DATASETS, Interactions, load_dataset, synthetic
+from boolrank import Interactions, load_dataset, synthetic
 from boolrank.cli._app import BELOW, EXAMPLES
-from boolrank.data import Size, data_folder
+from boolrank.data import DATASETS, Size, data_folder
 from boolrank.data.workbook import sheet_rows
 from boolrank.errors import DatasetNotFoundError, InputError, MissingExtraError, ParameterError
 

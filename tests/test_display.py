@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from boolrank import (
-    KERNELS,
     Disjunctive,
     Interactions,
     Kernel,
@@ -24,6 +23,7 @@ from boolrank import (
     parse_kernel,
     synthetic,
 )
+from boolrank.kernels import KERNELS
 from boolrank.table import MAX_HTML_ROWS, Column, Table
 
 EVIL = "<script>alert('x')</script>&\"<b>"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boolrank import InputError, Interactions, KernelRanker, ParameterError, ParameterTypeError
+from boolrank import InputError, Interactions, KernelRanker, ParameterError
 from boolrank.data.protocols import (
     leave_one_out,
     paper_protocol,
@@ -21,6 +21,7 @@ from boolrank.data.protocols import (
 )
 from boolrank.data.rows import Rows
 from boolrank.data.splits import Fold
+from boolrank.errors import ParameterTypeError
 from boolrank.evaluation import folds as module
 from boolrank.evaluation.folds import evaluate, evaluate_fold, rank_fold
 from boolrank.evaluation.metrics import METRICS, Metric

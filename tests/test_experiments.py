@@ -13,21 +13,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from boolrank import (
-    Disjunctive,
-    Experiment,
-    KernelRanker,
-    ModelSpec,
-    Popularity,
-    evaluate,
-    read_experiment,
-    run_experiment,
-)
+from boolrank import Disjunctive, Experiment, KernelRanker, Popularity, evaluate, run_experiment
 from boolrank.counts.overlaps import Overlaps
 from boolrank.errors import InputError, KernelSyntaxError, ParameterError, ParameterTypeError
 from boolrank.evaluation.metrics import parse_metric
 from boolrank.evaluation.significance import compare
-from boolrank.studies import family, parse_arities, parse_model, summarize, to_toml
+from boolrank.models import ModelSpec
+from boolrank.studies import family, parse_arities, parse_model, read_experiment, summarize, to_toml
 from boolrank.studies.cache import Cache, Task
 
 DATA = "synthetic:120x60x1500:3"

@@ -15,20 +15,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from boolrank import (
-    AllSubset,
-    Conjunctive,
-    Disjunctive,
-    InputError,
-    Kernel,
-    KernelSyntaxError,
-    Linear,
-    MonotoneDNF,
-    ParameterTypeError,
-    Tanimoto,
-    kernel_rank,
-    spectral_ratio,
-)
+from boolrank import Conjunctive, Disjunctive, InputError, Kernel, Linear, MonotoneDNF, Tanimoto
+from boolrank.errors import KernelSyntaxError, ParameterTypeError
+from boolrank.kernels import AllSubset
+from boolrank.kernels.expressiveness import kernel_rank, spectral_ratio
 from oracles import exact_value
 from strategies import binary_matrices, expressions, leaves
 

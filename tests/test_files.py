@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from boolrank import InputError, Interactions, MissingExtraError
+from boolrank import InputError, Interactions
 from boolrank.data.files import ENDINGS, expand, scan_file
+from boolrank.errors import MissingExtraError
 
 EVENTS = pl.DataFrame(
     {"user": ["ann", "bob", "ann"], "item": [7, 7, 9], "rating": [5, 2, 4], "time": [3, 2, 1]}

@@ -14,11 +14,11 @@ from boolrank import (
     ItemKNN,
     KernelEase,
     LRec,
-    MatrixTooLargeError,
     Overlaps,
     ParameterError,
     parse_kernel,
 )
+from boolrank.errors import MatrixTooLargeError
 from boolrank.models import inverse
 from boolrank.models.item_groups import ItemGroups
 from strategies import binary_matrices

@@ -18,15 +18,14 @@ from boolrank import (
     KernelEase,
     KernelRanker,
     LRec,
-    MatrixTooLargeError,
     Overlaps,
     ParameterError,
-    ParameterTypeError,
     Recommendations,
     make_model,
     parse_kernel,
     synthetic,
 )
+from boolrank.errors import MatrixTooLargeError, ParameterTypeError
 from boolrank.models import inverse, item_knn
 from boolrank.testing import check_recommender
 

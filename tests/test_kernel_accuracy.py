@@ -15,22 +15,16 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 
-from boolrank import (
+from boolrank import Conjunctive, Disjunctive, Kernel, Linear, MonotoneDNF, Tanimoto, Threshold
+from boolrank.errors import KernelOverflowError
+from boolrank.kernels import (
     DNF,
     AllSubset,
     ComposedCNF,
     ComposedDNF,
-    Conjunctive,
-    Disjunctive,
-    Kernel,
-    KernelOverflowError,
-    Linear,
     LiteralConjunctive,
     LiteralDisjunctive,
-    MonotoneDNF,
     Polynomial,
-    Tanimoto,
-    Threshold,
 )
 from boolrank.kernels.combinatorics import choose, hits
 from boolrank.kernels.wide import Wide

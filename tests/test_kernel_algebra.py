@@ -13,31 +13,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boolrank import (
+    Conjunctive,
+    Disjunctive,
+    Kernel,
+    Linear,
+    MonotoneDNF,
+    ParameterError,
+    Tanimoto,
+    Threshold,
+    parse_kernel,
+)
+from boolrank.errors import KernelSyntaxError, ParameterTypeError
+from boolrank.kernels import (
     DNF,
     KERNELS,
     AllSubset,
     Composed,
     ComposedCNF,
     ComposedDNF,
-    Conjunctive,
-    Disjunctive,
-    Kernel,
-    KernelSyntaxError,
-    Linear,
     LiteralConjunctive,
     LiteralDisjunctive,
-    MonotoneDNF,
     Normalized,
-    ParameterError,
-    ParameterTypeError,
     Polynomial,
     Power,
     Product,
     Scaled,
     Sum,
-    Tanimoto,
-    Threshold,
-    parse_kernel,
 )
 from strategies import expressions, leaves
 

@@ -12,19 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boolrank import (
-    KERNELS,
-    Counts,
-    Disjunctive,
-    Kernel,
-    KernelSyntaxError,
-    Linear,
-    ParameterTypeError,
-    Wide,
-    parse_kernel,
-    spectral_ratio,
-)
-from boolrank.kernels import known_kernels
+from boolrank import Disjunctive, Kernel, Linear, parse_kernel
+from boolrank.errors import KernelSyntaxError, ParameterTypeError
+from boolrank.kernels import KERNELS, Counts, Wide, known_kernels
+from boolrank.kernels.expressiveness import spectral_ratio
 from boolrank.testing import check_kernel
 
 EXACT = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)

@@ -11,21 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boolrank import (
-    DNF,
-    AllSubset,
-    ComposedCNF,
-    ComposedDNF,
     Conjunctive,
     Disjunctive,
     Kernel,
     Linear,
-    LiteralConjunctive,
-    LiteralDisjunctive,
     MonotoneDNF,
     ParameterError,
-    Polynomial,
     Tanimoto,
     Threshold,
+)
+from boolrank.kernels import (
+    DNF,
+    AllSubset,
+    ComposedCNF,
+    ComposedDNF,
+    LiteralConjunctive,
+    LiteralDisjunctive,
+    Polynomial,
 )
 from feature_spaces import FeatureSpace, enumerate_features
 from oracles import exact_value, relative_error

@@ -15,27 +15,31 @@ from hypothesis import given
 from scipy import sparse
 
 from boolrank import (
-    DNF,
     BoolrankError,
-    ComposedCNF,
-    ComposedDNF,
     Conjunctive,
-    CountsError,
     Disjunctive,
     InputError,
     Kernel,
-    KernelOverflowError,
     Linear,
-    LiteralConjunctive,
-    LiteralDisjunctive,
-    MatrixTooLargeError,
     MonotoneDNF,
     ParameterError,
-    ParameterTypeError,
-    Polynomial,
     Tanimoto,
     Threshold,
     _memory,
+)
+from boolrank.errors import (
+    CountsError,
+    KernelOverflowError,
+    MatrixTooLargeError,
+    ParameterTypeError,
+)
+from boolrank.kernels import (
+    DNF,
+    ComposedCNF,
+    ComposedDNF,
+    LiteralConjunctive,
+    LiteralDisjunctive,
+    Polynomial,
 )
 from strategies import binary_matrices
 

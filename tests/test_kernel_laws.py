@@ -11,24 +11,26 @@ from hypothesis import given, settings
 from scipy import sparse
 
 from boolrank import (
+    Conjunctive,
+    Disjunctive,
+    Kernel,
+    Linear,
+    MonotoneDNF,
+    ParameterError,
+    Tanimoto,
+    Threshold,
+)
+from boolrank.errors import ParameterTypeError
+from boolrank.kernels import (
     DNF,
     KERNELS,
     AllSubset,
     ComposedCNF,
     ComposedDNF,
-    Conjunctive,
     Counts,
-    Disjunctive,
-    Kernel,
-    Linear,
     LiteralConjunctive,
     LiteralDisjunctive,
-    MonotoneDNF,
-    ParameterError,
-    ParameterTypeError,
     Polynomial,
-    Tanimoto,
-    Threshold,
     Wide,
 )
 from boolrank.testing import LAWS, LawError, check_kernel

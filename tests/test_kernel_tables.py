@@ -13,18 +13,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boolrank import (
-    CountsError,
-    Disjunctive,
-    Linear,
-    ParameterTypeError,
-    Tanimoto,
-    parse_kernel,
-    spectral_ratio,
-)
+from boolrank import Disjunctive, Linear, Tanimoto, parse_kernel
 from boolrank._compiled.distinct import distinct_keys
+from boolrank.errors import CountsError, ParameterTypeError
 from boolrank.kernels import expressiveness
 from boolrank.kernels.counts import Pairs
+from boolrank.kernels.expressiveness import spectral_ratio
 from boolrank.kernels.tables import table_values
 from boolrank.kernels.values import FEW_PAIRS
 from boolrank.testing import LAWS, LawError, check_kernel

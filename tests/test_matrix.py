@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from boolrank import Interactions, KernelRanker, MatrixTooLargeError, Overlaps, parse_kernel
+from boolrank import Interactions, KernelRanker, Overlaps, parse_kernel
+from boolrank.errors import MatrixTooLargeError
 from boolrank.kernels.expressiveness import spectral_ratio
 from boolrank.matrix import CompressedMatrix, DenseMatrix, Estimate, kernel_matrix
 

@@ -5,16 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from boolrank import (
-    Interactions,
-    KernelRanker,
-    MatrixTooLargeError,
-    MeanRanker,
-    Overlaps,
-    ParameterError,
-    ParameterTypeError,
-    parse_kernel,
-)
+from boolrank import Interactions, KernelRanker, MeanRanker, Overlaps, ParameterError, parse_kernel
+from boolrank.errors import MatrixTooLargeError, ParameterTypeError
 from boolrank.testing import check_recommender
 from test_simplex import by_clarabel
 

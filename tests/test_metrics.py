@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from boolrank import InputError, ParameterError, ParameterTypeError
+from boolrank import InputError, ParameterError
 from boolrank.data.rows import Rows
+from boolrank.errors import ParameterTypeError
 from boolrank.evaluation.metrics import METRICS, Metric, measure, parse_metric
 from boolrank.evaluation.rankings import Rankings
 

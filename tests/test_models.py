@@ -13,15 +13,15 @@ from boolrank import (
     ModelFileError,
     NotFittedError,
     ParameterError,
-    ParameterTypeError,
     Popularity,
     UnknownIdError,
     evaluate,
     paper_protocol,
-    strong_generalization,
     synthetic,
 )
+from boolrank.data.protocols import strong_generalization
 from boolrank.data.rows import Rows
+from boolrank.errors import ParameterTypeError
 from boolrank.models import Recommender, Scorer, param, scorer
 from boolrank.testing import check_recommender
 

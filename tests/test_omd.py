@@ -9,15 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from boolrank import (
-    CfOmd,
-    ConvergenceWarning,
-    EcfOmd,
-    Interactions,
-    KernelRanker,
-    ParameterTypeError,
-    parse_kernel,
-)
+from boolrank import CfOmd, EcfOmd, Interactions, KernelRanker, parse_kernel
+from boolrank.errors import ConvergenceWarning, ParameterTypeError
 from boolrank.models import cf_omd
 from boolrank.testing import check_recommender
 

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from boolrank import Interactions, MatrixTooLargeError, Overlaps
+from boolrank import Interactions, Overlaps
 from boolrank.counts import overlaps as overlaps_module
 from boolrank.counts.overlaps import count_by_products, count_dense, count_sparse
 from boolrank.engines.threads import threads
+from boolrank.errors import MatrixTooLargeError
 
 WAYS = (count_by_products, count_dense, count_sparse)
 

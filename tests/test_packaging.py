@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import boolrank
+from boolrank.errors import MissingExtraError
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -195,7 +196,7 @@ def test_in_an_environment_of_pipx_the_command_is_its_own(
     (tmp_path / "pipx_metadata.json").touch()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     with (
-        pytest.raises(boolrank.MissingExtraError, match=r"pipx install --force 'boolrank\[all\]'"),
+        pytest.raises(MissingExtraError, match=r"pipx install --force 'boolrank\[all\]'"),
         needs("cli", "It"),
     ):
         import surely_not_installed  # noqa: F401

@@ -11,13 +11,12 @@ from boolrank import (
     InputError,
     Interactions,
     KernelRanker,
-    MatrixTooLargeError,
     NotFittedError,
     Overlaps,
     ParameterError,
-    ParameterTypeError,
     UnknownIdError,
 )
+from boolrank.errors import MatrixTooLargeError, ParameterTypeError
 from boolrank.models import load_model
 
 

@@ -12,8 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boolrank import DATASETS, PairSpectrum, parse_kernel, synthetic
+from boolrank import parse_kernel, synthetic
+from boolrank.data import DATASETS
 from boolrank.errors import DatasetNotFoundError, ParameterError
+from boolrank.kernels.expressiveness import PairSpectrum
 from boolrank.paper.page import tables, write_reproduction
 from boolrank.paper.published import COLUMNS, PAPER
 from boolrank.paper.reproduce import reproduce

@@ -10,9 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
-from boolrank import ConvergenceWarning, Interactions, KernelRanker
+from boolrank import Interactions, KernelRanker
 from boolrank._compiled.matrix import prepared
 from boolrank._compiled.simplex import solve
+from boolrank.errors import ConvergenceWarning
 from boolrank.matrix import DenseMatrix
 
 clarabel = pytest.importorskip("clarabel")

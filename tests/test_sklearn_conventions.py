@@ -17,14 +17,14 @@ from boolrank import (
     KernelRanker,
     NotFittedError,
     ParameterError,
-    ParameterTypeError,
-    Split,
     evaluate,
     hold_out,
     paper_protocol,
-    strong_generalization,
     synthetic,
 )
+from boolrank.data.protocols import strong_generalization
+from boolrank.data.splits import Split
+from boolrank.errors import ParameterTypeError
 from boolrank.evaluation import masks, scorer
 
 

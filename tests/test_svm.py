@@ -9,7 +9,8 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from boolrank import ComposedDNF, Conjunctive, Disjunctive, Kernel, LiteralConjunctive, Threshold
+from boolrank import Conjunctive, Disjunctive, Kernel, Threshold
+from boolrank.kernels import ComposedDNF, LiteralConjunctive
 
 N = 12
 

@@ -19,12 +19,7 @@ from boolrank import (
     InputError,
     Interactions,
     KernelRanker,
-    MatrixTooLargeError,
-    MissingExtraError,
-    PairSpectrum,
     ParameterError,
-    ParameterTypeError,
-    evaluate_fold,
     make_split,
     paper_protocol,
     parse_kernel,
@@ -32,9 +27,12 @@ from boolrank import (
 )
 from boolrank.counts.overlaps import Overlaps
 from boolrank.engines.worker import Worker
+from boolrank.errors import MatrixTooLargeError, MissingExtraError, ParameterTypeError
+from boolrank.evaluation import evaluate_fold
 from boolrank.evaluation.folds import fit_and_rank, measure_fold
 from boolrank.evaluation.metrics import Metric, parse_metric
 from boolrank.evaluation.result import FoldResult
+from boolrank.kernels.expressiveness import PairSpectrum
 from boolrank.models import MODELS, make_model
 from boolrank.models.search import Arity
 from boolrank.studies import (

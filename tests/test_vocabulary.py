@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boolrank import InputError, ModelFileError, ParameterTypeError, UnknownIdError, Vocabulary
-from boolrank.data.vocabulary import Text
+from boolrank import InputError, ModelFileError, UnknownIdError
+from boolrank.data.vocabulary import Text, Vocabulary
+from boolrank.errors import ParameterTypeError
 
 IDS = st.one_of(
     st.lists(st.integers(-(2**70), 2**70), min_size=1),

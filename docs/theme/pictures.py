@@ -252,7 +252,9 @@ ARITIES = (1, 2, 3, 4, 6, 8, 12, 20, 35, 60, 100)
 
 def curves() -> str:
     """What was measured against the arity, on a root scale, which spreads the small ones."""
-    from boolrank import Experiment, RankerSpec, load_dataset, run_experiment, spectral_curves
+    from boolrank import Experiment, load_dataset, run_experiment
+    from boolrank.models import ModelSpec
+    from boolrank.studies import spectral_curves
 
     ratios = {
         curve.family: dict(zip(curve.arities, curve.ratios, strict=True))
@@ -261,7 +263,7 @@ def curves() -> str:
         )
     }
     kernels = {arity: f"disjunctive({arity})" for arity in ARITIES}
-    models = tuple(RankerSpec(kernel) for kernel in kernels.values())
+    models = tuple(ModelSpec("kernel-ranker", {"kernel": kernel}) for kernel in kernels.values())
     found = run_experiment(Experiment((DATASET,), models, metrics=("auc",))).evaluations
     auc = {arity: found[kernel].means["auc"] for arity, kernel in kernels.items()}
     parts = [

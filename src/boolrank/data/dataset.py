@@ -101,7 +101,7 @@ class Dataset:
     remark : anything else to know
     place : its folder inside the folder of all data sets, if that is not its name
 
-    >>> from boolrank import DATASETS
+    >>> from boolrank.data import DATASETS
     >>> DATASETS["movielens-1m"].size
     Size(users=6040, items=3706, interactions=1000209)
     """

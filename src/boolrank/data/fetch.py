@@ -43,7 +43,7 @@ def fetch_dataset(
     progress : called now and then with a file's name, its bytes so far, and in all if known
 
     >>> from tempfile import TemporaryDirectory
-    >>> from boolrank import DATASETS
+    >>> from boolrank.data import DATASETS
     >>> with TemporaryDirectory() as folder:
     ...     Path(folder, "filmtrust").mkdir()
     ...     Path(folder, "filmtrust", "ratings.txt").touch()

@@ -16,15 +16,7 @@ from ..kernels import Kernel
 from .recommender import Recommender
 from .registry import find_model, make_model
 
-__all__ = [
-    "RANKER",
-    "ModelSpec",
-    "RankerSpec",
-    "labels",
-    "parse_model",
-    "split_commas",
-    "usual_params",
-]
+__all__ = ["ModelSpec", "labels", "parse_model", "split_commas"]
 
 _WORDS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
 
@@ -178,16 +170,3 @@ def _value(text: str) -> Any:
 def _text(value: Any) -> str:
     text = value if isinstance(value, str) else repr(value)
     return text.removesuffix(".0") if isinstance(value, float) else text
-
-
-RANKER = "kernel-ranker"
-
-
-def RankerSpec(kernel: str, **params: Any) -> ModelSpec:  # noqa: N802 - to be removed
-    """Return the spec of a kernel ranker."""
-    return ModelSpec(RANKER, {"kernel": kernel} | params)
-
-
-def usual_params(name: str) -> dict[str, Any]:
-    """Return the defaults of a model."""
-    return ModelSpec.default(name)

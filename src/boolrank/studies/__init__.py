@@ -1,6 +1,6 @@
 """Experiments, tuning and comparisons: tasks with cached results."""
 
-from ..models.spec import ModelSpec, RankerSpec, parse_model
+from ..models.spec import ModelSpec, parse_model
 from .arity import (
     ArityChoice,
     Curve,
@@ -27,7 +27,6 @@ __all__ = [
     "Experiment",
     "ModelResult",
     "ModelSpec",
-    "RankerSpec",
     "Run",
     "SetComparison",
     "Study",
