@@ -119,12 +119,7 @@ def find_columns(
 
 
 def parse_threshold(text: str) -> tuple[Callable[[Any, Any], Any], float]:
-    """Return the comparison and the number of a text.
-
-    >>> at_least, bound = parse_threshold(">= 4")
-    >>> at_least(3.5, bound), at_least(4, bound)
-    (False, True)
-    """
+    """Return the comparison and the number of a text such as ``">= 4"``."""
     match = re.fullmatch(r"\s*(>=|<=|==|!=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*", text)
     if match is None:
         raise ParameterError(
@@ -136,11 +131,7 @@ def parse_threshold(text: str) -> tuple[Callable[[Any, Any], Any], float]:
 
 
 def check_times(values: Any, count: int) -> NDArray[Any]:
-    """Return the times of ``count`` events as numbers or datetimes in UTC, or raise.
-
-    >>> check_times([3, 1], 2).tolist()
-    [3, 1]
-    """
+    """Return the times of ``count`` events as numbers or datetimes in UTC, or raise."""
     array = np.asarray(values)
     if array.dtype.kind == "O" and all(isinstance(value, date) for value in array.ravel()):
         array = np.array([_naive(value) for value in array.tolist()], "datetime64[us]")

@@ -73,17 +73,9 @@ def load_inputs(
     file_order: bool = False,
     **columns: str | None,
 ) -> Interactions:
-    """Return interactions from files, or of the data set that the only input names.
+    """Return interactions from files or globs, or of the data set that the only input names.
 
-    Parameters
-    ----------
-    inputs : files or globs, or one name
-    folder : the folder of all data sets, see `load_dataset`
-    file_order : take the numbers of the rows as times
-    columns : the columns of files, see `Interactions.from_files`
-
-    >>> load_inputs(["synthetic:300x200x2000"])
-    Interactions: 300 users x 200 items, 2,000 interactions
+    The parameters are those of `load_dataset`, and the columns of `Interactions.from_files`.
     """
     if not inputs:
         raise InputError("there is no input", hint="give files, or the name of a data set")

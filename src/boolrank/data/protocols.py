@@ -155,9 +155,7 @@ def strong_generalization(
     folds : number of folds, with different test users
     known : share of a test user's interactions that is shown; at least one is, and at least one
         tests
-    order : ``"time"`` or ``"random"``
-    seed : for the users, and the random order
-    least : users with fewer interactions always train
+    order, seed, least : as for `paper_protocol`
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3, 3], list("abbaba"), np.arange(6))
     >>> strong_generalization(data, share=0.4)[0]

@@ -32,11 +32,7 @@ class Rows(NamedTuple):
 
     @staticmethod
     def of_lists(lists: Iterable[Iterable[int] | NDArray[np.integer]]) -> Rows:
-        """Return rows of item numbers, sorted and without repetitions.
-
-        >>> Rows.of_lists([[2, 0, 2], []])
-        Rows(indptr=array([0, 2, 2]), indices=array([0, 2], dtype=int32))
-        """
+        """Return rows of item numbers, sorted and without repetitions."""
         sets = [np.unique(np.asarray(each, np.int32)) for each in lists]
         indices = np.concatenate(sets) if sets else np.empty(0, np.int32)
         return Rows.of_lengths(np.array([len(each) for each in sets], np.int64), indices)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ..checks import whole
@@ -26,21 +27,20 @@ _SHARES = (0.6, 0.85)  # cumulative: the first taste, the second; the rest is fr
 _USER_TAIL, _ITEM_TAIL = 100, 2000
 _ROUNDS = 12
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True, eq=False)
 class Tastes:
     """The taste of each item (items,), and the two of each user (users, 2)."""
 
-    of_items: NDArray[np.int64]
-    of_users: NDArray[np.int64]
+    of_items: Ints
+    of_users: Ints
 
 
 def plant(users: int, items: int, seed: int = 0) -> Tastes:
-    """Return the tastes that ``synthetic`` plants with these arguments.
-
-    >>> plant(5, 4).of_users.shape
-    (5, 2)
-    """
+    """Return the tastes that ``synthetic`` plants with these arguments."""
     rng = np.random.default_rng([seed, 0])
     tastes = min(_TASTES, items)
     # Dealt in turn, so that every taste has items.
@@ -86,18 +86,15 @@ def synthetic(
     )
 
 
-def _weights(rng: np.random.Generator, size: int, tail: int) -> NDArray[np.float64]:
-    weights: NDArray[np.float64] = np.reciprocal(1.0 + size / tail + rng.permutation(size))
-    return weights
+def _weights(rng: Generator, size: int, tail: int) -> Floats:
+    return np.asarray(np.reciprocal(1.0 + size / tail + rng.permutation(size)))
 
 
-def _lengths(
-    rng: np.random.Generator, users: int, items: int, interactions: int
-) -> NDArray[np.int64]:
+def _lengths(rng: Generator, users: int, items: int, interactions: int) -> Ints:
     """Return the number of items of each user: one, and a share of the rest by weight."""
     share = np.cumsum(_weights(rng, users, _USER_TAIL))
     ends = np.floor(share / share[-1] * (interactions - users)).astype(np.int64)
-    lengths: NDArray[np.int64] = np.minimum(1 + np.diff(ends, prepend=0), items)
+    lengths: Ints = np.minimum(1 + np.diff(ends, prepend=0), items)
     # The surplus of users without room goes to the others, one after the other.
     room = items - lengths
     left = interactions - lengths.sum()
@@ -109,21 +106,20 @@ def _lengths(
 class _Catalogue:
     """Items in the order of their tastes, with running sums of weights to draw by."""
 
-    items: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    starts: NDArray[np.int64]
+    items: Ints
+    weights: Floats
+    sums: Floats
+    starts: Ints
 
     @staticmethod
-    def of(rng: np.random.Generator, tastes: NDArray[np.int64]) -> _Catalogue:
+    def of(rng: Generator, tastes: Ints) -> _Catalogue:
         weights = _weights(rng, len(tastes), _ITEM_TAIL)
         order = np.argsort(tastes, kind="stable")
         starts = np.searchsorted(tastes[order], np.arange(tastes.max() + 2))
-        return _Catalogue(
-            order, weights, np.concatenate([[0.0], np.cumsum(weights[order])]), starts
-        )
+        sums = np.concatenate([[0.0], np.cumsum(weights[order])])
+        return _Catalogue(order, weights, sums, starts)
 
-    def draw(self, rng: np.random.Generator, tastes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def draw(self, rng: Generator, tastes: Ints) -> Ints:
         """Draw an item for each pair of tastes (draws, 2)."""
         choice = rng.random(len(tastes))
         taste = np.where(choice < _SHARES[0], tastes[:, 0], tastes[:, 1])
@@ -134,13 +130,10 @@ class _Catalogue:
         point = low + rng.random(len(tastes)) * (high - low)
         at = np.searchsorted(self.sums, point, side="right") - 1
         # Rounding may put a point on the upper end.
-        drawn: NDArray[np.int64] = self.items[np.minimum(at, last - 1)]
-        return drawn
+        return np.asarray(self.items[np.minimum(at, last - 1)])
 
 
-def _one_of_each(
-    rng: np.random.Generator, tastes: Tastes, lengths: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _one_of_each(rng: Generator, tastes: Tastes, lengths: Ints) -> Ints:
     """Match every item, or as many as possible, with a user of mostly the same taste; as keys.
 
     Both sides are ordered by taste and matched at even distances along the interactions.
@@ -155,17 +148,14 @@ def _one_of_each(
     return np.sort(owners * n_items + items)
 
 
-def _merged(keys: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+def _merged(keys: Ints, drawn: Ints) -> Ints:
     """Return the sorted union."""
     # A merge sort joins sorted runs in linear time; np.unique takes five times as long.
-    both: NDArray[np.int64] = np.sort(np.concatenate([keys, np.sort(drawn)]), kind="stable")
-    new: NDArray[np.bool_] = np.diff(both, prepend=-1) != 0
-    return both[new]
+    both = np.sort(np.concatenate([keys, np.sort(drawn)]), kind="stable")
+    return np.asarray(both[np.diff(both, prepend=-1) != 0])
 
 
-def _completed(
-    keys: NDArray[np.int64], lengths: NDArray[np.int64], catalogue: _Catalogue
-) -> NDArray[np.int64]:
+def _completed(keys: Ints, lengths: Ints, catalogue: _Catalogue) -> Ints:
     """Give users who still lack items, having most of what they like, the most popular others."""
     n_items = len(catalogue.items)
     popular = np.argsort(-catalogue.weights, kind="stable")

@@ -170,11 +170,7 @@ class Vocabulary:
         return np.asarray(_objects([*self, None])[np.maximum(numbers, -1)])
 
     def chosen(self, mask: NDArray[np.bool_]) -> Vocabulary:
-        """Return the ids where a mask is True.
-
-        >>> list(Vocabulary.of(["a", "b", "c"])[0].chosen(np.array([True, False, True])))
-        ['a', 'c']
-        """
+        """Return the ids where a mask is True."""
         numbers = np.flatnonzero(mask)
         ids = self.ids[numbers] if isinstance(self.ids, np.ndarray) else self.names(numbers)
         return Vocabulary(ids, self.kind)
