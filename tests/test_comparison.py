@@ -30,7 +30,7 @@ from boolrank.models import MODELS, ModelEntry, Popularity, make_model
 from boolrank.report import render_page
 from boolrank.report.comparison import comparison_page, findings, write_comparison
 from boolrank.report.scatter import Dots, place_names, scatter_figure
-from boolrank.report.tables import best_table, comparison_table
+from boolrank.report.tables import best_table, by_metric, comparison_table
 from boolrank.studies import (
     OURS,
     ModelResult,
@@ -393,6 +393,8 @@ def test_where_a_model_of_ours_is_not_best_the_page_says_so_plainly():
     assert comparison_page([best, not_best], _manifest()).lead == (
         "A boolrank model has the best AUC on 1 of 2 data sets, not on some data (`slim`)."
     )
+    (table,) = by_metric(comparison_table([best, not_best]))
+    assert [table.records()[k]["model"] for k in sorted(table.strong)] == ["kernel-ease", "slim"]
     rows = best_table([best, not_best]).records()
     assert [round(row["difference"], 6) for row in rows] == [0.05, -0.04]
     even = _made_up({"kernel-ease": 0.8, "slim": 0.8})

@@ -99,7 +99,8 @@ def by_metric(table: Table, hide: Collection[str] = ()) -> list[Table]:
         part = part.select(name for name in records[0] if name not in hidden)
         columns = [replace(c, heading=metric) if c.name == "mean" else c for c in part.columns]
         name = f"{table.name}-{metric.lower()}"
-        strong = frozenset(best if len(best) == 1 else [])
+        compared = len(best) < len(records) or len(records) == 1
+        strong = frozenset(best if compared else [])
         title = f"{metric}, and differences from the best model"
         found.append(replace(part, title=title, columns=columns, name=name, strong=strong))
     return found
