@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boolrank import Interactions, KernelRanker
-from boolrank._compiled.matrix import prepared
 from boolrank._compiled.simplex import solve
 from boolrank.errors import ConvergenceWarning
 from boolrank.matrix import DenseMatrix
@@ -42,7 +41,7 @@ def solved(
 ) -> tuple[NDArray[np.float64], float]:
     size = len(b)
     # The diagonal is twice the distance from the origin, and may differ from item to item.
-    matrix = prepared(DenseMatrix(A, b, np.diag(A) / 2).compiled())
+    matrix = DenseMatrix(A, b, np.diag(A) / 2).compiled()
     alpha, room = np.empty(size), np.empty(2 * size * size)
     items = np.arange(size, dtype=np.int32)
     gap = solve(matrix, items, 0.0, b, tolerance, float(A.max()), alpha, room)
@@ -141,7 +140,7 @@ def test_nearly_singular_problems_end_with_the_gap_that_is_asked_for(
 
 def test_weights_that_stop_short_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Interactions.from_matrix(np.random.default_rng(0).random((40, 60)) < 0.5)
-    monkeypatch.setattr("boolrank.models.profiles.TOLERANCE", 1e-2)
+    monkeypatch.setattr("boolrank.models.simplex_scorer.TOLERANCE", 1e-2)
     model = KernelRanker("linear", reg=0).fit(data)
     with pytest.warns(ConvergenceWarning, match="a larger reg") as told:
         found = model.recommend(n=3)

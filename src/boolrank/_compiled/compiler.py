@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 
 from numba import njit
 from numba.core import event
 
-__all__ = ["COMPILING", "loop", "on_compile"]
+from .ranges import for_ranges, frozen
+
+__all__ = ["COMPILING", "loop", "on_compile", "ranged"]
 
 COMPILING = "compiling loops for this machine, once: about 10 s"
 
@@ -44,6 +46,26 @@ def loop(function=None, /, **options):
     if function is None:
         return partial(loop, **options)
     return njit(nogil=True, cache=_CACHED, error_model="numpy", **options)(function)
+
+
+def ranged(measure):
+    """Turn ``function(start, stop, out, *args)`` into ``function(out, *args)``, run on threads.
+
+    ``measure(out, *args)`` gives the number of rows, of which threads get ranges, and the steps
+    that all of them take. Only ``out``, an array or a tuple of them, is written to: the others are
+    read-only, so that numba does not compile again for the mapped arrays of a loaded model.
+    """
+
+    def decorate(function):
+        compiled = loop(function)
+
+        @wraps(function)
+        def run(out, *args):
+            for_ranges(compiled, *measure(out, *args), out, *frozen(args))
+
+        return run
+
+    return decorate
 
 
 class _Notice(event.Listener):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiler import loop
+from .compiler import loop, ranged
 from .ranges import for_ranges
 
 
@@ -24,24 +24,18 @@ def _pair_sizes(start, stop, x, z, first, begin, indptr, columns, sizes):
             z[k - first] = sizes[columns[k]]
 
 
-def put(out, first, part):
-    """Copy to a place on, on all threads: the first touch of memory is slow."""
-    target = out[first : first + len(part)]
-    for_ranges(_put, len(part), len(part), target, part)
+def put(target, part):
+    """Copy on all threads: touching new memory is slow."""
+    for_ranges(_put, len(part), part.size, target, part)
 
 
 def _put(start, stop, target, part):
     target[start:stop] = part[start:stop]
 
 
-def subtract_background(values, indptr, columns, classes, background, share):
+@ranged(lambda values, indptr, *_: (len(indptr) - 1, len(values)))
+def subtract_background(start, stop, values, indptr, columns, classes, background, share):
     """Subtract from each value the background of the classes of its row and column."""
-    rest = indptr, columns, classes, background, share
-    for_ranges(_subtract_background, len(classes), len(values), values, *rest)
-
-
-@loop
-def _subtract_background(start, stop, values, indptr, columns, classes, background, share):
     for i in range(start, stop):
         under = background[classes[i]]
         for k in range(indptr[i], indptr[i + 1]):

@@ -1,4 +1,4 @@
-"""Each distinct key once, by hashing: several times as fast as sorting where keys repeat."""
+"""Distinct keys by hashing: several times as fast as sorting if keys repeat."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .compiler import loop
 
 @loop
 def _slot(key, table, bits):
-    """Where a key is in the table, or the free place where it goes.
+    """Return where a key is in the table, or the free place where it goes.
 
-    The top bits of the product depend on all bits of the key, the others on those below only.
+    The top bits of the product depend on all bits of the key, the others only on lower bits.
     """
     h = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     at = np.int64(h >> np.uint64(64 - bits))
@@ -22,7 +22,7 @@ def _slot(key, table, bits):
 
 @loop
 def distinct_keys(keys):
-    """Where each key (none negative) occurs first, and the number of each key among those."""
+    """Return where each key, 0 or more, occurs first, and the number of each key among those."""
     bits = 16
     table = np.full(1 << bits, np.int64(-1))
     number = np.empty(1 << bits, np.int32)
@@ -35,7 +35,8 @@ def distinct_keys(keys):
         if table[at] < 0:
             if found == len(first):
                 grown = np.empty(2 * found, np.int64)
-                grown[:found] = first
+                for k in range(found):
+                    grown[k] = first[k]
                 first = grown
                 bits += 1
                 table = np.full(1 << bits, np.int64(-1))

@@ -1,4 +1,4 @@
-"""Drawing without replacement, step by step, in twice the precision of a double."""
+"""Draws without replacement, step by step, in twice the precision of a double."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _product_error(a, b, p):
 
 @loop
 def _times_ratio(ahi, alo, top, bottom):
-    """a·top/bottom for whole numbers below 2^53."""
+    """Return a·top/bottom for whole numbers below 2^53."""
     p = ahi * top
     e = _product_error(ahi, top, p) + alo * top
     q = p / bottom
@@ -41,14 +41,15 @@ def _times_ratio(ahi, alo, top, bottom):
 
 @loop
 def hit_shares(n, d, top):
-    """1 - C(n-t, d)/C(n, d) for t = 0..top, as sums hi + lo: each adds to the one before."""
+    """Return 1 - C(n-t, d)/C(n, d) for t = 0..top, as sums hi + lo: each adds to the one before."""
     hi = np.zeros(top + 1)
     lo = np.zeros(top + 1)
     missed_hi, missed_lo = 1.0, 0.0
     for t in range(top):
         now_hi, now_lo = _times_ratio(missed_hi, missed_lo, np.float64(d), np.float64(n - t))
         if t + d >= n or now_hi >= missed_hi:
-            hi[t + 1 :] = 1.0  # every subset meets so large a set
+            for u in range(t, top):
+                hi[u + 1] = 1.0  # every subset meets so large a set
             break
         hi[t + 1], lo[t + 1] = _add(hi[t], lo[t], now_hi, now_lo)
         missed_hi, missed_lo = _add(missed_hi, missed_lo, -now_hi, -now_lo)

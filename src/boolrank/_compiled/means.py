@@ -7,21 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiler import loop
-from .ranges import for_ranges
+from .compiler import ranged
 
 # Columns that are worked on at a time: 8 lines of a cache.
 _WIDTH = 64
 
 
-def squared_lengths(out, kernel, start, items):
+@ranged(lambda out, _kernel, start, _items: (len(out), (np.diff(start) ** 2).sum()))
+def squared_lengths(begin, end, out, kernel, start, items):
     """Fill with Σ kernel[i, j] over the items i and j of each user."""
-    work = (np.diff(start) ** 2).sum()
-    for_ranges(_squared_lengths, len(out), work, out, kernel, start, items)
-
-
-@loop
-def _squared_lengths(begin, end, out, kernel, start, items):
     for user in range(begin, end):
         total = 0.0
         for s in range(start[user], start[user + 1]):
@@ -31,15 +25,9 @@ def _squared_lengths(begin, end, out, kernel, start, items):
         out[user] = total
 
 
-def carried(out, kernel, start, items, scale, item_start, users):
+@ranged(lambda out, _kernel, _start, items, *_: (-(-len(out) // _WIDTH), len(items) * len(out)))
+def carried(start_block, stop_block, out, kernel, start, items, scale, item_start, users):
     """Fill with (A·kernel)ᵀ, A = Xᵀ·H·diag(scale)·X: X has users by items, H subtracts the mean."""
-    blocks = (len(kernel) + _WIDTH - 1) // _WIDTH
-    rest = kernel, start, items, scale, item_start, users
-    for_ranges(_carried, blocks, 2 * len(items) * len(kernel), out, *rest)
-
-
-@loop
-def _carried(start_block, stop_block, out, kernel, start, items, scale, item_start, users):
     m, n = len(kernel), len(scale)
     of_users, mean, of_items = np.empty((n, _WIDTH)), np.empty(_WIDTH), np.empty((_WIDTH, _WIDTH))
     for block in range(start_block, stop_block):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiler import loop
-from .ranges import for_ranges
+from .compiler import loop, ranged
 from .ranking import before, best, sort_best_first
 
 # The rank of an item that is not in a list: past every cut.
@@ -61,7 +60,7 @@ def _rank_user(scores, allowed, relevant, ranks):
     return right, tied, others * size
 
 
-def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n, parts=None):
+def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n):
     """Return ranks, both kinds of AUC and the n best items (-1: none) for scores of users × items.
 
     The last array has 1 for users with an item that is both known and relevant.
@@ -73,26 +72,14 @@ def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n, parts=None)
         np.full(users, np.nan),
         np.zeros(users, np.uint8),
     )
-    rest = scores, known_ptr, known, relevant_ptr, relevant
-    for_ranges(_rank_scores, users, 5 * scores.size, ranks, strict, half, top, clashes, *rest)
-    return ranks, strict, half, top, clashes
+    out = ranks, strict, half, top, clashes
+    _rank_scores(out, scores, known_ptr, known, relevant_ptr, relevant)
+    return out
 
 
-@loop
-def _rank_scores(
-    begin,
-    end,
-    ranks,
-    strict,
-    half,
-    top,
-    clashes,
-    scores,
-    known_ptr,
-    known,
-    relevant_ptr,
-    relevant,
-):
+@ranged(lambda _out, scores, *_: (len(scores), 5 * scores.size))
+def _rank_scores(begin, end, out, scores, known_ptr, known, relevant_ptr, relevant):
+    ranks, strict, half, top, clashes = out
     n_items, n = scores.shape[1], top.shape[1]
     allowed, row, values = np.ones(n_items, np.uint8), np.empty(n_items), np.empty(n)
     for user in range(begin, end):
@@ -120,13 +107,13 @@ def rank_lists(lists, relevant_ptr, relevant):
     """Return the ranks of relevant items in lists (negative: none), and who has repeated items."""
     ranks, taken = np.empty(len(relevant), np.int32), np.zeros(len(relevant), np.uint8)
     repeats = np.zeros(len(lists), np.uint8)
-    rest = ranks, taken, repeats, lists, relevant_ptr, relevant
-    for_ranges(_rank_lists, len(lists), 10 * lists.size, *rest)
+    _rank_lists((ranks, taken, repeats), lists, relevant_ptr, relevant)
     return ranks, repeats
 
 
-@loop
-def _rank_lists(begin, end, ranks, taken, repeats, lists, relevant_ptr, relevant):
+@ranged(lambda _out, lists, *_: (len(lists), 10 * lists.size))
+def _rank_lists(begin, end, out, lists, relevant_ptr, relevant):
+    ranks, taken, repeats = out
     for user in range(begin, end):
         first, last = relevant_ptr[user], relevant_ptr[user + 1]
         found = first
@@ -157,11 +144,11 @@ def cut_metrics(ptr, ranks, k, discount, ideal):
     precisions / relevant, the same / min(k, relevant), discounted gain / the ideal one.
     """
     out = np.full((8, len(ptr) - 1), np.nan)
-    for_ranges(_cut_metrics, len(ptr) - 1, 10 * len(ranks), out, ptr, ranks, k, discount, ideal)
+    _cut_metrics(out, ptr, ranks, k, discount, ideal)
     return out
 
 
-@loop
+@ranged(lambda _out, ptr, ranks, *_: (len(ptr) - 1, 10 * len(ranks)))
 def _cut_metrics(begin, end, out, ptr, ranks, k, discount, ideal):
     for user in range(begin, end):
         relevant = ptr[user + 1] - ptr[user]

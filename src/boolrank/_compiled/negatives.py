@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiler import loop
-from .matrix import fill_scores, prepared
-from .ranges import for_ranges, frozen
+from .compiler import loop, ranged
+from .matrix import fill_scores
 from .weights import SUMS, settled
 
 
-def mean_scores(out, matrix, start, items, alpha):
+@ranged(lambda out, *_: (len(out), out.size))
+def mean_scores(begin, end, out, matrix, start, items, alpha):
     """Fill ``out`` with Σ α_i·K_ij over a profile's items, less the mean of K_ij over the others.
 
     The sum over the others is that over all, from ``pull`` and 1 on the diagonal, less the
     profile's.
     """
-    matrix, start, items = prepared(matrix), frozen(start), frozen(items)
-    for_ranges(_mean_scores, len(out), out.size, out, matrix, start, items, alpha)
-
-
-@loop
-def _mean_scores(begin, end, out, matrix, start, items, alpha):
     size = out.shape[1]
     base = np.empty(size)
     for k in range(begin, end):
@@ -44,13 +38,9 @@ def _mean_scores(begin, end, out, matrix, start, items, alpha):
             row[j] = settled(row[j], terms, SUMS) - share
 
 
-def look(gaps, weights, scores, signs, regs):
+@ranged(lambda _gaps, weights, *_: (len(weights), weights.size))
+def look(begin, end, gaps, weights, scores, signs, regs):
     """Fill with the duality gap of each profile; ``scores`` are K·(signs·weights)."""
-    for_ranges(_look, len(weights), weights.size, gaps, weights, scores, signs, regs)
-
-
-@loop
-def _look(begin, end, gaps, weights, scores, signs, regs):
     for k in range(begin, end):
         inner, least_own, least_other = 0.0, np.inf, np.inf
         for j in range(weights.shape[1]):
@@ -64,18 +54,15 @@ def _look(begin, end, gaps, weights, scores, signs, regs):
         gaps[k] = 2 * (inner - least_own - (least_other if least_other < np.inf else 0.0))
 
 
-def step(weights, before, scores, scores_before, signs, regs, metric, ages):
+@ranged(lambda _out, scores, *_: (len(scores), 4 * scores.size))
+def step(begin, end, out, scores, signs, regs, metric):
     """Make one accelerated step of each profile, along the gradient ahead, back to the simplices.
 
+    ``out`` has the weights, the weights and scores before, and the ages of the accelerations.
     ``metric`` bounds the curvature for a profile's own items and the others. The acceleration
     starts anew if the step turns against the last one.
     """
-    rest = before, scores, scores_before, signs, regs, metric, ages
-    for_ranges(_step, len(weights), 4 * weights.size, weights, *rest)
-
-
-@loop
-def _step(begin, end, weights, before, scores, scores_before, signs, regs, metric, ages):
+    weights, before, scores_before, ages = out
     size = weights.shape[1]
     to = np.empty(size)
     for k in range(begin, end):

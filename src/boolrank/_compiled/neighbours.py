@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiler import loop
-from .ranges import for_ranges
+from .compiler import ranged
 from .ranking import before, best
 from .weights import SUMS, settled
 
 
-def fill_similarities(out, own, other, locality, indptr, columns, counts, n_parts=None):
+@ranged(lambda out, own, *_: (len(own), 20 * len(out)))
+def fill_similarities(start, stop, out, own, other, locality, indptr, columns, counts):
     """Fill with (c_ij·own[i]·other[j])^locality for each pair of items that share users."""
-    rest = own, other, float(locality), indptr, columns, counts
-    for_ranges(_fill_similarities, len(own), 20 * len(out), out, *rest)
-
-
-@loop
-def _fill_similarities(start, stop, out, own, other, locality, indptr, columns, counts):
     for i in range(start, stop):
         for k in range(indptr[i], indptr[i + 1]):
             out[k] = (counts[k] * own[i] * other[columns[k]]) ** locality
 
 
-def keep_nearest(short, near, indptr, columns, values, kept_ptr, n_parts=None):
+@ranged(lambda _out, indptr, columns, *_: (len(indptr) - 1, 4 * len(columns)))
+def keep_nearest(start, stop, out, indptr, columns, values, kept_ptr):
     """Keep the largest values of each row, as many as fit, equal ones by the lower number."""
-    rest = indptr, columns, values, kept_ptr
-    for_ranges(_keep_nearest, len(indptr) - 1, 4 * len(values), short, near, *rest)
-
-
-@loop
-def _keep_nearest(start, stop, short, near, indptr, columns, values, kept_ptr):
+    short, near = out
     for i in range(start, stop):
         first, last, place, end = indptr[i], indptr[i + 1], kept_ptr[i], kept_ptr[i + 1]
         row = values[first:last].copy()
@@ -46,14 +36,9 @@ def _keep_nearest(start, stop, short, near, indptr, columns, values, kept_ptr):
                 place += 1
 
 
-def add_up_sparse(out, indptr, columns, values, start, items):
+@ranged(lambda out, *_: (len(out), 2 * out.size))
+def add_up_sparse(begin, end, out, indptr, columns, values, start, items):
     """Fill ``out`` with the settled sums of the rows of each profile."""
-    work = out.size + len(items) * (len(values) // (len(indptr) - 1))
-    for_ranges(_add_up_sparse, len(out), work, out, indptr, columns, values, start, items)
-
-
-@loop
-def _add_up_sparse(begin, end, out, indptr, columns, values, start, items):
     for k in range(begin, end):
         row = out[k]
         for j in range(len(row)):

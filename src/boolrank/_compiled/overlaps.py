@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiler import loop
-from .ranges import for_ranges
+from .compiler import loop, ranged
 
 _SQUARE = 64
 # The lowest set bit of a word times this has its number, permuted, in the six highest bits.
@@ -21,47 +20,23 @@ def _lowest_bit(word):
     return _NUMBER[(low * np.uint64(_SEQUENCE)) >> np.uint64(58)]
 
 
-def count_rows(
-    columns,
-    counts,
-    items,
-    start,
-    stop,
-    reserved,
-    item_ptr,
-    item_users,
-    user_ptr,
-    user_items,
-    n_parts=None,
-):
+def count_rows(columns, counts, start, stop, reserved, by_item, by_user):
     """Fill with the items that share users with each item from start to stop, and their numbers.
 
-    Row i may use the places from ``reserved[i - start]`` on. Return how many it has used.
+    Row i may use the places from ``reserved[i - start]`` on. Return how many it has used. Rows come
+    both ways as pairs (indptr, indices).
     """
     used = np.zeros(stop - start, np.int64)
-    lists = item_ptr, item_users, user_ptr, user_items
-    for_ranges(
-        _count_rows, len(used), reserved[-1], used, columns, counts, items, start, reserved, *lists
-    )
+    _count_rows((used, columns, counts), start, reserved, by_item, by_user)
     return used
 
 
-@loop
-def _count_rows(
-    begin,
-    end,
-    used,
-    columns,
-    counts,
-    items,
-    start,
-    reserved,
-    item_ptr,
-    item_users,
-    user_ptr,
-    user_items,
-):
+@ranged(lambda _out, _start, reserved, *_: (len(reserved) - 1, reserved[-1]))
+def _count_rows(begin, end, out, start, reserved, by_item, by_user):
     """Count row by row. Columns in order cost a scan of a bit set per row instead of a sort."""
+    used, columns, counts = out
+    (item_ptr, item_users), (user_ptr, user_items) = by_item, by_user
+    items = len(item_ptr) - 1
     shared = np.zeros(items, np.int32)
     words = np.zeros((items + 63) // 64, np.uint64)
     for i in range(start + begin, start + end):
@@ -89,32 +64,30 @@ def _count_rows(
 
 def pack_rows(out, first, columns, counts, reserved, used):
     """Copy the used places of rows to two arrays, one after the other, from a first place on."""
-    rest = first + np.cumsum(used), columns, counts, reserved, used
-    for_ranges(_pack_rows, len(used), used.sum(), *out, *rest)
+    ends = first + np.cumsum(used)
+    _pack_rows(out[0], used, ends, columns, reserved)
+    _pack_rows(out[1], used, ends, counts, reserved)
 
 
-@loop
-def _pack_rows(begin, end, out_columns, out_counts, ends, columns, counts, reserved, used):
+@ranged(lambda _out, used, *_: (len(used), used.sum()))
+def _pack_rows(begin, end, out, used, ends, values, reserved):
     for i in range(begin, end):
         at, place = ends[i] - used[i], reserved[i]
         for k in range(used[i]):
-            out_columns[at + k] = columns[place + k]
-            out_counts[at + k] = counts[place + k]
+            out[at + k] = values[place + k]
 
 
-def count_matrix(out, item_ptr, item_users, places, user_ptr, user_items, n_parts=None):
+def count_matrix(out, item_ptr, item_users, places, user_ptr, user_items):
     """Fill a matrix with the numbers of shared users: each pair is counted once, and mirrored.
 
     ``places`` tells where each entry of the items' lists stands in the users' lists: the entries
     after it are the items after this one.
     """
-    size, squares = len(out), (len(out) + _SQUARE - 1) // _SQUARE
-    lists = item_ptr, item_users, places, user_ptr, user_items
-    for_ranges(_count_matrix, size, size * size, out, *lists)
-    for_ranges(_mirror, squares, size * size, out)
+    _count_matrix(out, item_ptr, item_users, places, user_ptr, user_items)
+    _mirror(out)
 
 
-@loop
+@ranged(lambda out, *_: (len(out), out.size))
 def _count_matrix(begin, end, out, item_ptr, item_users, places, user_ptr, user_items):
     size = len(out)
     shared = np.zeros(size, np.int32)
@@ -128,7 +101,7 @@ def _count_matrix(begin, end, out, item_ptr, item_users, places, user_ptr, user_
         out[i, i] = item_ptr[i + 1] - item_ptr[i]
 
 
-@loop
+@ranged(lambda out: (-(-len(out) // _SQUARE), out.size))
 def _mirror(begin, end, out):
     """Copy the upper triangle, in squares: reading along columns then stays in cache."""
     size = len(out)

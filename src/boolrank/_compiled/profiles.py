@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiler import loop
-from .matrix import base_scores, fill_row, fill_scores, own_of, prepared, pulls
-from .ranges import for_ranges, frozen
+from .compiler import loop, ranged
+from .matrix import base_scores, fill_row, fill_scores, own_of, pulls
 from .ranking import best
 from .simplex import solve
 
@@ -19,20 +18,23 @@ from .simplex import solve
 NOISE = 2.0**-50
 
 
-def weights(matrix, start, items, reg, against_others, tolerance, n_parts=None):
+def weights(matrix, start, items, reg, against_others, tolerance):
     """Return the weights on the items of each profile, and the duality gap of each problem.
 
     They are against the mean of all items, or of those that the profile does not have. Gaps, and
     the tolerance, are relative to the largest value of an item with itself.
     """
-    matrix, start, items = prepared(matrix), frozen(start), frozen(items)
-    n, work = len(start) - 1, 10 * (np.diff(start) ** 2).sum()
-    alpha, gaps, b = np.empty(start[-1]), np.zeros(n), pulls(matrix)[items]
+    b = pulls(matrix)[items]
     if against_others:
-        for_ranges(_leave_out_own, n, work, b, matrix, start, items)
-    rest = matrix, start, items, float(reg), float(tolerance)
-    for_ranges(_weights, n, work, alpha, gaps, b, *rest)
+        _leave_out_own(b, start, items, matrix)
+    alpha, gaps = np.empty(len(items)), np.zeros(len(start) - 1)
+    _weights((alpha, gaps), start, items, b, matrix, float(reg), float(tolerance))
     return alpha, gaps
+
+
+def _steps(start):
+    """Estimate the steps that it takes to solve the problems of profiles."""
+    return 10 * (np.diff(start) ** 2).sum()
 
 
 @loop
@@ -43,8 +45,9 @@ def _longest(start, begin, end):
     return longest
 
 
-@loop
-def _weights(begin, end, alpha, gaps, b, matrix, start, items, reg, tolerance):
+@ranged(lambda _out, start, *_: (len(start) - 1, _steps(start)))
+def _weights(begin, end, out, start, items, b, matrix, reg, tolerance):
+    alpha, gaps = out
     longest = _longest(start, begin, end)
     room = np.empty(2 * longest * longest)
     for k in range(begin, end):
@@ -59,8 +62,8 @@ def _weights(begin, end, alpha, gaps, b, matrix, start, items, reg, tolerance):
         gaps[k] = gap / unit
 
 
-@loop
-def _leave_out_own(begin, end, b, matrix, start, items):
+@ranged(lambda _b, start, *_: (len(start) - 1, _steps(start)))
+def _leave_out_own(begin, end, b, start, items, matrix):
     """Turn means over all items into means over those not in a profile; 0 if it has all."""
     longest = _longest(start, begin, end)
     row, ready, no_rows = np.empty(longest), np.zeros(longest, np.bool_), np.empty((0, 0))
@@ -85,46 +88,33 @@ def _own_in_mean(distance, item):
     return own_of(distance, item)
 
 
-def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, order, n_parts=None):
+def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, order):
     """Return the n best allowed items of each profile, -1 after the last, and their scores.
 
     Profiles are taken in the order given: neighbours should read the same long rows.
     """
-    matrix, start, items = prepared(matrix), frozen(start), frozen(items)
     chosen = np.full((len(start) - 1, n), -1, np.int32)
     scores = np.full((len(start) - 1, n), np.nan)
     # In the log domain no scores differ by rounding alone.
     noise = NOISE if matrix.exponents is None else 0.0
-    base = base_scores(matrix, float(negative_weight))
-    asked = np.flatnonzero(~allowed), bool(hide_own), noise, frozen(order)
-    rest = matrix, base, float(negative_weight), start, items, frozen(alpha)
-    for_ranges(_rank, len(order), _work(matrix, items), chosen, scores, *asked, *rest)
+    request = np.flatnonzero(~allowed), bool(hide_own), noise, order
+    profiles, base = (start, items, alpha), base_scores(matrix, float(negative_weight))
+    _rank((chosen, scores), matrix, profiles, base, float(negative_weight), request)
     return chosen, scores
 
 
-def _work(matrix, items):
-    """Estimate the steps that it takes to add up the rows of items."""
-    m = len(matrix.pull)
-    return len(items) * (m if matrix.dense is not None else len(matrix.columns) // m + 1)
+def _sums(_out, matrix, profiles, base, *_):
+    """Return the number of profiles, and the steps that it takes to sum their rows."""
+    start, items, _ = profiles
+    length = len(base) if matrix.dense is not None else len(matrix.columns) // len(base) + 1
+    return len(start) - 1, len(items) * length
 
 
-@loop
-def _rank(
-    begin,
-    end,
-    chosen,
-    scores,
-    hidden,
-    hide_own,
-    noise,
-    order,
-    matrix,
-    base,
-    negative_weight,
-    start,
-    items,
-    alpha,
-):
+@ranged(_sums)
+def _rank(begin, end, out, matrix, profiles, base, negative_weight, request):
+    chosen, scores = out
+    start, items, alpha = profiles
+    hidden, hide_own, noise, order = request
     row = np.empty(len(base))
     for at in range(begin, end):
         k = order[at]
@@ -143,14 +133,13 @@ def _rank(
 
 def score(out, matrix, negative_weight, start, items, alpha):
     """Fill `out` with the scores of all items for each profile."""
-    matrix, start, items = prepared(matrix), frozen(start), frozen(items)
     base = base_scores(matrix, float(negative_weight))
-    rest = matrix, base, float(negative_weight), start, items, frozen(alpha)
-    for_ranges(_score, len(start) - 1, _work(matrix, items), out, *rest)
+    _score(out, matrix, (start, items, alpha), base, float(negative_weight))
 
 
-@loop
-def _score(begin, end, out, matrix, base, negative_weight, start, items, alpha):
+@ranged(_sums)
+def _score(begin, end, out, matrix, profiles, base, negative_weight):
+    start, items, alpha = profiles
     for k in range(begin, end):
         own, of_own = items[start[k] : start[k + 1]], alpha[start[k] : start[k + 1]]
         row = out[k]

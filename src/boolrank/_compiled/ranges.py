@@ -46,8 +46,11 @@ def for_ranges(loop, size, work, *args):
         pool.shutdown(cancel_futures=True)
 
 
-def frozen(array):
-    """Return a contiguous read-only view: fitted and loaded models share one compilation."""
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
+def frozen(value):
+    """Return a read-only view of an array, or of those of a tuple; other values as they are."""
+    if type(value) is tuple:
+        return tuple(map(frozen, value))
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value

@@ -9,24 +9,34 @@ counts are whole. Each function returns whether all counts are possible.
 from __future__ import annotations
 
 import math
+from functools import wraps
 
 import numpy as np
 
-from .compiler import loop
-from .ranges import for_ranges
+from .compiler import loop, ranged
 
 _STRETCH = 4096
 
 
-def _looked_up(row_loop, out, rows, *args):
-    """Run a loop, and return whether it found no impossible counts."""
-    impossible = np.zeros(1, np.uint8)
-    for_ranges(row_loop, rows, 2 * out.size, out, impossible, *args)
-    return not impossible[0]
+def _checked(measure):
+    """Compile a loop as a function that returns whether it found no impossible counts."""
+
+    def decorate(function):
+        run = ranged(measure)(function)
+
+        @wraps(function)
+        def look_up(out, *args):
+            impossible = np.zeros(1, np.uint8)
+            run((out, impossible), *args)
+            return not impossible[0]
+
+        return look_up
+
+    return decorate
 
 
-def _stretches(out):
-    return (len(out) + _STRETCH - 1) // _STRETCH
+_over_rows = _checked(lambda out, *_: (len(out[0]), 2 * out[0].size))
+_over_stretches = _checked(lambda out, *_: (-(-len(out[0]) // _STRETCH), 2 * out[0].size))
 
 
 @loop
@@ -61,17 +71,23 @@ def _scaled(value, exponent):
     return math.ldexp(value, np.int32(max(min(exponent, np.int64(5000)), np.int64(-5000))))
 
 
-def union_grid(out, x, z, c, n, hi, lo, root):
+@loop
+def _taken(table, places):
+    """Return the values at places of a table."""
+    out = np.empty(len(places), table.dtype)
+    for k in range(len(places)):
+        out[k] = table[places[k]]
+    return out
+
+
+@_over_rows
+def union_grid(start, stop, result, x, z, c, n, hi, lo, root):
     """Fill with (f(x) + f(z) - f(u))·root(x)·root(z), f = hi + lo.
 
     All hi are multiples of 2^-40 below 2, so their sum is exact; the lo carry the rest.
     """
-    at_z = hi[z], lo[z], root[z]
-    return _looked_up(_union_grid, out, len(out), x, z, c, n, hi, lo, root, *at_z)
-
-
-@loop
-def _union_grid(start, stop, out, impossible, x, z, c, n, hi, lo, root, z_hi, z_lo, z_root):
+    out, impossible = result
+    z_hi, z_lo, z_root = _taken(hi, z), _taken(lo, z), _taken(root, z)
     for i in range(start, stop):
         xi = x[i]
         if not _row_is_possible(xi, z, c[i], n):
@@ -84,13 +100,10 @@ def _union_grid(start, stop, out, impossible, x, z, c, n, hi, lo, root, z_hi, z_
             out[i, j] = value * (x_root * z_root[j])
 
 
-def union_list(out, x, z, c, n, hi, lo, root):
+@_over_stretches
+def union_list(begin, end, result, x, z, c, n, hi, lo, root):
     """Do the same for a list of pairs."""
-    return _looked_up(_union_list, out, _stretches(out), x, z, c, n, hi, lo, root)
-
-
-@loop
-def _union_list(begin, end, out, impossible, x, z, c, n, hi, lo, root):
+    out, impossible = result
     for start in range(begin * _STRETCH, min(end * _STRETCH, len(out)), _STRETCH):
         stop = min(start + _STRETCH, len(out))
         if not _stretch_is_possible(x, z, c, n, start, stop):
@@ -103,32 +116,15 @@ def _union_list(begin, end, out, impossible, x, z, c, n, hi, lo, root):
             out[i] = value * (root[a] * root[b])
 
 
-def one_count_grid(out, x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain):
-    """Fill with f(c) or f(s), times root(x)·root(z). Plain tables have no exponents."""
-    rest = x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain
-    return _looked_up(_one_count_grid, out, len(out), *rest, root[z], root_exp[z])
+@_over_rows
+def one_count_grid(begin, end, result, x, z, c, n, agreeing, start, value, root, plain):
+    """Fill with f(c) or f(s), times root(x)·root(z).
 
-
-@loop
-def _one_count_grid(
-    begin,
-    end,
-    out,
-    impossible,
-    x,
-    z,
-    c,
-    n,
-    agreeing,
-    start,
-    value,
-    value_exp,
-    root,
-    root_exp,
-    plain,
-    z_root,
-    z_exp,
-):
+    Tables are pairs of doubles and exponents; the exponents of plain ones are 0.
+    """
+    out, impossible = result
+    (value, value_exp), (root, root_exp) = value, root
+    z_root, z_exp = _taken(root, z), _taken(root_exp, z)
     for i in range(begin, end):
         xi = x[i]
         if not _row_is_possible(xi, z, c[i], n):
@@ -143,36 +139,17 @@ def _one_count_grid(
             out[i, j] = v if plain else _scaled(v, value_exp[k] + x_exp + z_exp[j])
 
 
-def one_count_list(out, x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain):
+@_over_stretches
+def one_count_list(begin, end, result, x, z, c, n, agreeing, start, value, root, plain):
     """Do the same for a list of pairs."""
-    rest = x, z, c, n, agreeing, start, value, value_exp, root, root_exp, plain
-    return _looked_up(_one_count_list, out, _stretches(out), *rest)
-
-
-@loop
-def _one_count_list(
-    first,
-    last,
-    out,
-    impossible,
-    x,
-    z,
-    c,
-    n,
-    agreeing,
-    start,
-    value,
-    value_exp,
-    root,
-    root_exp,
-    plain,
-):
-    for begin in range(first * _STRETCH, min(last * _STRETCH, len(out)), _STRETCH):
-        stop = min(begin + _STRETCH, len(out))
-        if not _stretch_is_possible(x, z, c, n, begin, stop):
+    out, impossible = result
+    (value, value_exp), (root, root_exp) = value, root
+    for first in range(begin * _STRETCH, min(end * _STRETCH, len(out)), _STRETCH):
+        stop = min(first + _STRETCH, len(out))
+        if not _stretch_is_possible(x, z, c, n, first, stop):
             impossible[0] = 1
             continue
-        for i in range(begin, stop):
+        for i in range(first, stop):
             a, b = x[i], z[i]
             k = np.int64(c[i])
             k = (n - a - b + 2 * k if agreeing else k) - start
@@ -192,13 +169,10 @@ def _centred(x, z, u):
     return (u * (2 - u) - x * z * (3 - x - z)) / roots
 
 
-def centred_grid(out, x, z, c, n, distance):
+@_over_rows
+def centred_grid(start, stop, result, x, z, c, n, distance):
     """Fill with values from the full vector as origin, for a kernel additive in the union."""
-    return _looked_up(_centred_grid, out, len(out), x, z, c, n, distance)
-
-
-@loop
-def _centred_grid(start, stop, out, impossible, x, z, c, n, distance):
+    out, impossible = result
     for i in range(start, stop):
         if not _row_is_possible(x[i], z, c[i], n):
             impossible[0] = 1
@@ -208,13 +182,10 @@ def _centred_grid(start, stop, out, impossible, x, z, c, n, distance):
             out[i, j] = _centred(distance[x[i]], distance[z[j]], distance[u])
 
 
-def centred_list(out, x, z, c, n, distance):
+@_over_stretches
+def centred_list(begin, end, result, x, z, c, n, distance):
     """Do the same for a list of pairs."""
-    return _looked_up(_centred_list, out, _stretches(out), x, z, c, n, distance)
-
-
-@loop
-def _centred_list(begin, end, out, impossible, x, z, c, n, distance):
+    out, impossible = result
     for start in range(begin * _STRETCH, min(end * _STRETCH, len(out)), _STRETCH):
         stop = min(start + _STRETCH, len(out))
         if not _stretch_is_possible(x, z, c, n, start, stop):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiler import loop
-from .ranges import for_ranges
+from .compiler import loop, ranged
 
 # Columns that are worked on at a time: those of all rows fit into a cache.
 _WIDTH = 256
@@ -24,34 +23,24 @@ def settled(total, terms, grid):
     return (total + terms * grid) - terms * grid
 
 
-def fill_from_dense(out, rows, columns, counts, triangle, n_parts=None):
+@ranged(lambda out, *_: (len(out), out.size))
+def fill_from_dense(start, stop, out, rows, columns, counts, triangle):
     """Fill with the counts of some items with others from a dense matrix of all.
 
     For a triangle, only the diagonal and the values to its right.
     """
-    rest = rows, columns, counts, bool(triangle)
-    for_ranges(_fill_from_dense, len(rows), out.size, out, *rest)
-
-
-@loop
-def _fill_from_dense(start, stop, out, rows, columns, counts, triangle):
     for i in range(start, stop):
         row = counts[rows[i]]
         for j in range(i if triangle else 0, len(columns)):
             out[i, j] = row[columns[j]]
 
 
-def fill_from_rows(out, rows, places, sizes, indptr, columns, counts, triangle, n_parts=None):
+@ranged(lambda out, *_: (len(out), out.size))
+def fill_from_rows(start, stop, out, rows, places, sizes, indptr, columns, counts, triangle):
     """Do the same from compressed sparse rows without a diagonal, and the sizes.
 
     ``places`` has the column of each item, or -1; each row's item has one.
     """
-    rest = rows, places, sizes, indptr, columns, counts, bool(triangle)
-    for_ranges(_fill_from_rows, len(rows), out.size, out, *rest)
-
-
-@loop
-def _fill_from_rows(start, stop, out, rows, places, sizes, indptr, columns, counts, triangle):
     for i in range(start, stop):
         item, first = rows[i], i if triangle else 0
         for j in range(first, out.shape[1]):
@@ -62,27 +51,12 @@ def _fill_from_rows(start, stop, out, rows, places, sizes, indptr, columns, coun
                 out[i, places[columns[k]]] = counts[k]
 
 
-def write_block(out, row, column, values, n_parts=None):
-    """Write a block from a row and a column on, on all threads: touching new memory is slow."""
-    target = out[row : row + len(values), column : column + values.shape[1]]
-    for_ranges(_write, len(values), values.size, target, values)
-
-
-def _write(start, stop, target, values):
-    target[start:stop] = values[start:stop]
-
-
-def spread(values, rows, columns, diagonal, n_parts=None):
+@ranged(lambda values, *_: (-(-len(values) // _TILE), values.size))
+def spread(start, stop, values, rows, columns, diagonal):
     """Turn the upper triangle of a symmetric matrix P into P[i, j]·rows[i]·columns[j], everywhere.
 
     The diagonal is set. A tile and the one across are written together, as both are read then.
     """
-    tiles = (len(values) + _TILE - 1) // _TILE
-    for_ranges(_spread, tiles, values.size, values, rows, columns, diagonal)
-
-
-@loop
-def _spread(start, stop, values, rows, columns, diagonal):
     size = len(values)
     tiles = (size + _TILE - 1) // _TILE
     for a in range(start, stop):
@@ -96,15 +70,9 @@ def _spread(start, stop, values, rows, columns, diagonal):
             values[i, i] = diagonal[i]
 
 
-def add_up(out, values, start, rows, group, first, members, grid):
+@ranged(lambda _out, values, _start, rows, *_: (-(-len(values) // _WIDTH), rows.size * len(values)))
+def add_up(begin, end, out, values, start, rows, group, first, members, grid):
     """Fill ``out`` with the settled sums of the rows of each profile, for all items of a group."""
-    blocks = (len(values) + _WIDTH - 1) // _WIDTH
-    rest = values, start, rows, group, first, members, float(grid)
-    for_ranges(_add_up, blocks, len(rows) * len(values), out, *rest)
-
-
-@loop
-def _add_up(begin, end, out, values, start, rows, group, first, members, grid):
     total, terms = np.empty(_WIDTH), np.empty(_WIDTH)
     for block in range(begin, end):
         low = block * _WIDTH
@@ -137,17 +105,12 @@ def _add(total, terms, values, low, rows):
             terms[j] += abs(a[j])
 
 
-def add_up_own(out, values, start, items, group, first, own, grid):
+@ranged(lambda out, _values, start, *_: (len(out), (np.diff(start) ** 2).sum()))
+def add_up_own(begin, end, out, values, start, items, group, first, own, grid):
     """Do the same for the items of each profile that are not alone in their groups.
 
     An item adds ``own`` to itself, which differs from what it adds to the others of its group.
     """
-    work, rest = (np.diff(start) ** 2).sum(), (values, start, items, group, first, own, float(grid))
-    for_ranges(_add_up_own, len(out), work, out, *rest)
-
-
-@loop
-def _add_up_own(begin, end, out, values, start, items, group, first, own, grid):
     for k in range(begin, end):
         for s in range(start[k], start[k + 1]):
             g = group[items[s]]

@@ -250,8 +250,8 @@ def count_sparse(interactions: Interactions) -> Overlaps:
         stop = int(np.searchsorted(bound, bound[start] + _BLOCK, side="right")) - 1
         stop = min(max(stop, start + 1), items)
         reserved = bound[start : stop + 1] - bound[start]
-        lists = item_ptr, item_users, user_ptr, user_items
-        used = count_rows(columns, counts, items, start, stop, reserved, *lists)
+        lists = (item_ptr, item_users), (user_ptr, user_items)
+        used = count_rows(columns, counts, start, stop, reserved, *lists)
         needed = pairs + int(used.sum())
         # As many as there will be if the coming rows are like those so far, and some more.
         expected = min(int(1.05 * needed * bound[-1] / bound[stop]), int(bound[-1]))

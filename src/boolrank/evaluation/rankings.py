@@ -82,10 +82,8 @@ class Rankings:
                 hint="rank popular items for users without history, and give -inf to items that "
                 "a model does not know",
             )
-        with threads(n_threads) as count:
-            ranks, strict, half, top, clashes = rank_scores(
-                matrix, *known, *relevant, int(n), max(1, min(users, count))
-            )
+        with threads(n_threads):
+            ranks, strict, half, top, clashes = rank_scores(matrix, *known, *relevant, int(n))
         if clashes.any():
             raise InputError(
                 f"user {int(np.flatnonzero(clashes)[0])} has an item that is both known and "

@@ -125,7 +125,7 @@ def _table(kernel: Kernel, n: int, most: int, reach: int, normalize: bool) -> _T
         by_count = kernel.value(Counts(Wide.of(n), rest, empty, empty))
     value, root = _folded(by_count.hi, by_count.exp), _folded(*root)
     plain = not (value[1].any() or root[1].any())
-    return _Table(most, "one_count", (agreeing, n - reach if agreeing else 0, *value, *root, plain))
+    return _Table(most, "one_count", (agreeing, n - reach if agreeing else 0, value, root, plain))
 
 
 def _union_table(

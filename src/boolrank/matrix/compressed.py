@@ -140,7 +140,8 @@ class _Sparse:
             counts = self.counts[first : first + _BLOCK]
             x, z = np.empty((2, len(counts)), np.int64)
             pair_sizes(x, z, first, self.indptr, self.columns, self.sizes)
-            put(out, first, value(Pairs(np.asarray(self.n), x, z, counts, self.tables)))
+            pairs = Pairs(np.asarray(self.n), x, z, counts, self.tables)
+            put(out[first : first + _BLOCK], value(pairs))
         return out
 
     def background(self, value: Callable[[Pairs], Floats]) -> Floats:

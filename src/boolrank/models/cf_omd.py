@@ -133,7 +133,7 @@ class MarginScorer(Scorer):
                 )
             if not len(left):
                 break
-            step(weights, before, scores, scores_before, signs, regs, metric, ages)
+            step((weights, before, scores_before, ages), scores, signs, regs, metric)
             scores = (signs * weights) @ self.kernel
         return done_weights, done_scores
 

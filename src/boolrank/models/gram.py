@@ -50,7 +50,7 @@ class Gram(NamedTuple):
 
         Some rows at a time, so that doubles need little room.
         """
-        from .._compiled.weights import write_block
+        from .._compiled.correction import put
 
         u, n = len(self.items), self.overlaps.n
         out, sizes = np.empty((u, u), dtype), self.overlaps.sizes[self.items]
@@ -62,7 +62,7 @@ class Gram(NamedTuple):
                 shared = np.empty((len(rows), u - first), "f4" if n <= SINGLE else "f8")
                 self._fill(shared, rows, first, triangle=False)
                 pairs = Pairs(np.asarray(n), sizes[part, None], sizes[None, first:], shared, tables)
-                write_block(out, first, first, kernel.cosines_of(pairs))
+                put(out[part, first:], kernel.cosines_of(pairs))
                 first = part.stop
         np.fill_diagonal(out, 1.0)
         return out

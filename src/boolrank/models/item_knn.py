@@ -72,10 +72,10 @@ class ItemKNN(Recommender):
             )
         sizes = np.maximum(counted.sizes, 1.0)
         values = np.empty(len(columns))
-        factors = sizes**-self.alpha, sizes ** (self.alpha - 1), self.locality
+        factors = sizes**-self.alpha, sizes ** (self.alpha - 1), float(self.locality)
         fill_similarities(values, *factors, indptr, columns, counts)
         if kept[-1] == len(columns):
             return SparseScorer(indptr, columns, values)
         short, near = np.empty(kept[-1], np.int32), np.empty(kept[-1])
-        keep_nearest(short, near, indptr, columns, values, kept)
+        keep_nearest((short, near), indptr, columns, values, kept)
         return SparseScorer(kept, short, near)
