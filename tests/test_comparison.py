@@ -416,7 +416,8 @@ def test_the_page_is_sound_needs_nothing_else_and_has_the_numbers_of_the_library
             name, (mean, text), (difference, _), (p, _), (value, _), (fit, _), *_ = row
             measured = each.by(metric)
             spec = each.chosen[metric]
-            assert name[1] == each.name + ("" if str(spec) == each.name else str(spec))
+            given = ", ".join(f"{key}={value}" for key, value in spec.changes.items())
+            assert name[1] == each.name + ("" if str(spec) == each.name else given)
             assert float(mean) == measured.means[metric]
             assert text == f"{measured.means[metric]:.4f}±\u00a0{measured.deviations[metric]:.4f}"
             assert float(value) == measured.means[other]

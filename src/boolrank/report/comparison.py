@@ -152,11 +152,14 @@ def _set_section(found: SetComparison, number: int) -> Section:
 
 
 def _short(table: Table) -> Table:
-    """Return the table with fewer digits of the parameters; its files have them all."""
-    rows = [
-        [_LONG.sub(lambda m: f"{float(m[0]):.4g}", v) if isinstance(v, str) else v for v in row]
-        for row in table.rows
-    ]
+    """Return the table with short parameters: four digits, without the name of the model."""
+    at = [column.name for column in table.columns].index("parameters")
+
+    def short(text: str | None) -> str | None:
+        inside = text and text.partition("(")[2].removesuffix(")")
+        return _LONG.sub(lambda m: f"{float(m[0]):.4g}", inside) if inside else text
+
+    rows = [[short(v) if k == at else v for k, v in enumerate(row)] for row in table.rows]
     return replace(table, rows=rows)
 
 
