@@ -1,9 +1,9 @@
-"""How fast metrics are, beside ir-measures and scikit-learn: ``python benchmarks/metrics.py``.
+"""Speed of the metrics, compared with ir-measures and scikit-learn: ``python benchmarks/metrics.py``.
 
-- Lists: all metrics at k = 10 of a million users with ten recommended items each. ir-measures gets
-  50,000 of them, in the dictionaries that suit it best, and the six metrics that both have. Shown
-  is the time for each user.
-- Scores: both kinds of AUC, from scores of MovieLens-1M's size, in blocks as `evaluate` has them.
+- Lists: all metrics at k = 10 for a million users with ten recommended items each. ir-measures gets
+  50,000 of them, as dictionaries, which it reads fastest, and the six metrics that both have. The
+  time is per user.
+- Scores: both kinds of AUC, from scores of the size of MovieLens-1M, in blocks as in `evaluate`.
   scikit-learn gets 300 of the users.
 """
 
@@ -25,7 +25,7 @@ PEERS = [f"{name}@{K}" for name in ("AP", "nDCG", "P", "R", "Success", "RR")]
 
 
 def random_rows(rng: np.random.Generator, users: int, mean: int) -> Rows:
-    """Rows of distinct items in order, of about so many each."""
+    """Return rows of distinct ascending items with about ``mean`` items each."""
     counts = rng.poisson(mean, users) + 1
     rows = np.repeat(np.arange(users), counts)
     keys = np.unique(rows * ITEMS + rng.integers(0, ITEMS, len(rows)))
@@ -34,7 +34,7 @@ def random_rows(rng: np.random.Generator, users: int, mean: int) -> Rows:
 
 
 def lists(rng: np.random.Generator) -> None:
-    """A million lists, beside ir-measures."""
+    """Print the time for a million lists, compared with ir-measures."""
     start = rng.integers(0, ITEMS, USERS)
     top = ((start[:, None] + 37 * np.arange(K)) % ITEMS).astype(np.int32)
     relevant = random_rows(rng, USERS, 10)
@@ -57,7 +57,7 @@ def lists(rng: np.random.Generator) -> None:
         rankings = Rankings.from_lists(top, relevant, n_threads)
         measure(replace(rankings, popularity=popularity, n_users=6040), names, n_threads)
 
-    ours(None)  # compiled, or loaded from disk
+    ours(None)  # compile, or load from disk
     seconds = side_by_side(
         {
             f"boolrank, {len(names)} metrics": lambda: ours(None),
@@ -80,7 +80,7 @@ def lists(rng: np.random.Generator) -> None:
 
 
 def scores(rng: np.random.Generator) -> None:
-    """AUC of whole rankings, beside scikit-learn."""
+    """Print the time for the AUC of whole rankings, compared with scikit-learn."""
     users, some = 6040, 300
     matrix = rng.random((users, ITEMS))
     both = random_rows(rng, users, 165)

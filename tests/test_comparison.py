@@ -1,4 +1,4 @@
-"""Comparisons: chosen on one fold and measured on others, killed and gone on, failures and all."""
+"""Comparisons: choice of parameters, test results, resuming, failures, and the page."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_parameters_are_chosen_on_the_first_fold_whose_users_are_never_tested(sp
         assert len(tested) == len(set(tested)) == found.users
 
 
-def test_what_is_measured_is_what_the_model_is_worth_on_the_other_folds(split, found):
+def test_test_results_equal_evaluate_fold(split, found):
     tanimoto = found.models[2]
     assert str(tanimoto.chosen["auc"]) == "kernel-ranker(kernel=tanimoto)"
     for each, fold in zip(tanimoto.by("auc").folds, split[1:], strict=True):
@@ -144,7 +144,7 @@ def test_what_is_measured_is_what_the_model_is_worth_on_the_other_folds(split, f
 
 
 @pytest.mark.parametrize("protocol", ["paper", "strong"])
-def test_ids_of_any_type_are_compared_and_taken_up_again(protocol, tmp_path):
+def test_ids_of_any_type_can_be_compared_and_cached(protocol, tmp_path):
     data = synthetic(120, 60, 1500, 3)
     users, items = np.repeat(np.arange(120), np.diff(data.indptr)), data.indices
     dates = (np.datetime64("2020-01-01") + items.astype("timedelta64[D]")).tolist()
@@ -165,9 +165,7 @@ def test_ids_of_any_type_are_compared_and_taken_up_again(protocol, tmp_path):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_results_of_another_version_of_a_library_are_not_taken_up(
-    name, split, monkeypatch, tmp_path
-):
+def test_the_version_of_a_wrapped_library_is_part_of_the_key(name, split, monkeypatch, tmp_path):
     task = Task(split[0], ModelSpec(name), (parse_metric("auc"),))
     before = Cache(tmp_path).path(task)
     monkeypatch.setattr("importlib.metadata.version", lambda _: "0.0.1")
@@ -176,7 +174,7 @@ def test_results_of_another_version_of_a_library_are_not_taken_up(
     )
 
 
-def test_a_folder_that_is_a_file_is_noticed_before_the_work(split, tuner, tmp_path):
+def test_a_file_as_folder_is_an_error_before_any_work(split, tuner, tmp_path):
     asked = len(tuner.folds)
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
@@ -185,7 +183,7 @@ def test_a_folder_that_is_a_file_is_noticed_before_the_work(split, tuner, tmp_pa
     assert len(tuner.folds) == asked
 
 
-def test_models_stand_beside_the_best_by_each_metric(found):
+def test_models_are_compared_with_the_best_by_each_metric(found):
     for metric in METRICS:
         evaluations = {each.name: each.by(metric) for each in found.measured}
         rows = compare(evaluations, metric, resamples=2_000, seed=2)
@@ -204,15 +202,13 @@ def test_every_model_has_its_own_times_and_memory(found):
 
 
 @pytest.mark.skipif(peak_memory() is None, reason="the system does not say")
-def test_what_the_process_holds_that_compares_is_not_the_model_s(split):
+def test_peak_memory_does_not_include_the_parent_process(split):
     held = np.ones(60_000_000)  # 480 MB
     (model,) = compare_models(split, ["popularity"], "auc").models
     assert model.peak_memory("auc") < held.nbytes
 
 
-def test_a_second_comparison_computes_nothing_and_what_is_damaged_is_computed_again(
-    split, tuner, found, folder
-):
+def test_a_second_comparison_recomputes_only_damaged_results(split, tuner, found, folder):
     def again():
         models = [each.name for each in found.models]
         options = {"title": "made up", "tuner": tuner, "trials": 9, "seconds": 7, "seed": 2}
@@ -228,7 +224,7 @@ def test_a_second_comparison_computes_nothing_and_what_is_damaged_is_computed_ag
     assert third.computed == 1
 
 
-def test_a_comparison_killed_in_the_middle_goes_on_and_ends_as_an_undisturbed_one(tmp_path):
+def test_a_killed_and_resumed_comparison_equals_an_undisturbed_one(tmp_path):
     stopped, whole = tmp_path / "stopped", tmp_path / "whole"
 
     def start(out):
@@ -263,9 +259,7 @@ def first_rank(rankings):
     return np.array([r.min() for r in np.split(rankings.ranks, rankings.indptr[1:-1])], float)
 
 
-def test_models_are_compared_by_a_function_too_and_the_lowest_is_best_if_it_says_so(
-    split, tmp_path
-):
+def test_models_can_be_compared_by_a_function_for_which_lower_is_better(split, tmp_path):
     metric = Metric.of(first_rank, higher_is_better=False, version="1")
     models = ["popularity", "kernel-ranker(kernel=linear)"]
     found = compare_models(split, models, [metric], folder=tmp_path)
@@ -281,7 +275,7 @@ def test_models_are_compared_by_a_function_too_and_the_lowest_is_best_if_it_says
     assert best_spec(tmp_path) == parse_model(best)
 
 
-def test_the_winner_of_a_comparison_is_found_by_metric(found, folder, page, tmp_path):
+def test_best_spec_finds_the_winner_of_a_comparison(found, folder, page, tmp_path):
     assert page
     for metric in METRICS:
         assert best_spec(folder, metric) == found.ranked(metric)[0].chosen[metric]
@@ -297,7 +291,7 @@ def test_the_winner_of_a_comparison_is_found_by_metric(found, folder, page, tmp_
         best_spec(tmp_path)
 
 
-def test_a_model_that_fails_is_recorded_with_its_reason_and_the_others_go_on(split, monkeypatch):
+def test_a_failed_model_is_recorded_with_its_reason(split, monkeypatch):
     absent = ModelEntry("absent", ".popularity:Popularity", "", "", "not_installed", "compare")
     monkeypatch.setitem(MODELS, "absent", absent)
 
@@ -325,9 +319,7 @@ def test_a_model_that_fails_is_recorded_with_its_reason_and_the_others_go_on(spl
     [("kill -9 $$", "ended by signal 9"), ("echo boom >&2; exit 3", "ended with code 3: boom")],
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for the process")
-def test_a_process_that_is_ended_is_a_failure_with_a_reason(
-    split, tmp_path, monkeypatch, script, words
-):
+def test_a_worker_that_dies_is_a_failure_with_a_reason(split, tmp_path, monkeypatch, script, words):
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
@@ -347,7 +339,7 @@ def test_a_process_that_is_ended_is_a_failure_with_a_reason(
         (["popularity"], "auk", "did you mean 'auc'"),
     ],
 )
-def test_a_comparison_that_makes_no_sense_is_an_error_at_once(split, models, metrics, words):
+def test_invalid_comparisons_are_errors_before_any_work(split, models, metrics, words):
     with pytest.raises(ParameterError, match=words):
         compare_models(split, models, metrics)
 
@@ -377,7 +369,7 @@ def _made_up(scores):
     return SetComparison("some data", split, ("auc",), tuple(models), 5, None, 0, 1)
 
 
-def test_where_a_model_of_ours_is_not_best_the_page_says_so_plainly():
+def test_the_page_says_if_a_baseline_is_best():
     best = _made_up({"kernel-ranker": 0.8, "kernel-ease": 0.9, "slim": 0.85, "als": 0.7})
     (said,) = findings(best)
     assert said == (
@@ -401,7 +393,7 @@ def test_where_a_model_of_ours_is_not_best_the_page_says_so_plainly():
     assert "p = 1: it may be chance" in findings(even)[0]
 
 
-def test_the_page_is_sound_needs_nothing_else_and_has_the_numbers_of_the_library(found, page):
+def test_the_page_is_self_contained_and_has_the_right_numbers(found, page):
     outline = check_page(page)
     for name in OURS:
         assert f"<code>{name}</code>" in page
@@ -427,7 +419,7 @@ def test_the_page_is_sound_needs_nothing_else_and_has_the_numbers_of_the_library
             assert p == ("" if versus is None else str(versus.t_holm))
 
 
-def test_tables_and_figures_are_files_too(found, folder, page):
+def test_tables_and_figures_are_written_as_files(found, folder, page):
     assert page
     for name in ("best", "results"):
         assert {path.suffix for path in (folder / "tables").glob(f"{name}.*")} == {
@@ -448,7 +440,7 @@ def test_tables_and_figures_are_files_too(found, folder, page):
         assert (row["trials"], row["failed trials"]) == (model.trials, model.failed)
 
 
-def test_who_only_reads_a_comparison_does_not_sign_it(found, folder, page):
+def test_the_manifest_is_kept_if_nothing_was_recomputed(found, folder, page):
     assert page
     before = (folder / "manifest.json").read_bytes()
     kept = record([replace(found, computed=0)], folder, command="another", started=0.0)
@@ -456,7 +448,7 @@ def test_who_only_reads_a_comparison_does_not_sign_it(found, folder, page):
     assert (folder / "manifest.json").read_bytes() == before
 
 
-def test_names_in_a_figure_lie_on_no_other_name_and_on_no_point():
+def test_labels_in_a_figure_overlap_no_label_and_no_point():
     rng = np.random.default_rng(0)
     points = rng.normal(100, 14, (13, 2))
     sizes = np.column_stack([rng.uniform(20, 70, 13), np.full(13, 10.0)])
@@ -475,7 +467,7 @@ def test_names_in_a_figure_lie_on_no_other_name_and_on_no_point():
             assert apart
 
 
-def test_points_of_a_figure_have_their_names():
+def test_points_of_a_figure_have_labels():
     dots = {"one": Dots([1.0, 2.0], [0.5, 0.6], strong=True), "two": Dots([30.0], [0.55])}
     figure = scatter_figure(dots, x_label="seconds", y_label="AUC", log=True)
     axes = figure.axes[0]

@@ -1,4 +1,4 @@
-"""evaluate: fits, ranks in blocks and measures, on made-up and on real data."""
+"""evaluate, on synthetic and on real data."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _slow_auc(fold: Fold, scores: NDArray[np.float64]) -> list[float]:
     return out
 
 
-def test_values_are_those_of_the_fitted_model_on_its_candidates(data: Interactions) -> None:
+def test_values_equal_a_direct_computation_on_the_candidates(data: Interactions) -> None:
     split = paper_protocol(data, folds=3)
     found = evaluate(KernelRanker("disjunctive(3)"), split, ["auc"])
     for fold, result in zip(split, found.folds, strict=True):
@@ -108,7 +108,7 @@ def test_means_and_deviations_are_over_folds(data: Interactions) -> None:
     assert "gini@5" not in found.user_metrics
 
 
-def test_the_lists_that_are_measured_are_those_that_are_recommended(data: Interactions) -> None:
+def test_the_measured_lists_are_the_recommended_ones(data: Interactions) -> None:
     fold = paper_protocol(data)[0]
     model = KernelRanker("tanimoto").fit(fold.train)
     recommended = model.recommend(list(fold.users), n=6)
@@ -116,7 +116,9 @@ def test_the_lists_that_are_measured_are_those_that_are_recommended(data: Intera
     assert np.array_equal(ranked, recommended.items)
 
 
-def test_blocks_and_threads_do_not_change_a_bit(data: Interactions, monkeypatch) -> None:
+def test_results_are_bit_identical_for_any_block_size_and_number_of_threads(
+    data: Interactions, monkeypatch
+) -> None:
     fold = paper_protocol(data, folds=2)[0]
     whole = evaluate_fold(Neighbours(), fold, ALL, n_threads=1)
     monkeypatch.setattr(module, "_BLOCK", 7 * len(fold.train.items))
@@ -140,7 +142,7 @@ def test_no_more_than_a_block_of_users_is_scored_at_once(data: Interactions, mon
     assert sum(asked) == len(fold.users)
 
 
-def test_users_whom_a_model_does_not_know_get_the_popular_items(data: Interactions) -> None:
+def test_users_with_undefined_scores_get_popular_items(data: Interactions) -> None:
     fold = paper_protocol(data, folds=1)[0]
     blank, popular, known = (
         evaluate_fold(model, fold, ["auc", "ndcg@5"])
@@ -152,7 +154,7 @@ def test_users_whom_a_model_does_not_know_get_the_popular_items(data: Interactio
         assert np.array_equal(blank.values[name][~unknown], known.values[name][~unknown], True)
 
 
-def test_users_in_training_without_items_are_ranked_as_the_ranker_does() -> None:
+def test_users_without_items_are_ranked_as_recommend_does() -> None:
     """Made by hand, as protocols leave such users out."""
     train = Interactions.from_matrix(np.array([[1, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 0]]))
     nothing, two = Rows(np.zeros(2, np.int64), np.empty(0, np.int32)), np.array([0, 1])
@@ -174,7 +176,7 @@ def test_unseen_users_are_scored_by_their_profiles(data: Interactions) -> None:
     assert found.means["auc"] > 0.7, "the tastes are planted"
 
 
-def test_the_model_stays_as_it_is(data: Interactions) -> None:
+def test_evaluate_does_not_change_the_model(data: Interactions) -> None:
     model = KernelRanker("linear").fit(data)
     before = model.score([data.users[0]])
     evaluate(model, paper_protocol(data)[0], ["auc"])
@@ -182,7 +184,7 @@ def test_the_model_stays_as_it_is(data: Interactions) -> None:
     assert np.array_equal(model.score([data.users[0]]), before)
 
 
-def test_options_go_to_fit(data: Interactions) -> None:
+def test_options_are_passed_to_fit(data: Interactions) -> None:
     class Shared(Neighbours):
         def fit(self, interactions: Interactions, weight: float = 1.0) -> Shared:
             super().fit(interactions)
@@ -194,7 +196,7 @@ def test_options_go_to_fit(data: Interactions) -> None:
     assert plain.means["auc"] > 0.5 > turned.means["auc"]
 
 
-def test_users_with_nothing_to_find_are_counted() -> None:
+def test_users_without_relevant_items_are_counted() -> None:
     train = Interactions.from_pairs([1, 1, 2, 2, 3], list("abbca"))
     test = Interactions.from_pairs([1, 2, 3, 4], ["c", "new", "b", "a"])
     found = evaluate(Neighbours(), published_folds((train, test)), ["recall@1", "coverage@1"])
@@ -207,7 +209,7 @@ def test_users_with_nothing_to_find_are_counted() -> None:
     assert "1 test interactions of unseen items left out, 1 users without history left out" in text
 
 
-def test_a_result_goes_through_json_and_frames(data: Interactions) -> None:
+def test_a_result_converts_to_json_and_frames(data: Interactions) -> None:
     import polars as pl
 
     found = evaluate(KernelRanker("linear", n_threads=2), paper_protocol(data, folds=2), ALL)
@@ -256,7 +258,7 @@ class _Gaps(Neighbours):
         ),
     ],
 )
-def test_what_cannot_be_evaluated_is_told(data: Interactions, run, error, message: str) -> None:
+def test_invalid_evaluations_are_errors(data: Interactions, run, error, message: str) -> None:
     with pytest.raises(error, match=message):
         run(data)
 
@@ -279,7 +281,7 @@ def test_a_function_is_measured_beside_metrics_with_names(data: Interactions) ->
     assert again.gain("mean_popularity@3", 2.0) == -2.0
 
 
-def test_a_model_that_cannot_fold_in_is_told(data: Interactions) -> None:
+def test_a_model_without_score_profiles_cannot_rank_unseen_users(data: Interactions) -> None:
     class Plain:
         def fit(self, interactions: Interactions) -> None:
             self.items = len(interactions.items)

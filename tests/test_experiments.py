@@ -1,4 +1,4 @@
-"""Experiments: values that TOML keeps, runs that survive a kill, and clear words for bad files."""
+"""Experiments: TOML files, runs, the cache, and errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _cells(folder):
     return sorted(path for path in folder.rglob("cells/*/*.json") if not path.name.startswith("."))
 
 
-def test_a_run_finds_what_evaluate_finds():
+def test_a_run_equals_evaluate():
     run = run_experiment(SMALL)
     alone = evaluate(KernelRanker("disjunctive(3)"), run.split, SMALL.metrics)
     found = run.evaluations["kernel-ranker(kernel=disjunctive(3))"]
@@ -62,7 +62,7 @@ def test_a_run_finds_what_evaluate_finds():
     assert found.split_hash == run.split.hash
 
 
-def test_a_second_run_computes_nothing_and_finds_the_same(tmp_path):
+def test_a_second_run_takes_everything_from_the_cache(tmp_path):
     first = run_experiment(SMALL, tmp_path)
     before = (first.folder / "results.json").read_bytes()
     second = run_experiment(SMALL, tmp_path, n_threads=1)
@@ -94,7 +94,7 @@ def test_experiments_in_one_folder_share_results_and_keep_their_own_files(tmp_pa
         {"models": (_ranker("linear", reg=0.2), _ranker("disjunctive(3)", reg=0.2))},
     ],
 )
-def test_whatever_matters_is_part_of_the_address(tmp_path, change):
+def test_everything_that_results_depend_on_is_part_of_the_key(tmp_path, change):
     run_experiment(SMALL, tmp_path)
     other = run_experiment(replace(SMALL, **change), tmp_path)
     assert other.computed == len(other.split) * len(other.experiment.models)
@@ -116,11 +116,11 @@ def test_a_damaged_result_is_computed_again(tmp_path, damage):
     path.write_text(broken)
     again = run_experiment(SMALL, tmp_path)
     assert again.computed == 1
-    assert json.loads(path.read_text())["outcome"]["result"]["values"]
+    assert json.loads(path.read_text())["result"]["values"]
     assert (again.folder / "results.json").read_bytes() == right
 
 
-def test_a_run_killed_in_the_middle_goes_on_and_ends_as_an_undisturbed_one(tmp_path):
+def test_a_killed_and_resumed_run_equals_an_undisturbed_one(tmp_path):
     file = tmp_path / "sweep.toml"
     file.write_text(SWEEP)
     stopped, whole = tmp_path / "stopped", tmp_path / "whole"
@@ -149,7 +149,7 @@ def test_a_run_killed_in_the_middle_goes_on_and_ends_as_an_undisturbed_one(tmp_p
     assert len(_cells(stopped)) == total
 
 
-def test_the_manifest_says_what_ran_where(tmp_path):
+def test_the_manifest_has_machine_versions_and_counts(tmp_path):
     run = run_experiment(SMALL, tmp_path, n_threads=2)
     manifest = json.loads((run.folder / "manifest.json").read_text())
     assert manifest["split_hash"] == run.split.hash
@@ -174,7 +174,7 @@ def _task(experiment=SMALL):
     return Task(experiment.load_split()[0], experiment.models[0], metrics)
 
 
-def test_a_key_names_the_version_of_the_library(monkeypatch, tmp_path):
+def test_the_version_is_part_of_the_key(monkeypatch, tmp_path):
     before = Cache(tmp_path).path(_task())
     assert Cache(tmp_path).path(_task()) == before
     monkeypatch.setattr("boolrank.studies.cache.__version__", "99.0")
@@ -217,7 +217,7 @@ def test_overlaps_are_counted_once_per_fold_and_charged_to_each_model(monkeypatc
     assert len(counted) == 3, "cached results need none"
 
 
-def test_toml_gives_back_the_experiment(tmp_path):
+def test_an_experiment_survives_a_round_trip_through_toml(tmp_path):
     full = Experiment(
         (str(tmp_path / 'a "b"\\c.csv'),),
         (
@@ -236,7 +236,7 @@ def test_toml_gives_back_the_experiment(tmp_path):
         assert read_experiment(path) == experiment
 
 
-def test_a_model_of_any_name_is_measured_as_evaluate_does(tmp_path):
+def test_any_model_can_be_named_in_toml(tmp_path):
     path = tmp_path / "experiment.toml"
     path.write_text(f"""
 data = "{DATA}"
@@ -260,7 +260,7 @@ reg = 1
     assert run_experiment(experiment, tmp_path).computed == 0
 
 
-def test_equal_models_are_equal_however_they_are_written():
+def test_specs_are_equal_if_models_are():
     same = [
         _ranker("disjunctive( 8 )", reg=1),
         ModelSpec("kernel-ranker", {"reg": 1.0}),
@@ -291,12 +291,12 @@ def test_equal_models_are_equal_however_they_are_written():
         ("kernel-ranker(kernel=linaer)", "linear"),
     ],
 )
-def test_a_model_that_is_none_is_an_error(text, words):
+def test_text_that_is_not_a_model_is_an_error(text, words):
     with pytest.raises((ParameterError, ParameterTypeError, KernelSyntaxError), match=words):
         parse_model(text)
 
 
-def test_toml_expands_arities_and_looks_for_files_beside_it(tmp_path):
+def test_toml_expands_arities_and_resolves_paths_relative_to_itself(tmp_path):
     path = tmp_path / "experiment.toml"
     path.write_text(SWEEP)
     assert len(read_experiment(path).models) == 9
@@ -334,7 +334,7 @@ def test_toml_expands_arities_and_looks_for_files_beside_it(tmp_path):
         ('data = "a"\n[split]\nleast = [1]\n[[models]]\nkernel = "linear"', "number or text"),
     ],
 )
-def test_a_malformed_file_is_an_error_that_names_file_key_and_remedy(tmp_path, text, words):
+def test_a_malformed_file_is_an_error_with_file_key_and_hint(tmp_path, text, words):
     path = tmp_path / "bad.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=words) as caught:
@@ -355,7 +355,7 @@ def test_a_malformed_file_is_an_error_that_names_file_key_and_remedy(tmp_path, t
         ("[columns]\nwho = 'x'", 3),
     ],
 )
-def test_a_message_has_the_line_where_one_line_alone_has_the_key(tmp_path, wrong, line):
+def test_an_error_has_the_line_of_its_key_if_it_is_unique(tmp_path, wrong, line):
     path = tmp_path / "bad.toml"
     path.write_text(f'data = "a"\n{wrong}\n[[models]]\nkernel = "linear"\n')
     with pytest.raises(InputError, match=rf"bad\.toml, line {line}: "):
@@ -376,7 +376,7 @@ def test_dates_in_toml_are_times(tmp_path):
         assert len(run.split[0].relevant.indices) == 2
 
 
-def test_what_was_measured_can_be_measured_again_from_any_folder(tmp_path, monkeypatch):
+def test_a_written_experiment_can_be_run_from_any_folder(tmp_path, monkeypatch):
     (tmp_path / "sub").mkdir()
     lines = [f"{k % 7},{k * k % 11},{k}" for k in range(90)]
     (tmp_path / "sub" / "r.csv").write_text("\n".join(["user,item,time", *lines]))
@@ -389,13 +389,13 @@ def test_what_was_measured_can_be_measured_again_from_any_folder(tmp_path, monke
     assert again.computed == 0
 
 
-def test_models_that_differ_in_the_last_digit_are_two():
+def test_models_that_differ_in_the_last_digit_are_distinct():
     models = (_ranker("linear", reg=0.5), _ranker("linear", reg=0.5 + 1e-12))
     run = run_experiment(replace(SMALL, models=models))
     assert len(run.evaluations) == 2
 
 
-def test_the_order_of_a_file_may_stand_for_time(tmp_path):
+def test_row_numbers_can_stand_for_time(tmp_path):
     rows = [(u, i) for u in "xyz" for i in "caebd"]
     path = tmp_path / "r.csv"
     path.write_text("who,item,rating,time\n" + "".join(f"{u},{i},4,9\n" for u, i in rows))
@@ -418,13 +418,13 @@ def test_the_order_of_a_file_may_stand_for_time(tmp_path):
             assert known == early
 
 
-def test_data_may_be_one_text_and_models_must_be_models():
+def test_data_may_be_one_string_and_models_must_be_specs():
     assert Experiment(DATA, SMALL.models) == Experiment((DATA,), SMALL.models)
     with pytest.raises(ParameterTypeError, match="models is written as"):
         Experiment((DATA,), ("linear",))
 
 
-def test_who_only_reads_results_does_not_sign_them(tmp_path):
+def test_the_manifest_is_kept_if_nothing_was_recomputed(tmp_path):
     first = run_experiment(SMALL, tmp_path)
     manifest = first.folder / "manifest.json"
     before = manifest.read_bytes()
@@ -438,7 +438,7 @@ def test_who_only_reads_results_does_not_sign_them(tmp_path):
         manifest.write_bytes(before)
 
 
-def test_several_processes_in_one_folder_end_as_one(tmp_path):
+def test_several_processes_can_share_a_folder(tmp_path):
     file = tmp_path / "sweep.toml"
     file.write_text(SWEEP)
     out = tmp_path / "out"
@@ -457,12 +457,12 @@ def test_several_processes_in_one_folder_end_as_one(tmp_path):
     assert not list(out.rglob(".*"))
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path):
+def test_a_missing_file_is_an_error(tmp_path):
     with pytest.raises(InputError, match=r"none\.toml cannot be read"):
         read_experiment(tmp_path / "none.toml")
 
 
-def test_experiments_that_make_no_sense_are_errors():
+def test_invalid_experiments_are_errors():
     with pytest.raises(ParameterTypeError, match="models is written as"):
         Experiment((DATA,), ())
     with pytest.raises(KernelSyntaxError):
@@ -491,7 +491,7 @@ def test_files_in_pairs_are_a_published_split(tmp_path):
         run_experiment(Experiment((str(train),), models, "published"))
 
 
-def test_ids_of_a_published_split_are_alike_in_all_its_files(tmp_path):
+def test_ids_of_a_published_split_have_one_type_in_all_files(tmp_path):
     """One file has numbers only, the other has a word among them."""
     train, test = tmp_path / "train.csv", tmp_path / "test.csv"
     train.write_text("user,item\n1,5\n1,6\n2,6\n2,7\n10,5\n10,7\n")
@@ -503,12 +503,12 @@ def test_ids_of_a_published_split_are_alike_in_all_its_files(tmp_path):
     assert (fold.unseen_items, fold.cold_users) == (1, 1)
 
 
-def test_the_seed_moves_the_folds_and_nothing_else_is_random():
+def test_the_seed_determines_the_folds():
     seeds = [replace(SMALL, seed=seed).load_split().hash for seed in (0, 0, 1)]
     assert seeds[0] == seeds[1] != seeds[2]
 
 
-def test_a_summary_compares_with_the_best():
+def test_a_summary_compares_with_the_best_model():
     run = run_experiment(SMALL)
     rows = summarize(run, resamples=200)
     best = max(rows, key=lambda row: row.means["auc"])
@@ -521,7 +521,7 @@ def test_a_summary_compares_with_the_best():
 
 
 @pytest.mark.parametrize("text", ["", "a", "3:1", "0:4", "1:5:0", "1:2:3:4", "-1", "1:999999999"])
-def test_arities_that_are_none_are_an_error(text):
+def test_malformed_arities_are_errors(text):
     with pytest.raises(ParameterError, match="arities"):
         parse_arities(text)
 

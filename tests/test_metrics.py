@@ -1,4 +1,4 @@
-"""Metrics: equal to scikit-learn's and ir-measures' on random rankings, and to hand-made ones."""
+"""Metrics equal scikit-learn, ir-measures and hand-computed values."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _candidates(known: list[int], items: int) -> list[int]:
 
 
 @given(st.integers(0, 10**6))
-def test_auc_is_scikit_learns(seed: int) -> None:
+def test_auc_equals_scikit_learn(seed: int) -> None:
     scores, known, relevant = _random(seed, users=5)
     found = measure(
         Rankings.from_scores(scores, _rows(relevant), _rows(known)), ["auc", "auc_ties"]
@@ -77,7 +77,7 @@ def test_auc_is_scikit_learns(seed: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 6))
-def test_with_ties_half_is_scikit_learns_and_strict_is_the_definition(seed: int, levels: int):
+def test_auc_with_ties_equals_scikit_learn_and_strict_auc_its_definition(seed: int, levels: int):
     scores, known, relevant = _random(seed, users=5, levels=levels)
     found = measure(
         Rankings.from_scores(scores, _rows(relevant), _rows(known)), ["auc", "auc_ties"]
@@ -92,7 +92,7 @@ def test_with_ties_half_is_scikit_learns_and_strict_is_the_definition(seed: int,
 
 
 @pytest.mark.parametrize("k", [1, 5, 10, 60])
-def test_metrics_are_those_of_ir_measures(k: int) -> None:
+def test_metrics_equal_ir_measures(k: int) -> None:
     scores, known, relevant = _random(k, users=60)
     rankings = Rankings.from_scores(scores, _rows(relevant), _rows(known))
     qrels = [
@@ -116,7 +116,7 @@ def test_metrics_are_those_of_ir_measures(k: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.sampled_from([None, 1, 3]))
-def test_lists_and_scores_give_the_same(seed: int, levels: int | None) -> None:
+def test_lists_and_scores_give_the_same_values(seed: int, levels: int | None) -> None:
     scores, known, relevant = _random(seed, users=8, levels=levels)
     whole = Rankings.from_scores(scores, _rows(relevant), _rows(known), n=40)
     lists = Rankings.from_lists(whole.top, _rows(relevant))
@@ -133,7 +133,7 @@ _NOT_OF_LISTS = {METRICS["auc"].value, METRICS["auc_ties"].value}
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5))
-def test_ties_stand_in_the_order_of_item_numbers(seed: int, levels: int) -> None:
+def test_ties_are_ranked_by_item_number(seed: int, levels: int) -> None:
     scores, known, relevant = _random(seed, users=4, levels=levels)
     found = Rankings.from_scores(scores, _rows(relevant), _rows(known), n=7)
     for user, own in enumerate(known):
@@ -187,20 +187,20 @@ def hand() -> Rankings:
 
 
 @pytest.mark.parametrize("name", HAND)
-def test_of_users_as_computed_by_hand(hand: Rankings, name: str) -> None:
+def test_user_metrics_equal_hand_computed_values(hand: Rankings, name: str) -> None:
     assert measure(hand, [name])[name] == pytest.approx(HAND[name], abs=1e-15, nan_ok=True)
 
 
 @pytest.mark.parametrize("name", HAND_MODEL)
-def test_of_the_model_as_computed_by_hand(hand: Rankings, name: str) -> None:
+def test_model_metrics_equal_hand_computed_values(hand: Rankings, name: str) -> None:
     assert measure(hand, [name])[name] == pytest.approx(HAND_MODEL[name], abs=1e-15)
 
 
-def test_every_metric_is_computed_by_hand() -> None:
+def test_every_metric_has_hand_computed_values() -> None:
     assert {name.partition("@")[0] for name in HAND | HAND_MODEL} == set(METRICS)
 
 
-def test_who_has_only_relevant_candidates_has_no_auc() -> None:
+def test_auc_is_undefined_if_all_candidates_are_relevant() -> None:
     rankings = Rankings.from_scores(np.ones((1, 3)), _rows([[1, 2]]), _rows([[0]]))
     found = measure(rankings, ["auc", "auc_ties", "mrr"])
     assert np.isnan(found["auc"][0])
@@ -208,7 +208,7 @@ def test_who_has_only_relevant_candidates_has_no_auc() -> None:
     assert found["mrr"] == [1.0]
 
 
-def test_nobody_recommended_anything_is_undefined_and_not_an_error() -> None:
+def test_empty_lists_are_undefined_and_not_an_error() -> None:
     rankings = Rankings.from_lists(np.full((2, 3), -1), _rows([[0], [1]]))
     rankings = replace(rankings, popularity=np.array([1, 1]), n_users=2)
     found = measure(rankings, ["gini@3", "coverage@3", "novelty@3", "mrr"])
@@ -218,7 +218,7 @@ def test_nobody_recommended_anything_is_undefined_and_not_an_error() -> None:
     assert found["mrr"].tolist() == [0, 0]
 
 
-def test_even_and_uneven_exposure_are_the_ends_of_gini() -> None:
+def test_gini_is_0_for_even_and_near_1_for_uneven_exposure() -> None:
     even = replace(
         Rankings.from_lists([[0], [1], [2]], _rows([[], [], []])),
         popularity=np.ones(3, np.int64),
@@ -243,14 +243,14 @@ def test_gini_is_half_the_mean_difference_relative_to_the_mean(seed: int) -> Non
     assert found["coverage@3"] == (counts > 0).mean()
 
 
-def test_items_of_infinitely_low_score_stand_last_and_in_no_list() -> None:
+def test_items_with_score_minus_infinity_rank_last_and_are_not_listed() -> None:
     scores = np.array([[-np.inf, 0.0, np.inf, -np.inf]])
     found = Rankings.from_scores(scores, _rows([[0, 2]]))
     assert found.top[0, :4].tolist() == [2, 1, -1, -1]
     assert measure(found, ["auc"])["auc"].tolist() == [0.5]
 
 
-def test_threads_do_not_change_a_bit() -> None:
+def test_results_are_bit_identical_for_any_number_of_threads() -> None:
     scores, known, relevant = _random(1, users=333, levels=9)
     one, two = (
         measure(
@@ -268,7 +268,7 @@ def test_threads_do_not_change_a_bit() -> None:
         assert np.array_equal(one[name], two[name], equal_nan=True), name
 
 
-def test_joined_blocks_are_the_whole() -> None:
+def test_joined_blocks_equal_the_whole() -> None:
     scores, known, relevant = _random(5, users=31)
     whole = Rankings.from_scores(scores, _rows(relevant), _rows(known))
     parts = [
@@ -294,13 +294,13 @@ def test_joined_blocks_are_the_whole() -> None:
         ("", "is written as"),
     ],
 )
-def test_a_wrong_metric_is_told(text: str, message: str) -> None:
+def test_a_wrong_metric_is_an_error_with_a_hint(text: str, message: str) -> None:
     with pytest.raises(ParameterError) as caught:
         parse_metric(text)
     assert message in str(caught.value)
 
 
-def test_names_are_read_as_people_write_them() -> None:
+def test_names_of_metrics_ignore_case_spaces_and_hyphens() -> None:
     written = ["nDCG@10", " Hit-Rate @ 5", "MRR"]
     assert [str(parse_metric(text)) for text in written] == ["ndcg@10", "hit_rate@5", "mrr"]
     rankings = Rankings.from_lists([[0, 1]], _rows([[1]]))
@@ -396,12 +396,12 @@ def _scores_with_nan() -> NDArray[np.float64]:
         ),
     ],
 )
-def test_what_cannot_be_measured_is_told(make, message: str) -> None:
+def test_malformed_rankings_are_errors(make, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make()
 
 
-def test_the_table_of_the_documentation_is_the_table_of_the_code() -> None:
+def test_the_documented_table_of_metrics_equals_the_code() -> None:
     page = (DOCS / "evaluation.md").read_text(encoding="utf-8")
     row = r"^\| `(\w+)(?:@k)?`(?:, `\w+@k`)? \| (.+?) \| (.+?) \| (.+?) \|$"
     written = re.findall(row, page, re.MULTILINE)

@@ -43,7 +43,7 @@ def test_t_is_the_textbook_formula() -> None:
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.02, 0.05])
-def test_t_and_wilcoxon_are_near_what_permutation_gives(shift: float) -> None:
+def test_t_and_wilcoxon_are_close_to_a_permutation_test(shift: float) -> None:
     a, b = _pairs(200, shift)
     permuted = stats.permutation_test(
         (a, b),
@@ -59,7 +59,7 @@ def test_t_and_wilcoxon_are_near_what_permutation_gives(shift: float) -> None:
 
 @pytest.mark.parametrize("levels", [3, 20, 10**6])
 @pytest.mark.parametrize("size", [6, 12, 40, 300])
-def test_both_tests_are_scipys_on_the_pairs_themselves(size: int, levels: int) -> None:
+def test_both_tests_equal_scipy(size: int, levels: int) -> None:
     """With few levels there are many ties, and many pairs that are equal."""
     rng = np.random.default_rng(size + levels)
     a, b = rng.integers(0, levels, (2, size)) / levels
@@ -69,7 +69,7 @@ def test_both_tests_are_scipys_on_the_pairs_themselves(size: int, levels: int) -
     assert wilcoxon(whole, zero) == pytest.approx(stats.wilcoxon(whole).pvalue, rel=1e-12)
 
 
-def test_wilcoxon_of_few_is_a_count_of_signs() -> None:
+def test_wilcoxon_of_few_users_counts_signs() -> None:
     """All eight differences have one sign: 2 of the 2^8 choices of signs are so extreme."""
     assert wilcoxon(np.arange(1.0, 9.0) ** 2, np.zeros(8)) == pytest.approx(2 / 2**8)
 
@@ -79,7 +79,7 @@ def test_wilcoxon_leaves_out_equal_pairs() -> None:
     assert wilcoxon(np.append(a, [0.5] * 9), np.append(b, [0.5] * 9)) == wilcoxon(a, b)
 
 
-def test_the_interval_is_near_that_of_the_normal_distribution() -> None:
+def test_the_interval_is_close_to_the_normal_one() -> None:
     a, b = _pairs(500, 0.03)
     low, high = bootstrap_interval(a, b)
     d = a - b
@@ -90,7 +90,7 @@ def test_the_interval_is_near_that_of_the_normal_distribution() -> None:
     assert wide.low < low < high < wide.high
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+def test_the_interval_has_its_nominal_coverage() -> None:
     inside = 0
     for seed in range(200):
         a, b = _pairs(60, 0.02, seed)
@@ -121,14 +121,14 @@ def test_one_user_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize("size", [2, 10, 100])
-def test_the_same_difference_for_everybody_is_certain(size: int) -> None:
+def test_an_equal_difference_for_all_users_is_certain(size: int) -> None:
     b = np.linspace(0, 1, size)
     assert paired_t(b + 0.1, b) == 0.0
     assert wilcoxon(b + 0.1, b) == pytest.approx(2 / 2**size, abs=1e-3)
     assert bootstrap_interval(b + 0.1, b).low == pytest.approx(0.1)
 
 
-def test_holm_as_by_hand() -> None:
+def test_holm_equals_hand_computed_values() -> None:
     """In order 0.005·4, 0.011·3, 0.02·2, 0.04·1, each at least the one before."""
     assert holm([0.02, 0.005, 0.04, 0.011]) == pytest.approx([0.04, 0.02, 0.04, 0.033])
     assert holm([0.6, 0.7]).tolist() == [1.0, 1.0]
@@ -137,7 +137,7 @@ def test_holm_as_by_hand() -> None:
     assert holm([math.nan, 0.02, 0.5]) == pytest.approx([math.nan, 0.04, 0.5], nan_ok=True)
 
 
-def test_holm_finds_one_false_difference_in_twenty_experiments_at_most() -> None:
+def test_holm_bounds_the_rate_of_false_differences() -> None:
     rng = np.random.default_rng(0)
     false = sum((holm(rng.random(10)) < 0.05).any() for _ in range(2000))
     assert false / 2000 < 0.065
@@ -175,7 +175,7 @@ def test_the_best_model_has_the_lowest_mean_if_lower_is_better() -> None:
     assert row.baseline == "low"
 
 
-def test_users_without_a_value_of_both_are_left_out() -> None:
+def test_users_without_a_value_in_both_models_are_left_out() -> None:
     a = _evaluation("a", [0.1, math.nan, 0.5, 0.7])
     b = _evaluation("b", [0.2, 0.9, math.nan, 0.7])
     (row,) = compare([a, b], "auc", baseline="a", resamples=50)
@@ -222,6 +222,6 @@ def test_users_without_a_value_of_both_are_left_out() -> None:
         ),
     ],
 )
-def test_what_cannot_be_compared_is_told(make, error, message: str) -> None:
+def test_invalid_comparisons_are_errors(make, error, message: str) -> None:
     with pytest.raises(error, match=message):
         make()

@@ -1,4 +1,4 @@
-"""scikit-learn's conventions, held against scikit-learn itself: clone, parameters, searches."""
+"""scikit-learn's conventions: clone, parameters, searches."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def split() -> Split:
     return paper_protocol(synthetic(120, 60, 1500, seed=1), folds=3)
 
 
-def test_a_clone_has_the_parameters_and_nothing_learned(split: Split) -> None:
+def test_a_clone_has_the_parameters_and_is_not_fitted(split: Split) -> None:
     model = KernelRanker(Conjunctive(2), reg=0.5, storage="dense", n_threads=1).fit(split.data)
     copy = clone(model)
     assert copy.get_params() == model.get_params()
@@ -42,15 +42,15 @@ def test_a_clone_has_the_parameters_and_nothing_learned(split: Split) -> None:
         copy.recommend()
 
 
-def test_set_params_gives_the_model_and_refuses_what_it_does_not_have() -> None:
+def test_set_params_returns_the_model_and_raises_for_unknown_parameters() -> None:
     model = KernelRanker("linear")
     assert model.set_params(reg=2.0, kernel="dnf") is model
     assert (model.reg, model.kernel) == (2.0, "dnf")
-    with pytest.raises(ParameterError, match="no parameter 'arity'; there are kernel, reg"):
+    with pytest.raises(ParameterError, match="no parameter 'arity'; its parameters: kernel, reg"):
         model.set_params(arity=3)
 
 
-def test_scikit_learn_can_tell_what_the_model_is(split: Split) -> None:
+def test_scikit_learn_sees_whether_a_model_is_fitted(split: Split) -> None:
     model = KernelRanker("linear")
     assert not is_classifier(model)
     assert not is_regressor(model)
@@ -60,9 +60,7 @@ def test_scikit_learn_can_tell_what_the_model_is(split: Split) -> None:
 
 
 @pytest.mark.parametrize("metric", ["auc", "ndcg@5", "coverage@3"])
-def test_a_grid_search_finds_what_evaluate_finds_on_the_same_folds(
-    split: Split, metric: str
-) -> None:
+def test_a_grid_search_equals_evaluate_on_the_same_folds(split: Split, metric: str) -> None:
     grid = {"kernel": ["linear", Disjunctive(4)], "reg": [0.1, 10.0]}
     search = GridSearchCV(KernelRanker(), grid, scoring=scorer(metric), cv=masks(split))
     search.fit(split.data)
@@ -80,7 +78,7 @@ def test_a_grid_search_finds_what_evaluate_finds_on_the_same_folds(
     assert np.array_equal(search.best_estimator_.score(), best.score())
 
 
-def test_what_a_search_sends_to_other_processes_arrives_as_it_was() -> None:
+def test_models_scorers_and_masks_can_be_pickled() -> None:
     split = hold_out(synthetic(60, 40, 600, seed=2), seed=3)
     parts = KernelRanker("linear"), split.data, scorer("auc"), masks(split)
     model, data, scoring, cv = pickle.loads(pickle.dumps(parts))  # noqa: S301 - our own, just made
@@ -88,7 +86,7 @@ def test_what_a_search_sends_to_other_processes_arrives_as_it_was() -> None:
     assert score.tolist() == [evaluate(KernelRanker("linear"), split, "auc").means["auc"]]
 
 
-def test_a_choice_of_interactions_has_these_and_whom_they_concern(split: Split) -> None:
+def test_a_mask_selects_interactions_with_their_users_and_items(split: Split) -> None:
     train, test = masks(split)[0]
     chosen = split.data[train]
     fold = split[0]
@@ -109,7 +107,7 @@ def test_a_choice_of_interactions_has_these_and_whom_they_concern(split: Split) 
     assert split.data[np.zeros(split.data.size, bool)].shape == (0, 0)
 
 
-def test_folds_of_users_are_refused_and_the_message_names_the_way(split: Split) -> None:
+def test_folds_of_users_are_an_error_with_a_hint(split: Split) -> None:
     search = GridSearchCV(KernelRanker(), {"reg": [1.0]}, scoring=scorer(), cv=KFold(3))
     with pytest.raises(ParameterTypeError, match=r"evaluation\.masks"):
         search.fit(split.data)
@@ -120,19 +118,19 @@ def test_folds_of_users_are_refused_and_the_message_names_the_way(split: Split) 
         masks(unseen)
 
 
-def test_searches_maximise_so_a_metric_that_is_better_if_lower_is_negated(split: Split) -> None:
+def test_the_scorer_negates_a_metric_for_which_lower_is_better(split: Split) -> None:
     model, fold = KernelRanker("linear"), masks(split)[0]
     (score,) = cross_val_score(model, split.data, scoring=scorer("gini@5"), cv=[fold])
     assert score == -evaluate(model, split[0], "gini@5").means["gini@5"]
 
 
-def test_scorers_are_values() -> None:
+def test_equal_scorers_compare_equal() -> None:
     assert scorer("AUC") == scorer("auc") != scorer("ndcg@10")
     with pytest.raises(ParameterError, match="no metric"):
         scorer("accuracy")
 
 
-def test_interactions_from_frames_are_chosen_alike() -> None:
+def test_a_mask_selects_text_ids_without_times() -> None:
     """Ids that are text, and no times."""
     data = Interactions.from_pairs(["b", "a", "a"], ["tea", "jam", "tea"])
     assert list(data[np.array([False, True, True])].users) == ["a", "b"]

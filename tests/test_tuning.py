@@ -1,4 +1,4 @@
-"""Tuning: spaces that fit their models, studies that go on as if nothing had been, and arities."""
+"""Tuning: search spaces, studies that can be resumed, and arities."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _tried(study):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_space_has_parameters_of_its_model_and_draws_values_that_it_takes(name, fold):
+def test_every_search_space_draws_valid_parameters(name, fold):
     try:
         kind = MODELS[name].load()
     except MissingExtraError as error:
@@ -103,7 +103,7 @@ def test_a_space_has_parameters_of_its_model_and_draws_values_that_it_takes(name
     assert model.fit(fold.train).score().shape == fold.train.shape
 
 
-def test_arities_go_up_to_the_inverse_of_the_density(fold):
+def test_the_largest_arity_is_the_inverse_of_the_density(fold):
     users, items = fold.train.shape
     assert Arity(1).most(fold.train) == max(8, round(users * items / fold.train.size))
     few = synthetic(5, 40, 20)
@@ -113,7 +113,7 @@ def test_arities_go_up_to_the_inverse_of_the_density(fold):
 # Studies.
 
 
-def test_the_first_trial_has_the_defaults_and_every_trial_is_what_evaluate_fold_finds(fold):
+def test_the_first_trial_has_the_defaults_and_all_trials_equal_evaluate_fold(fold):
     study = tune_model("kernel-ranker", fold, ["auc", "recall@5"], trials=6)
     assert study.trials[0].params == {}
     for trial in study.trials:
@@ -128,7 +128,7 @@ def test_the_first_trial_has_the_defaults_and_every_trial_is_what_evaluate_fold_
     assert study.make("auc").get_params() == KernelRanker(**study.best("auc").params).get_params()
 
 
-def test_the_same_seed_gives_the_same_trials_and_another_gives_others(fold):
+def test_the_seed_determines_the_trials(fold):
     first = tune_model("kernel-ranker", fold, trials=14, seed=1)
     again = tune_model("kernel-ranker", fold, trials=14, seed=1, n_threads=1)
     assert _tried(first) == _tried(again)
@@ -137,7 +137,7 @@ def test_the_same_seed_gives_the_same_trials_and_another_gives_others(fold):
 
 
 @pytest.mark.usefixtures("here")
-def test_what_the_sampler_has_seen_changes_what_it_draws(fold, monkeypatch):
+def test_later_draws_depend_on_earlier_results(fold, monkeypatch):
     """After ten random trials the draws follow what was measured: by chance they would not."""
     plain = tune_model("kernel-ranker", fold, "auc", trials=13)
 
@@ -153,7 +153,7 @@ def test_what_the_sampler_has_seen_changes_what_it_draws(fold, monkeypatch):
 
 
 @pytest.mark.usefixtures("here")
-def test_a_longer_study_begins_with_a_shorter_one_and_measures_only_what_is_new(
+def test_a_longer_study_extends_a_shorter_one_and_computes_only_new_trials(
     fold, tmp_path, monkeypatch
 ):
     whole = tune_model("kernel-ranker", fold, trials=14)
@@ -179,7 +179,7 @@ def test_a_longer_study_begins_with_a_shorter_one_and_measures_only_what_is_new(
     assert len(calls) == 13, "the seed is not part of the result of the default parameters"
 
 
-def test_a_study_that_was_killed_goes_on_to_the_same_trials(fold, tmp_path):
+def test_a_killed_and_resumed_study_equals_an_undisturbed_one(fold, tmp_path):
     program = (
         "from boolrank import synthetic\n"
         "from boolrank.studies import tune_model, validation_fold\n"
@@ -237,7 +237,7 @@ def test_damaged_files_are_written_again(fold, tmp_path, monkeypatch):
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_trial_that_fails_is_recorded_and_the_study_goes_on(error, fold, tmp_path, monkeypatch):
+def test_a_failed_trial_is_recorded_and_the_study_continues(error, fold, tmp_path, monkeypatch):
     plain = tune_model("kernel-ranker", fold, trials=5)
     bad = plain.trials[2].params
 
@@ -259,7 +259,7 @@ def test_a_trial_that_fails_is_recorded_and_the_study_goes_on(error, fold, tmp_p
 
 
 @pytest.mark.usefixtures("here")
-def test_a_study_of_which_nothing_fits_into_memory_says_so(fold, tmp_path, monkeypatch):
+def test_a_study_without_enough_memory_is_an_error(fold, tmp_path, monkeypatch):
     module = sys.modules["boolrank.matrix.kernel_matrix"]
     monkeypatch.setattr(module, "free_memory", lambda: 1_000)
     with pytest.raises(InputError, match=r"none of 3 trials of kernel-ranker worked: a dense"):
@@ -269,7 +269,7 @@ def test_a_study_of_which_nothing_fits_into_memory_says_so(fold, tmp_path, monke
 
 
 @pytest.mark.usefixtures("here")
-def test_a_metric_that_nobody_has_fails_the_trial(fold, monkeypatch):
+def test_a_trial_with_an_undefined_metric_fails(fold, monkeypatch):
     def undefined(*args):
         found = measure_fold(*args)
         found.means["auc"] = float("nan")
@@ -280,7 +280,7 @@ def test_a_metric_that_nobody_has_fails_the_trial(fold, monkeypatch):
         tune_model("kernel-ranker", fold, trials=2)
 
 
-def test_time_that_an_earlier_run_has_spent_counts(fold, tmp_path):
+def test_time_of_cached_trials_counts_towards_the_limit(fold, tmp_path):
     kept = tune_model("kernel-ranker", fold, trials=6, folder=tmp_path)
     limit = sum(trial.seconds for trial in kept.trials[:3])
     again = tune_model("kernel-ranker", fold, trials=6, seconds=limit, folder=tmp_path)
@@ -288,11 +288,11 @@ def test_time_that_an_earlier_run_has_spent_counts(fold, tmp_path):
     assert _tried(tune_model("kernel-ranker", fold, trials=6, folder=tmp_path)) == _tried(kept)
 
 
-def test_more_seconds_than_a_clock_has_are_no_limit(fold):
+def test_an_infinite_time_limit_is_none(fold):
     assert not tune_model("popularity", fold, "auc", seconds=float("inf")).failed
 
 
-def test_a_trial_that_runs_at_the_limit_is_ended_and_has_another_go_with_more_time(fold, tmp_path):
+def test_a_trial_that_ran_out_of_time_is_retried_with_more_time(fold, tmp_path):
     with pytest.raises(
         InputError, match=r"none of 1 trials .* it was ended after 0.01 seconds; give it more"
     ):
@@ -309,9 +309,7 @@ def test_a_trial_that_runs_at_the_limit_is_ended_and_has_another_go_with_more_ti
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there no signal ends a process")
-def test_a_trial_whose_process_is_killed_is_recorded_and_has_another_go(
-    fold, tmp_path, monkeypatch
-):
+def test_a_trial_whose_process_was_killed_is_recorded_and_retried(fold, tmp_path, monkeypatch):
     """As when the system is out of memory: nothing is raised, the process is gone."""
     plain = tune_model("kernel-ranker", fold, trials=5)
     running, told = Worker._running, []
@@ -336,7 +334,7 @@ def test_a_trial_whose_process_is_killed_is_recorded_and_has_another_go(
     assert len(told) == 6
 
 
-def test_a_process_that_dies_while_nothing_is_asked_costs_no_trial(fold, monkeypatch):
+def test_an_idle_worker_that_dies_is_replaced(fold, monkeypatch):
     running, processes = Worker._running, []
     monkeypatch.setattr(
         Worker, "_running", lambda worker: processes.append(running(worker)) or processes[-1]
@@ -350,7 +348,7 @@ def test_a_process_that_dies_while_nothing_is_asked_costs_no_trial(fold, monkeyp
     assert len({process.pid for process in processes}) == 2
 
 
-def test_what_cannot_be_allocated_is_a_failed_trial(fold):
+def test_running_out_of_memory_is_a_failed_trial(fold):
     """A petabyte of factors is more than any machine has."""
     with Executor(apart=True) as executor:
         failed = executor.attempt(_task("als", fold, factors=10**13))
@@ -359,7 +357,7 @@ def test_what_cannot_be_allocated_is_a_failed_trial(fold):
 
 
 @pytest.mark.parametrize("protocol", ["paper", "strong"])
-def test_another_process_measures_what_this_one_would_whatever_ids_are(protocol):
+def test_a_worker_process_gives_the_same_values_for_any_type_of_ids(protocol):
     data = synthetic(*DATA)
     users, items = (np.repeat(np.arange(200), np.diff(data.indptr)), data.indices)
     dates = np.datetime64("2020-01-01") + items.astype("timedelta64[D]")
@@ -415,7 +413,7 @@ def test_a_function_is_minimised_if_lower_is_better(fold, tmp_path):
     assert best_spec(tmp_path).params == study.spec().params
 
 
-def test_the_best_of_several_studies_is_found_and_what_has_none_is_an_error(fold, tmp_path):
+def test_best_spec_finds_the_best_of_several_studies(fold, tmp_path):
     studies = [tune_model(name, fold, folder=tmp_path, trials=3) for name in ("ease", "popularity")]
     for metric in ("auc", "ndcg@10"):
         best = max(studies, key=lambda study: study.best(metric).metrics[metric])
@@ -449,7 +447,7 @@ def test_results_of_a_function_are_cached_by_its_version(fold, tmp_path, monkeyp
         assert len(calls) == expected, version
 
 
-def test_a_study_whose_trials_are_all_kept_writes_no_fold(fold, tmp_path, monkeypatch):
+def test_a_cached_study_starts_no_worker(fold, tmp_path, monkeypatch):
     whole = tune_model("popularity", fold, folder=tmp_path)
     written = []
     monkeypatch.setattr("boolrank.studies.executor.write_fold", lambda *args: written.append(args))
@@ -457,7 +455,7 @@ def test_a_study_whose_trials_are_all_kept_writes_no_fold(fold, tmp_path, monkey
     assert not written
 
 
-def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(fold, tmp_path, monkeypatch):
+def test_an_unwritable_folder_is_an_error_before_any_work(fold, tmp_path, monkeypatch):
     monkeypatch.setattr("boolrank.studies.tune.Executor", None)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file is a file, not a folder; choose another"):
@@ -490,7 +488,7 @@ def test_overlaps_are_counted_once_for_all_trials(fold, monkeypatch):
     assert len(counted) == 1
 
 
-def test_progress_is_told_and_optunas_messages_are_left_as_they_were(fold, capfd):
+def test_progress_is_reported_and_optunas_log_level_is_restored(fold, capfd):
     told = []
     before = optuna.logging.get_verbosity()
     tune_model("kernel-ranker", fold, "auc", trials=3, progress=lambda *it: told.append(it))
@@ -500,7 +498,7 @@ def test_progress_is_told_and_optunas_messages_are_left_as_they_were(fold, capfd
     assert capfd.readouterr() == ("", "")
 
 
-def test_mistakes_are_said(fold):
+def test_invalid_arguments_are_errors(fold):
     with pytest.raises(ParameterError, match="no model 'magic'; there are"):
         tune_model("magic", fold)
     with pytest.raises(ParameterTypeError, match="a study takes a Fold, not Split; take one of"):
@@ -515,7 +513,7 @@ def test_mistakes_are_said(fold):
         study.best("mrr")
 
 
-def test_a_study_is_a_value_that_json_keeps(fold):
+def test_a_study_survives_a_round_trip_through_json(fold):
     study = tune_model("kernel-ranker", fold, trials=3)
     back = Study.from_dict(json.loads(json.dumps(study.to_dict())))
     assert back.to_dict() == study.to_dict()
@@ -524,13 +522,13 @@ def test_a_study_is_a_value_that_json_keeps(fold):
     assert "<table" in study._repr_html_()
 
 
-def test_without_the_extra_the_error_has_the_command(fold, monkeypatch):
+def test_a_missing_extra_is_an_error_with_the_install_command(fold, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'boolrank\[tune\]'"):
         tune_model("kernel-ranker", fold)
 
 
-def test_the_validation_fold_is_the_first_of_six_and_shares_no_test_user_with_the_others():
+def test_the_validation_fold_is_the_first_of_six_with_its_own_users():
     data = synthetic(*DATA)
     split = make_split(data, "paper", folds=6, seed=4)
     fold = validation_fold(data, seed=4)
@@ -545,7 +543,7 @@ def test_the_validation_fold_is_the_first_of_six_and_shares_no_test_user_with_th
 # Arities.
 
 
-def test_the_search_finds_the_best_arity_of_all_of_them(fold):
+def test_the_search_finds_the_best_arity(fold):
     found = best_arity(fold, most=24)
     every = {
         arity: evaluate_fold(KernelRanker(f"disjunctive({arity})"), fold, ["auc"]).means["auc"]
@@ -572,7 +570,7 @@ def test_a_single_peak_is_found_wherever_it_is(peak, fold, monkeypatch):
     assert len(found.measured) <= 20
 
 
-def test_interactions_are_validated_on_their_validation_fold(fold):
+def test_best_arity_of_interactions_uses_their_validation_fold(fold):
     data = synthetic(*DATA)
     assert best_arity(data, most=8) == best_arity(fold, most=8, n_threads=1)
     other = best_arity(data, "threshold(2, {})", "ndcg@10", least=2, most=8, reg=1.0)
@@ -593,7 +591,7 @@ def test_the_arity_from_the_spectrum_is_the_last_above_the_share():
         assert arity_from_spectrum(pairs, share=share) == found
 
 
-def test_arities_that_cannot_be_chosen_are_told(fold):
+def test_invalid_choices_of_arity_are_errors(fold):
     data = synthetic(*DATA)
     with pytest.raises(ParameterError, match=r"conjunctive does not fall .*; use best_arity"):
         arity_from_spectrum(data, "conjunctive")
@@ -605,7 +603,7 @@ def test_arities_that_cannot_be_chosen_are_told(fold):
         best_arity([1, 2])
 
 
-def test_on_real_data_the_spectrum_alone_is_near_the_best(data_dir):
+def test_the_spectrum_alone_is_close_to_the_best_arity_on_real_data(data_dir):
     from boolrank.data.inputs import load_inputs
 
     fold = validation_fold(load_inputs(["filmtrust"], data_dir, file_order=True))

@@ -156,7 +156,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error)) from None
     finally:
-        fresh.unlink(missing_ok=True)
+        with suppress(OSError):  # in most cases it has replaced the other
+            fresh.unlink()
 
 
 def check_folder(folder: str | Path) -> None:
