@@ -369,7 +369,7 @@ def test_errors_name_the_wrong_parameter(make, error, message) -> None:
 @pytest.mark.parametrize("make", [paper_protocol, leave_one_out, temporal_cut])
 def test_without_time_there_is_no_chronological_split(make) -> None:
     data = Interactions.from_pairs([1, 1, 2, 2], list("abab"))
-    with pytest.raises(InputError, match="the data have no time; pass time=") as e:
+    with pytest.raises(InputError, match="the data have no time; give the times with time=") as e:
         make(data)
     assert e.value.parameter == "time"
 

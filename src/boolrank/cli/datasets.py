@@ -121,7 +121,8 @@ def _notes_table(records: list[dict[str, Any]]) -> Table:
     from ..table import Column, Table
 
     rows = [(record["name"], *note) for record in records for note in _notes(record)]
-    columns = [Column("", style="group", wrap="never"), Column(" ", style="dim"), Column("  ")]
+    columns = [Column("", style="group", wrap="never"), Column(" ", style="dim")]
+    columns.append(Column("  ", wrap="fold"))  # addresses are longer than a narrow column
     note = "Synthetic data of any size: synthetic:USERSxITEMSxINTERACTIONS[:SEED]"
     return Table("", columns, rows, note=note)
 
