@@ -1,4 +1,4 @@
-"""Speed of the metrics, compared with ir-measures and scikit-learn: ``python benchmarks/metrics.py``.
+"""Speed of metrics, compared with ir-measures and scikit-learn: `python benchmarks/metrics.py`.
 
 - Lists: all metrics at k = 10 for a million users with ten recommended items each. ir-measures gets
   50,000 of them, as dictionaries, which it reads fastest, and the six metrics that both have. The

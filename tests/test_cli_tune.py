@@ -204,7 +204,7 @@ def test_an_arity_is_searched_beside_that_of_the_spectrum(run, folder):
         (["--arity", "magic"], 2, "magic"),
         (["--arity", "tanimoto"], 2, "tanimoto has no arity"),
         (["--arity", "threshold"], 2, "threshold takes (satisfied, arity), not an"),
-        (["--arity", "disjunctive(3)"], 2, "it has its numbers already"),
+        (["--arity", "disjunctive(3)"], 2, "has its numbers already"),
         (["--order", "sideways"], 2, "sideways"),
     ],
 )

@@ -343,7 +343,7 @@ def test_only_gini_is_better_if_lower() -> None:
     ("make", "error", "message"),
     [
         (lambda r: measure(r, [lambda _: 0.0]), ParameterError, "define it with def"),
-        (lambda r: measure(r, [_filled]), ParameterError, "_filled needs a number of items"),
+        (lambda r: measure(r, [_filled]), ParameterError, "_filled needs a cut"),
         (lambda r: measure(r, [Metric.of(_best_rank).at(3)]), ParameterError, "without @3"),
         (lambda r: measure(r, [_users]), InputError, r"shape \(\) instead of \(1,\)"),
         (lambda r: measure(r, [3]), ParameterTypeError, "a name or a function, not 3"),

@@ -33,14 +33,12 @@ class Metric:
 
     Attributes
     ----------
-    name : as in ``"ndcg@10"``, without the cut
-    formula : the definition, as text
     cut : ``"needed"`` (``precision@10``), ``"optional"`` (``mrr``, ``mrr@10``) or ``"none"``
     value : the function of rankings and cut that computes it
     per_user : True if each user has a value, False if only the model as a whole has one
     empty : the value of a user without relevant items
     higher_is_better : the direction, which tuning and comparisons follow
-    version : for functions, part of the cache key; results of a function without one are not cached
+    version : of a function, see `of`
 
     >>> METRICS["recall"].formula, METRICS["recall"].cut, METRICS["gini"].higher_is_better
     ('h / R', 'needed', False)
@@ -95,7 +93,8 @@ class Metric:
         """Return the metric with a cut, such as ``METRICS["ndcg"].at(10)``."""
         if k is None and self.cut == "needed":
             raise ParameterError(
-                f"{self.name} needs a number of items", hint=f"write {self.name}@10"
+                f"{self.name} needs a cut",
+                hint=f"write {self.name}@10, or metric.at(10)",
             )
         if k is not None and self.cut == "none":
             raise ParameterError(f"{self.name} has no cut", hint=f"write {self.name} without @{k}")

@@ -95,13 +95,18 @@ def _check_arity_alone(kernel: str) -> None:
     """Raise if a kernel does not take an arity as its only argument."""
     takes = {name: [f.name for f in fields(cast("Any", each))] for name, each in KERNELS.items()}
     known = [name for name, names in takes.items() if names[:1] in (["arity"], ["degree"])]
-    if kernel.endswith(")") or (kernel in takes and kernel not in known):
-        takes_text = ", ".join(takes.get(kernel, ["its numbers already"]))
-        raise ParameterError(
-            f"the arity of {kernel!r} cannot be varied: it has {takes_text or 'no arity'}",
-            hint=f"use {' or '.join(known)}, or write {{}} in place of the arity, as in "
-            "'threshold(2, {})'",
-        )
+    if kernel.endswith(")"):
+        wrong = f"{kernel!r} has its numbers already"
+    elif takes.get(kernel) == []:
+        wrong = f"{kernel} has no arity"
+    elif kernel in takes and kernel not in known:
+        wrong = f"{kernel} takes ({', '.join(takes[kernel])}), not an arity alone"
+    else:
+        return
+    names = " or ".join(known)
+    raise ParameterError(
+        wrong, hint=f"use {names}, or write {{}} in place of the arity, as in 'threshold(2, {{}})'"
+    )
 
 
 @dataclass(frozen=True)

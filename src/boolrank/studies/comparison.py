@@ -98,13 +98,10 @@ class SetComparison:
 
     Attributes
     ----------
-    title : of the data set
     split : its folds; the first is for validation, the others are for tests
     metrics : the metrics that models are chosen and compared by
-    models : the results of each
     trials, seconds : budget of each model; 0 trials if nothing was tuned
-    seed : of the tuner and the bootstrap
-    computed : number of results that were computed, and not found in the cache
+    computed : number of test results that were not in the cache
 
     >>> from boolrank import compare_models, paper_protocol, synthetic
     >>> split = paper_protocol(synthetic(150, 60, 1800), folds=3)

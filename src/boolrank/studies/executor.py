@@ -61,17 +61,17 @@ class Executor:
 
     def run(self, task: Task) -> FoldResult:
         """Return the result of a task; errors are raised, and not cached."""
-        kept = None if self.cache is None else self.cache.read(task)
+        kept = self._read(task)
         if kept is not None and kept.result is not None:
             return kept.result
         start = time.perf_counter()
         result = self._compute(task)
-        self._keep(task, Outcome(result, time.perf_counter() - start))
+        self._write(task, Outcome(result, time.perf_counter() - start))
         return result
 
     def attempt(self, task: Task, seconds: float | None = None) -> Outcome:
         """Return the outcome of a task within a time limit; errors are outcomes, and cached."""
-        kept = None if self.cache is None else self.cache.read(task)
+        kept = self._read(task)
         if kept is not None and kept.is_final(seconds):
             return kept
         start = time.perf_counter()
@@ -84,14 +84,17 @@ class Executor:
                 timed_out = isinstance(failed, OutOfTimeError)
                 ended_after = seconds if timed_out else time.perf_counter() - start
         outcome = Outcome(result, time.perf_counter() - start, error, ended_after)
-        self._keep(task, outcome)
+        self._write(task, outcome)
         return outcome
 
     def _compute(self, task: Task, seconds: float | None = None) -> FoldResult:
         ranked = self._ranker.rank(task, seconds)
         return measure_fold(ranked, task.fold, task.measures, self.n_threads)
 
-    def _keep(self, task: Task, outcome: Outcome) -> None:
+    def _read(self, task: Task) -> Outcome | None:
+        return None if self.cache is None else self.cache.read(task)
+
+    def _write(self, task: Task, outcome: Outcome) -> None:
         self.computed += 1
         if self.cache is not None:
             self.cache.write(task, outcome)
