@@ -361,9 +361,10 @@ from boolrank.kernels import Kernel
 @dataclass(frozen=True, repr=False)
 class Shared(Kernel):
     name = "shared_NAME"
-    formula = "c"
-    def raw(self, counts):
-        return counts.c
+    formula = "c, times scale"
+    scale: float = 1.0
+    def value(self, k):
+        return k.common * self.scale
 """
 
 
@@ -382,7 +383,6 @@ def module(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("place", ["before", "after", "path"])
-@pytest.mark.xfail(reason="kernels of imported modules are not parsed yet")
 def test_an_imported_module_makes_its_kernels_known(run, module, place):
     name = module(f"my_kernels_{place}")
     words = ["--import", name] if place != "path" else [f"--import={name}.py"]
@@ -394,7 +394,6 @@ def test_an_imported_module_makes_its_kernels_known(run, module, place):
     assert f"shared_{name}" in run("kernels")[1]
 
 
-@pytest.mark.xfail(reason="kernels of imported modules are not parsed yet")
 def test_an_imported_module_is_known_to_worker_processes(run, module):
     name = module("my_kernels_of_workers")
     model = f"kernel-ranker(kernel=shared_{name})"

@@ -195,6 +195,8 @@ def test_the_examples_of_the_page_of_commands_run(folder):
     for user, items in touched.items():
         rows += [f"{user},{item},{4 + k % 2},{k}" for k, item in enumerate(items)]
     (folder / "ratings.csv").write_text("\n".join(rows))
+    (folder / "new.csv").write_text("user,item\ncid,tea\n")
+    (folder / "old.csv").write_text("user,item\nann,tea\n")
     for words, example in EXAMPLES.items():
         if words in not_run:
             _check_parses(example)

@@ -107,7 +107,7 @@ def _rich_table(table: Table) -> rich.table.Table:
             printable(column.title),
             justify="right" if number else "left",
             style=_STYLES.get(column.style, column.style),
-            no_wrap=number or column.wrap == "never",
+            no_wrap=column.wrap == "never",
             overflow="fold" if column.wrap == "fold" else "ellipsis",
         )
     if table.footer:
@@ -134,7 +134,8 @@ def _texts(table: Table, row: Sequence[Any]) -> list[str]:
 def _fit(table: rich.table.Table, width: int) -> int:
     """Set the widths of the columns, and return that of the table, which may exceed ``width``.
 
-    Each column has room for its longest word and a share of the rest: rich would cut words.
+    Each column has room for its longest word, and for its lines as far as possible, beginning with
+    those that need the least for it. Rich would cut words.
     """
     from rich.cells import cell_len
 
@@ -148,7 +149,8 @@ def _fit(table: rich.table.Table, width: int) -> int:
         least.append(line if column.no_wrap else word)
         full.append(line)
     room = max(width - sum(least) - 2 * len(full), 0)  # 2 between columns, 1 at the edges
-    share = min(room / max(sum(full) - sum(least), 1), 1)
-    for column, low, high in zip(table.columns, least, full, strict=True):
-        column.width = low + int(share * (high - low))
+    wanted = zip(table.columns, least, full, strict=True)
+    for column, low, high in sorted(wanted, key=lambda each: each[2] - each[1]):
+        column.width = min(high, low + room)
+        room -= column.width - low
     return sum(column.width or 0 for column in table.columns) + 2 * len(full)

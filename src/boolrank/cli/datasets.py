@@ -107,10 +107,11 @@ def _table(records: list[dict[str, Any]]) -> Table:
     rows = []
     for record in records:
         users, items, events = ((record["counted"] or record)[name] for name in _COUNTS)
-        density = f"{100 * events / (users * items):.2g} %"
+        density = 100 * events / (users * items)
+        share = f"{density:.2g} %" if density < 1 else f"{density:.2f} %"
         paper = "" if record["paper"] is None else "≠" if record["differs"] else "="
         here = states[record["as_known"]] if record["here"] else "no"
-        rows.append((record["name"], users, items, events, density, paper, here))
+        rows.append((record["name"], users, items, events, share, paper, here))
     formats = dict.fromkeys(_COUNTS, ",d") | {"density": "f", "paper": "s", "here": "s"}
     columns = [Column("data set", style="name", wrap="never")]
     columns += [Column(name, form, wrap="never") for name, form in formats.items()]
@@ -121,10 +122,9 @@ def _notes_table(records: list[dict[str, Any]]) -> Table:
     from ..table import Column, Table
 
     rows = [(record["name"], *note) for record in records for note in _notes(record)]
-    columns = [Column("", style="group", wrap="never"), Column(" ", style="dim")]
-    columns.append(Column("  ", wrap="fold"))  # addresses are longer than a narrow column
+    names = [Column("", style="group", wrap="never"), Column(" ", style="dim")]
     note = "Synthetic data of any size: synthetic:USERSxITEMSxINTERACTIONS[:SEED]"
-    return Table("", columns, rows, note=note)
+    return Table("", [*names, Column("  ", wrap="fold")], rows, note=note)
 
 
 def _notes(record: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -68,7 +68,7 @@ def evaluate(
         run = run_experiment(experiment, out, split=parts, n_threads=threads, progress=count)
     with work.status("Comparing"):
         found = summarize(run)
-    output.show(*_tables(run), records=[_record(each, run) for each in found])
+    output.show(_table(run), records=[_record(each, run) for each in found])
     where = "" if run.folder is None else f"; {run.folder / 'results.json'}"
     total = len(run.split) * len(run.evaluations)
     work.done(f"{run.computed} of {total} results are new{where}", beside_data=out is None)
@@ -104,14 +104,13 @@ def _record(found: Summary, run: Run) -> dict[str, Any]:
     }
 
 
-def _tables(run: Run) -> list[Table]:
+def _table(run: Run) -> Table:
     from ..models.spec import labels
     from ..report.tables import COSTS, by_metric, evaluation_table
 
     names = labels(run.experiment.models)
     evaluations = dict(zip(names, run.evaluations.values(), strict=True))
-    results = evaluation_table(evaluations, run.experiment.seed)
-    *tables, last = by_metric(results, ["p (Wilcoxon)", *COSTS])
+    results = evaluation_table(evaluations, run.experiment.seed, few=0)
+    (table,) = by_metric(results, ["p (Wilcoxon)", *COSTS])
     users = sum(len(fold.users) for fold in evaluations[names[0]].folds)
-    note = f"{users:,} test users in {len(run.split)} folds: {run.split!r}"
-    return [*tables, replace(last, note=note)]
+    return replace(table, title=f"{users:,} test users in {len(run.split)} folds: {run.split!r}")

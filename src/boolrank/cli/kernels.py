@@ -24,10 +24,10 @@ def kernels(*, output: Output) -> None:
     In the formulas, two binary vectors over n variables have x and z active variables, c of them in
     common, u = x + z - c active in either, and agree on s = n - x - z + 2c.
     """
-    from ..kernels import KERNELS
+    from ..kernels import known_kernels
     from ..table import Column, Table
 
-    records = [describe(kernel) for kernel in KERNELS.values()]
+    records = [describe(kernel) for kernel in known_kernels().values()]
     rows = [
         (
             record["signature"],
@@ -52,7 +52,7 @@ def describe(kernel: type[Kernel]) -> dict[str, Any]:
             "name": field.name,
             "required": field.default is MISSING,
             "default": None if field.default is MISSING else field.default,
-            "range": field.metadata["range"],
+            "range": field.metadata.get("range", "any"),
         }
         for field in fields(kernel)  # type: ignore[arg-type]  # every kernel is a dataclass
     ]
@@ -63,6 +63,6 @@ def describe(kernel: type[Kernel]) -> dict[str, Any]:
         "name": kernel.name,
         "class": kernel.__name__,
         "signature": f"{kernel.name}({inside})" if parameters else kernel.name,
-        "formula": kernel.formula,
+        "formula": getattr(kernel, "formula", ""),
         "parameters": parameters,
     }

@@ -27,8 +27,7 @@ __all__ = [
 
 # Differences with a smaller p are called significant.
 SIGNIFICANT = 0.05
-# More models than these are compared by the first metric only.
-_FEW = 4
+_FEW = 4  # models
 _RESAMPLES = 2_000  # of the bootstrap
 COSTS = ("fit (s)", "rank (s)", "memory (MB)")
 
@@ -68,11 +67,16 @@ def comparison_table(sets: Sequence[SetComparison]) -> Table:
     return Table("Results with the parameters chosen by each metric", columns, rows, "results")
 
 
-def evaluation_table(evaluations: Mapping[str, Evaluation], seed: int = 0) -> Table:
-    """Return the results of models, a row per metric and model."""
+def evaluation_table(
+    evaluations: Mapping[str, Evaluation], seed: int = 0, few: int = _FEW
+) -> Table:
+    """Return the results of models, a row per metric and model.
+
+    More than ``few`` models are compared by the first metric only.
+    """
     first = next(iter(evaluations.values()))
     chosen = first.user_metrics or first.metrics[:1]
-    chosen = chosen if len(evaluations) <= _FEW else chosen[:1]
+    chosen = chosen if len(evaluations) <= few else chosen[:1]
     others = [metric for metric in first.metrics if metric not in chosen]
     rows: list[Sequence[Any]] = []
     for metric in chosen:
