@@ -41,16 +41,23 @@ class Work:
 
         Without a terminal, ``log`` prints a line for each new part of ``"part: more"``.
         """
-        from rich.text import Text  # file names may look like markup
-
         if not self.messages.is_terminal:
             yield self._log() if log else lambda _: None
             return
-        status = self.messages.status(Text(f"{text} …"))
+        from rich.text import Text  # file names may look like markup
+
+        from .._compiled.compiler import on_compile
+
+        status = self.messages.status(Text(printable(f"{text} …")))
         later = Timer(_QUIET_SECONDS, status.start)
+
+        def tell(text: str) -> None:
+            status.update(Text(printable(f"{text} …")))
+
         later.start()
         try:
-            yield lambda text: status.update(Text(printable(f"{text} …")))
+            with on_compile(tell):
+                yield tell
         finally:
             later.cancel()
             later.join()

@@ -35,13 +35,12 @@ def datasets(
     from ..data import DATASETS, Size, data_folder
 
     records = []
-    with Work().status("Reading") as tell:
-        for dataset in DATASETS.values():
-            counted = None
-            if check and dataset.is_here(data):
-                tell(f"Reading {dataset.name}")
+    for dataset in DATASETS.values():
+        counted = None
+        if check and dataset.is_here(data):
+            with Work().status(f"Reading {dataset.name}"):
                 counted = Size.of(dataset.load(data))
-            records.append(describe(dataset, data, counted))
+        records.append(describe(dataset, data, counted))
     output.show(_table(records), _notes_table(records), records=records)
     if output.is_table:
         say(f"Data sets are in {data_folder(data)}")

@@ -113,4 +113,5 @@ def _table(run: Run) -> Table:
     results = evaluation_table(evaluations, run.experiment.seed, few=0)
     (table,) = by_metric(results, ["p (Wilcoxon)", *COSTS])
     users = sum(len(fold.users) for fold in evaluations[names[0]].folds)
-    return replace(table, title=f"{users:,} test users in {len(run.split)} folds: {run.split!r}")
+    title = f"{users:,} test users in {len(run.split)} folds"
+    return replace(table, title=title, note=repr(run.split))
