@@ -15,8 +15,6 @@ from pathlib import Path
 
 from .errors import MissingExtraError
 
-__all__ = ["needs"]
-
 
 @contextmanager
 def needs(extra: str, purpose: str) -> Iterator[None]:

@@ -6,8 +6,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["free_memory", "peak_memory", "size"]
-
 _MEMINFO = Path("/proc/meminfo")
 _STATUS = Path("/proc/self/status")
 _GROUP = Path("/sys/fs/cgroup")

@@ -17,8 +17,6 @@ import numpy as np
 
 from .errors import ParameterError, ParameterTypeError
 
-__all__ = ["flag", "real", "whole"]
-
 
 def real(
     owner: str,

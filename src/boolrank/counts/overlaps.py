@@ -18,8 +18,6 @@ from ..engines.threads import threads
 from ..errors import InputError, MatrixTooLargeError
 from ..storage.state import State, array
 
-__all__ = ["SINGLE", "Overlaps"]
-
 # (column, count) places that one block of rows may reserve: 256 MB.
 _BLOCK = 1 << 25
 # Multiplications in BLAS that take as long as one counting step, measured.

@@ -19,8 +19,6 @@ from .scale import Scale
 if TYPE_CHECKING:
     from .._compiled.matrix import Arrays
 
-__all__ = ["ItemMatrix"]
-
 Floats = NDArray[np.float64]
 
 

@@ -19,8 +19,6 @@ from .base import ItemMatrix
 from .origin import distances
 from .scale import NOTHING, Scale, too_small
 
-__all__ = ["CompressedMatrix"]
-
 Floats = NDArray[np.float64]
 
 # Pairs whose values are computed at once: 50 MB of temporaries.

@@ -18,8 +18,6 @@ from .base import ItemMatrix
 from .origin import distances
 from .scale import NOTHING, Scale, too_small
 
-__all__ = ["DenseMatrix"]
-
 Floats = NDArray[np.float64]
 
 

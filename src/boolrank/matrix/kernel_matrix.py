@@ -22,8 +22,6 @@ from .base import ItemMatrix
 from .compressed import CompressedMatrix
 from .dense import DenseMatrix
 
-__all__ = ["STORAGES", "Estimate", "kernel_matrix"]
-
 STORAGES = ("auto", "compressed", "dense")
 
 

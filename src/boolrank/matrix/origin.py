@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from ..counts.overlaps import Overlaps
 from ..kernels import Counts, Kernel, Wide
 
-__all__ = ["distances", "means_of", "row_of"]
-
 Floats = NDArray[np.float64]
 
 # Values crowd where two items are closer than this to the origin.

@@ -15,8 +15,6 @@ from ..kernels.values import scaled_cosines
 from ..kernels.wide import times_two_to
 from ..storage.state import State, array
 
-__all__ = ["NOTHING", "Scale", "too_small"]
-
 Floats = NDArray[np.float64]
 
 # A column whose largest value is below this may have values that doubles cannot hold.

@@ -35,8 +35,6 @@ from .recommender import Recommender
 from .scorer import Floats, Scorer
 from .search import PLAIN, Real
 
-__all__ = ["CfOmd"]
-
 # Duality gap, relative to 1 + reg, at which a user's problem is solved; where the others' weights
 # cost much, rounding leaves more of it, relative to that cost.
 _GAP, _ROUNDING = 1e-10, 2.0**-44

@@ -33,8 +33,6 @@ from .recommender import Recommender
 from .scorer import Floats
 from .search import Only, Real
 
-__all__ = ["Ease", "LRec"]
-
 
 @dataclass(repr=False, eq=False)
 class _CountsInverse(Recommender):

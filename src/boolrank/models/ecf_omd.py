@@ -19,8 +19,6 @@ from .recommender import Recommender
 from .search import Real
 from .simplex_scorer import OthersScorer
 
-__all__ = ["EcfOmd"]
-
 
 @dataclass(repr=False, eq=False)
 class EcfOmd(Recommender):

@@ -20,8 +20,6 @@ from ..data.rows import Rows
 from ..storage.state import array
 from .scorer import Floats, Scorer
 
-__all__ = ["AlsScorer", "FoldInScorer"]
-
 # Ridge of the map, relative to what it is fitted on: with fewer users than factors it would
 # otherwise follow each of them exactly.
 _RIDGE = 1e-3

@@ -13,8 +13,6 @@ from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from .item_groups import ItemGroups
 
-__all__ = ["Gram", "mirror"]
-
 # Kernel values computed at once: as doubles they fit into a cache.
 _PAIRS = 1 << 18
 

@@ -16,8 +16,6 @@ from .parameters import param, threads_param
 from .recommender import Recommender
 from .search import FACTORS, Real, Whole
 
-__all__ = ["ImplicitAls", "ImplicitBpr", "ImplicitLogistic"]
-
 _SEED = (1 << 32) - 1
 
 

@@ -31,8 +31,6 @@ from ..storage.state import array
 from .item_groups import ItemGroups
 from .scorer import Floats, Scorer
 
-__all__ = ["DTYPES", "GroupScorer", "check_room", "invert"]
-
 DTYPES = ("float64", "float32")
 
 # Scores are rounded to about 2^-36 of their terms in double precision and 2^-16 in single: more

@@ -17,8 +17,6 @@ from .recommender import Recommender
 from .search import NEIGHBOURS, Real
 from .sparse_scorer import SparseScorer
 
-__all__ = ["IrspackRP3beta", "IrspackSlim"]
-
 
 @dataclass(repr=False, eq=False)
 class IrspackSlim(Recommender):

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ..data.interactions import Interactions
 
-__all__ = ["ItemGroups"]
-
 
 @dataclass(frozen=True, eq=False)
 class ItemGroups:

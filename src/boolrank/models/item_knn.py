@@ -25,8 +25,6 @@ from .recommender import Recommender
 from .search import NEIGHBOURS, Real
 from .sparse_scorer import SparseScorer
 
-__all__ = ["ItemKNN"]
-
 
 @dataclass(repr=False, eq=False)
 class ItemKNN(Recommender):

@@ -30,8 +30,6 @@ from .parameters import param, threads_param
 from .recommender import Recommender
 from .search import PLAIN, Only, Real
 
-__all__ = ["KernelEase"]
-
 
 @dataclass(repr=False, eq=False)
 class KernelEase(Recommender):

@@ -17,8 +17,6 @@ from .scorer import Floats
 from .search import Arity, Kernels, Real
 from .simplex_scorer import SimplexScorer
 
-__all__ = ["KernelRanker"]
-
 # threshold(2, 2) is conjunctive(2).
 _KERNELS = Kernels(
     {

@@ -32,8 +32,6 @@ from .scorer import Floats
 from .search import PLAIN, Real, Whole
 from .simplex_scorer import SimplexScorer
 
-__all__ = ["MeanRanker"]
-
 # A squared length below this part of its terms is rounding, not a direction.
 _NOTHING = 1e-12
 

@@ -22,8 +22,6 @@ from ..storage.state import Reader, pack
 from .recommender import Fitted, Recommender
 from .registry import MODELS
 
-__all__ = ["load_model", "model_info", "save_model"]
-
 _INFO = (
     *("model", "parameters", "users", "items", "interactions", "created"),
     *("fingerprint", "hash", "boolrank", "bytes"),

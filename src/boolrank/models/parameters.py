@@ -14,8 +14,6 @@ from ..errors import ParameterError, ParameterTypeError
 from ..kernels import Kernel, parse_kernel
 from .search import Range
 
-__all__ = ["Parameter", "param", "parameters_of", "threads_param"]
-
 
 @dataclass(frozen=True)
 class Parameter:

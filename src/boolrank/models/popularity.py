@@ -15,8 +15,6 @@ from ..storage.state import array
 from .recommender import Recommender
 from .scorer import Floats, Scorer
 
-__all__ = ["Popularity"]
-
 
 @dataclass(frozen=True, eq=False)
 class PopularityScorer(Scorer):

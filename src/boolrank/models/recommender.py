@@ -29,8 +29,6 @@ from .parameters import parameters_of
 from .recommendations import Recommendations
 from .scorer import Floats, Scorer
 
-__all__ = ["Fitted", "Ids", "Recommender"]
-
 Ids = Sequence[Hashable] | NDArray[Any]
 
 

@@ -14,8 +14,6 @@ from .parameters import Parameter, parameters_of
 from .recommender import Recommender
 from .search import Range
 
-__all__ = ["MODELS", "ModelEntry", "find_model", "make_model"]
-
 
 @dataclass(frozen=True)
 class ModelEntry:

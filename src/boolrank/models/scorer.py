@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from ..data.rows import Rows
 from ..storage.state import State
 
-__all__ = ["Floats", "Scorer"]
-
 Floats = NDArray[np.float64]
 Items = NDArray[np.int32]
 

@@ -11,8 +11,6 @@ from typing import Any, Protocol
 
 from ..data.interactions import Interactions
 
-__all__ = ["FACTORS", "NEIGHBOURS", "PLAIN", "Arity", "Kernels", "Only", "Range", "Real", "Whole"]
-
 
 class Trial(Protocol):
     """The methods of optuna's trials that ranges use."""

@@ -29,8 +29,6 @@ from .scorer import Floats, Scorer
 if TYPE_CHECKING:
     from .._compiled.matrix import Arrays
 
-__all__ = ["TOLERANCE", "OthersScorer", "SimplexScorer", "simplex_weights"]
-
 # Duality gap at which a problem counts as solved, relative to the largest diagonal entry, usually
 # 1 + reg. Weights are then right to about 1e-12, so that both storages give the same scores; a gap
 # of 1e-9 would save a quarter of the time.

@@ -12,8 +12,6 @@ from ..data.rows import Rows
 from ..storage.state import array
 from .scorer import Floats, Scorer
 
-__all__ = ["SparseScorer"]
-
 
 @dataclass(frozen=True, eq=False)
 class SparseScorer(Scorer):

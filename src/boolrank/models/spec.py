@@ -16,8 +16,6 @@ from ..kernels import Kernel
 from .recommender import Recommender
 from .registry import find_model, make_model
 
-__all__ = ["ModelSpec", "labels", "parse_model", "split_commas"]
-
 _WORDS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
 
 

@@ -29,8 +29,6 @@ from numpy.typing import NDArray
 
 from ..errors import ModelFileError
 
-__all__ = ["check_target", "obstacle", "read_about", "read_folder", "write_folder"]
-
 HEADER = "header.json"
 FORMAT = "boolrank"
 VERSION = 2

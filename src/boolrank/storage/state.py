@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from ..errors import ModelFileError
 
-__all__ = ["LARGE", "Array", "Reader", "State", "array", "pack"]
-
 # Bound of stored numbers whose range is otherwise open: sums and products of these stay finite.
 LARGE = 1e100
 _PLAIN: dict[str, tuple[type, ...]] = {
