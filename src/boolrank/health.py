@@ -1,7 +1,6 @@
-"""Whether boolrank can work on this machine: versions, threads, BLAS, memory, folders.
+"""Check an installation: versions, threads, BLAS, memory, folders; and compile ahead.
 
-And compiling ahead: loops are compiled when they are first used, which takes a minute in all, and
-kept on disk. ``compile_ahead`` uses each of them once, on a little made-up data.
+Loops are compiled when they are first used, and kept on disk.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
+from importlib import import_module, metadata
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,37 +26,34 @@ from .data.interactions import Interactions
 from .data.protocols import make_split
 from .data.rows import Rows
 from .evaluation import Rankings, evaluate
-from .models import MODELS, Ease, ItemKNN, make_model
-from .models.kernel_ranker import KernelRanker
-from .models.recommender import Recommender
+from .models import MODELS, Ease, ItemKNN, KernelRanker, Recommender, make_model
 from .storage.folder import obstacle
 from .studies import spectral_curves
 from .studies.machine import machine
 
 __all__ = ["Finding", "compile_ahead", "examine"]
 
-# Extras that somebody may miss; the others are for those who work on boolrank.
+# Extras for users; the others are for development.
 _EXTRAS = ("cli", "report", "tune", "compare")
 _REQUIREMENT = re.compile(r"([\w.-]+)[^;>]*(?:>=([\d.]+))?[^;]*(?:;.*extra == ['\"](\w+)['\"])?")
 _LITTLE_MEMORY = 500_000_000
-_CACHE_HINT = "set NUMBA_CACHE_DIR to a folder that you may write to"
+_CACHE_HINT = "set NUMBA_CACHE_DIR to a writable folder"
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
-
-# One kernel of each form that compiled loops tell apart, see kernels/values.py; and one whose
-# values crowd near 1.
+# One kernel of each form of table, one of very small values, and one whose values crowd near 1.
 _KERNELS = ("linear", "dnf", "disjunctive(8)", "disjunctive(300)", "tanimoto")
 
 Tell = Callable[[str], None]
+Uses = Iterator[tuple[str, Callable[[], object]]]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """One thing that was examined.
 
     Attributes
     ----------
     part, name : what it is
-    value : what was found, for people
+    value : what was found
     state : ``"fine"``, ``"missing"`` (an extra), ``"warning"``, or ``"broken"``: nothing works
     hint : what to do about it
     """
@@ -69,34 +65,37 @@ class Finding:
     hint: str = ""
 
 
-def examine(*, compile_loops: bool = True, progress: Tell = lambda _: None) -> list[Finding]:
-    """Look at everything, and compile ahead if asked to.
+def examine(
+    *, compile_loops: bool = True, everything: bool = False, progress: Tell = lambda _: None
+) -> list[Finding]:
+    """Examine the installation; compile what fit and recommend need, or everything.
 
     >>> [each.value for each in examine(compile_loops=False) if each.name == "boolrank"] == [
     ...     __version__
     ... ]
     True
     """
-    compiled = list(_compiling(progress)) if compile_loops else []
-    # Threads come after compiling: which layer numba takes is known once a loop has run.
+    compiled = list(_compiling(everything, progress)) if compile_loops else []
     parts = (_versions, _machine, _threads, _blas, _folders)
     return [*(each for part in parts for each in part()), *compiled]
 
 
-def compile_ahead(progress: Tell = lambda _: None) -> None:
-    """Use every compiled loop once: in both storages, with a kernel of each form, and in reading.
-
-    ``progress`` is told what comes next.
-    """
-    for text, work in _uses():
-        progress(f"compiling {text}")
-        work()
-
-
-def _uses() -> Iterator[tuple[str, Callable[[], object]]]:
-    # So many users that kernels make long tables, and so dense that most items have many.
+def compile_ahead(everything: bool = False, progress: Tell = lambda _: None) -> None:
+    """Use compiled loops once on a little data: those of fit and recommend, or all of them."""
+    # With this many users kernels build long tables.
     data = synthetic(2_000, 150, 40_000)
-    yield "reading", _read
+    for text, use in (*_uses(data), *(_other_uses(data) if everything else ())):
+        progress(f"compiling {text}")
+        use()
+
+
+def _uses(data: Interactions) -> Uses:
+    yield "reading", partial(Interactions.from_pairs, [1, 2], [2, 1])
+    for storage in ("dense", "compressed"):
+        yield f"{storage} models", partial(_use, KernelRanker(storage=storage), data)
+
+
+def _other_uses(data: Interactions) -> Uses:
     yield "counting", partial(count_sparse, data)
     yield "counting", partial(count_dense, data)
     for storage, kernel in product(("dense", "compressed"), _KERNELS):
@@ -106,14 +105,9 @@ def _uses() -> Iterator[tuple[str, Callable[[], object]]]:
             yield name, partial(_use, make_model(name), data)
     yield "item-knn", partial(ItemKNN(neighbours=5).fit, data)
     yield "ease", partial(Ease().fit, data, count_sparse(data))
-    split, one = make_split(data, "hold_out"), Rows(np.arange(2), np.zeros(1, np.int32))
-    yield "evaluating", partial(evaluate, KernelRanker("linear"), split)
-    yield "evaluating", partial(Rankings.from_lists, [[0]], one)
+    yield "evaluating", partial(evaluate, KernelRanker("linear"), make_split(data, "hold_out"))
+    yield "evaluating", partial(Rankings.from_lists, [[0]], Rows.of_lists([[0]]))
     yield "spectra", partial(spectral_curves, data, ["disjunctive"], [2])
-
-
-def _read() -> Interactions:
-    return Interactions.from_pairs([1, 2], [2, 1])  # without times, unlike the data of _uses
 
 
 def _use(model: Recommender, data: Interactions) -> None:
@@ -122,12 +116,11 @@ def _use(model: Recommender, data: Interactions) -> None:
     model.score([0])
 
 
-def _compiling(progress: Tell) -> Iterator[Finding]:
-    """Compile ahead, and say how it went; what goes wrong is a finding, whatever it is."""
+def _compiling(everything: bool, progress: Tell) -> Iterator[Finding]:
     start, before = time.perf_counter(), _cached()
     try:
-        compile_ahead(progress)
-    except Exception as error:  # noqa: BLE001 - to find out what is broken is the purpose
+        compile_ahead(everything, progress)
+    except Exception as error:  # noqa: BLE001 - any error here is a finding
         wrong = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
         yield Finding("compiled", "loops", wrong, "broken", f"{_CACHE_HINT}, and try again")
         return
@@ -137,13 +130,13 @@ def _compiling(progress: Tell) -> Iterator[Finding]:
 
 
 def _cache() -> Path | None:
-    """The folder in which numba keeps compiled code; None where it does not say."""
+    """Return the folder of compiled code; None if there is none."""
     try:
         from ._compiled.linear import add_rows
 
         stats: Any = add_rows.stats
         return Path(stats.cache_path)
-    except (ImportError, AttributeError, RuntimeError):  # RuntimeError: no folder can be written
+    except (ImportError, AttributeError, TypeError):  # no numba, no compiler, no folder
         return None
 
 
@@ -155,32 +148,22 @@ def _cached() -> set[Path]:
 def _versions() -> Iterator[Finding]:
     yield Finding("versions", "boolrank", __version__)
     yield Finding("versions", "Python", machine()["versions"]["python"])
-    for name, least, extra in _requirements():
-        yield _package(name, least, extra)
-
-
-def _requirements() -> list[tuple[str, str, str]]:
-    """What the package needs, as its metadata have it: name, least version, and extra or ""."""
-    from importlib import metadata
-
     try:
         texts = metadata.requires("boolrank") or []
     except metadata.PackageNotFoundError:  # run from a folder of sources
         texts = []
-    matches = filter(None, map(_REQUIREMENT.match, texts))
-    found = [(m[1], m[2] or "0", m[3] or "") for m in matches]
-    return [each for extra in ("", *_EXTRAS) for each in found if each[2] == extra]
+    needed = [(m[1], m[2] or "0", m[3] or "") for m in map(_REQUIREMENT.match, texts) if m]
+    for extra in ("", *_EXTRAS):
+        yield from (_package(*each) for each in needed if each[2] == extra)
 
 
 def _package(name: str, least: str, extra: str) -> Finding:
-    from importlib import metadata
-
     part = f"extra {extra}" if extra else "versions"
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        state = "missing" if extra else "broken"
         wanted = f"boolrank[{extra}]" if extra else name
+        state = "missing" if extra else "broken"
         return Finding(part, name, "not installed", state, f"pip install '{wanted}'")
     if _numbers(version) >= _numbers(least):
         return Finding(part, name, version)
@@ -196,7 +179,7 @@ def _machine() -> Iterator[Finding]:
     for name, value in machine()["machine"].items():
         yield Finding("machine", name, f"{value}")
     free = free_memory()
-    text = "the system does not say" if free >= 1 << 60 else size(free)
+    text = "unknown" if free >= 1 << 60 else size(free)
     little = ("warning", "close other programs") if free < _LITTLE_MEMORY else ()
     yield Finding("machine", "free memory", text, *little)
 
@@ -209,14 +192,9 @@ def _threads() -> Iterator[Finding]:
         yield Finding("threads", "number", f"{error}".partition("\n")[0], "broken", hint)
         return
     yield Finding("threads", "number", f"{numba.config.NUMBA_NUM_THREADS}")
-    try:
-        layer = numba.threading_layer()
-    except ValueError:
-        layer = "not started"
-    yield Finding("threads", "layer", layer)
     if numba.config.DISABLE_JIT:
         hint = "unset NUMBA_DISABLE_JIT"
-        yield Finding("threads", "compiler", "off: all is slow", "warning", hint)
+        yield Finding("threads", "compiler", "off: everything is slow", "warning", hint)
 
 
 def _blas() -> Iterator[Finding]:
@@ -231,7 +209,7 @@ def _blas_threads() -> str:
         threadpoolctl = import_module("threadpoolctl")
     except ImportError:
         set_to = [f"{name}={os.environ[name]}" for name in _BLAS_THREADS if name in os.environ]
-        return ", ".join(set_to) or "as many as it likes"
+        return ", ".join(set_to) or "no limit"
     pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
     return ", ".join(sorted({f"{pool['num_threads']}" for pool in pools}))
 
@@ -246,6 +224,7 @@ def _folders() -> Iterator[Finding]:
         state, hint = ("warning", _CACHE_HINT) if obstacle(cache) else ("fine", "")
         yield Finding("folders", "compiled code", value, state, hint)
     here = [name for name, each in DATASETS.items() if each.is_here()]
-    hint = "" if here else "`boolrank datasets fetch NAME` puts some there"
-    value = f"{data_folder()}: {', '.join(here) or 'no data sets'}"
-    yield Finding("folders", "data", value, hint=hint)
+    hint = "" if here else "download some with `boolrank datasets fetch NAME`"
+    yield Finding(
+        "folders", "data", f"{data_folder()}: {', '.join(here) or 'no data sets'}", hint=hint
+    )

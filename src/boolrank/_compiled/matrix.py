@@ -59,6 +59,7 @@ class Arrays(NamedTuple):
         return Arrays(**arrays, floor=float(floor))
 
 
+@np.errstate(all="ignore")
 def pulls(matrix):
     """Return the mean value of each item with all others, as doubles."""
     if matrix.exponents is None:
@@ -67,6 +68,7 @@ def pulls(matrix):
     return frozen(matrix.pull * np.exp2(matrix.exponents) + largest / len(matrix.pull))
 
 
+@np.errstate(all="ignore")
 def base_scores(matrix, negative_weight):
     """Return the scores of all items for an empty profile.
 

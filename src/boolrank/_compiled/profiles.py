@@ -59,7 +59,7 @@ def _weights(begin, end, out, start, items, b, matrix, reg, tolerance):
             unit = max(unit, own_of(matrix.distance, items[s]) + reg)
         own, result = items[first:last], alpha[first:last]
         gap = solve(matrix, own, reg, b[first:last], tolerance * unit, unit, result, room)
-        gaps[k] = gap / unit
+        gaps[k] = gap / unit if gap > 0 and unit < np.inf else gap
 
 
 @ranged(lambda _b, start, *_: (len(start) - 1, _steps(start)))

@@ -101,6 +101,8 @@ def _equal(scores, base, noise, item, following):
     """Return whether the next lower score differs by rounding alone."""
     if scores[following] == -np.inf:
         return False
+    if scores[following] == scores[item]:  # infinite ones have no difference
+        return True
     here = abs(scores[item] - base[item]) + abs(base[item])
     there = abs(scores[following] - base[following]) + abs(base[following])
     return scores[item] - scores[following] <= noise * max(here, there)

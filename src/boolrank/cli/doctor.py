@@ -19,8 +19,9 @@ __all__ = ["doctor"]
 def doctor(*, compiling: bool = True, output: Output) -> None:
     """Show versions, threads, BLAS, memory and folders, and compile ahead.
 
-    Code is compiled when it is first used and then kept. This command compiles all of it, so that
-    no other command has to wait. The exit code is 1 if something is broken that everything needs.
+    Code is compiled when it is first used and then kept. This command compiles what fit and
+    recommend need, so that they do not have to wait. The exit code is 1 if something is broken that
+    everything needs.
     """
     from ..health import examine
     from ..table import Column, Table

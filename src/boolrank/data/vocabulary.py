@@ -285,9 +285,10 @@ def _as_ids(values: Any) -> NDArray[Any]:
 
 
 def _array(values: list[Any]) -> NDArray[Any]:
-    if values and all(type(v) is int or isinstance(v, np.integer) for v in values):
+    kinds = set(map(type, values))
+    if kinds and all(kind is int or issubclass(kind, np.integer) for kind in kinds):
         try:
-            return np.array([int(v) for v in values], dtype=np.int64)
+            return np.array(values if kinds == {int} else list(map(int, values)), dtype=np.int64)
         except OverflowError:
             pass  # past 64 bits
     return _objects([v.item() if isinstance(v, np.generic) else v for v in values])

@@ -1,0 +1,126 @@
+"""Compiled loops end and stay in bounds for any floats: NaN, infinity, huge and tiny numbers.
+
+Run with NUMBA_BOUNDSCHECK=1, and a cache folder of its own, to see every index checked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from boolrank._compiled.matrix import Arrays
+from boolrank._compiled.negatives import look, mean_scores, step
+from boolrank._compiled.neighbours import add_up_sparse, keep_nearest
+from boolrank._compiled.profiles import rank, score, weights
+from boolrank._compiled.ranking import best
+
+Floats = NDArray[np.float64]
+
+# Seeds of a generator draw more numbers, and faster, than lists of floats would.
+SEEDS = st.integers(0, 2**32 - 1)
+ODD = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0.0, -0.0, 1.0, -1.0]
+
+
+def floats(rng: np.random.Generator, *shape: int) -> Floats:
+    """Draw numbers of any size, some or all of them odd ones."""
+    plain = rng.normal(size=shape) * 10.0 ** rng.choice([0, 0, -300, 300])
+    return np.where(rng.random(shape) < rng.choice([0.0, 0.05, 1.0]), rng.choice(ODD, shape), plain)
+
+
+def sparse_rows(rng: np.random.Generator, m: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    linked = rng.random((m, m)) < 0.3
+    return np.concatenate(([0], np.cumsum(linked.sum(axis=1)))), np.nonzero(linked)[1].astype("i4")
+
+
+def draw_matrix(rng: np.random.Generator, m: int, storage: str, form: str) -> Arrays:
+    parts: dict[str, Any] = {"pull": floats(rng, m)}
+    if storage == "dense":
+        parts["dense"] = floats(rng, m, m)
+    else:
+        indptr, columns = sparse_rows(rng, m)
+        parts |= {"indptr": indptr, "columns": columns, "values": floats(rng, len(columns))}
+        parts |= {"background": floats(rng, 3, 3), "share": floats(rng, m)}
+        parts["classes"] = rng.integers(0, 3, m).astype(np.int32)
+    if form == "centred":
+        parts["distance"] = floats(rng, m)
+    if form == "scaled":
+        parts |= {name: floats(rng, m) for name in ("exponents", "lead", "lead_exp")}
+        parts |= {
+            "nearest": rng.integers(-1, m, m).astype(np.int32),
+            "floor": float(floats(rng, 1)[0]),
+        }
+    return Arrays.of(**parts)
+
+
+def draw_profiles(rng: np.random.Generator, m: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    own = rng.random((4, m)) < rng.random((4, 1))
+    return np.concatenate(([0], np.cumsum(own.sum(axis=1)))), np.nonzero(own)[1].astype(np.int32)
+
+
+@pytest.mark.parametrize("storage", ["dense", "compressed"])
+@pytest.mark.parametrize("form", ["plain", "centred", "scaled"])
+@given(seed=SEEDS, m=st.integers(1, 70), reg=st.sampled_from([0.0, 0.1, 1e300]))
+def test_profiles_have_lists_of_known_items(
+    storage: str, form: str, seed: int, m: int, reg: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    matrix, (start, items) = draw_matrix(rng, m, storage, form), draw_profiles(rng, m)
+    for against_others in (False, True):
+        alpha, gaps = weights(matrix, start, items, reg, against_others, 1e-13)
+        assert len(alpha) == len(items)
+        assert not np.isnan(gaps[np.diff(start) > 0]).any()
+    allowed = rng.random(m) < 0.9
+    chosen, _ = rank(matrix, 1.0, start, items, alpha, allowed, True, 5, np.arange(4))
+    for k, found in enumerate(chosen):
+        listed = found[found >= 0]
+        assert len(set(listed)) == len(listed)
+        assert not set(listed) & set(items[start[k] : start[k + 1]])
+        assert allowed[listed].all()
+    out = np.empty((4, m))
+    score(out, matrix, 0.5, start, items, alpha)
+    if form == "plain":
+        mean_scores(out, matrix, start, items, alpha)
+
+
+@given(seed=SEEDS, m=st.integers(1, 300), n=st.integers(0, 40))
+def test_the_best_scores_are_listed_and_nan_is_not(seed: int, m: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores, base = floats(rng, m), floats(rng, m)
+    items, values = np.full(n, -1, np.int32), np.full(n, np.nan)
+    for noise in (0.0, 2.0**-50):
+        best(scores.copy(), base, noise, n, items, values)
+        listed = items[items >= 0]
+        assert len(listed) == min(n, int((scores > -np.inf).sum()))
+        assert len(set(listed)) == len(listed)
+
+
+@given(seed=SEEDS, m=st.integers(1, 60))
+def test_steps_against_all_others_end(seed: int, m: int) -> None:
+    rng = np.random.default_rng(seed)
+    signs = np.where(rng.random((3, m)) < 0.5, 1.0, -1.0)
+    state, scores = (
+        (floats(rng, 3, m), floats(rng, 3, m), floats(rng, 3, m), floats(rng, 3)),
+        floats(rng, 3, m),
+    )
+    look(np.empty(3), state[0], scores, signs, np.ones(2))
+    step(state, scores, signs, np.ones(2), floats(rng, 3, 2))
+
+
+@given(seed=SEEDS, m=st.integers(1, 60), most=st.integers(1, 10))
+def test_neighbours_are_columns_of_the_row(seed: int, m: int, most: int) -> None:
+    rng = np.random.default_rng(seed)
+    indptr, columns = sparse_rows(rng, m)
+    values = floats(rng, len(columns))
+    kept = np.concatenate(([0], np.cumsum(np.minimum(np.diff(indptr), most))))
+    short, near = np.full(kept[-1], -1, np.int32), np.empty(kept[-1])
+    keep_nearest((short, near), indptr, columns, values, kept)
+    for i in range(m):
+        row, all_of_row = short[kept[i] : kept[i + 1]], columns[indptr[i] : indptr[i + 1]]
+        assert set(row) <= set(all_of_row)
+        assert (np.diff(row) > 0).all()
+    add_up_sparse(np.empty((4, m)), kept, short, near, *draw_profiles(rng, m))
