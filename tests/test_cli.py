@@ -180,7 +180,7 @@ def fails(monkeypatch):
             1,
             ["error: bad", "hint: use --csv 'x'; or not"],
         ),
-        (InputError("bad", hint="do", parameter="csv"), 1, ["error: bad", "hint: do (--csv)"]),
+        (InputError("bad", hint="do", parameter="csv"), 1, ["error: bad (--csv)", "hint: do"]),
         (
             BoolrankError("that is all"),
             1,

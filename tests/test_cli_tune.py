@@ -196,6 +196,7 @@ def test_an_arity_is_searched_beside_that_of_the_spectrum(run, folder):
     ("args", "code", "said"),
     [
         (["--model", "magic"], 2, "no model 'magic'"),
+        (["--model", "ease(reg=3)"], 2, "tune chooses the parameters of ease"),
         (["--metric", "ncdg@10"], 2, "there is no metric 'ncdg'"),
         (["--trials", "0"], 2, "trials"),
         (["--seconds", "-3"], 2, "seconds must be a finite number, more than 0"),

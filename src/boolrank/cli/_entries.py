@@ -39,6 +39,7 @@ ENTRIES = {
     "as_json": Entry("Print JSON.", flag="--json"),
     "as_csv": Entry("Print CSV.", flag="--csv"),
     "model": Entry(f"{_MODEL}; default kernel-ranker.", "models"),
+    "tune model": Entry("Name of a model, see `boolrank models`; default kernel-ranker.", "models"),
     "evaluate model": Entry(f"{_MODEL}; repeat for more models.", "models"),
     "models": Entry(
         "Models as name,name,...; all that are installed if not given. A model with parameters, "

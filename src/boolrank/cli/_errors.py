@@ -42,8 +42,10 @@ def present(error: Exception, args: Sequence[str]) -> tuple[int, str] | None:
     if isinstance(error, BoolrankError):
         message, hint = error.message, in_options(error.hint, args)
         option = f"--{error.parameter.replace('_', '-')}"
-        if hint and "--" not in hint and error.parameter and option in _usage(args)[1]:
-            hint = f"{hint} ({option})"
+        if error.parameter and option not in message + hint and option in _usage(args)[1]:
+            message = f"{message} ({option})"
+        if isinstance(error, KernelSyntaxError):
+            hint = hint or "`boolrank kernels` lists the kernels"
         if isinstance(error, KernelSyntaxError | ParameterError | ParameterTypeError):
             code = _COMMAND
     elif isinstance(error, MemoryError):

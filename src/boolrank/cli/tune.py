@@ -42,7 +42,7 @@ def tune(
     draws the others. Failed trials are recorded. A stopped study continues when the same command is
     run again. At the end there is a `fit` command for the best model by each metric.
     """
-    from ..studies import tune_model
+    from ..studies import parse_model, tune_model
     from ..studies.cache import check_folder
 
     work = Work()
@@ -50,6 +50,11 @@ def tune(
     if arity is not None and others:
         raise ParameterError(
             f"--arity does not go with --{next(iter(others))}", hint="leave out one of them"
+        )
+    spec = parse_model(model or "kernel-ranker")
+    if spec.changes:
+        raise ParameterError(
+            f"tune chooses the parameters of {spec.name}", hint=f"write --model {spec.name}"
         )
     if arity is None:
         check_folder(out)
@@ -63,7 +68,7 @@ def tune(
     with work.counter("Tuning") as count:
         try:
             study = tune_model(
-                model or "kernel-ranker",
+                spec.name,
                 fold,
                 metrics,
                 trials=30 if trials is None else trials,

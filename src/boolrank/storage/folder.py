@@ -206,7 +206,7 @@ def _read(path: Path, verify: bool) -> tuple[dict[str, Any], dict[str, NDArray[A
 
 
 def _header(path: Path) -> dict[str, Any]:
-    if not path.exists():
+    if not path.is_dir():
         raise ModelFileError(f"no folder {path}", hint="name the folder of a saved model")
     try:
         with _opened(path / HEADER) as file:
