@@ -1,4 +1,4 @@
-"""Hypothesis strategies of the tests: binary matrices, counts of pairs, kernels and expressions."""
+"""Hypothesis strategies: binary matrices, counts of pairs, kernels and expressions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from boolrank.kernels import (
     Polynomial,
 )
 
-# Positive weights that a double holds exactly and ones that it does not.
+# Weights that a double holds exactly, and others.
 weights = st.sampled_from([1, 2, 3, 0.5, 0.25, 0.1, 1.7, 1e-3, 1e3])
 
 
@@ -30,7 +30,7 @@ def binary_matrices(
     max_columns: int = 9,
     min_ones: int = 0,
 ) -> np.ndarray:
-    """Matrices of 0 and 1 with at least `min_ones` ones in each row."""
+    """Draw matrices of 0 and 1 with at least `min_ones` ones in each row."""
     rows = draw(st.integers(min_rows, max_rows))
     columns = draw(st.integers(max(min_columns, min_ones), max_columns))
     X = draw(hnp.arrays(np.uint8, (rows, columns), elements=st.integers(0, 1)))
@@ -41,7 +41,7 @@ def binary_matrices(
 
 @st.composite
 def counts(draw: st.DrawFn, min_n: int = 1, max_n: int = 10**9) -> tuple[int, int, int, int]:
-    """Possible counts (n, x, z, c), often at a border: empty, full, equal, disjoint, covering."""
+    """Draw counts (n, x, z, c), often extreme: empty, full, equal, disjoint, covering."""
     tops = sorted({min(max(top, min_n), max_n) for top in (12, 1000, 10**6, max_n)})
     n = draw(st.one_of([st.integers(min_n, top) for top in tops]))
     few = st.integers(0, min(5, n))
@@ -54,7 +54,7 @@ def counts(draw: st.DrawFn, min_n: int = 1, max_n: int = 10**9) -> tuple[int, in
 
 
 def leaves(n: int = 4) -> st.SearchStrategy[Kernel]:
-    """Every kernel of the registry, with parameters that n variables allow (n at least 2)."""
+    """Draw any kernel, with parameters that n variables allow (n at least 2)."""
     arities = st.integers(1, n)
     limits = st.one_of(st.none(), arities)
     clauses = st.tuples(st.integers(1, 2), st.integers(1, n - 1), st.booleans())
@@ -76,7 +76,7 @@ def leaves(n: int = 4) -> st.SearchStrategy[Kernel]:
 
 
 def plain(n: int = 4) -> st.SearchStrategy[Kernel]:
-    """Kernels of at least n features, each of them 0 or 1: they can be the inner one of `@`."""
+    """Draw kernels of at least n features of 0 or 1, which can be the inner one of `@`."""
     arities = st.integers(1, n - 1)
     return st.one_of(
         st.just(Linear()),
@@ -89,7 +89,7 @@ def plain(n: int = 4) -> st.SearchStrategy[Kernel]:
 
 
 def expressions(n: int = 4, *, normalized: bool = True) -> st.SearchStrategy[Kernel]:
-    """Kernels and what the operators make of them; square roots only if `normalized`."""
+    """Draw kernels and expressions of them; normalised ones only if `normalized`."""
 
     def larger(smaller: st.SearchStrategy[Kernel]) -> st.SearchStrategy[Kernel]:
         choices = [

@@ -1,8 +1,8 @@
-"""The spectral ratio is its definition, and the paper's theorems about it hold.
+"""The spectral ratio equals its definition, and the paper's theorems about it hold.
 
-The paper's first theorem asks that no vector is null, that is, that every vector has at least as
-many active variables as the larger arity. With 1 on the diagonal of a null vector and 0 elsewhere
-it holds without that, because a vector that becomes null only loses values; both are tested here.
+The paper's first theorem assumes that no vector is null: every vector has at least as many active
+variables as the larger arity. If a null vector has 1 on the diagonal and 0 elsewhere, the theorem
+holds without that assumption, since a vector that becomes null only loses values. Both are tested.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROUNDING = 1e-11
 
 
 def by_definition(gram: np.ndarray) -> float:
-    """Trace over Frobenius norm, of the matrix itself."""
+    """Compute trace over Frobenius norm from the matrix."""
     return float(np.trace(gram) / np.sqrt((gram**2).sum()))
 
 
@@ -70,7 +70,7 @@ def test_orthogonal_vectors_have_ratio_one() -> None:
         )
 
 
-def test_vectors_all_alike_have_ratio_zero() -> None:
+def test_equal_vectors_have_ratio_zero() -> None:
     X = np.tile([1, 0, 1, 1], (5, 1))
     for kernel in (Linear(), Tanimoto(), Conjunctive(2), Disjunctive(2).normalized()):
         assert spectral_ratio(kernel, X) == pytest.approx(0, abs=1e-14)
@@ -97,7 +97,7 @@ def test_a_matrix_of_zeros_has_no_ratio() -> None:
         spectral_ratio(Linear(), np.zeros((3, 4)))
 
 
-def test_values_past_the_largest_double_have_a_ratio_all_the_same() -> None:
+def test_values_past_the_largest_double_have_a_ratio() -> None:
     X = np.zeros((3, 5000), dtype=np.uint8)
     X[0, :3000], X[1, 10:3010], X[2, 1500:4500] = 1, 1, 1
     counts = X.astype(int) @ X.T
@@ -123,7 +123,7 @@ def test_conjunctions_grow_more_expressive_with_the_arity(
 
 
 @given(binary_matrices(min_rows=2, min_columns=2, max_columns=12), st.data())
-def test_conjunctions_grow_more_expressive_also_past_null_vectors(
+def test_conjunctions_grow_more_expressive_even_with_null_vectors(
     X: np.ndarray, data: st.DataObject
 ) -> None:
     d = data.draw(st.integers(1, X.shape[1] - 1))
@@ -144,7 +144,7 @@ def test_disjunctions_grow_less_expressive_with_the_arity(
 
 @given(leaves(4), leaves(4), binary_matrices(min_rows=2, min_columns=4))
 def test_larger_normalised_values_mean_a_smaller_ratio(a: Kernel, b: Kernel, X: np.ndarray) -> None:
-    """The lemma, for the pairs of kernels that it speaks about; powers always are such a pair."""
+    """The lemma, for pairs of kernels that meet its condition; powers always do."""
     for larger, smaller in ((a, b), (b, a), (a, a**2)):
         first, second = larger.normalized(), smaller.normalized()
         if (first(X) ** 2 >= second(X) ** 2).all():
@@ -160,7 +160,7 @@ def test_the_rank_is_that_of_the_feature_vectors(X: np.ndarray) -> None:
     assert kernel_rank(AllSubset(), X) == len({tuple(row) for row in X.tolist()})
 
 
-def test_the_kernel_may_be_text() -> None:
+def test_the_kernel_can_be_text() -> None:
     X = np.random.default_rng(0).random((9, 20)) < 0.3
     assert spectral_ratio("normalized(linear)", X) == spectral_ratio(Linear().normalized(), X)
     assert kernel_rank("linear", X) == kernel_rank(Linear(), X)
@@ -171,7 +171,7 @@ def test_the_kernel_may_be_text() -> None:
 
 
 @pytest.mark.parametrize("m", range(2, 60))
-def test_the_ratio_never_leaves_its_bounds_by_rounding(m: int) -> None:
+def test_rounding_does_not_exceed_the_bounds(m: int) -> None:
     assert spectral_ratio(Linear(), np.eye(m)) == pytest.approx(1, abs=1e-14)
     assert spectral_ratio(Linear(), np.eye(m)) <= 1
     assert spectral_ratio(0.1 * Linear(), np.ones((m, 3))) >= 0

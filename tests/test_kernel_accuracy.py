@@ -34,7 +34,7 @@ from strategies import counts
 SMALL_ARITIES = (1, 2, 3, 4, 5, 7, 8, 11, 16, 23)
 LARGE_ARITIES = (64, 257, 1000)
 
-# Kernels of one arity: how to build one, and the arities to try.
+# Builders of kernels with one arity, and the arities to try.
 BY_ARITY: dict[str, tuple[Callable[[int], Kernel], tuple[int, ...]]] = {
     "conjunctive": (Conjunctive, SMALL_ARITIES + LARGE_ARITIES),
     "conjunctive up to": (lambda d: Conjunctive(d, up_to=True), SMALL_ARITIES + LARGE_ARITIES),
@@ -49,7 +49,7 @@ BY_ARITY: dict[str, tuple[Callable[[int], Kernel], tuple[int, ...]]] = {
     "inhomogeneous polynomial": (lambda d: Polynomial(d, 0.3, 1.1), SMALL_ARITIES + LARGE_ARITIES),
 }
 
-# Kernels without an arity, or with two numbers in its place.
+# Kernels without an arity.
 SINGLE: dict[str, tuple[Kernel, ...]] = {
     "linear": (Linear(),),
     "all-subset": (AllSubset(),),
@@ -84,7 +84,7 @@ LOOSE: dict[str, tuple[Kernel, ...]] = {
 
 
 def whole(kernel: Kernel) -> bool:
-    """Whether the raw values are whole numbers: they are counts, unless a weight is broken."""
+    """Tell whether raw values are whole numbers."""
     numbers = (getattr(kernel, name, 1) for name in ("weight", "scale", "offset"))
     return not isinstance(kernel, Tanimoto) and all(number == int(number) for number in numbers)
 
@@ -114,7 +114,7 @@ def check(kernel: Kernel, cases: np.ndarray, bound: float) -> None:
 
 
 @pytest.mark.parametrize("name", BY_ARITY)
-def test_kernels_of_an_arity_are_exact_to_1e_12(name: str) -> None:
+def test_kernels_with_an_arity_are_exact_to_1e_12(name: str) -> None:
     rng = np.random.default_rng(1)
     build, arities = BY_ARITY[name]
     for arity in arities:
@@ -156,7 +156,7 @@ def test_threshold_and_composed_kernels_are_exact_to_1e_10(name: str) -> None:
 def test_lifted_counts_of_more_than_32_digits_stay_exact(
     kernel: Kernel, pair: tuple[int, int, int, int]
 ) -> None:
-    """The features that tell two vectors apart may be few among more than 2^106 of them."""
+    """Few of more than 2^106 features may distinguish two vectors."""
     check(kernel, np.array([pair]).T, 1e-10)
 
 
@@ -171,7 +171,7 @@ def test_arities_of_thousands_stay_exact(build: Callable[[int], Kernel], arity: 
 @given(counts())
 @example((10**9, 1, 1, 0))
 @example((10**9, 10**9 - 1, 10**9 - 1, 10**9 - 2))
-def test_arity_one_is_linear_whatever_the_connective(pair: tuple[int, int, int, int]) -> None:
+def test_arity_one_is_linear_for_every_connective(pair: tuple[int, int, int, int]) -> None:
     linear = Linear().on_counts(*pair)
     for kernel in (Conjunctive(1), Disjunctive(1), Threshold(1, 1), ComposedDNF(1, 1)):
         assert kernel.on_counts(*pair) == linear
@@ -211,7 +211,7 @@ def test_nearly_full_vectors_lose_no_digits(n: int, arity: int) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 30, 64, 200])
-def test_an_arity_of_all_variables_has_one_subset(n: int) -> None:
+def test_there_is_one_subset_of_all_variables(n: int) -> None:
     sizes = np.arange(n + 1)
     x, z = np.meshgrid(sizes, sizes)
     c = np.maximum(x + z - n, 0)
@@ -233,7 +233,7 @@ def test_monotone_dnf_of_thousands_of_common_variables_does_not_overflow() -> No
         kernel.on_counts(20_000, 6000, 6000, 6000)
     assert kernel.normalized().on_counts(20_000, 6000, 6000, 5999) == 0.5
     assert kernel.normalized().on_counts(20_000, 6000, 6000, 5000) == 2.0**-1000
-    # 2^-1050 is below the smallest normal double, yet is one; 2^-6000 is none.
+    # 2^-1050 is a subnormal double; 2^-6000 underflows.
     assert kernel.normalized().on_counts(20_000, 6000, 6000, 4950) == 2.0**-1050
     assert kernel.normalized().on_counts(20_000, 6000, 6000, 0) == 0
 
@@ -269,7 +269,7 @@ def test_no_arity_up_to_n_gives_nan_or_overflow(build: Callable[[int], Kernel], 
     "kernel", [Conjunctive(4), Disjunctive(4), DNF(), MonotoneDNF(), Tanimoto()]
 )
 def test_tables_and_single_pairs_give_the_same_values(kernel: Kernel) -> None:
-    """Large batches go another way through the code than single pairs; values must not show it."""
+    """Large batches take another code path than single pairs."""
     rng = np.random.default_rng(6)
     cases = draw_counts(rng, 20_000, arity=4, largest_n=400)
     cases = cases[:, cases[0] >= 4]
@@ -282,7 +282,7 @@ def test_tables_and_single_pairs_give_the_same_values(kernel: Kernel) -> None:
         assert relative_error(batch[place], kernel, *column) <= 1e-12
 
 
-def test_a_raw_value_just_inside_the_doubles_is_given_and_just_outside_refused() -> None:
+def test_raw_values_up_to_the_largest_double_are_returned_and_larger_ones_raise() -> None:
     largest = math.nextafter(math.inf, 0)
     assert AllSubset().on_counts(2000, 1023, 1023, 1023) == 2.0**1023 < largest
     with pytest.raises(KernelOverflowError):
@@ -292,7 +292,7 @@ def test_a_raw_value_just_inside_the_doubles_is_given_and_just_outside_refused()
 @pytest.mark.parametrize("kernel", [Linear() ** 10**6, (Linear() * Tanimoto()) ** 10**6], ids=repr)
 @pytest.mark.parametrize("pairs", [1, 9000])
 def test_powers_of_a_million_keep_twelve_digits(kernel: Kernel, pairs: int) -> None:
-    """As doubles, cosines would have a million times their error: 5e-11 and more."""
+    """A power multiplies the relative error of doubles by a million: 5e-11 and more."""
     x = np.full(pairs, 10**6)
     shared = x - 1
     values = kernel.normalized().on_counts(10**7, x, x, shared)
@@ -308,13 +308,13 @@ def test_powers_of_a_million_keep_twelve_digits(kernel: Kernel, pairs: int) -> N
 
 @pytest.mark.parametrize("outer", [DNF(), DNF(0.3), MonotoneDNF(), MonotoneDNF(2), AllSubset()])
 def test_all_subsets_of_composed_features_normalise_without_overflow(outer: Kernel) -> None:
-    """C(50,000, 4) is 2.6e17 features, more than an exponent can count; cosines do not care."""
+    """C(50,000, 4) is 2.6e17 features, too many for the exponent of a raw value."""
     kernel = (outer @ Conjunctive(4)).normalized()
     sizes, others = np.array([0, 3, 4, 5, 6, 49_000]), np.array([4, 4, 4, 5, 7, 49_001])
     values = kernel.on_counts(50_000, sizes, others, sizes)
     assert ((values >= 0) & (values <= 1)).all()
     assert (kernel.on_counts(50_000, sizes[2:], sizes[2:], sizes[2:]) == 1).all()
-    # Small enough to be written out, and the features are those of the plain kernel.
+    # Small enough for exact arithmetic.
     small = outer @ Conjunctive(2)
     cases = draw_counts(np.random.default_rng(8), 300, arity=2, largest_n=40)
     for column, value in zip(cases.T.tolist(), small.normalized().on_counts(*cases), strict=True):
@@ -322,7 +322,7 @@ def test_all_subsets_of_composed_features_normalise_without_overflow(outer: Kern
 
 
 @pytest.mark.parametrize("outer", [DNF(), MonotoneDNF(), AllSubset()])
-def test_products_powers_and_nests_of_such_compositions_do_not_overflow_either(
+def test_products_and_powers_of_compositions_normalise_without_overflow(
     outer: Kernel,
 ) -> None:
     composed = outer @ Conjunctive(4)
@@ -335,8 +335,8 @@ def test_products_powers_and_nests_of_such_compositions_do_not_overflow_either(
         (composed + Linear()).normalized().on_counts(*pairs)
 
 
-def test_light_subsets_of_bounded_size_need_no_other_bound() -> None:
-    """The cut is past the peak, and all subsets together are past every exponent."""
+def test_small_weights_with_max_arity_do_not_overflow() -> None:
+    """The cut is past the peak, and the sum over all subsets overflows the exponent."""
     kernel = DNF(weight=1e-17, max_arity=6) @ Conjunctive(4)
     cases = np.array([(50_000, 49_000, 49_001, 48_990), (50_000, 9, 9, 4), (50_000, 0, 9, 0)]).T
     check(kernel.outer, np.array([(2**53 - 1, 2**52, 2**52, 2**51)]).T, 1e-12)
@@ -345,8 +345,8 @@ def test_light_subsets_of_bounded_size_need_no_other_bound() -> None:
         assert relative_error(value, kernel.outer, *sizes) <= 1e-10
 
 
-def test_the_diagonal_of_a_composition_is_that_of_its_outer_kernel() -> None:
-    """A row without a pair of variables has no conjunction, and is null to the normalised one."""
+def test_a_composition_has_the_diagonal_of_its_outer_kernel() -> None:
+    """A row with fewer than two variables is null."""
     kernel = Linear().normalized() @ Conjunctive(2)
     X = [[1, 0, 0], [1, 1, 1], [0, 0, 0]]
     assert kernel.diag(X).tolist() == [1, 1, 1]
@@ -354,18 +354,18 @@ def test_the_diagonal_of_a_composition_is_that_of_its_outer_kernel() -> None:
 
 
 def fraction(value: Wide) -> Fraction:
-    """A wide number, exactly."""
+    """Return a wide number as a Fraction."""
     digits = Fraction(float(value.hi)) + Fraction(float(value.lo))
     return digits * Fraction(2) ** int(value.exp)
 
 
 @pytest.mark.parametrize("number", [2, 3, 10**15 + 7, 2**53 + 1, 3**60])
-def test_wide_roots_have_all_of_their_digits(number: int) -> None:
+def test_wide_square_roots_have_32_digits(number: int) -> None:
     root = fraction(Wide.of(number).sqrt())
     assert abs(root**2 / fraction(Wide.of(number)) - 1) < Fraction(1, 2**100)
 
 
-def test_whole_numbers_of_64_bits_are_wide_numbers_exactly() -> None:
+def test_64_bit_integers_convert_exactly() -> None:
     numbers = [2**53 + 1, 2**62 + 12345, 2**63 - 1, -(2**62) - 1, 7]
     wide = Wide.of(np.array(numbers))
     assert [fraction(wide[i]) for i in range(len(numbers))] == numbers
@@ -374,8 +374,8 @@ def test_whole_numbers_of_64_bits_are_wide_numbers_exactly() -> None:
 @pytest.mark.parametrize(
     ("n", "t", "d"), [(10**15, 100, 100), (10**14, 70, 5000), (10**14, 1000, 66)]
 )
-def test_shares_that_are_rarely_hit_keep_their_digits(n: int, t: int, d: int) -> None:
-    """With both sets large and the universe larger, one less the share of misses would cancel."""
+def test_small_shares_of_hits_keep_their_digits(n: int, t: int, d: int) -> None:
+    """One minus the share of misses would cancel for two large sets in a larger universe."""
     exact = Fraction(math.comb(n, d) - math.comb(n - t, d))
     assert exact / math.comb(n, d) < Fraction(1, 2)
     value = hits(Wide.of(np.array([n])), Wide.of(np.array([t])), d)[0]
@@ -383,7 +383,7 @@ def test_shares_that_are_rarely_hit_keep_their_digits(n: int, t: int, d: int) ->
 
 
 @pytest.mark.parametrize("d", [0, 1, 2, 9, 70, 3000])
-def test_binomials_of_many_sizes_are_exact_and_those_of_each(d: int) -> None:
+def test_binomials_from_the_table_equal_single_ones(d: int) -> None:
     sizes = np.random.default_rng(9).integers(0, 3001, 2000)
     many = choose(Wide.of(sizes), d)
     for i in range(0, 2000, 97):

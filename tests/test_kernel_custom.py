@@ -88,7 +88,7 @@ def test_updates_in_place_work() -> None:
     assert total.floats().tolist() == [8, 10]
 
 
-def test_functions_of_math_are_refused_with_the_function_to_use() -> None:
+def test_functions_of_math_raise_and_name_numpy() -> None:
     with pytest.raises(ParameterTypeError, match=r"use numpy's function, such as np.sqrt"):
         math.sqrt(Wide.of(4.0))
 
@@ -141,7 +141,7 @@ def make(name: str, qualname: str) -> type[Kernel]:
     return dataclass(frozen=True, repr=False)(type("Made", (Kernel,), body))
 
 
-def test_two_kernels_of_one_name_are_refused_when_text_names_them() -> None:
+def test_text_that_names_two_kernels_raises() -> None:
     first, second = make("doubly_test", "First"), make("doubly_test", "Second")
     with pytest.raises(KernelSyntaxError, match=r"names several kernels: .*First, .*Second"):
         parse_kernel("doubly_test")

@@ -1,4 +1,4 @@
-"""Kernel values equal a count of the features, written out one by one, for all small vectors."""
+"""Kernel values equal the number of shared features, enumerated for all small vectors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from oracles import exact_value, relative_error
 from strategies import expressions
 
 WEIGHTS = (1, 2, 0.5)
-# Composed spaces up to this many features are written out: a few seconds for all of them.
+# Most features of an enumerated composed space: a few seconds for all of them.
 MOST_FEATURES = 3_000
 
 
@@ -67,7 +67,7 @@ def composed_forms(n: int) -> Iterator[Kernel]:
         for literals in range(1, n + 1):
             for monotone in (True, False):
                 inner = math.comb(n, literals) * (1 if monotone else 2**literals)
-                # With hundreds of clauses, nearly all of them chosen are few features, but slow.
+                # Choosing nearly all of hundreds of clauses gives few features, but is slow.
                 for count in range(1, inner + 1 if n < 6 else 5):
                     if 0 < math.comb(inner, count) <= MOST_FEATURES:
                         yield form(count, literals, monotone)
@@ -113,7 +113,7 @@ FAMILIES: dict[str, Callable[[int], Iterator[Kernel]]] = {
 
 
 def classes(space: FeatureSpace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct counts of pairs of vectors, where each is first, and the class of each pair."""
+    """Return the distinct counts of pairs, the first pair of each, and the class of each pair."""
     V = space.vectors().astype(np.int64)
     x = V.sum(axis=1)
     triples = np.broadcast_arrays(x[:, None], x[None, :], V @ V.T)
@@ -123,7 +123,7 @@ def classes(space: FeatureSpace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("n", range(1, 8))
 @pytest.mark.parametrize("family", FAMILIES)
-def test_values_count_the_features_that_are_true_of_both(family: str, n: int) -> None:
+def test_values_equal_the_number_of_shared_features(family: str, n: int) -> None:
     checked = 0
     for kernel in FAMILIES[family](n):
         try:
@@ -154,7 +154,9 @@ def test_values_count_the_features_that_are_true_of_both(family: str, n: int) ->
 
 
 @given(kernel=expressions(4, normalized=False), data=st.data())
-def test_values_of_expressions_count_features_too(kernel: Kernel, data: st.DataObject) -> None:
+def test_values_of_expressions_equal_the_number_of_shared_features(
+    kernel: Kernel, data: st.DataObject
+) -> None:
     n = 4
     try:
         exact = enumerate_features(kernel, n, max_features=20_000).gram()
@@ -168,12 +170,12 @@ def test_values_of_expressions_count_features_too(kernel: Kernel, data: st.DataO
     assert value == pytest.approx(float(exact[v, w]), rel=1e-12, abs=0)
 
 
-def test_a_space_too_large_to_write_out_is_refused_with_the_way_out() -> None:
+def test_too_many_features_raise_and_name_the_limit() -> None:
     with pytest.raises(ParameterError, match="max_features"):
         enumerate_features(ComposedDNF(3, 3), n=7, max_features=100)
 
 
-def test_a_kernel_of_unknown_features_is_refused_by_name() -> None:
+def test_kernels_without_an_oracle_raise() -> None:
     with pytest.raises(ParameterError, match=r"normalized\(linear\) has no enumeration"):
         enumerate_features(Linear().normalized(), n=3)
     with pytest.raises(ParameterError, match="no exact rational value"):

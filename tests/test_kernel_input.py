@@ -1,4 +1,4 @@
-"""Bad input is refused with the project's own error, which says what is wrong and what to do."""
+"""Bad input raises an error that says what is wrong and what to do."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from boolrank.kernels import (
 )
 from strategies import binary_matrices
 
-# How to build a kernel from one whole number, and the parameter that it goes to.
+# Builders of a kernel from one whole number, and the name of that parameter.
 WHOLE: dict[str, tuple[Callable[[Any], Kernel], str]] = {
     "conjunctive": (Conjunctive, "arity"),
     "disjunctive": (Disjunctive, "arity"),
@@ -69,13 +69,13 @@ X = np.array([[1, 0, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]])
 
 
 def kind(value: float) -> str:
-    """A name for numbers that Python refuses to write out."""
+    """Name numbers that Python refuses to print."""
     return f"{value.bit_length()}-bits" if isinstance(value, int) else str(value)
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.5, float("nan"), float("inf"), -3.0])
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_number_that_is_not_whole_and_positive_is_refused(name: str, value: float) -> None:
+def test_a_number_that_is_not_whole_and_positive_raises(name: str, value: float) -> None:
     build, parameter = WHOLE[name]
     with pytest.raises(ParameterError) as caught:
         build(value)
@@ -88,7 +88,7 @@ def test_a_number_that_is_not_whole_and_positive_is_refused(name: str, value: fl
 
 @pytest.mark.parametrize("value", [True, "3", [3], 3j, np.bool_(True), np.array([3])])
 @pytest.mark.parametrize("name", WHOLE)
-def test_what_is_not_a_number_is_refused(name: str, value: object) -> None:
+def test_a_parameter_of_another_type_raises(name: str, value: object) -> None:
     build, parameter = WHOLE[name]
     with pytest.raises(ParameterTypeError) as caught:
         build(value)
@@ -99,7 +99,7 @@ def test_what_is_not_a_number_is_refused(name: str, value: object) -> None:
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
 @pytest.mark.parametrize("name", POSITIVE)
-def test_a_weight_out_of_range_is_refused(name: str, value: float) -> None:
+def test_a_weight_out_of_range_raises(name: str, value: float) -> None:
     build, parameter = POSITIVE[name]
     with pytest.raises(ParameterError, match=parameter):
         build(value)
@@ -109,7 +109,7 @@ def test_a_weight_out_of_range_is_refused(name: str, value: float) -> None:
 
 @pytest.mark.parametrize("value", [2**53, 2**62, 10**30, 10**400, 10**5000, 1e300], ids=kind)
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_number_that_is_too_large_to_be_used_is_refused(name: str, value: float) -> None:
+def test_a_number_too_large_raises(name: str, value: float) -> None:
     build, parameter = WHOLE[name]
     with pytest.raises(ParameterError, match=f"{parameter} of .* from 1 to") as caught:
         build(value)
@@ -118,21 +118,21 @@ def test_a_number_that_is_too_large_to_be_used_is_refused(name: str, value: floa
 
 @pytest.mark.parametrize("value", [10**400, -(10**400), 10**5000], ids=kind)
 @pytest.mark.parametrize("name", POSITIVE)
-def test_a_weight_that_no_double_holds_is_refused(name: str, value: int) -> None:
+def test_a_weight_beyond_doubles_raises(name: str, value: int) -> None:
     build, parameter = POSITIVE[name]
     with pytest.raises(ParameterError, match=f"{parameter} of .* bits"):
         build(value)
 
 
 @pytest.mark.parametrize("value", ["no", "False", 1, 0, None])
-def test_a_flag_is_true_or_false_and_nothing_else(value: Any) -> None:
+def test_a_flag_must_be_a_bool(value: Any) -> None:
     for build in (lambda v: Conjunctive(2, up_to=v), lambda v: ComposedDNF(2, 2, monotone=v)):
         with pytest.raises(ParameterTypeError, match="must be True or False"):
             build(value)
     assert Conjunctive(2, up_to=np.bool_(True)) == Conjunctive(2, up_to=True)
 
 
-def test_the_highest_degree_is_still_right() -> None:
+def test_the_highest_degree_is_exact() -> None:
     kernel = Polynomial(1 << 20)
     assert kernel.on_counts(9, 1, 1, 1) == 1
     with pytest.raises(KernelOverflowError, match=r"\.normalized\(\)"):
@@ -146,13 +146,13 @@ def test_the_highest_degree_is_still_right() -> None:
     assert tower.on_counts(9, 4, 4, [0, 1]).tolist() == [0, 1]
 
 
-def test_an_offset_may_be_zero_but_not_negative() -> None:
+def test_an_offset_can_be_zero_but_not_negative() -> None:
     assert Polynomial(2, offset=0) == Polynomial(2)
     with pytest.raises(ParameterError, match="offset"):
         Polynomial(2, offset=-0.5)
 
 
-def test_more_satisfied_than_there_are_is_refused() -> None:
+def test_satisfied_above_the_arity_raises() -> None:
     with pytest.raises(ParameterError, match="satisfied"):
         Threshold(4, 3)
 
@@ -169,7 +169,7 @@ def test_more_satisfied_than_there_are_is_refused() -> None:
         lambda d: ComposedCNF(1, d),
     ],
 )
-def test_an_arity_above_the_number_of_variables_is_refused(build: Callable[[int], Kernel]) -> None:
+def test_an_arity_above_the_number_of_variables_raises(build: Callable[[int], Kernel]) -> None:
     kernel = build(5)
     for use in (
         lambda: kernel(X),
@@ -183,7 +183,7 @@ def test_an_arity_above_the_number_of_variables_is_refused(build: Callable[[int]
     kernel.on_counts(5, 2, 2, 1)
 
 
-def test_more_clauses_than_there_are_is_refused() -> None:
+def test_more_clauses_than_exist_raise() -> None:
     assert ComposedDNF(6, 2)(X).shape == (3, 3)
     for kernel, said in (
         (
@@ -201,7 +201,7 @@ def test_more_clauses_than_there_are_is_refused() -> None:
                 use(X)
 
 
-def test_an_arity_that_is_too_high_is_an_error_with_the_highest_one() -> None:
+def test_an_arity_that_is_too_high_raises_with_the_highest_one() -> None:
     with pytest.raises(ParameterError) as caught:
         (Linear() + Disjunctive(40)).normalized().on_counts(12, 3, 4, 2)
     assert caught.value.message == "arity of disjunctive(40) is 40, but there are only 12 variables"
@@ -215,8 +215,8 @@ def test_an_arity_that_is_too_high_is_an_error_with_the_highest_one() -> None:
         DNF(max_arity=3).on_counts(2, 1, 1, 1)
 
 
-def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_computed() -> None:
-    """Sixty million rows of one variable: 43 million GB, and no machine has them."""
+def test_a_gram_matrix_too_large_for_memory_raises_before_it_is_computed() -> None:
+    """Sixty million rows of one variable take 43 million GB."""
     many = np.ones((60_000_000, 1), dtype=bool)
     for kernel, said in ((Linear(), "43,200,000.0 GB"), (Threshold(1, 1), "288,000,000.0 GB")):
         with pytest.raises(MatrixTooLargeError, match=said) as caught:
@@ -227,7 +227,7 @@ def test_a_gram_matrix_that_does_not_fit_is_refused_before_it_is_computed() -> N
     assert Linear()(many[:2], many).shape == (2, 60_000_000)
 
 
-def test_free_memory_heeds_the_machine_and_the_container(
+def test_free_memory_is_that_of_the_machine_and_the_container(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(_memory, "_MEMINFO", tmp_path / "meminfo")
@@ -251,7 +251,7 @@ def test_free_memory_heeds_the_machine_and_the_container(
 @pytest.mark.parametrize(
     "convert", [np.asarray, sparse.csr_array, sparse.coo_array, np.ndarray.tolist]
 )
-def test_a_matrix_that_is_not_binary_is_shown_where(
+def test_a_matrix_that_is_not_binary_raises_with_the_cell(
     convert: Callable[[Any], Any], value: float
 ) -> None:
     bad = X.astype(float)
@@ -265,16 +265,14 @@ def test_a_matrix_that_is_not_binary_is_shown_where(
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
-def test_missing_and_infinite_values_are_refused(
-    convert: Callable[[Any], Any], value: float
-) -> None:
+def test_missing_and_infinite_values_raise(convert: Callable[[Any], Any], value: float) -> None:
     bad = X.astype(float)
     bad[0, 3] = value
     with pytest.raises(InputError, match=r"\[0, 3\]"):
         Linear()(convert(bad))
 
 
-def test_matrices_of_different_width_are_refused() -> None:
+def test_matrices_of_different_width_raise() -> None:
     with pytest.raises(InputError, match=r"4.*3|3.*4"):
         Linear()(X, X[:, :3])
     with pytest.raises(InputError, match=r"columns|variables"):
@@ -282,31 +280,31 @@ def test_matrices_of_different_width_are_refused() -> None:
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0)])
-def test_an_empty_matrix_is_refused(shape: tuple[int, int]) -> None:
+def test_an_empty_matrix_raises(shape: tuple[int, int]) -> None:
     for convert in (np.asarray, sparse.csr_array):
         with pytest.raises(InputError, match="empty"):
             Linear()(convert(np.zeros(shape)))
 
 
 @pytest.mark.parametrize("bad", [[1, 0, 1], np.zeros((2, 2, 2)), np.array(1)])
-def test_what_is_not_a_matrix_is_refused(bad: Any) -> None:
+def test_arrays_without_two_dimensions_raise(bad: Any) -> None:
     with pytest.raises(InputError, match="dimension"):
         Linear()(bad)
 
 
-def test_a_single_vector_is_told_how_to_become_a_matrix() -> None:
+def test_a_single_vector_raises_and_names_reshape() -> None:
     with pytest.raises(InputError, match=r"reshape\(1, -1\)"):
         Linear()(np.array([1, 0, 1]))
 
 
 @pytest.mark.parametrize("bad", [[["a", "b"]], [[None, 1]], [[1, 0], [1]], "text", None, {"a": 1}])
-def test_what_is_no_array_of_numbers_is_refused(bad: Any) -> None:
+def test_input_without_numbers_raises(bad: Any) -> None:
     with pytest.raises(BoolrankError):
         Linear()(bad)
 
 
 @pytest.mark.parametrize("kind", ["Int64", "boolean", "category", "mixed", "float"])
-def test_frames_of_any_numbers_are_taken(kind: str) -> None:
+def test_frames_of_any_number_type_work(kind: str) -> None:
     frame = pd.DataFrame(X)
     if kind == "mixed":
         frame[0] = frame[0].astype(bool)
@@ -327,8 +325,8 @@ class Unwilling:
     ("bad", "said"),
     [
         (pd.DataFrame({"a": pd.array([1, None], "Int64")}), "fill in"),
-        (pd.DataFrame({"a": ["x", "y"], "b": [0, 1]}), "of str; .* leave out"),
-        (np.array([[1, None]], object), "of NoneType"),
+        (pd.DataFrame({"a": ["x", "y"], "b": [0, 1]}), "of type str; .* leave out"),
+        (np.array([[1, None]], object), "of type NoneType"),
         (np.ma.array([[1, 0]], mask=[[1, 0]]), r"X\.filled\(0\)"),
         (sparse.csr_array([[np.nan, 0.0]]), r"nan_to_num\(X\.data\)"),
         (np.array([[np.nan, 0.0]]), r"nan_to_num\(X\)"),
@@ -339,7 +337,7 @@ class Unwilling:
     ],
     ids=str,
 )
-def test_what_cannot_be_taken_is_told_what_to_do(bad: Any, said: str) -> None:
+def test_unusable_matrices_raise_with_a_hint(bad: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         Linear()(bad)
 
@@ -365,9 +363,7 @@ def test_what_cannot_be_taken_is_told_what_to_do(bad: Any, said: str) -> None:
 @pytest.mark.parametrize(
     "kernel", [Linear(), Tanimoto(), Disjunctive(2).normalized(), Linear() + DNF()]
 )
-def test_counts_that_no_vectors_have_are_refused(
-    kernel: Kernel, pair: tuple[float, ...], said: str
-) -> None:
+def test_impossible_counts_raise(kernel: Kernel, pair: tuple[float, ...], said: str) -> None:
     with pytest.raises(CountsError, match=said) as caught:
         kernel.on_counts(*pair)
     assert isinstance(caught.value, ValueError)
@@ -379,7 +375,7 @@ def test_counts_that_no_vectors_have_are_refused(
 
 
 @pytest.mark.parametrize("bad", ["two", None, [None], [True]])
-def test_counts_that_are_no_numbers_are_refused(bad: Any) -> None:
+def test_counts_that_are_not_numbers_raise(bad: Any) -> None:
     with pytest.raises(CountsError):
         Linear().on_counts(5, bad, 2, 1)
 
@@ -426,7 +422,7 @@ def test_every_form_of_a_binary_matrix_gives_the_same_values(matrix: np.ndarray)
             assert (kernel.diag(form(matrix)) == np.diagonal(values)).all()
 
 
-def test_zeros_that_a_sparse_matrix_stores_are_zeros() -> None:
+def test_stored_zeros_of_a_sparse_matrix_are_zeros() -> None:
     data = np.array([1, 0, 1, 0])
     stored = sparse.csr_array((data, [0, 1, 2, 3], [0, 2, 4]), shape=(2, 4))
     for kernel in (Linear(), Disjunctive(2), Tanimoto().normalized(), DNF()):
@@ -438,7 +434,7 @@ def test_entries_that_add_up_to_two_are_not_binary() -> None:
     twice = sparse.coo_array(([1, 1, 1], ([0, 0, 1], [2, 2, 0])), shape=(2, 4))
     with pytest.raises(InputError, match=r"\[0, 2\] is 2"):
         Linear()(twice)
-    # In compressed rows a pair of entries stays a pair until someone adds them up.
+    # Compressed rows keep duplicate entries until they are summed.
     within = sparse.csr_array(([1, 1, 1], [2, 2, 0], [0, 2, 3]), shape=(2, 4))
     with pytest.raises(InputError, match=r"\[0, 2\] is 2"):
         Linear()(within)
@@ -446,19 +442,19 @@ def test_entries_that_add_up_to_two_are_not_binary() -> None:
     assert (Linear()(cancelling) == [[1, 0], [0, 1]]).all()
 
 
-def test_entries_may_come_in_any_order() -> None:
+def test_sparse_entries_can_be_unsorted() -> None:
     shuffled = sparse.csr_array(([1, 1, 1], [3, 0, 2], [0, 2, 3]), shape=(2, 4))
     assert (Disjunctive(2)(shuffled) == Disjunctive(2)(shuffled.toarray())).all()
 
 
-def test_the_callers_data_is_left_alone() -> None:
+def test_input_is_not_modified() -> None:
     dense, compressed = X.copy(), sparse.csr_array(X)
     Disjunctive(2)(dense, compressed)
     assert (dense == X).all()
     assert (compressed.toarray() == X).all()
 
 
-def test_a_gram_matrix_of_x_knows_its_diagonal_and_one_of_a_copy_does_not() -> None:
+def test_null_vectors_have_1_on_the_diagonal_of_a_normalised_gram_matrix() -> None:
     kernel = Conjunctive(2).normalized()
     assert np.diagonal(kernel(X)).tolist() == [1, 1, 1]
     assert np.diagonal(kernel(X, X)).tolist() == [1, 1, 1]

@@ -1,4 +1,4 @@
-"""Every kernel and expression obeys the laws of kernels; the checker notices one that does not."""
+"""Every kernel and expression obeys the laws; the checker finds one that does not."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ ALL = [
 ]
 
 
-def test_the_list_has_every_kernel_of_the_registry() -> None:
+def test_the_list_contains_every_kernel() -> None:
     assert {type(kernel) for kernel in ALL} >= set(KERNELS.values())
 
 
@@ -116,7 +116,7 @@ def test_large_arities_obey_the_laws_on_wide_data() -> None:
 
 @dataclass(frozen=True, repr=False)
 class Multisets(Kernel):
-    """A kernel of someone else, not in the registry: pairs of variables, repetition allowed."""
+    """A custom kernel: pairs of variables, repetition allowed."""
 
     name: ClassVar[str] = "multisets"
     formula: ClassVar[str] = "c(c + 1)/2"
@@ -142,7 +142,7 @@ class Lopsided(Linear):
 
 @dataclass(frozen=True, repr=False)
 class Indefinite(Linear):
-    """High where vectors have nothing in common: no inner product does that."""
+    """High for vectors with nothing in common, unlike any inner product."""
 
     def value(self, k: Counts) -> Wide:
         return k.union
@@ -308,7 +308,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("kernel", "law"), BROKEN.items(), ids=lambda v: type(v).__name__)
-def test_the_checker_notices_a_broken_law(kernel: Kernel, law: str) -> None:
+def test_the_checker_finds_a_broken_law(kernel: Kernel, law: str) -> None:
     broken = []
     rng = np.random.default_rng(0)
     for name, each in LAWS.items():
@@ -325,7 +325,7 @@ def sample_of(rng: np.random.Generator) -> Any:
     return Sample.draw(rng, 24)
 
 
-def test_each_law_is_broken_by_some_kernel_here() -> None:
+def test_each_law_has_a_kernel_that_breaks_it() -> None:
     assert set(BROKEN.values()) == set(LAWS)
 
 
@@ -356,19 +356,19 @@ class Undecorated(Kernel):
         (Undecorated(), r"@dataclass\(frozen=True, repr=False\)"),
     ],
 )
-def test_what_is_no_kernel_is_told_how_to_become_one(given: Any, said: str) -> None:
+def test_checking_something_else_than_a_kernel_raises_with_a_hint(given: Any, said: str) -> None:
     with pytest.raises(ParameterTypeError, match=said):
         check_kernel(given)
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5])
-def test_data_to_check_a_kernel_on_have_variables(n: Any) -> None:
+def test_the_number_of_variables_must_be_positive(n: Any) -> None:
     with pytest.raises(ParameterError, match="n must be"):
         check_kernel(Linear(), n=n)
 
 
 @pytest.mark.parametrize("constant", [1.0, 1, Wide.of(1.0), np.ones(())])
-def test_a_formula_may_give_any_numbers_that_broadcast(constant: Any) -> None:
+def test_a_formula_can_return_any_numbers_that_broadcast(constant: Any) -> None:
     @dataclass(frozen=True, repr=False)
     class Constant(Kernel):
         def value(self, _: Counts) -> Any:
@@ -381,7 +381,7 @@ def test_a_formula_may_give_any_numbers_that_broadcast(constant: Any) -> None:
     assert repr(Constant()) == "Constant", "for want of a name"
 
 
-def test_a_formula_may_give_doubles() -> None:
+def test_a_formula_can_return_doubles() -> None:
     @dataclass(frozen=True, repr=False)
     class Doubles(Kernel):
         name = "doubles"
@@ -395,7 +395,7 @@ def test_a_formula_may_give_doubles() -> None:
 
 
 @pytest.mark.parametrize("nonsense", [None, "c", [1, 2, 3], object()])
-def test_a_formula_that_gives_no_numbers_is_told_so(nonsense: Any) -> None:
+def test_a_formula_that_does_not_return_numbers_raises(nonsense: Any) -> None:
     @dataclass(frozen=True, repr=False)
     class Nonsense(Kernel):
         name = "nonsense"
@@ -407,7 +407,7 @@ def test_a_formula_that_gives_no_numbers_is_told_so(nonsense: Any) -> None:
         Nonsense()([[1, 0], [0, 1]])
 
 
-def test_the_checker_draws_the_same_data_each_time_and_other_data_on_request() -> None:
+def test_the_data_of_the_checker_depends_on_the_seed_only() -> None:
     first, second = (sample_of(np.random.default_rng(seed)).X for seed in (0, 1))
     assert (first == sample_of(np.random.default_rng(0)).X).all()
     assert (first != second).any()

@@ -1,4 +1,4 @@
-"""Many pairs at once, by tables or by distinct counts, have the values of a few at a time."""
+"""Many pairs, computed by tables or distinct counts, have the same values as few pairs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def common(
 
 
 def sizes(rng: np.random.Generator, n: int, number: int) -> NDArray[np.int64]:
-    """Tiny, middling and nearly full, none so large that a table would be too long."""
+    """Draw tiny, medium and nearly full sizes, small enough for a table."""
     most = min(n, 3000)
     drawn = np.exp(rng.random(number) * np.log(most)).astype(np.int64)
     return np.where(rng.random(number) < 0.1, most - rng.integers(0, 3, number), drawn)
@@ -70,7 +70,7 @@ def few_at_a_time(kernel, n: int, x, z, c) -> NDArray[np.float64]:  # type: igno
 
 @pytest.mark.parametrize("n", [60, 3000, 2_000_000])
 @pytest.mark.parametrize("text", KERNELS)
-def test_a_long_list_has_the_values_of_short_ones(text: str, n: int) -> None:
+def test_a_long_list_has_the_same_values_as_short_ones(text: str, n: int) -> None:
     rng = np.random.default_rng(n)
     x, z = sizes(rng, n, 9000), sizes(rng, n, 9000)
     x[:500] = z[:500] = 1 + np.arange(500) % 5
@@ -83,7 +83,7 @@ def test_a_long_list_has_the_values_of_short_ones(text: str, n: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint16, np.float32, np.float64])
 @pytest.mark.parametrize("text", KERNELS)
-def test_a_grid_has_the_values_of_its_pairs(text: str, dtype: type) -> None:
+def test_a_grid_has_the_same_values_as_its_pairs(text: str, dtype: type) -> None:
     rng = np.random.default_rng(1)
     n = 4000
     x, z = sizes(rng, n, 90), sizes(rng, n, 110)
@@ -132,8 +132,8 @@ def test_one_impossible_pair_among_many_is_found(
             kernel.on_counts(96, np.repeat(x, 100), np.tile(z, 100), c.ravel())
 
 
-def test_many_distinct_counts_are_each_computed() -> None:
-    """More than the table of distinct keys first has room for, so that it must grow."""
+def test_more_distinct_counts_than_the_first_hash_table_holds_are_computed() -> None:
+    """The hash table must grow."""
     rng = np.random.default_rng(3)
     n = 10**6
     x, z = rng.integers(1, 2000, 70_000), rng.integers(1, 2000, 70_000)
@@ -148,7 +148,7 @@ def test_many_distinct_counts_are_each_computed() -> None:
 
 
 def test_values_far_below_one_keep_their_digits_in_tables() -> None:
-    """Exponents of hundreds are folded or added, never lost."""
+    """Exponents of hundreds are folded into doubles or added."""
     n, x = 5000, np.arange(1000, 1100)
     c = np.minimum(x[:, None], x[None, :]) - 400
     kernel = parse_kernel("monotone_dnf").normalized()
@@ -156,7 +156,7 @@ def test_values_far_below_one_keep_their_digits_in_tables() -> None:
     assert np.allclose(kernel.on_counts(n, x[:, None], x[None, :], c), expected, rtol=1e-12)
 
 
-def test_a_spectrum_counted_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spectrum_does_not_depend_on_the_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(4).random((70, 30)) < 0.2
     kernels = [Linear().normalized(), Disjunctive(3).normalized()]
     whole = [spectral_ratio(kernel, X) for kernel in kernels]
@@ -172,9 +172,7 @@ def test_counts_of_narrow_types_do_not_wrap() -> None:
 
 @pytest.mark.parametrize("bad", [float("nan"), -1, 2**53, 1e300])
 @pytest.mark.parametrize("text", ["linear + dnf", "monotone_dnf + tanimoto", "linear", "tanimoto"])
-def test_a_count_that_cannot_be_is_refused_before_anything_is_computed(
-    text: str, bad: float
-) -> None:
+def test_impossible_numbers_of_variables_raise(text: str, bad: float) -> None:
     with pytest.raises(CountsError):
         parse_kernel(text).normalized().on_counts(bad, bad, 0, 0)
 
@@ -183,7 +181,7 @@ def test_a_heavy_weight_does_not_lose_the_last_subset() -> None:
     assert parse_kernel("monotone_dnf(weight=1e16, max_arity=2)").on_counts(9, 1, 1, 1) == 1e16
 
 
-def test_a_product_of_disjunctions_is_no_table_of_the_union() -> None:
+def test_a_product_of_disjunctions_is_not_a_table_of_the_union() -> None:
     rng = np.random.default_rng(5)
     x, z = sizes(rng, 300, 9000), sizes(rng, 300, 9000)
     c = common(rng, 300, x, z)
@@ -194,7 +192,7 @@ def test_a_product_of_disjunctions_is_no_table_of_the_union() -> None:
         )
 
 
-def test_exponents_past_32_bits_are_zeros_and_not_wrapped() -> None:
+def test_exponents_past_32_bits_underflow_to_zero() -> None:
     kernel = ((Linear() ** (1 << 20)) ** (1 << 20)).normalized()
     x, c = np.full(9000, 1024), np.ones(9000, np.int64)
     assert (kernel.on_counts(5000, x, x, c) == 0).all()
@@ -235,7 +233,7 @@ class Hit(Disjunctive):
         return k.common * float(self.arity)
 
 
-def test_a_class_with_a_formula_of_its_own_inherits_nothing_of_another() -> None:
+def test_a_subclass_with_its_own_formula_inherits_nothing_derived_from_another() -> None:
     x, c = np.full(9000, 7), np.arange(9000) % 8
     for pairs in (slice(0, 9000), slice(0, 50)):
         counts = 20, x[pairs], x[pairs], c[pairs]
@@ -250,7 +248,7 @@ def test_a_class_with_a_formula_of_its_own_inherits_nothing_of_another() -> None
 
 @dataclass(frozen=True, repr=False)
 class Misread(Linear):
-    """It says that it is a table of common variables, and is not."""
+    """Its form is wrong: it is not a table of common variables."""
 
     @property
     def form(self) -> Any:
@@ -271,7 +269,7 @@ def test_a_wrong_table_breaks_a_law() -> None:
 
 
 @pytest.mark.parametrize("text", ["linear", "dnf", "disjunctive(2)", "tanimoto", "linear + dnf"])
-def test_too_many_variables_are_refused_in_long_lists_too(text: str) -> None:
+def test_too_many_variables_raise_in_short_and_long_lists(text: str) -> None:
     for pairs in (1, 9000):
         one = np.ones(pairs, np.int64)
         for kernel in (parse_kernel(text), parse_kernel(text).normalized()):
@@ -279,7 +277,7 @@ def test_too_many_variables_are_refused_in_long_lists_too(text: str) -> None:
                 kernel.on_counts(2**60, one, one, one)
 
 
-def test_raw_disjunctions_below_2_to_the_53_are_exact_whatever_else_the_table_holds() -> None:
+def test_raw_disjunctions_below_2_to_the_53_are_exact_in_large_tables() -> None:
     n, pairs = 2**26, 300_000
     x, one = np.ones(pairs, np.int64), np.ones(pairs, np.int64)
     x[0] = 2**19
@@ -288,7 +286,7 @@ def test_raw_disjunctions_below_2_to_the_53_are_exact_whatever_else_the_table_ho
     assert (values[1:] == values[1]).all()
 
 
-def test_raw_disjunctions_that_no_double_holds_exactly_still_come_from_tables() -> None:
+def test_large_raw_disjunctions_come_from_tables() -> None:
     rng = np.random.default_rng(6)
     x, z = sizes(rng, 6040, 9000), sizes(rng, 6040, 9000)
     counts = 6040, x, z, common(rng, 6040, x, z)
@@ -300,7 +298,7 @@ def test_raw_disjunctions_that_no_double_holds_exactly_still_come_from_tables() 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.longdouble, ">i4", ">f8", ">u2", np.uint64])
 @pytest.mark.parametrize("text", ["linear", "disjunctive(2)", "dnf", "threshold(2, 3)"])
-def test_long_lists_may_be_of_types_that_compiled_loops_do_not_know(text: str, dtype: Any) -> None:
+def test_long_lists_can_have_types_that_compiled_loops_do_not_know(text: str, dtype: Any) -> None:
     kernel = parse_kernel(text).normalized()
     x, c = np.full(9000, 3), np.arange(9000) % 4
     plain = kernel.on_counts(10, x, x, c)
@@ -318,8 +316,8 @@ def test_gram_matrices_are_symmetric_to_the_last_bit(text: str) -> None:
         assert np.array_equal(kernel(X[:30], X[30:]), kernel(X[30:], X[:30]).T)
 
 
-def test_keys_that_differ_in_their_high_bits_only_are_told_apart_quickly() -> None:
-    """A slot of low bits would be the same for all of them, and each look-up a walk past all."""
+def test_keys_that_differ_only_in_high_bits_are_fast() -> None:
+    """Hashing by low bits would put all keys into one slot."""
     keys = np.arange(60_000, dtype=np.int64) << 46
     distinct_keys(keys[:1])  # compiled
     start = time.perf_counter()
@@ -329,8 +327,8 @@ def test_keys_that_differ_in_their_high_bits_only_are_told_apart_quickly() -> No
     assert np.array_equal(inverse, np.tile(np.arange(60_000), 2))
 
 
-def test_columns_that_no_row_uses_take_no_memory() -> None:
-    """A hundred million of them would be a gigabyte, for a product of two rows."""
+def test_empty_columns_take_no_memory() -> None:
+    """A hundred million columns would take a gigabyte for a product of two rows."""
     wide = sparse.csr_array(([1.0, 1, 1], [0, 99_999_999, 5], [0, 2, 3]), shape=(2, 100_000_000))
     tracemalloc.start()
     gram = Linear()(wide, wide.copy())
@@ -358,7 +356,7 @@ def test_a_spectrum_takes_little_memory() -> None:
     ["disjunctive(3)", "linear", "normalized(linear + tanimoto)", "normalized(linear*tanimoto)",
      "normalized(conjunctive(2) + disjunctive(3))", "normalized(disjunctive(2)**3)"],
 )  # fmt: skip
-def test_a_gram_matrix_takes_about_as_much_as_is_said(text: str) -> None:
+def test_the_estimated_memory_of_a_gram_matrix_is_about_right(text: str) -> None:
     X = np.random.default_rng(9).random((1500, 60)) < 0.3
     kernel = parse_kernel(text)
     kernel(X[:100])

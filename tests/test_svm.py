@@ -61,7 +61,7 @@ def test_a_boolean_kernel_learns_what_a_linear_one_cannot(name: str) -> None:
     assert boolean >= linear + 0.1
 
 
-def test_the_arity_that_the_search_picks_is_the_planted_one() -> None:
+def test_a_grid_search_finds_the_planted_arity() -> None:
     rng = np.random.default_rng(9)
     X = rng.integers(0, 2, (500, N))
     grid = {"kernel": [LiteralConjunctive(d).normalized() for d in (1, 2, 6)], "C": [10.0]}

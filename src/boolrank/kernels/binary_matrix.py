@@ -55,10 +55,11 @@ def as_binary(X: Any, name: str, width: int | None = None) -> Binary:
     if 0 in matrix.shape:
         raise InputError(f"{name} is empty: its shape is {matrix.shape}", parameter=name)
     if matrix.ndim != 2:
-        given = f"; {X!r} of type {type(X).__name__} has none" if matrix.ndim == 0 else ""
+        given = f"it has {matrix.ndim} dimension(s)"
+        if matrix.ndim == 0:
+            given = f"{X!r} of type {type(X).__name__} has no dimensions"
         raise InputError(
-            f"{name} must be a matrix with two dimensions and a row per vector, not "
-            f"{matrix.ndim}{given}",
+            f"{name} must be a matrix with a row per vector, but {given}",
             hint=f"for a single vector, use {name}.reshape(1, -1)" if matrix.ndim == 1 else "",
             parameter=name,
         )
@@ -72,7 +73,7 @@ def as_binary(X: Any, name: str, width: int | None = None) -> Binary:
             types = ", ".join(sorted(kind.__name__ for kind in _types(matrix) - _NUMBERS))
         raise InputError(
             f"{name} must be a matrix of 0 and 1, but has values of type {types}",
-            hint=f"fill in missing values, and convert it with {name}.astype(float)",
+            hint=f"fill in missing values, leave out text, and use {name}.astype(float)",
             parameter=name,
         )
     if sparse:
