@@ -154,7 +154,7 @@ def test_values_equal_the_number_of_shared_features(family: str, n: int) -> None
 
 
 @given(kernel=expressions(4, normalized=False), data=st.data())
-def test_values_of_expressions_equal_the_number_of_shared_features(
+def test_values_of_expressions_equal_numbers_of_features(
     kernel: Kernel, data: st.DataObject
 ) -> None:
     n = 4

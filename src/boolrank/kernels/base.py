@@ -148,15 +148,9 @@ class Kernel(ABC):
     def on_counts(self, n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> NDArray[Any]:
         """Compute the values of pairs given by their counts.
 
-        Parameters
-        ----------
-        n, x, z, c : whole numbers, or arrays of them that broadcast
-            Number of variables, active ones in each of the two vectors, and in both.
-
-        Returns
-        -------
-        array of float64, of the broadcast shape
-            Exact below 2^53, to 1e-12 above and for normalised kernels.
+        These are whole numbers, or arrays of them that broadcast: the number of variables, active
+        ones in each of the two vectors, and in both. Values are exact below 2^53, and to 1e-12
+        above and for normalised kernels.
 
         >>> from boolrank import Disjunctive
         >>> Disjunctive(2).on_counts(n=10, x=3, z=[2, 4], c=[0, 1])
@@ -167,16 +161,10 @@ class Kernel(ABC):
             return self.values_of(pairs)
 
     def __call__(self, X: MatrixLike, Z: MatrixLike | None = None) -> NDArray[np.float64]:
-        """Compute the Gram matrix of the rows of binary matrices, dense or sparse.
+        """Compute the (m, k) Gram matrix of the rows of binary matrices, dense or sparse.
 
-        Parameters
-        ----------
-        X : (m, n) matrix of 0 and 1
-        Z : (k, n) matrix of 0 and 1, or None for X itself
-
-        Returns
-        -------
-        (m, k) array of float64; `MatrixTooLargeError` if memory has no room for it
+        X is (m, n), Z is (k, n), by default X itself. A matrix too large for the memory raises
+        `MatrixTooLargeError` before anything is allocated.
         """
         rows = as_binary(X, "X")
         others = rows if Z is None or Z is X else as_binary(Z, "Z", width=rows.shape[1])

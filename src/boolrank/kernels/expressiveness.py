@@ -109,14 +109,10 @@ class PairSpectrum:
 def spectral_ratio(
     kernel: Kernel | str, X: MatrixLike | PairSpectrum, normalized: bool = True
 ) -> float:
-    """Compute the expressiveness of a kernel on the rows of a binary matrix.
+    """Compute the expressiveness of a kernel, usually normalised, on rows of a binary matrix.
 
-    Parameters
-    ----------
-    kernel : a kernel or its text, usually its ``.normalized()`` form
-    X : (m, n) matrix of 0 and 1, dense or sparse, or a `PairSpectrum` of one
-    normalized : True for (C - 1)/(√m - 1), from 0 for equal vectors to 1 for orthogonal ones;
-        False for C = trace / Frobenius norm
+    Returns (C - 1)/(√m - 1), from 0 for equal vectors to 1 for orthogonal ones; with
+    ``normalized=False``, C = trace / Frobenius norm.
 
     >>> from boolrank import Conjunctive, Disjunctive, Linear
     >>> X = [[1, 1, 1, 0], [1, 1, 0, 1], [0, 1, 1, 1]]
@@ -133,11 +129,7 @@ def spectral_ratio(
 def kernel_rank(kernel: Kernel | str, X: MatrixLike, tolerance: float | None = None) -> int:
     """Compute the rank of the Gram matrix: the number of rows that a linear separator shatters.
 
-    Parameters
-    ----------
-    kernel : a kernel or its text, usually its ``.normalized()`` form
-    X : (m, n) matrix of 0 and 1 with at most 4096 rows
-    tolerance : eigenvalues up to this one count as 0; numpy's default for the matrix
+    X has at most 4096 rows. Eigenvalues up to ``tolerance`` count as 0; the default is numpy's.
 
     >>> from boolrank import Linear, MonotoneDNF
     >>> X = [[1, 0], [0, 1], [1, 1]]

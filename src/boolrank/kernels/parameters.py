@@ -31,18 +31,15 @@ def power(owner: str, name: str, value: Any) -> int:
 
 def positive(owner: str, name: str, value: Any) -> float:
     """Check a positive number; whole ones are stored as int."""
-    return _plain(checks.real(owner, name, value, above=0))
-
-
-def _not_negative(owner: str, name: str, value: Any) -> float:
-    return _plain(checks.real(owner, name, value, low=0))
+    return _not_negative(owner, name, checks.real(owner, name, value, above=0))
 
 
 def _optional_size(owner: str, name: str, value: Any) -> int | None:
     return None if value is None else size(owner, name, value)
 
 
-def _plain(number: float) -> float:
+def _not_negative(owner: str, name: str, value: Any) -> float:
+    number = checks.real(owner, name, value, low=0)
     return int(number) if number == int(number) < _LIMIT else number
 
 

@@ -6,9 +6,10 @@ The grammar is Python's for ``+ * ** @``, numbers and calls. Text is parsed, nev
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
+from operator import add, matmul, mul
 from typing import Any
 
 from ..errors import BoolrankError, KernelSyntaxError, ParameterTypeError
@@ -34,6 +35,12 @@ KERNELS: Mapping[str, type[Kernel]] = {
     )
 }
 
+_OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Add: add,
+    ast.Mult: mul,
+    ast.Pow: pow,
+    ast.MatMult: matmul,
+}
 _NODES = (Sum, Product, Power, Scaled, Normalized, Composed)
 # Bounds of a text, and of the kernel that it describes.
 _MOST_CHARACTERS, _MOST_KERNELS, _MOST_LEVELS = 50_000, 1_000, 100
@@ -135,9 +142,7 @@ class _Reader:
         self.text, self.kernels, self.count = text, known_kernels(), 0
 
     def kernel(self, node: ast.expr) -> Kernel:
-        return self.as_kernel(node, self.term(node))
-
-    def as_kernel(self, node: ast.expr, value: Any) -> Kernel:
+        value = self.term(node)
         if not isinstance(value, Kernel):
             raise self.error(node, "a kernel was expected here")
         return value
@@ -155,20 +160,14 @@ class _Reader:
             raise _too_large(self.text)
         value = self.leaf(node)
         for step in reversed(chain):
-            value = self.combined(step, value)
+            operator = _OPERATORS.get(type(step.op))
+            if operator is None:
+                raise self.error(step, "kernels are combined by + * ** @ only")
+            if operator is not mul and not isinstance(value, Kernel):
+                raise self.error(step.left, "a kernel was expected here")
+            other = self.kernel if operator in (add, matmul) else self.term
+            value = operator(value, other(step.right))
         return value
-
-    def combined(self, node: ast.BinOp, left: Any) -> Any:
-        match node.op:
-            case ast.Add():
-                return self.as_kernel(node.left, left) + self.kernel(node.right)
-            case ast.Mult():
-                return left * self.term(node.right)
-            case ast.Pow():
-                return self.as_kernel(node.left, left) ** self.number(node.right)
-            case ast.MatMult():
-                return self.as_kernel(node.left, left) @ self.kernel(node.right)
-        raise self.error(node, "kernels are combined by + * ** @ only")
 
     def leaf(self, node: ast.expr) -> Any:
         match node:
@@ -178,21 +177,17 @@ class _Reader:
                 return self.named(node, name, args, keywords)
             case ast.Call(func=ast.Attribute(attr="normalized")):
                 raise self.error(node, "in text, write normalized(linear) for linear.normalized()")
-        return self.number(node, "a kernel or a number")
+            case ast.Constant(value=True | False | None):
+                raise self.error(node, "a kernel or a number was expected here")
+        return self.argument(node)
 
-    def number(self, node: ast.expr, wanted: str = "a number") -> int | float:
+    def argument(self, node: ast.expr) -> int | float | None:
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 return -value
-            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            case ast.Constant(value=int() | float() | None as value):
                 return value
-        raise self.error(node, f"{wanted} was expected here")
-
-    def argument(self, node: ast.expr) -> Any:
-        match node:
-            case ast.Constant(value=True | False | None as value):
-                return value
-        return self.number(node)
+        raise self.error(node, "a number was expected here")
 
     def named(
         self, node: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword]

@@ -101,9 +101,7 @@ class Wide(NDArrayOperatorsMixin):
         return self.hi.shape
 
     def __getitem__(self, index: Any) -> Wide:
-        return Wide(
-            np.asarray(self.hi[index]), np.asarray(self.lo[index]), np.asarray(self.exp[index])
-        )
+        return _each(lambda part: np.asarray(part[index]), self)
 
     def floats(self) -> Floats:
         """Return the nearest doubles: infinite past the largest one, 0 where too small."""
@@ -215,14 +213,15 @@ class Wide(NDArrayOperatorsMixin):
         return np.asarray(self.hi > 0)
 
 
+def _each(function: Callable[..., Any], *args: Wide) -> Wide:
+    """Apply a function to each of the three arrays of wide numbers."""
+    hi, lo = function(*(a.hi for a in args)), function(*(a.lo for a in args))
+    return Wide(hi, lo, function(*(a.exp for a in args)))
+
+
 def where(condition: NDArray[np.bool_], a: Wide | float, b: Wide | float) -> Wide:
     """Return elements of ``a`` where the condition holds, of ``b`` elsewhere."""
-    a, b = Wide.of(a), Wide.of(b)
-    return Wide(
-        np.where(condition, a.hi, b.hi),
-        np.where(condition, a.lo, b.lo),
-        np.where(condition, a.exp, b.exp),
-    )
+    return _each(lambda *parts: np.where(condition, *parts), Wide.of(a), Wide.of(b))
 
 
 def at_least_zero(a: Wide) -> Wide:
@@ -232,19 +231,12 @@ def at_least_zero(a: Wide) -> Wide:
 
 def stack(values: list[Wide]) -> Wide:
     """Join scalars, or arrays of one shape, into one array."""
-    return Wide(
-        np.array([v.hi for v in values]),
-        np.array([v.lo for v in values]),
-        np.array([v.exp for v in values]),
-    )
+    return _each(lambda *parts: np.array(parts), *values)
 
 
 def spread(a: Wide, shape: tuple[int, ...]) -> Wide:
     """Broadcast to a shape."""
-    if a.shape == shape:
-        return a
-    hi, lo = (np.broadcast_to(part, shape) for part in (a.hi, a.lo))
-    return Wide(hi, lo, np.broadcast_to(a.exp, shape))
+    return a if a.shape == shape else _each(lambda part: np.broadcast_to(part, shape), a)
 
 
 def on_part(function: Callable[..., Wide], part: NDArray[np.bool_], *args: Wide) -> Wide:

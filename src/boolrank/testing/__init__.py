@@ -4,7 +4,7 @@
 model keeps. Both raise `LawError`, which says what is broken, on what data, with what values.
 """
 
-from .contract import CLAUSES, Recommender, check_recommender
+from .contract import CLAUSES, check_recommender
 from .laws import LAWS, LawError, check_kernel
 
-__all__ = ["CLAUSES", "LAWS", "LawError", "Recommender", "check_kernel", "check_recommender"]
+__all__ = ["CLAUSES", "LAWS", "LawError", "check_kernel", "check_recommender"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..errors import UnknownIdError
 from ..models import MODELS, load_model
 from .laws import LawError
 
-__all__ = ["CLAUSES", "Case", "Recommender", "check_recommender"]
+__all__ = ["CLAUSES", "check_recommender"]
 
 # Scores of a list and those of `score` may be summed in another order.
 RTOL = 1e-9
@@ -37,12 +37,8 @@ class Case:
     data: Interactions
     unfitted: Any
     rng: np.random.Generator
-    users: list[Any] = field(init=False)
-    items: list[Any] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "users", list(self.data.users))
-        object.__setattr__(self, "items", list(self.data.items))
+    users: list[Any]
+    items: list[Any]
 
     def fitted(self, data: Interactions) -> Any:
         """Fit a model with the same parameters on other data."""
@@ -89,8 +85,8 @@ def _shapes(case: Case) -> Iterator[str]:
         empty = np.array([[item is None for item in row] for row in found.items.tolist()], bool)
         if not np.array_equal(empty.reshape(padded.shape), padded):
             yield f"with n={n}, places without an item (None) are not those without a score (NaN)"
-    busiest = max(range(len(case.users)), key=lambda row: len(case.seen(row)))
-    shape = np.shape(case.model.recommend([case.users[busiest]], n=4).items)
+    busiest = case.users[int(np.argmax(case.data.rows.lengths))]
+    shape = np.shape(case.model.recommend([busiest], n=4).items)
     if shape != (1, 4):
         yield f"with n=4 for a user who has seen all, items has the shape {shape}, not (1, 4)"
     if len(case.model.recommend(None, n=3)) != len(case.users):
@@ -112,12 +108,10 @@ def _distinct(case: Case) -> Iterator[str]:
 
 def _unseen(case: Case) -> Iterator[str]:
     found = case.model.recommend(case.users, n=len(case.items))
-    for row, (user, items) in enumerate(zip(case.users, found.lists(), strict=True)):
-        seen = case.seen(row)
-        if seen & set(items):
-            yield f"{user!r} gets {sorted(seen & set(items), key=str)}, which are seen"
-        if len(items) != len(case.items) - len(seen):
-            yield f"{user!r} gets {len(items)} items of {len(case.items) - len(seen)} unseen ones"
+    for row, items in enumerate(found.lists()):
+        wrong = set(items) ^ (set(case.items) - case.seen(row))
+        if wrong:
+            yield f"{case.users[row]!r} gets seen items or lacks unseen ones: {wrong}"
 
 
 def _filters(case: Case) -> Iterator[str]:
@@ -125,13 +119,10 @@ def _filters(case: Case) -> Iterator[str]:
     for exclude_seen in (True, False):
         for given in (some, others, some | others):
             allowed = set(given.get("candidates", case.items)) - set(given.get("exclude", []))
-            found = case.model.recommend(
-                case.users, n=len(case.items), exclude_seen=exclude_seen, **given
-            )
-            for row, items in enumerate(found.lists()):
-                expected = allowed - (case.seen(row) if exclude_seen else set())
-                if set(items) != expected:
-                    wrong = sorted(set(items) ^ expected, key=str)
+            options = {"n": len(case.items), "exclude_seen": exclude_seen, **given}
+            for row, items in enumerate(case.model.recommend(case.users, **options).lists()):
+                wrong = set(items) ^ (allowed - (case.seen(row) if exclude_seen else set()))
+                if wrong:
                     name = " and ".join(given)
                     yield f"with {name}, {case.users[row]!r} wrongly has or lacks {wrong}"
     for given in ({"candidates": []}, {"exclude": case.items}):
@@ -313,21 +304,8 @@ CLAUSES: dict[str, Clause] = {
 }
 
 
-class Recommender(Protocol):
-    """The methods that the contract needs; others are checked if they are there."""
-
-    def fit(self, interactions: Interactions) -> Any:
-        """Learn from interactions; return the model itself."""
-
-    def recommend(self, users: Any = None, n: int = 10, **options: Any) -> Any:
-        """Rank items for users; options are exclude_seen, candidates and exclude."""
-
-    def score(self, users: Any = None, items: Any = None) -> Any:
-        """Return the scores of items for users."""
-
-
 def check_recommender(
-    model: Recommender,
+    model: Any,
     rng: np.random.Generator | int | None = None,
     *,
     n_users: int = 40,
@@ -339,7 +317,8 @@ def check_recommender(
 
     Parameters
     ----------
-    model : one of the library's or your own, with its parameters set
+    model : one of the library's or your own, with `fit`, `recommend` and `score`; its
+        `recommend_profiles`, `recommend_profile` and `save` are checked if it has them
     rng : generator or seed of the data; the same data each time by default
     n_users, n_items : the size of the data, at least 8 users and 8 items
 
@@ -352,7 +331,8 @@ def check_recommender(
         data = Interactions.from_matrix(matrix, _ids(kind, n_users, "u"), _ids(kind, n_items, "i"))
         fitted = copy.deepcopy(model).fit(data)
         for name, clause in CLAUSES.items():
-            for complaint in clause(Case(fitted, data, model, generator)):
+            case = Case(fitted, data, model, generator, list(data.users), list(data.items))
+            for complaint in clause(case):
                 raise LawError(f"{model!r} breaks the clause {name!r}, ids {kind}: {complaint}")
 
 
