@@ -1,21 +1,20 @@
-"""Kernel values against exact whole-number arithmetic, on 100,000 random pairs for each kernel.
+"""Compare kernel values with exact integer arithmetic, on 100,000 random pairs per kernel.
 
     python benchmarks/accuracy.py [--cases 100000] [--seed 0]
 
 Pairs have up to 10^9 variables (log-uniform) and are sparse, nearly full, disjoint, nested, equal,
-cover all variables, or none of these; see `draw_counts` in tests/oracles.py. Of the cases of a
-kernel with an arity, 96.5 % have arities up to 30, 3 % up to 1,000 and 0.5 % up to 10,000, where
-one exact binomial takes 25 ms. Thresholds have arities up to 12, and 1 % up to 40, as their exact
-sum has arity^3/6 terms; composed kernels have up to 50 clauses of up to 12 literals, and other
+cover all variables, or none of these; see `draw_counts` in tests/oracles.py. Kernels with an arity
+have arities up to 30 in 96.5 % of the cases, up to 1,000 in 3 % and up to 10,000 in 0.5 %, where
+one exact binomial takes 25 ms. Thresholds have arities up to 12, and up to 40 in 1 %, since their
+exact sum has arity^3/6 terms. Composed kernels have up to 50 clauses of up to 12 literals, other
 compositions an outer arity up to 8 and an inner one up to 12.
 
-These are short lists of pairs, each with an n of its own. Rows that say "tables" take the way of
-Gram matrices and of the ranker instead: one n for more than 8,192 pairs, values looked up in tables
-by compiled loops. n is up to 10^9 there too; vectors have up to 10,000 active variables, as long
-tables are built for long lists only.
+These are short lists of pairs, each with its own n. Rows named "tables" take the code path of Gram
+matrices and models: one n for more than 8,192 pairs, and values from look-up tables. n is up to
+10^9 there too; vectors have up to 10,000 active variables, since only long lists get long tables.
 
-Normalised values, and raw ones that a double can hold, are compared with the exact ones; raw values
-below 2^53 that are whole numbers must be exact. The exit code is 1 if a bound is broken.
+Normalised values, and raw ones that a double can hold, are compared with exact ones; raw values
+that are whole numbers below 2^53 must be exact. The exit code is 1 if a bound is exceeded.
 """
 
 from __future__ import annotations
@@ -54,11 +53,11 @@ Build = Callable[[np.random.Generator, int], Kernel]
 
 @dataclass(frozen=True)
 class Subject:
-    """One row of the table: how to draw a kernel of some arity, and what is promised of it."""
+    """One row of the table: how to draw a kernel of some arity, and the allowed error."""
 
     name: str
     build: Build
-    # Share of the cases, lowest and highest arity, and how many cases share a kernel.
+    # Share of the cases, lowest and highest arity, and number of cases per kernel.
     plan: tuple[tuple[float, int, int, int], ...]
     allowed: float = 1e-12
     tables: bool = False
@@ -66,7 +65,7 @@ class Subject:
 
 @dataclass
 class Findings:
-    """The worst of one row."""
+    """The worst errors of one row."""
 
     cases: int = 0
     huge: int = 0
@@ -76,7 +75,7 @@ class Findings:
     worst: str = "all exact"
 
     def note(self, kernel: Kernel, column: list[int], normalised: float, raw: float) -> None:
-        """Remember a case if it is the worst so far."""
+        """Record a case if it is the worst so far."""
         if max(normalised, raw) > max(self.normalised, self.raw):
             n, x, z, c = column
             self.worst = f"{kernel} {n=} {x=} {z=} {c=}"
@@ -139,7 +138,7 @@ SHORT_LISTS = (
     Subject("outer @ inner", _composition, CLAUSES, 1e-10),
 )
 MOST_ACTIVE = 10_000
-# Tanimoto's quotient is taken as it is; thresholds and compositions are computed pair by pair.
+# Tanimoto is a plain quotient; thresholds and compositions are computed pair by pair.
 NO_TABLES = ("Tanimoto",)
 SUBJECTS = SHORT_LISTS + tuple(
     replace(subject, name=f"{subject.name}, tables", tables=True)
@@ -151,7 +150,7 @@ SUBJECTS = SHORT_LISTS + tuple(
 def _batches(
     subject: Subject, cases: int, rng: np.random.Generator
 ) -> Iterator[tuple[Kernel, np.ndarray, bool]]:
-    """A kernel, the counts that it is tried on, and whether its arity is above 1,000."""
+    """Yield kernels, their counts, and whether the arity is above 1,000."""
     for share, low, high, batch in subject.plan:
         left = round(cases * share)
         while left > 0:
@@ -167,19 +166,19 @@ def _batches(
 
 
 def _counts_of_one_n(rng: np.random.Generator, size: int, arity: int) -> np.ndarray:
-    """Counts over one number of variables, of which tables hold all sizes."""
+    """Draw counts over one number of variables, small enough for tables."""
     inside = draw_counts(rng, size, arity=arity, largest_n=MOST_ACTIVE)
     small = rng.random() < 0.5
     n = MOST_ACTIVE if small else round(MOST_ACTIVE * (10**9 / MOST_ACTIVE) ** rng.random())
-    # Variables to make up n are active in neither vector; in half of the pairs of a small n in
-    # both, so that there are nearly full vectors and such that cover all variables.
+    # Additional variables are active in neither vector, or, in half of the pairs of a small n, in
+    # both: nearly full vectors, and vectors that cover all variables.
     full = (rng.random(size) < 0.5) & small
     more = np.where(full, n - inside[0], 0)
     return np.stack((np.full(size, n), *(row + more for row in inside[1:])))
 
 
 def _values(kernel: Kernel, cases: np.ndarray, tables: bool, normalize: bool) -> np.ndarray:
-    """Values as a caller gets them; for tables, of a list made long, and surely from those."""
+    """Compute values as a caller does; for tables, of a long list, and verify their use."""
     wanted = kernel.normalized() if normalize else kernel
     size = cases.shape[1]
     if not tables or size == 0:
@@ -193,13 +192,13 @@ def _values(kernel: Kernel, cases: np.ndarray, tables: bool, normalize: bool) ->
 
 
 def _whole(kernel: Kernel) -> bool:
-    """Whether raw values are whole numbers."""
+    """Tell whether raw values are whole numbers."""
     numbers = (getattr(kernel, name, 1) for name in ("weight", "scale", "offset"))
     return not isinstance(kernel, Tanimoto) and all(number == int(number) for number in numbers)
 
 
 def _is_double(value: Magnitude) -> bool:
-    """Whether the nearest double is one: up to half a step short of 2^1024."""
+    """Tell whether the nearest double is finite: below 2^1024 less half a step."""
     top = value.mantissa >> max(value.mantissa.bit_length() - 54, 0)
     return value.log2 < 1024 or (value.log2 == 1024 and top < 2**54 - 1)
 
@@ -229,7 +228,7 @@ def _examine(kernel: Kernel, cases: np.ndarray, found: Findings, tables: bool) -
 
 
 def main() -> int:
-    """Print the table; 1 if a bound is broken."""
+    """Print the table; return 1 if a bound is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--cases", type=int, default=100_000, help="pairs for each kernel")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,10 +1,10 @@
-"""How fast kernels are, as ratios within one run: ``python benchmarks/kernels.py``.
+"""Speed of kernels, as ratios within one run: ``python benchmarks/kernels.py``.
 
 Normalised values of all pairs of MovieLens-1M's 3,706 items, against
 
-- the formula of the disjunctive kernel with scipy.special.binom, written with broadcasting (each
-  of C(n-x, d) and C(n-z, d) once per item) and pair by pair (each once per pair, as for a list);
-- the matrix product in single precision that gives the overlap counts.
+- the formula of the disjunctive kernel with scipy.special.binom, broadcast (C(n-x, d) and C(n-z, d)
+  once per item) and pair by pair (once per pair, as for a list);
+- the single-precision matrix product of the overlap counts.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Array = NDArray[np.float64]
 
 
 def by_binom(n: int, x: Array, z: Array, c: Array, d: int) -> Array:
-    """The normalised disjunctive kernel as its formula reads."""
+    """Compute the normalised disjunctive kernel by its formula."""
     all_of, without_x, without_z = binom(n, d), binom(n - x, d), binom(n - z, d)
     value = all_of - without_x - without_z + binom(n - (x + z - c), d)
     return np.asarray(value / np.sqrt((all_of - without_x) * (all_of - without_z)))
 
 
 def import_seconds() -> float:
-    """Least seconds that `import boolrank` adds to the start of Python."""
+    """Return the seconds that `import boolrank` adds to the start of Python."""
     runs = {
         name: lambda code=code: subprocess.run([sys.executable, "-c", code], check=True)
         for name, code in (("with", "import boolrank"), ("without", "pass"))
