@@ -400,6 +400,7 @@ def test_an_imported_module_is_known_to_worker_processes(run, module):
     args = ["--models", model, "--trials", 0, "--metrics", "auc", "--import", f"{name}.py"]
     code, _, err = run("compare", "synthetic:120x60x1500:3", *args)
     assert code == 0, err
+    assert f"--model '{model}' --out model --import {name}.py\n" in err
 
 
 @pytest.mark.parametrize(

@@ -123,8 +123,10 @@ def usage(args: Sequence[str]) -> tuple[str, set[str]]:
     below = next((arg for arg in args if arg in BELOW.get(verb or "", ())), None)
     names = [name for name in (verb, below) if name]
     command: Any = typer.main.get_command(app)
+    parameters = [*command.params]
     for name in names:
         command = command.commands[name]
+        parameters += command.params
     example = f"; for example: {EXAMPLES[' '.join(names)]}" if names else ""
-    options = {option for parameter in command.params for option in parameter.opts}
+    options = {option for parameter in parameters for option in parameter.opts}
     return f"see `{' '.join(['boolrank', *names, '-h'])}`{example}", options

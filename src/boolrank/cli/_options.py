@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..engines.user_modules import user_modules
 from ..errors import ParameterError
 from ._complete import COMPLETIONS
 from ._entries import ENTRIES
@@ -139,6 +140,8 @@ def command_text(verb: str, inputs: Sequence[str], options: Mapping[str, Any]) -
     words = ["boolrank", verb, *inputs]
     for name, value in given(options).items():
         words += [option_name(name)] if value is True else [option_name(name), str(value)]
+    for module in user_modules():
+        words += ["--import", module]
     return shlex.join(words)
 
 

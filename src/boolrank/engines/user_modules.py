@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import InputError
 
-__all__ = ["import_for_workers", "import_user_module"]
+__all__ = ["import_for_workers", "import_user_module", "user_modules"]
 
 _VARIABLE = "BOOLRANK_IMPORT"  # tells worker processes what to import
 
@@ -30,13 +30,17 @@ def import_user_module(name: str) -> None:
             hint="name a module, or the path of a .py file",
             parameter="import",
         ) from error
-    names = os.environ.get(_VARIABLE, "").split(os.pathsep)
-    os.environ[_VARIABLE] = os.pathsep.join(dict.fromkeys(filter(None, [*names, name])))
+    os.environ[_VARIABLE] = os.pathsep.join(dict.fromkeys([*user_modules(), name]))
+
+
+def user_modules() -> list[str]:
+    """Return the modules imported so far, as they were named."""
+    return [name for name in os.environ.get(_VARIABLE, "").split(os.pathsep) if name]
 
 
 def import_for_workers() -> None:
     """Import what the parent process has imported."""
-    for name in filter(None, os.environ.get(_VARIABLE, "").split(os.pathsep)):
+    for name in user_modules():
         _import(name)
 
 

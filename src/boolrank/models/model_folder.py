@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._version import __version__
 from ..counts.overlaps import Overlaps
 from ..data.packing import packed, unpacked
-from ..errors import BoolrankError, ModelFileError
+from ..errors import BoolrankError, KernelSyntaxError, ModelFileError
 from ..kernels import Kernel, parse_kernel
 from ..matrix import CompressedMatrix, DenseMatrix, Scale
 from ..storage.folder import read_about, read_folder, write_folder
@@ -94,9 +94,11 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
     except (BoolrankError, KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, ModelFileError):
             raise
+        unknown = isinstance(error, KernelSyntaxError)
         raise ModelFileError(
             f"{path} was not written by this version of boolrank ({type(error).__name__}: {error})",
-            hint="save the model again",
+            hint="import the module of its kernel" if unknown else "save the model again",
+            parameter="import" if unknown else "",
         ) from None
     model.restore(Fitted(params, data, scorer, overlaps, created))
     return model
