@@ -223,7 +223,7 @@ def test_text_is_parsed_to_the_type_of_the_ids():
 @given(st.lists(st.text()), st.lists(st.text()))
 def test_a_merged_vocabulary_has_both(left, right):
     a, b = Vocabulary.of(left)[0], Vocabulary.of(right)[0]
-    both, from_a, from_b = a.merged(b)
+    both, (from_a, from_b) = a.merged(b)
     assert set(both) == {*left, *right}
     assert [both[k] for k in from_a] == list(a)
     assert [both[k] for k in from_b] == list(b)

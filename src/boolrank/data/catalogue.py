@@ -7,9 +7,6 @@ from typing import Any
 
 from .dataset import Dataset, Download, Printed, Size
 from .formats import Delimited, JokeMatrix, Lists
-from .parts import Part
-
-__all__ = ["DATASETS"]
 
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens"
 _PYROS = "https://raw.githubusercontent.com/makgyver/pyros/52a47eebabaa790fa877ce5653a7d77c2e5caecd"
@@ -32,7 +29,8 @@ def _movielens(name: str, title: str, file: str, text: Delimited, md5: str, **mo
     short = name.removeprefix("movielens-")
     archive = f"ml-{short}.zip"
     common: dict[str, Any] = {
-        "parts": (Part(file, archive),),
+        "files": (file,),
+        "archive": archive,
         "time": "seconds since 1970; rows of the same second count as one moment",
         "page": f"https://grouplens.org/datasets/movielens/{short}/",
         "downloads": (Download(f"{_GROUPLENS}/{archive}", archive, f"md5:{md5}"),),
@@ -69,7 +67,8 @@ _ALL = (
     Dataset(
         name="bookcrossing",
         title="Book-Crossing, full dump",
-        parts=(Part("BX-Book-Ratings.csv", "BX-CSV-Dump.zip"),),
+        files=("BX-Book-Ratings.csv",),
+        archive="BX-CSV-Dump.zip",
         format=Delimited("user item:text rating", separator='";"', header=True, quoted=True),
         time=_FILE_ORDER,
         page="https://grouplens.org/datasets/book-crossing/",
@@ -83,7 +82,7 @@ _ALL = (
     Dataset(
         name="bookcrossing-reduced",
         title="Book-Crossing, as reduced by the paper's authors",
-        parts=(Part("reduced_fold_train.dat"), Part("reduced_fold_test.dat")),
+        files=("reduced_fold_train.dat", "reduced_fold_test.dat"),
         format=Delimited("user item", separator=" "),
         time=_FILE_ORDER,
         page="https://github.com/makgyver/pyros",
@@ -113,7 +112,8 @@ _ALL = (
     Dataset(
         name="ciaodvd",
         title="CiaoDVD",
-        parts=(Part("movie-ratings.txt", "CiaoDVD.zip"),),
+        files=("movie-ratings.txt",),
+        archive="CiaoDVD.zip",
         format=Delimited("user item category:skip review:skip rating:number time:date"),
         time="days",
         page="https://guoguibing.github.io/librec/datasets.html",
@@ -131,7 +131,8 @@ _ALL = (
     Dataset(
         name="netflix",
         title="Netflix Prize",
-        parts=(Part("combined_data_*.txt", "*.zip"),),
+        files=("combined_data_*.txt",),
+        archive="*.zip",
         format=Delimited("user rating time:date", sections=True),
         time="days",
         page="https://www.kaggle.com/datasets/netflix-inc/netflix-prize-data",
@@ -149,7 +150,8 @@ _ALL = (
     Dataset(
         name="filmtrust",
         title="FilmTrust",
-        parts=(Part("ratings.txt", "filmtrust.zip"),),
+        files=("ratings.txt",),
+        archive="filmtrust.zip",
         format=Delimited("user item rating:number", separator=" "),
         time=_FILE_ORDER,
         page="https://guoguibing.github.io/librec/datasets.html",
@@ -167,7 +169,8 @@ _ALL = (
     Dataset(
         name="jester",
         title="Jester, dataset 1, file 1",
-        parts=(Part("jester-data-1.[cx][sl][vs]", "jester-data-1.zip"),),
+        files=("jester-data-1.[cx][sl][vs]",),
+        archive="jester-data-1.zip",
         format=JokeMatrix(),
         time="none; the order of the jokes stands in",
         page="https://goldberg.berkeley.edu/jester-data/",
@@ -186,7 +189,7 @@ _ALL = (
     Dataset(
         name="gowalla",
         title="Gowalla check-ins, as split by Wang and others",
-        parts=(Part("train.txt"), Part("test.txt")),
+        files=("train.txt", "test.txt"),
         format=Lists(),
         time=_FILE_ORDER,
         page="https://github.com/xiangwang1223/neural_graph_collaborative_filtering",

@@ -1,25 +1,36 @@
-"""Named data sets: their files, their format, and facts about them."""
+"""Named data sets: their files, on their own or in a zip archive, and facts about them.
+
+Archives are read in place and never unpacked. An archive with a member that leads out of its
+folder (an absolute path, or one with ``..``) is refused.
+"""
 
 from __future__ import annotations
 
+import lzma
 import os
+import struct
 import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from .._extras import needs
-from ..errors import DatasetNotFoundError
+from ..errors import DatasetNotFoundError, InputError
 from .formats import Format
-from .interactions import Interactions
-from .parts import Part
+from .interactions import Interactions, shared_keys
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Dataset", "Download", "Printed", "Size", "data_folder"]
+_LARGEST = 1 << 32  # bytes; the largest file of a known data set has 0.6 GB
+_AGAIN = "delete it and fetch it again"
 
 
 def data_folder(folder: str | Path | None = None) -> Path:
@@ -29,18 +40,17 @@ def data_folder(folder: str | Path | None = None) -> Path:
     'sets'
     """
     given = folder or os.environ.get("BOOLRANK_DATA")
-    return Path(given).expanduser() if given else _cache() / "boolrank" / "datasets"
-
-
-def _cache() -> Path:
+    if given:
+        return Path(given).expanduser()
     if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return Path(local) if local else Path.home() / "AppData" / "Local"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification says to ignore relative paths.
-    return Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
+        cache = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        cache = Path.home() / "Library" / "Caches"
+    else:
+        # The XDG specification says to ignore relative paths.
+        named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        cache = named if named.is_absolute() else Path.home() / ".cache"
+    return cache / "boolrank" / "datasets"
 
 
 @dataclass(frozen=True)
@@ -89,12 +99,13 @@ class Dataset:
     Attributes
     ----------
     name, title : its name here, and the publisher's
-    parts : the files, in reading order; two parts are a published split, training and test
+    files : names or patterns, in reading order; two are a published split, training and test
     format : how the files are read
     time : the meaning of the times of interactions
     page : the address of its description
     licence, citation : what the publisher asks for
     size : its size
+    archive : the zip, or a pattern of zips, with files that are not in the folder
     downloads : files to fetch; none if it cannot be fetched by a program
     by_hand : how to get it if it cannot be fetched
     printed : the paper's description, if the paper uses it
@@ -108,13 +119,14 @@ class Dataset:
 
     name: str
     title: str
-    parts: tuple[Part, ...]
+    files: tuple[str, ...]
     format: Format
     time: str
     page: str
     licence: str
     citation: str
     size: Size
+    archive: str = ""
     downloads: tuple[Download, ...] = ()
     by_hand: str = ""
     printed: Printed | None = None
@@ -127,7 +139,7 @@ class Dataset:
 
     def is_here(self, folder: str | Path | None = None) -> bool:
         """Return True if all its files are on this machine."""
-        return all(part.find(self.folder(folder)) for part in self.parts)
+        return all(self._find(name, folder) for name in self.files)
 
     def load(self, folder: str | Path | None = None, *, file_order: bool = False) -> Interactions:
         """Read all of it. In ``file_order``, the numbers of the rows are the times."""
@@ -135,16 +147,12 @@ class Dataset:
 
     def load_parts(self, folder: str | Path | None = None) -> tuple[Interactions, ...]:
         """Read each part on its own, all with the users and items of the whole."""
-        frames = self._frames(folder)
-        whole = _interactions(frames)
-        out = []
-        for frame in frames:
-            part = _interactions([frame])
-            rows = whole.users.numbers(part.users)[part.rows.numbers]
-            columns = whole.items.numbers(part.items)[part.indices]
-            ids = whole.users, whole.items
-            out.append(Interactions.from_numbers(*ids, rows, columns, part.time))
-        return tuple(out)
+        parts = [_interactions([frame]) for frame in self._frames(folder)]
+        users, items, keys = shared_keys(*parts)
+        return tuple(
+            Interactions.from_numbers(users, items, *divmod(each, len(items)), part.time)
+            for part, each in zip(parts, keys, strict=True)
+        )
 
     def instructions(self, folder: str | Path | None = None) -> str:
         """Return how to get it by hand: what to open, and where to save which file."""
@@ -153,16 +161,6 @@ class Dataset:
             return f"{self.by_hand}; put it into {place}"
         files = (f"open {d.address} and save it as {place / d.file}" for d in self.downloads)
         return f"by hand: {'; '.join(files)}"
-
-    def _frames(self, folder: str | Path | None) -> list[pl.DataFrame]:
-        if not self.is_here(folder):
-            raise self.missing(folder)
-        with needs("cli", "Reading data sets"):
-            import polars as pl
-
-        place = self.folder(folder)
-        read = ([self.format.read(source) for source in part.read(place)] for part in self.parts)
-        return [pl.concat(frames, how="vertical_relaxed") for frames in read]
 
     def missing(self, folder: str | Path | None = None) -> DatasetNotFoundError:
         """Return the error for a data set that is not on this machine."""
@@ -173,6 +171,29 @@ class Dataset:
             hint="; ".join(filter(None, (fetch, self.instructions(folder), other))),
         )
 
+    def _find(self, name: str, folder: str | Path | None) -> list[Path]:
+        """Return the files of a name, or the archives to read them from."""
+        place = self.folder(folder)
+        patterns = filter(None, (name, self.archive))
+        found = ([path for path in place.glob(each) if path.is_file()] for each in patterns)
+        return sorted(next(filter(None, found), []))
+
+    def _frames(self, folder: str | Path | None) -> list[pl.DataFrame]:
+        if not self.is_here(folder):
+            raise self.missing(folder)
+        with needs("cli", "Reading data sets"):
+            import polars as pl
+
+        frames = (
+            [
+                self.format.read(label, content)
+                for path in self._find(name, folder)
+                for label, content in _contents(path, name)
+            ]
+            for name in self.files
+        )
+        return [pl.concat(each, how="vertical_relaxed") for each in frames]
+
 
 def _interactions(frames: list[pl.DataFrame], file_order: bool = False) -> Interactions:
     import polars as pl
@@ -181,3 +202,52 @@ def _interactions(frames: list[pl.DataFrame], file_order: bool = False) -> Inter
     if file_order or "time" not in frame.columns:
         frame = frame.with_columns(time=np.arange(len(frame)))
     return Interactions.from_frame(frame, user="user", item="item", time="time")
+
+
+def _contents(path: Path, name: str) -> Iterator[tuple[str, bytes]]:
+    """Yield label and content of a file, or of the members of an archive with this name."""
+    with _readable(path):
+        if path.suffix != ".zip":
+            with path.open("rb") as stream:
+                yield str(path), _content(str(path), stream)
+            return
+        with zipfile.ZipFile(path) as archive:
+            members = archive.namelist()
+            for member in members:
+                _check_inside(path, member)
+            files = [member for member in members if not member.endswith("/")]
+            matching = sorted(file for file in files if fnmatch(PurePosixPath(file).name, name))
+            if not matching:
+                has = ", ".join(members[:5]) or "no files"
+                raise InputError(f"{path} has no {name}, but {has}", hint=_AGAIN)
+            for member in matching:
+                with archive.open(member) as stream:
+                    yield f"{path}, {member}", _content(f"{path}, {member}", stream)
+
+
+def _content(label: str, stream: IO[bytes]) -> bytes:
+    content = stream.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise InputError(f"{label} has more than {_LARGEST:,} bytes", hint=_AGAIN)
+    return content
+
+
+def _check_inside(path: Path, member: str) -> None:
+    """Raise for a member whose path leaves the folder on any operating system."""
+    windows = PureWindowsPath(member)
+    if member.startswith("/") or windows.anchor or ".." in windows.parts:
+        raise InputError(
+            f"{path} has a member {member!r} that leads out of its folder", hint=_AGAIN
+        )
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Convert errors of files and archives; RuntimeError is a member with a password."""
+    system = OSError, EOFError, RuntimeError, struct.error, UnicodeDecodeError
+    try:
+        yield
+    except (*system, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
+        raise InputError(
+            f"{path} cannot be read: {error}", hint=f"if it is damaged, {_AGAIN}"
+        ) from None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date
 from operator import eq, ge, gt, le, lt, ne
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from .vocabulary import Vocabulary
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
-__all__ = ["USUAL_NAMES", "Events", "check_times", "find_columns", "parse_threshold", "read_frame"]
+# users, items, the row and column number of each event, and its time
+Events = tuple[Vocabulary, Vocabulary, NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]
 
 # Usual names of columns, in lower case; the first that a table has is taken.
 USUAL_NAMES = {
@@ -37,16 +38,6 @@ USUAL_NAMES = {
 _COMPARISONS = {">=": ge, "<=": le, "==": eq, "!=": ne, ">": gt, "<": lt}
 
 
-class Events(NamedTuple):
-    """Ids of users and items, and their numbers and the time of each event."""
-
-    users: Vocabulary
-    items: Vocabulary
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    time: NDArray[Any] | None = None
-
-
 def read_frame(frame: IntoFrame, positive: str | None = None, **given: str | None) -> Events:
     """Return the events of a pandas, polars or pyarrow frame; see `Interactions.from_frame`."""
     import narwhals as nw
@@ -62,13 +53,6 @@ def read_frame(frame: IntoFrame, positive: str | None = None, **given: str | Non
     columns = find_columns(list(table.columns), positive, **given)
     if positive is not None:
         table = _filter(table, str(columns["rating"]), positive)
-    for name in (columns["user"], columns["item"]):
-        missing = table[name].null_count()
-        if missing:
-            raise InputError(
-                f"{missing} rows have nothing in the column {name!r}",
-                hint=f"drop them first, for example with frame.{_drop_nulls(table, name)}",
-            )
     users, rows = _encode(table[columns["user"]], "user")
     items, numbers = _encode(table[columns["item"]], "item")
     when = None if columns["time"] is None else _times(table[columns["time"]])
@@ -78,7 +62,7 @@ def read_frame(frame: IntoFrame, positive: str | None = None, **given: str | Non
             hint="name another column",
             parameter="time",
         )
-    return Events(users, items, rows, numbers, when)
+    return users, items, rows, numbers, when
 
 
 def find_columns(
@@ -91,17 +75,17 @@ def find_columns(
     >>> find_columns(["userId", "movieId", "stars"], user=None, item="movieId", rating=None)
     {'user': 'userId', 'item': 'movieId', 'rating': 'stars'}
     """
-    found: dict[str, str | None] = {}
     by_lower = {name.strip().lower(): name for name in reversed(names)}
+    found = dict(given)
     for role, name in given.items():
-        if name is not None and name not in names:
+        if name is None:
+            found[role] = next((by_lower[n] for n in USUAL_NAMES[role] if n in by_lower), None)
+        elif name not in names:
             raise InputError(
                 f"there is no column {name!r} for the {role}",
                 hint=f"there are {list(names)}",
                 parameter=role,
             )
-        usual = next((by_lower[n] for n in USUAL_NAMES[role] if n in by_lower), None)
-        found[role] = name if name is not None else usual
     needed = ("user", "item") if positive is None else ("user", "item", "rating")
     missing = [role for role in needed if found[role] is None]
     if missing:
@@ -174,13 +158,6 @@ def _filter(table: Any, name: str, positive: str) -> Any:
     return chosen
 
 
-def _drop_nulls(table: Any, name: str | None) -> str:
-    """Return how the library of a narwhals frame drops rows with nulls."""
-    if table.implementation.is_pandas_like():
-        return f"dropna(subset=[{name!r}])"
-    return "drop_null()" if table.implementation.is_pyarrow() else f"drop_nulls([{name!r}])"
-
-
 def _times(series: Any) -> NDArray[Any] | None:
     """Return a narwhals column as numbers or datetimes in UTC; None if it is neither."""
     import narwhals as nw
@@ -197,12 +174,19 @@ def _times(series: Any) -> NDArray[Any] | None:
 
 
 def _encode(series: Any, kind: str) -> tuple[Vocabulary, NDArray[np.int64]]:
-    """Return the vocabulary of a narwhals column without nulls, and the number of each value."""
+    """Return the vocabulary of a narwhals column, and the number of each value."""
     import narwhals as nw
 
-    if series.dtype.is_float() and series.is_nan().any():
+    missing = series.null_count()
+    if missing:
+        drop = f"drop_nulls([{series.name!r}])"
+        if series.implementation.is_pandas_like():
+            drop = f"dropna(subset=[{series.name!r}])"
+        elif series.implementation.is_pyarrow():
+            drop = "drop_null()"
         raise InputError(
-            f"some {kind}s are NaN, in the column {series.name!r}", hint="drop them first"
+            f"{missing} rows have nothing in the column {series.name!r}",
+            hint=f"drop them first, for example with frame.{drop}",
         )
     if series.dtype in (nw.Int128, nw.UInt128):
         return Vocabulary.of(series.to_list(), kind)
@@ -212,8 +196,6 @@ def _encode(series: Any, kind: str) -> tuple[Vocabulary, NDArray[np.int64]]:
         # Ten times as fast as a dictionary in Python.
         text = series.to_native().cast(pl.String)
         ids = text.unique().sort()
-        names = np.empty(len(ids), dtype=object)
-        names[:] = ids.to_list()
         numbers = text.cast(pl.Enum(ids)).to_physical().to_numpy()
-        return Vocabulary(names, kind), numbers.astype(np.int64)
+        return Vocabulary(np.array(ids.to_list(), object), kind), numbers.astype(np.int64)
     return Vocabulary.of(series.to_numpy(), kind)

@@ -11,11 +11,10 @@ import glob
 import gzip
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._extras import needs
 from ..errors import InputError
@@ -24,17 +23,24 @@ from .events import USUAL_NAMES, find_columns
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ENDINGS", "FileScan", "expand", "read_files", "scan_file"]
-
 ENDINGS = {
     **dict.fromkeys((".csv", ".txt", ".dat", ".tsv", ".tab"), "text"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".jsonl", ".ndjson"), "json"),
 }
 
+# first bytes of other kinds of files -> what they are, and what to do
+_BEGINNINGS = {
+    b"PAR1": ("a Parquet file", "give it a name that ends in .parquet"),
+    b"PK\x03\x04": ("an Excel workbook or a zip archive", "save its table as CSV, in UTF-8"),
+    b"\xd0\xcf\x11\xe0": ("an old Excel workbook", "save its table as CSV, in UTF-8"),
+    b"\x1f\x8b": ("compressed with gzip", "give it a name that ends in .gz"),
+    b"\xff\xfe": ("text in UTF-16", "save it in UTF-8"),
+    b"\xfe\xff": ("text in UTF-16", "save it in UTF-8"),
+}
 
-@dataclass(frozen=True)
-class FileScan:
+
+class FileScan(NamedTuple):
     """One file, not read yet. All columns of a text file are text."""
 
     path: Path
@@ -50,40 +56,31 @@ def read_files(
     file_order: bool = False,
     **given: str | None,
 ) -> tuple[pl.DataFrame, dict[str, str | None]]:
-    """Return the columns of the events as one frame, and the role of each column.
+    """Return the columns of the events as one frame, and the column of each role.
 
     Users and items are whole numbers if all of them are written so, and text otherwise; ratings
     and times are numbers, times also dates. A time column that was not asked for and is of another
     kind is left out with a warning. In ``file_order``, the numbers of the rows are the times.
     """
-    with needs("cli", "Reading files"):
-        import polars as pl
-
     scans = [scan_file(path) for path in expand(paths)]
-    events, untyped = _join(scans)
+    import polars as pl
+
     columns = _columns(scans[0], positive, given)
     columns |= {"rating": None} if positive is None else {}
     columns |= {"time": None} if file_order else {}
     roles = {name: role for role, name in columns.items() if name is not None}
-    frame = _collect(events.select(list(roles)), scans)
-    if any(scan.is_text for scan in scans):
-        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
-    for column, role in roles.items():
-        if column in untyped or (role in ("time", "rating") and frame[column].dtype == pl.String):
-            typed = _typed(frame[column], role)
-            if typed is not None:
-                frame = frame.with_columns(typed)
-                continue
-            wrong = _wrong_type(frame[column], role, scans)
+    frame = _collect(scans, list(roles))
+    for name, role in roles.items():
+        as_text = all(scan.is_text or scan.schema[name].is_integer() for scan in scans)
+        if frame[name].dtype != pl.String or not (as_text or role in ("time", "rating")):
+            continue
+        try:
+            frame = frame.with_columns(_typed(frame[name], role, scans))
+        except InputError as error:
             if role != "time" or given["time"] is not None:
-                raise wrong
-            columns[role] = None
-            warnings.warn(f"left out: {wrong}", stacklevel=3)
-    if not len(frame):
-        raise InputError(
-            f"there are no interactions: {scans[0].path} has no rows",
-            hint="below the names of the columns, write a row per event",
-        )
+                raise
+            columns["time"] = None
+            warnings.warn(f"left out: {error}", stacklevel=3)
     for name in filter(None, (columns["user"], columns["item"])):
         missing = frame[name].null_count()
         if missing:
@@ -92,9 +89,8 @@ def read_files(
                 f"{_place(scans, name, None)}",
                 hint="fill it in, or delete these rows",
             )
-    frame = frame.select([name for name in columns.values() if name is not None])
     if file_order:
-        columns["time"] = place = max(frame.columns, key=len) + "_place"
+        columns["time"] = place = max(roles, key=len) + "_place"
         frame = frame.with_row_index(place)
     return frame, columns
 
@@ -119,18 +115,22 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path]:
 
 
 def scan_file(path: Path) -> FileScan:
-    """Open a file with the reader for its ending."""
+    """Open a file with the reader for its ending; raise if its content is of another kind."""
     with needs("cli", "Reading files"):
         import polars as pl
 
     kind = _kind(path)
     with _readable(path):
-        if path.stat().st_size == 0:
+        with path.open("rb") as file:
+            start = file.read(4)
+        if not start:
             raise InputError(
                 f"{path} is empty", hint="write the names of its columns, and below a row per event"
             )
-        if kind != "parquet":
-            _check_content(path)
+        for beginning, (other, to_do) in _BEGINNINGS.items():
+            expected = kind == "parquet" or path.suffix.lower() == ".gz"
+            if start.startswith(beginning) and not expected:
+                raise InputError(f"{path} is {other}, in spite of its name", hint=to_do)
         if kind == "text":
             frame = pl.scan_csv(path, separator=_separator(path), infer_schema=False, glob=False)
         elif kind == "json":
@@ -138,26 +138,6 @@ def scan_file(path: Path) -> FileScan:
         else:
             frame = pl.scan_parquet(path, glob=False)
         return FileScan(path, frame, dict(frame.collect_schema()), kind == "text")
-
-
-# first bytes of other kinds of files -> what they are, and what to do
-_BEGINNINGS = {
-    b"PAR1": ("a Parquet file", "give it a name that ends in .parquet"),
-    b"PK\x03\x04": ("an Excel workbook or a zip archive", "save its table as CSV, in UTF-8"),
-    b"\xd0\xcf\x11\xe0": ("an old Excel workbook", "save its table as CSV, in UTF-8"),
-    b"\x1f\x8b": ("compressed with gzip", "give it a name that ends in .gz"),
-    b"\xff\xfe": ("text in UTF-16", "save it in UTF-8"),
-    b"\xfe\xff": ("text in UTF-16", "save it in UTF-8"),
-}
-
-
-def _check_content(path: Path) -> None:
-    """Raise if the ending of a text file does not fit its content."""
-    with path.open("rb") as file:
-        start = b"" if path.suffix.lower() == ".gz" else file.read(4)
-    for beginning, (kind, to_do) in _BEGINNINGS.items():
-        if start.startswith(beginning):
-            raise InputError(f"{path} is {kind}, in spite of its name", hint=to_do)
 
 
 def _kind(path: Path) -> str:
@@ -193,31 +173,6 @@ def _lines(path: Path) -> Iterator[str]:
         yield from file
 
 
-def _join(scans: list[FileScan]) -> tuple[pl.LazyFrame, set[str]]:
-    """Return one frame of all files, and the columns without a type yet."""
-    import polars as pl
-
-    first = scans[0]
-    for scan in scans:
-        if set(scan.schema) != set(first.schema):
-            raise InputError(
-                f"{scan.path} has the columns {list(scan.schema)}, but {first.path} has "
-                f"{list(first.schema)}",
-                hint="read files with different columns separately",
-            )
-    some_text = any(scan.is_text for scan in scans)
-    as_text, untyped = [], set()
-    for name in first.schema:
-        typed = {scan.schema[name] for scan in scans if not scan.is_text}
-        if some_text and all(kind.is_integer() for kind in typed):
-            untyped.add(name)
-        kinds = typed | ({pl.String()} if some_text else set())
-        if len(kinds) > 1 and not all(kind.is_numeric() for kind in kinds):
-            as_text.append(pl.col(name).cast(pl.String))  # files disagree
-    frames = [scan.frame.select(list(first.schema)).with_columns(as_text) for scan in scans]
-    return (frames[0] if len(frames) == 1 else pl.concat(frames, how="vertical_relaxed")), untyped
-
-
 def _columns(
     scan: FileScan, positive: str | None, given: Mapping[str, str | None]
 ) -> dict[str, str | None]:
@@ -234,17 +189,36 @@ def _columns(
         raise
 
 
-def _collect(events: pl.LazyFrame, scans: list[FileScan]) -> pl.DataFrame:
+def _collect(scans: list[FileScan], columns: list[str]) -> pl.DataFrame:
+    """Read columns of all files into one frame, without the blank lines of text files."""
+    import polars as pl
     from polars.exceptions import PanicException, PolarsError
 
+    first = scans[0]
+    for scan in scans:
+        if set(scan.schema) != set(first.schema):
+            raise InputError(
+                f"{scan.path} has the columns {list(scan.schema)}, but {first.path} has "
+                f"{list(first.schema)}",
+                hint="read files with different columns separately",
+            )
+    types = {name: {scan.schema[name] for scan in scans} for name in columns}
+    differ = [
+        pl.col(name).cast(pl.String)
+        for name, kinds in types.items()
+        if len(kinds) > 1 and not all(kind.is_numeric() for kind in kinds)
+    ]
+    frames = [scan.frame.select(columns).with_columns(differ) for scan in scans]
     try:
-        return events.collect()
+        frame = pl.concat(frames, how="vertical_relaxed").collect()
     except (PolarsError, PanicException, OSError) as error:
         # polars does not name the file, so read one after the other.
         for scan in scans:
             with _readable(scan.path):
                 scan.frame.collect()
         raise InputError(f"the files cannot be read together: {error}") from None
+    some_text = any(scan.is_text for scan in scans)
+    return frame.filter(~pl.all_horizontal(pl.all().is_null())) if some_text else frame
 
 
 @contextmanager
@@ -265,22 +239,22 @@ def _readable(path: Path) -> Iterator[None]:
 
 def _check_lines(path: Path) -> None:
     """Raise for the first broken line of a text file. Slow: only for broken files."""
+    kind = _kind(path)
 
     def broken(line: int, wrong: str, hint: str = "correct it") -> InputError:
         return InputError(f"{path}, line {line}: {wrong}", hint=hint)
 
-    if _kind(path) == "json":
-        for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(_lines(path) if kind != "parquet" else (), 1):
+        if "\ufffd" in line:
+            raise broken(number, "not UTF-8", "save the file in UTF-8 (Excel: CSV UTF-8)")
+        if kind == "json" and line.strip():
             try:
-                kind = type(json.loads(line)) if line.strip() else dict
+                found = json.loads(line)
             except ValueError as error:
                 raise broken(number, f"not JSON ({error})") from None
-            if kind is not dict:
-                raise broken(number, f"a JSON {kind.__name__}, not an object")
-    if _kind(path) == "text":
-        for number, line in enumerate(_lines(path), 1):
-            if "\ufffd" in line:
-                raise broken(number, "not UTF-8", "save the file in UTF-8 (Excel: CSV UTF-8)")
+            if not isinstance(found, dict):
+                raise broken(number, f"a JSON {type(found).__name__}, not an object")
+    if kind == "text":
         rows = csv.reader(_lines(path), delimiter=_separator(path))
         expected, number = len(next(rows, [])), 2
         for row in rows:
@@ -303,17 +277,16 @@ def _place(scans: list[FileScan], name: str, value: str | None) -> str:
     return "these files"
 
 
-def _typed(series: pl.Series, role: str) -> pl.Series | None:
-    """Return the column in the first form of its role that loses nothing, or None."""
-    made = (make(series) for make in _FORMS[role])
-    return next((each for each in made if each.null_count() == series.null_count()), None)
-
-
-def _wrong_type(series: pl.Series, role: str, scans: list[FileScan]) -> InputError:
+def _typed(series: pl.Series, role: str, scans: list[FileScan]) -> pl.Series:
+    """Return a column of text in the first form of its role that loses nothing, or raise."""
+    broken = []
+    for made in _forms(series, role):
+        broken.append(series.filter(made.is_null() & series.is_not_null()))
+        if not len(broken[-1]):
+            return made
     # The form that the fewest values break is the one that was meant.
-    broken = [series.filter(make(series).is_null() & series.is_not_null()) for make in _FORMS[role]]
     wrong = min(broken, key=len).first()
-    return InputError(
+    raise InputError(
         f"the column {series.name!r} is not a {role}: it has {wrong!r} in "
         f"{_place(scans, series.name, str(wrong))}",
         hint=f"correct it, or name another column with {role}=...",
@@ -321,34 +294,17 @@ def _wrong_type(series: pl.Series, role: str, scans: list[FileScan]) -> InputErr
     )
 
 
-def _whole_numbers(series: pl.Series) -> pl.Series:
+def _forms(series: pl.Series, role: str) -> Iterator[pl.Series]:
+    """Yield the forms that a column may have, null where a value has another form."""
     import polars as pl
 
-    if series.dtype.is_integer():
-        return series
-    numbers = series.cast(pl.Int64, strict=False)
-    return numbers.set(numbers.cast(pl.String).ne_missing(series), None)
-
-
-def _numbers(series: pl.Series) -> pl.Series:
-    import polars as pl
-
-    return series.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-
-
-def _dates(series: pl.Series) -> pl.Series:
-    import polars as pl
-
-    try:
-        return series.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")
-    except pl.exceptions.PolarsError:  # no format of dates that it knows
-        return pl.Series(series.name, [None] * len(series), pl.Datetime("us", "UTC"))
-
-
-# The forms of a column by role; each gives null for values of another form.
-_FORMS: dict[str, tuple[Callable[[pl.Series], pl.Series], ...]] = {
-    "user": (_whole_numbers, lambda series: series),
-    "item": (_whole_numbers, lambda series: series),
-    "rating": (_numbers,),
-    "time": (_whole_numbers, _numbers, _dates),
-}
+    if role != "rating":
+        numbers = series.cast(pl.Int64, strict=False)
+        yield numbers.set(numbers.cast(pl.String).ne_missing(series), None)
+    if role in ("user", "item"):
+        yield series
+    else:
+        yield series.str.strip_chars().cast(pl.Float64, strict=False)
+    if role == "time":
+        with suppress(pl.exceptions.PolarsError):  # no format of dates that it knows
+            yield series.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")

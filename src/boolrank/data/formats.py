@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from .parts import Source
 from .workbook import is_workbook, sheet_rows
 
 if TYPE_CHECKING:
     import polars as pl
-
-__all__ = ["Delimited", "Format", "JokeMatrix", "Lists"]
 
 _SHOWN = 60  # characters of a malformed line in the message
 _AGAIN = "correct the line, or fetch the file again"
@@ -60,14 +57,14 @@ class Delimited:
         parts = (each.partition(":") for each in self.fields.split())
         return {name: kind or "whole" for name, _, kind in parts}
 
-    def read(self, source: Source) -> pl.DataFrame:
+    def read(self, label: str, content: bytes) -> pl.DataFrame:
         """Return the events: user, item, and time if there is one."""
-        frame = self.read_all(source)
+        frame = self.read_all(label, content)
         columns = [frame[name] for name in ("user", "item", "time") if name in frame.columns]
         # Half the memory for ids: data sets have up to a hundred million rows.
         return frame.select(c.shrink_dtype() if c.name != "time" else c for c in columns)
 
-    def read_all(self, source: Source) -> pl.DataFrame:
+    def read_all(self, label: str, content: bytes) -> pl.DataFrame:
         """Return all fields but the skipped ones; raise for the first malformed line."""
         import polars as pl
 
@@ -75,7 +72,7 @@ class Delimited:
         types = {name: getattr(pl, _KINDS[kind][0]) for name, kind in kinds.items()}
         types |= {"user": pl.String} if self.sections else {}
         frame = pl.read_csv(
-            self._plain(source.content),
+            self._plain(content),
             separator="\t" if len(self.separator) > 1 else self.separator,
             has_header=False,
             schema=types | {"more": pl.String},
@@ -97,10 +94,10 @@ class Delimited:
             frame = frame.filter(pl.col("heading").is_null()).drop("heading")
         needed = pl.exclude("more", *by_kind["skip"]).is_not_null()
         good = pl.all_horizontal(needed) & pl.col("more").is_null()
-        self._check(source, frame.filter(~good))
+        self._check(label, content, frame.filter(~good))
         frame = frame.filter(good).drop("row", "more", *by_kind["skip"])
         if not len(frame):
-            raise InputError(f"{source.label} is empty: it has no rows", hint="fetch it again")
+            raise InputError(f"{label} is empty: it has no rows", hint="fetch it again")
         return frame
 
     def _plain(self, text: bytes) -> bytes:
@@ -117,13 +114,11 @@ class Delimited:
             text, separator = text.replace(separator, b"\t"), b"\t"
         return separator * len(self.kinds) + b"\n" + text
 
-    def _check(self, source: Source, wrong: pl.DataFrame) -> None:
+    def _check(self, label: str, content: bytes, wrong: pl.DataFrame) -> None:
         """Raise for the first of the wrong rows that is not a blank line."""
-        if not len(wrong):
-            return
         kinds = self.kinds
         rows = {row["row"] + self.header: row for row in wrong.iter_rows(named=True)}
-        for number, line in enumerate(BytesIO(source.content)):
+        for number, line in enumerate(BytesIO(content) if rows else ()):
             if number not in rows or not line.strip():
                 continue
             row, shown = rows[number], line.decode("latin-1").rstrip("\r\n")
@@ -137,7 +132,7 @@ class Delimited:
             shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
             form = self.separator.join(kinds)
             raise InputError(
-                f"{source.label}, line {number + 1}: {shown!r} is not {form}: {why}", hint=_AGAIN
+                f"{label}, line {number + 1}: {shown!r} is not {form}: {why}", hint=_AGAIN
             )
 
 
@@ -145,21 +140,21 @@ class Delimited:
 class Lists:
     """A line per user: the user's number, then the numbers of the items."""
 
-    def read(self, source: Source) -> pl.DataFrame:
+    def read(self, label: str, content: bytes) -> pl.DataFrame:
         """Return the events: user and item. Users without items are left out."""
         import polars as pl
 
-        lines = [line.split() for line in source.content.splitlines()]
+        lines = [line.split() for line in content.splitlines()]
         wrong = [k for k, line in enumerate(lines, 1) if not all(map(bytes.isdigit, line))]
         if wrong:
             raise InputError(
-                f"{source.label}, line {wrong[0]}: not a user and items, all whole numbers",
+                f"{label}, line {wrong[0]}: not a user and items, all whole numbers",
                 hint=_AGAIN,
             )
         users = [int(line[0]) for line in lines for _ in line[1:]]
         items = np.array([item for line in lines for item in line[1:]])
         if not users:
-            raise InputError(f"{source.label} is empty: it has no rows", hint="fetch it again")
+            raise InputError(f"{label} is empty: it has no rows", hint="fetch it again")
         return pl.DataFrame({"user": users, "item": items.astype(np.int64)})
 
 
@@ -174,15 +169,15 @@ class JokeMatrix:
     jokes: int = 100
     most: int = 90
 
-    def read(self, source: Source) -> pl.DataFrame:
+    def read(self, label: str, content: bytes) -> pl.DataFrame:
         """Return the events: user and item, user by user."""
         import polars as pl
 
-        if is_workbook(source):
-            matrix = sheet_rows(source, 1 + self.jokes)
+        if is_workbook(content):
+            matrix = sheet_rows(label, content, 1 + self.jokes)
         else:
             fields = " ".join(f"joke{k}:number" for k in range(1, self.jokes + 1))
-            matrix = Delimited(f"count:number {fields}").read_all(source).to_numpy()
+            matrix = Delimited(f"count:number {fields}").read_all(label, content).to_numpy()
         positive = (matrix[:, 1:] > 0) & (matrix[:, 1:] != 99)
         positive[positive.sum(axis=1) >= self.most] = False
         users, jokes = np.nonzero(positive)

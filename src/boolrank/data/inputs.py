@@ -117,14 +117,13 @@ def load_published(
 ) -> Split:
     """Return the published split of a data set, or of pairs of files, training and test."""
     if is_name(inputs):
-        dataset = DATASETS.get(inputs[0])
-        if dataset is None or len(dataset.parts) != 2:
-            known = ", ".join(name for name, each in DATASETS.items() if len(each.parts) == 2)
+        split = [name for name, dataset in DATASETS.items() if len(dataset.files) == 2]
+        if inputs[0] not in split:
             raise ParameterError(
                 f"{inputs[0]} has no published split",
-                hint=f"use {known}, or files in pairs, training and test",
+                hint=f"use {', '.join(split)}, or files in pairs, training and test",
             )
-        train, test = dataset.load_parts(folder)
+        train, test = DATASETS[inputs[0]].load_parts(folder)
         return published_folds((train, test))
     if not inputs or len(inputs) % 2:
         raise ParameterError(

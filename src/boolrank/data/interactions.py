@@ -14,7 +14,7 @@ from ..errors import InputError, ParameterTypeError
 from ..table import Table
 from .events import check_times, read_frame
 from .files import read_files
-from .rows import Rows
+from .rows import Rows, merge_keys
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array, sparray, spmatrix
 
     MatrixLike = ArrayLike | sparray[Any, Any] | spmatrix[Any]
-
-__all__ = ["Interactions", "check_interactions"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -249,32 +247,24 @@ class Interactions:
         All known users and items are kept. Adding known interactions has no effect; removing
         unknown ones raises.
         """
-        users, items = self.users, self.items
-        rows, columns = self.rows.numbers, self.indices.astype(np.int64)
         if added is not None:
             check_interactions(added, "added interactions are")
-            users, *of_users = users.merged(added.users)
-            items, *of_items = items.merged(added.items)
-            rows = np.concatenate([of_users[0][rows], of_users[1][added.rows.numbers]])
-            columns = np.concatenate([of_items[0][columns], of_items[1][added.indices]])
-        both = Interactions.from_numbers(users, items, rows, columns)
-        if removed is None:
-            return Interactions(users, items, *both.rows)
-        check_interactions(removed, "removed interactions are")
-        keys = both.rows.numbers * len(items) + both.indices
-        gone = users.numbers(removed.users)[removed.rows.numbers] * len(items)
-        gone += items.numbers(removed.items)[removed.indices]
-        missing = gone[~np.isin(gone, keys)]
-        if len(missing):
-            user, item = divmod(int(missing[0]), len(items))
-            raise InputError(
-                f"{len(missing)} interactions to remove are not there, such as user "
-                f"{users[user]!r} with item {items[item]!r}",
-                parameter="removed",
-            )
-        kept = ~np.isin(keys, gone)
-        lengths = np.bincount(both.rows.numbers[kept], minlength=len(users))
-        return Interactions(users, items, *Rows.of_lengths(lengths, both.indices[kept]))
+        users, items, runs = shared_keys(*([self] if added is None else [self, added]))
+        keys = merge_keys(*runs)
+        if removed is not None:
+            check_interactions(removed, "removed interactions are")
+            gone = users.numbers(removed.users)[removed.rows.numbers] * len(items)
+            gone += items.numbers(removed.items)[removed.indices]
+            missing = gone[~np.isin(gone, keys)]
+            if len(missing):
+                user, item = divmod(int(missing[0]), len(items))
+                raise InputError(
+                    f"{len(missing)} interactions to remove are not there, such as user "
+                    f"{users[user]!r} with item {items[item]!r}",
+                    parameter="removed",
+                )
+            keys = keys[~np.isin(keys, gone)]
+        return Interactions(users, items, *Rows.of_keys(keys, len(users), len(items)))
 
     def matrix(self) -> csr_array[Any, Any]:
         """Return the users × items matrix of 0 and 1."""
@@ -306,6 +296,18 @@ class Interactions:
         note = f"{share:.3%} of all pairs, {'without' if self.time is None else 'with'} times"
         heads = ["", "how many", "fewest", "median", "most interactions"]
         return Table.of(repr(self), heads, rows, note=note).to_html()
+
+
+def shared_keys(*parts: Interactions) -> tuple[Vocabulary, Vocabulary, list[NDArray[np.int64]]]:
+    """Return the users and items of all parts, and the keys of each part: row × items + column."""
+    first, *others = parts
+    users, rows = first.users.merged(*(part.users for part in others))
+    items, columns = first.items.merged(*(part.items for part in others))
+    keys = [
+        row[part.rows.numbers] * len(items) + column[part.indices]
+        for part, row, column in zip(parts, rows, columns, strict=True)
+    ]
+    return users, items, keys
 
 
 def check_interactions(given: Any, subject: str) -> None:

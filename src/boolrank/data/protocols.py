@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from ..checks import real, whole
 from ..errors import InputError, ParameterError
-from .interactions import Interactions
+from .interactions import Interactions, shared_keys
+from .rows import Rows, merge_keys
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, check_folds
-from .vocabulary import Vocabulary, near_name
+from .vocabulary import near_name
 
 __all__ = [
     "SPLITS",
@@ -197,19 +198,13 @@ def published_folds(*folds: tuple[Interactions, Interactions]) -> Split:
     """
     if not folds:
         raise ParameterError("published_folds needs a pair (train, test) of Interactions, or more")
-    parts = [part for fold in folds for part in fold]
-    users, of_users = _united([part.users for part in parts])
-    items, of_items = _united([part.items for part in parts])
-    rows = [number[part.rows.numbers] for part, number in zip(parts, of_users, strict=True)]
-    columns = [number[part.indices] for part, number in zip(parts, of_items, strict=True)]
-    every = Interactions.from_numbers(users, items, np.concatenate(rows), np.concatenate(columns))
-    data = Interactions(users, items, *every.rows)
-    keys = data.rows.numbers * len(items) + data.indices
-    places = [np.searchsorted(keys, r * len(items) + c) for r, c in zip(rows, columns, strict=True)]
-    roles = np.full((len(folds), data.size), ABSENT, np.uint8)
+    users, items, parts = shared_keys(*(part for fold in folds for part in fold))
+    keys = merge_keys(*parts)
+    roles = np.full((len(folds), len(keys)), ABSENT, np.uint8)
     for k in range(len(folds)):
-        roles[k, places[2 * k + 1]] = TEST
-        roles[k, places[2 * k]] = TRAIN
+        roles[k, np.searchsorted(keys, parts[2 * k + 1])] = TEST
+        roles[k, np.searchsorted(keys, parts[2 * k])] = TRAIN
+    data = Interactions(users, items, *Rows.of_keys(keys, len(users), len(items)))
     return check_folds(Split("published", {"folds": len(folds)}, data, roles))
 
 
@@ -315,9 +310,3 @@ def _ways_to_fill(folds: int, lengths: NDArray[np.int64], least: int) -> str:
     ways = ["take fewer folds"] if lengths.max() >= least else []
     ways += [f"lower least=... to {lower}"] if lower >= 2 else []
     return ", or ".join([*ways, "give more data"])
-
-
-def _united(parts: list[Vocabulary]) -> tuple[Vocabulary, list[NDArray[np.int64]]]:
-    """Return a vocabulary of all ids, and the new numbers of each part's."""
-    every, numbers = Vocabulary.of([key for part in parts for key in part], parts[0].kind)
-    return every, np.split(numbers, np.cumsum([len(part) for part in parts])[:-1])

@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 from uuid import UUID
 
@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ModelFileError, ParameterTypeError, UnknownIdError
-
-__all__ = ["Text", "Vocabulary", "id_text", "near_name"]
 
 # Number of neighbouring ids that are searched for one similar to an unknown id, 10 µs each.
 _NEAR = 20_000
@@ -175,21 +173,22 @@ class Vocabulary:
         ids = self.ids[numbers] if isinstance(self.ids, np.ndarray) else self.names(numbers)
         return Vocabulary(ids, self.kind)
 
-    def merged(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64], NDArray[np.int64]]:
-        """Return a vocabulary of both, and the new numbers of the ids of each."""
-        found = self.find(other)
-        if len(self) and (found >= 0).all():
-            return self, np.arange(len(self)), found
+    def merged(self, *others: Vocabulary) -> tuple[Vocabulary, list[NDArray[np.int64]]]:
+        """Return a vocabulary of all ids, and the new numbers of the ids of each."""
+        found = [self.find(other) for other in others]
+        if len(self) and all((numbers >= 0).all() for numbers in found):
+            return self, [np.arange(len(self)), *found]
         types = {type(key) for key in self}
-        strange = [key for key in other if type(key) not in types]
+        strange = [key for other in others for key in other if type(key) not in types]
         if len(self) and strange:
             raise InputError(
                 f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}, and "
                 f"{strange[0]!r} is of type {type(strange[0]).__name__}",
                 hint="give ids of the same type",
             )
-        both, numbers = Vocabulary.of([*self, *other], self.kind)
-        return both, numbers[: len(self)], numbers[len(self) :]
+        every, numbers = Vocabulary.of(list(chain(self, *others)), self.kind)
+        ends = np.cumsum([len(each) for each in (self, *others)])
+        return every, np.split(numbers, ends[:-1])
 
     def parsed(self, text: str) -> Any:
         """Return the id that a text stands for, of the type of the ids here if possible.

@@ -14,9 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .parts import Source
-
-__all__ = ["is_workbook", "sheet_rows"]
 
 _MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LAST = 0xFFFFFFFA  # sector numbers from here on are marks
@@ -27,24 +24,24 @@ _SHEET = 0x0010
 _CELL = np.dtype([("style", "<u2"), ("value", "<u4")])
 
 
-def is_workbook(source: Source) -> bool:
+def is_workbook(content: bytes) -> bool:
     """Return True if a file has the first bytes of a workbook."""
-    return source.content.startswith(_MAGIC)
+    return content.startswith(_MAGIC)
 
 
-def sheet_rows(source: Source, columns: int) -> NDArray[np.float64]:
+def sheet_rows(label: str, content: bytes, columns: int) -> NDArray[np.float64]:
     """Return the first sheet, rows × columns; raise if a cell is not a number."""
     again = "delete it and fetch it again"
     try:
-        matrix = _cells(_stream(source.content), columns)
+        matrix = _cells(_stream(content), columns)
     except (struct.error, IndexError, ValueError) as error:
-        raise InputError(f"{source.label} is a damaged workbook ({error})", hint=again) from None
+        raise InputError(f"{label} is a damaged workbook ({error})", hint=again) from None
     if not len(matrix):
-        raise InputError(f"the first sheet of {source.label} has no numbers", hint=again)
+        raise InputError(f"the first sheet of {label} has no numbers", hint=again)
     missing = np.argwhere(np.isnan(matrix))
     if len(missing):
         row, column = missing[0] + 1
-        raise InputError(f"{source.label}, row {row}: no number in column {column}", hint=again)
+        raise InputError(f"{label}, row {row}: no number in column {column}", hint=again)
     return matrix
 
 
