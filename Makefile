@@ -9,7 +9,7 @@ DOCS   := $(VENV)/.ready-docs
 BENCH  := $(VENV)/.ready-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs dist clean
+.PHONY: help demo test lint bench fuzz docs dist clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +31,11 @@ bench: $(BENCH) ## measure accuracy, time and memory, beside other libraries; ab
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/ranker.py qp growth
 	$(BIN)/python benchmarks/inverse.py
+	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/peers.py
+
+fuzz: $(READY) ## damage saved models of every kind, a thousand times each, and use what still opens
+	$(BIN)/python tests/folder_fuzz.py 1000 0
 
 docs: $(DOCS) ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
