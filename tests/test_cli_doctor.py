@@ -188,10 +188,10 @@ def uses(request):
 def test_every_loop_that_python_calls_is_compiled_ahead(uses):
     everything, told, versions = uses
     assert ("compiling disjunctive(8), compressed" in told) == everything
-    needed = {"profiles._rank", "profiles._weights", "rows.sorted_rows", "tables.union_grid"}
+    needed = {"profiles._rank", "profiles._weights", "rows.transposed", "tables.union_grid"}
     assert needed <= {name for name, number in versions.items() if number}
     if everything:
-        assert len(versions) > 15
+        assert len(versions) > 25
         assert [name for name, number in versions.items() if number == 0] == []
 
 

@@ -122,8 +122,9 @@ def _least(values, room):
     for k in range(8 * part, len(values)):
         if values[k] < least:
             at, least = k, values[k]
-    while values[at] != least and at + part < len(values):
-        at += max(part, 1)
+    step = max(part, 1)
+    while values[at] != least and at + step < len(values):
+        at += step
     return at
 
 
