@@ -19,7 +19,7 @@ from ..engines.user_modules import user_modules
 from ..errors import ParameterError
 from ._complete import COMPLETIONS
 from ._entries import ENTRIES
-from ._output import plain_names, print_csv, print_json, print_tables
+from ._output import print_records, print_tables
 
 if TYPE_CHECKING:
     from ..models.spec import ModelSpec
@@ -71,13 +71,8 @@ class Output:
         if self.is_table:
             print_tables(tables)
             return
-        if records is None:
-            records = tables[0].records()
-        records = plain_names(records)
-        if self.as_json:
-            print_json(records)
-        else:
-            print_csv(records, [column.name for column in tables[0].columns])
+        records = tables[0].records() if records is None else records
+        print_records(records, [each.name for each in tables[0].columns], as_json=self.as_json)
 
 
 def typer_function(verb: Callable[..., None], name: str) -> Callable[..., None]:

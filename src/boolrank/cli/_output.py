@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..table import Table
 
-__all__ = ["console", "plain_names", "print_csv", "print_json", "print_tables", "printable", "say"]
+__all__ = ["console", "print_records", "print_tables", "printable", "say"]
 
 # Control characters but tab and line feed, and the marks that reverse the direction of text.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -56,30 +56,25 @@ def say(text: str) -> None:
     console(stderr=True).print(printable(text), soft_wrap=True)
 
 
-def plain_names(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return records with keys that need no quotes in most languages.
+def print_records(
+    records: Sequence[Mapping[str, Any]], columns: Sequence[str], *, as_json: bool
+) -> None:
+    """Print records with equal keys, as JSON or CSV; without records, ``columns`` are the header.
 
-    >>> plain_names([{"data set": 1, "p (t)": 2}])
-    [{'data_set': 1, 'p_t': 2}]
+    Keys lose spaces and punctuation: ``data_set``, ``p_t``. JSON escapes the characters that the
+    encoding of stdout lacks.
     """
-    return [
-        {re.sub("'s|[(),]", "", name).replace(" ", "_"): value for name, value in record.items()}
-        for record in records
-    ]
-
-
-def print_json(records: Sequence[dict[str, Any]]) -> None:
-    """Print records as JSON, escaping the characters that the encoding of stdout lacks."""
-    utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
-    sys.stdout.write(json.dumps(records, indent=2, ensure_ascii=not utf8) + "\n")
-
-
-def print_csv(records: Sequence[dict[str, Any]], columns: Sequence[str]) -> None:
-    """Print records as CSV; ``columns`` is the header if there are none."""
     from ..table import Table
 
-    names = list(records[0]) if records else columns
-    sys.stdout.write(Table.of("", names, [list(record.values()) for record in records]).to_csv())
+    keys = records[0] if records else columns
+    names = [re.sub("'s|[(),]", "", key).replace(" ", "_") for key in keys]
+    table = Table.of("", names, [list(record.values()) for record in records])
+    if as_json:
+        utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
+        text = json.dumps(table.records(), indent=2, ensure_ascii=not utf8) + "\n"
+    else:
+        text = table.to_csv()
+    sys.stdout.write(text)
 
 
 def print_tables(tables: Sequence[Table]) -> None:
