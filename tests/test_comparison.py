@@ -27,9 +27,8 @@ from boolrank.errors import ParameterError
 from boolrank.evaluation import Evaluation, evaluate_fold
 from boolrank.evaluation.metrics import Metric, parse_metric
 from boolrank.models import MODELS, ModelEntry, Popularity, make_model
-from boolrank.report import render_page
 from boolrank.report.comparison import comparison_page, findings, write_comparison
-from boolrank.report.scatter import Dots, place_names, scatter_figure
+from boolrank.report.page import render_page
 from boolrank.report.tables import best_table, by_metric, comparison_table
 from boolrank.studies import (
     OURS,
@@ -383,7 +382,7 @@ def test_the_page_says_if_a_baseline_is_best():
         "`kernel-ease`, the best of boolrank’s (p < 0.0001)."
     )
     assert comparison_page([best, not_best], _manifest()).lead == (
-        "A boolrank model has the best AUC on 1 of 2 data sets, not on some data (`slim`)."
+        "Best by AUC, `kernel-ease` on some data, `slim` on some data."
     )
     (table,) = by_metric(comparison_table([best, not_best]))
     assert [table.records()[k]["model"] for k in sorted(table.strong)] == ["kernel-ease", "slim"]
@@ -446,31 +445,3 @@ def test_the_manifest_is_kept_if_nothing_was_recomputed(found, folder, page):
     kept = record([replace(found, computed=0)], folder, command="another", started=0.0)
     assert kept["command"] == "boolrank compare <x>"
     assert (folder / "manifest.json").read_bytes() == before
-
-
-def test_labels_in_a_figure_overlap_no_label_and_no_point():
-    rng = np.random.default_rng(0)
-    points = rng.normal(100, 14, (13, 2))
-    sizes = np.column_stack([rng.uniform(20, 70, 13), np.full(13, 10.0)])
-    taken = np.column_stack([points, np.full(13, 200.0)])
-    centres = points + place_names(points, sizes, taken, np.array([0, 0, 250, 200]))
-    boxes = np.hstack([centres - sizes / 2, centres + sizes / 2])
-    for k, (left, bottom, right, top) in enumerate(boxes):
-        assert left >= 0
-        assert bottom >= 0
-        assert right <= 250
-        assert top <= 200
-        inside = (points > [left, bottom]) & (points < [right, top])
-        assert not inside.all(axis=1).any()
-        for other in boxes[:k]:
-            apart = right <= other[0] or other[2] <= left or top <= other[1] or other[3] <= bottom
-            assert apart
-
-
-def test_points_of_a_figure_have_labels():
-    dots = {"one": Dots([1.0, 2.0], [0.5, 0.6], strong=True), "two": Dots([30.0], [0.55])}
-    figure = scatter_figure(dots, x_label="seconds", y_label="AUC", log=True)
-    axes = figure.axes[0]
-    assert [text.get_text() for text in axes.texts] == ["one", "two"]
-    assert axes.get_xscale() == "log"
-    assert list(axes.lines[0].get_xdata()) == [1.0, 2.0]

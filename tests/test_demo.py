@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from boolrank import InputError, cli, compare, paper_protocol
-from boolrank.demo import NEXT, Demo, run_demo
+from boolrank.demo import NEXT, run_demo
 from boolrank.demo.page import demo_tables
 from boolrank.demo.results import ARITIES, LIKED, POPULARITY, RANKED, SHOWN, TOP, fit_models
 from boolrank.demo.tastes import TITLES, plant_tastes
@@ -27,18 +27,19 @@ def told():
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory, told):
-    return run_demo(tmp_path_factory.mktemp("demo"), n_users=N_USERS, progress=told.append)
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo")
 
 
 @pytest.fixture(scope="module")
-def found(demo):
-    return demo.found
+def found(folder, told):
+    return run_demo(folder, n_users=N_USERS, progress=told.append)
 
 
 @pytest.fixture(scope="module")
-def page(demo):
-    return demo.path.read_text(encoding="utf-8")
+def page(found, folder):
+    assert found
+    return (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_same_seed_gives_the_same_data():
@@ -86,7 +87,7 @@ def test_every_kernel_is_shown_once():
 
 
 def test_ratios_lie_between_0_and_1_and_are_sorted(found):
-    values = [ratio for _, ratio in found.ratios]
+    values = list(found.ratios.values())
     assert values == sorted(values)
     assert values[0] >= 0
     assert values[-1] <= 1
@@ -114,7 +115,7 @@ def test_curves_agree_with_the_table_and_expressiveness_follows_the_arity(found)
     assert conjunctive.ratios[0] == pytest.approx(disjunctive.ratios[0])
     assert (np.diff(conjunctive.ratios) >= 0).all()
     assert (np.diff(disjunctive.ratios) < 0).all()
-    assert dict(found.ratios)["disjunctive(4)"] == disjunctive.ratios[at]
+    assert found.ratios["disjunctive(4)"] == disjunctive.ratios[at]
 
 
 def test_viewers_differ_in_taste_and_one_has_two(found):
@@ -177,7 +178,7 @@ def test_the_page_is_valid_self_contained_and_complete(page):
     outline = check_page(page)
     for name in ("data", "results", "people", "tastes", "arity", "kernels", "time", "made", "next"):
         assert name in outline.ids
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 5
 
 
 def test_the_page_has_the_numbers_of_the_library(found, page):
@@ -187,12 +188,19 @@ def test_the_page_has_the_numbers_of_the_library(found, page):
         rows = tables[f"results-{metric}"][1:]
         for row, (model, each) in zip(rows, found.evaluations.items(), strict=True):
             assert row[0][0] == model
-            assert float(row[1][0]) == each.means[metric]
+            mean, deviation = each.means[metric], each.deviations[metric]
+            assert row[1] == (str(mean), f"{mean:.4f}±\u00a0{deviation:.4f}")
             if model in compared:
                 versus = compared.pop(model)
-                assert (float(row[2][0]), float(row[3][0])) == (versus.difference, versus.t_holm)
+                (difference, interval), (p, ranks) = row[2:4]
+                assert (float(difference), float(p)) == (versus.difference, versus.t_holm)
+                low, high = (f"{bound:+.4f}".replace("-", "−") for bound in versus.interval)
+                assert interval.endswith(f"{low} to {high}")
+                assert ranks.endswith(f"ranks\u00a0{versus.wilcoxon_holm:.2g}".replace("-", "−"))
         assert not compared
-    assert [(row[0][0], float(row[1][0])) for row in tables["ratios"][1:]] == found.ratios
+    for kernel, ratio in found.ratios.items():
+        assert f">{kernel}</text>" in page
+        assert f"> {ratio:.3g}</text>" in page
     for row, each in zip(tables["hits"][1:], found.hits, strict=True):
         assert float(row[2][0]) == each.liked
     for curve in found.curves:
@@ -201,16 +209,16 @@ def test_the_page_has_the_numbers_of_the_library(found, page):
             assert f"<title>arity {arity}: {curve.family} {ratio:.4g}</title>" in page
 
 
-def test_the_page_has_viewers_reasons_split_and_next_steps(demo, page):
-    for person in demo.found.people:
+def test_the_page_has_viewers_reasons_split_and_next_steps(found, folder, page):
+    for person in found.people:
         assert person.title in page
         for listing in person.listings[1:]:
             assert f"Why {listing.items[0].name}?" in page
             assert f"{listing.reasons[0][1]:+.4f}" in page
-    assert demo.found.split.hash in page
+    assert found.split.hash in page
     for command in NEXT:
         assert command.replace("'", "&#39;") in page
-    picture = demo.path.with_name("spectral-ratio.png").read_bytes()
+    picture = (folder / "figures" / "spectrum.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
 
 
@@ -221,12 +229,10 @@ def test_the_page_adapts_to_dark_and_narrow_screens_and_print(page):
     assert "@media print" in page
 
 
-def test_the_same_seed_gives_the_same_page(demo, page, tmp_path):
+def test_the_same_seed_gives_the_same_page(found, page, tmp_path):
     """Only the section about time differs."""
     again = run_demo(tmp_path, n_users=N_USERS)
-    for one, two in zip(
-        demo.found.evaluations.values(), again.found.evaluations.values(), strict=True
-    ):
+    for one, two in zip(found.evaluations.values(), again.evaluations.values(), strict=True):
         for fold, other in zip(one.folds, two.folds, strict=True):
             assert all(np.array_equal(fold.values[m], other.values[m]) for m in fold.values)
 
@@ -234,7 +240,7 @@ def test_the_same_seed_gives_the_same_page(demo, page, tmp_path):
         start = text.index('<section id="time">')
         return text[:start] + text[text.index("</section>", start) :]
 
-    assert timeless(again.path.read_text(encoding="utf-8")) == timeless(page)
+    assert timeless((tmp_path / "report.html").read_text(encoding="utf-8")) == timeless(page)
 
 
 def test_progress_is_reported_throughout(told):
@@ -263,9 +269,7 @@ def test_an_output_that_is_a_file_is_refused_at_once(tmp_path, capsys, monkeypat
 def test_without_the_report_extra_the_tables_are_printed(found, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    monkeypatch.setattr(
-        "boolrank.demo.run_demo", lambda out, **_: Demo(found, None, out) if out is None else 1 / 0
-    )
+    monkeypatch.setattr("boolrank.demo.run_demo", lambda out, **_: found if out is None else 1 / 0)
     with pytest.raises(SystemExit) as exit_info:
         cli.main(["demo"])
     out, err = capsys.readouterr()

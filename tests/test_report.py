@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 import re
-from statistics import median
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
-from boolrank import Experiment, InputError, compare, run_experiment
-from boolrank.models.spec import labels, parse_model
-from boolrank.report import evaluation_page, render_page
-from boolrank.report.figures import curves_figure, tail_figure, to_svg
-from boolrank.report.output import claim_folder
-from boolrank.report.sections import arity_curves
+from boolrank import InputError, KernelRanker, compare, evaluate, paper_protocol, synthetic
+from boolrank.report.figures import Dots, Plot, curves_figure, scatter_figure, tail_figure
+from boolrank.report.page import claim_folder
 from boolrank.report.tables import by_metric, evaluation_table
-from boolrank.studies.arity import family
-from boolrank.studies.cache import write_text
-from pages import Outline, check_page
+from pages import Outline
 
 
 @pytest.fixture(scope="module")
-def run():
-    kernels = ["linear", *family("disjunctive", (1, 2, 4)), "tanimoto"]
-    models = tuple(parse_model(f"kernel-ranker(kernel={kernel})") for kernel in kernels)
-    return run_experiment(Experiment(("synthetic:150x60x1800",), models))
-
-
-@pytest.fixture(scope="module")
-def evaluations(run):
-    """By the names on the page."""
-    names = labels(run.experiment.models)
-    assert names == ["linear", "disjunctive(1)", "disjunctive(2)", "disjunctive(4)", "tanimoto"]
-    return dict(zip(names, run.evaluations.values(), strict=True))
-
-
-@pytest.fixture(scope="module")
-def page(run):
-    return render_page(evaluation_page(run, "boolrank evaluate <synthetic>", 1.5))
+def evaluations():
+    split = paper_protocol(synthetic(150, 60, 1800))
+    kernels = ["linear", "disjunctive(1)", "disjunctive(2)", "disjunctive(4)", "tanimoto"]
+    return {kernel: evaluate(KernelRanker(kernel), split) for kernel in kernels}
 
 
 def test_check_page_finds_broken_pages():
@@ -46,45 +28,28 @@ def test_check_page_finds_broken_pages():
     assert Outline('<script src="a.js"></script><img>').fetched == ["a.js", "img"]
 
 
-def test_the_page_of_an_evaluation_is_valid_and_self_contained(page):
-    outline = check_page(page)
-    for name in ("results", "data", "arity", "examples", "time", "made"):
-        assert name in outline.ids
-        assert f'href="#{name}"' in page
-    assert "boolrank evaluate &lt;synthetic&gt;" in page
-
-
-def test_the_page_has_the_numbers_of_the_library(run, evaluations, page):
-    tables = check_page(page).tables
+def test_results_have_the_numbers_of_the_library(evaluations):
+    (table,) = by_metric(evaluation_table(evaluations))
     expected = {each.model: each for each in compare(evaluations, "auc", resamples=2_000)}
-    for row, (model, found) in zip(tables["results-auc"][1:], evaluations.items(), strict=True):
-        name, auc, (difference, interval), (p, ranks), *others = row
-        assert name[1].strip() == model
-        assert len(others) == 2
-        for metric, (value, text) in zip(found.metrics, [auc, *others], strict=True):
-            assert float(value) == found.means[metric]
-            assert text == f"{found.means[metric]:.4f}±\u00a0{found.deviations[metric]:.4f}"
-        if model not in expected:
-            assert (difference, p) == ("", "")
-            continue
-        each = expected.pop(model)
-        assert float(difference) == each.difference
-        low, high = (f"{bound:+.4f}".replace("-", "−") for bound in each.interval)
-        assert interval.endswith(f"{low} to {high}")
-        assert float(p) == each.t_holm
-        assert ranks.endswith(f"ranks\u00a0{each.wilcoxon_holm:.2g}".replace("-", "−"))
+    for row, found in zip(table.records(), evaluations.values(), strict=True):
+        assert row["mean"] == found.means["auc"]
+        assert row["deviation"] == found.deviations["auc"]
+        assert row["nDCG@10"] == found.means["ndcg@10"]
+        assert row["fit (s)"] == np.median([fold.fit_seconds for fold in found.folds])
+        each = expected.pop(row["model"], None)
+        assert row["difference"] == (each and each.difference)
+        assert (row["from"], row["to"]) == ((None, None) if each is None else each.interval)
+        assert row["p (t)"] == (each and each.t_holm)
+        assert row["p (Wilcoxon)"] == (each and each.wilcoxon_holm)
     assert not expected
-    for row, found in zip(tables["times"][1:], evaluations.values(), strict=True):
-        assert float(row[1][0]) == median(fold.fit_seconds for fold in found.folds)
-    assert run.split.hash in page
 
 
-def test_significant_differences_are_marked(evaluations, page):
-    rows = evaluation_table(evaluations).records()
-    marked = [row for row in rows if (row["p (t)"] or 1) < 0.05]
-    assert len(marked) > 0
-    assert page.count('class="mark"') == len(marked)
-    assert {row["significant"] for row in marked} == {"yes"}
+def test_significant_differences_are_marked(evaluations):
+    (table,) = by_metric(evaluation_table(evaluations))
+    at = [column.name for column in table.shown].index("difference")
+    marked = [table.cells(row)[at].marked for row in table.rows]
+    assert marked == [(row["p (t)"] or 1) < 0.05 for row in table.records()]
+    assert any(marked)
 
 
 def test_few_models_are_compared_by_each_metric(evaluations):
@@ -96,40 +61,15 @@ def test_few_models_are_compared_by_each_metric(evaluations):
         assert [table.records()[k]["model"] for k in table.strong] == [best]
 
 
-def test_models_that_differ_only_by_arity_make_a_curve(run, evaluations):
-    (curve,) = arity_curves(run)
-    assert (curve.family, curve.arities) == ("disjunctive", (1, 2, 4))
-    assert curve.means[2] == evaluations["disjunctive(4)"].means["auc"]
-    assert curve.means[0] == pytest.approx(evaluations["linear"].means["auc"])
-    assert list(curve.ratios) == sorted(curve.ratios, reverse=True)
-    assert arity_curves(run, least=4) == []
-
-
-def test_examples_are_of_the_best_model_and_their_reasons_add_up(run, evaluations):
-    (section,) = (s for s in evaluation_page(run).sections if s.name == "examples")
-    assert len(section.blocks) == 3
-    best = max(evaluations, key=lambda name: evaluations[name].means["auc"])
-    for block in section.blocks:
-        seen, advice = block.listings
-        assert best in advice.title
-        assert not {each.name for each in advice.items} & {each.name for each in seen.items}
-        first = advice.items[0]
-        assert sum(part for _, part in advice.reasons) == pytest.approx(first.score, rel=1e-9)
-
-
-def test_one_model_has_a_page_without_comparisons():
-    run = run_experiment(
-        Experiment(("synthetic:60x30x600",), (parse_model("kernel-ranker(kernel=linear)"),))
-    )
-    outline = check_page(render_page(evaluation_page(run)))
-    assert [len(row) for row in outline.tables["results-auc"]] == [2, 2]
-    assert "arity" not in outline.ids
+def test_one_model_has_no_differences(evaluations):
+    (table, *_) = by_metric(evaluation_table({"linear": evaluations["linear"]}))
+    assert "difference" not in table.records()[0]
 
 
 def test_points_of_curves_have_tooltips():
     """The discs lie on the markers of matplotlib."""
     series = {"one <": ([1, 2, 4], [0.25, 0.5, 1.0])}
-    svg = to_svg(curves_figure(series, x_label="arity", y_label="y"), "f")
+    svg = Plot("f", "", curves_figure(series, x_label="arity", y_label="y")).element()
     assert "<title>arity 4: one &lt; 1</title>" in svg
     discs = [tuple(map(float, at)) for at in re.findall(r'<circle .*?cx="(.*?)" cy="(.*?)"', svg)]
     markers = re.findall(r'<use xlink:href="#f-m\w+" x="([\d.]+)" y="([\d.]+)"', svg)
@@ -146,11 +86,34 @@ def test_a_tail_leaves_out_zeros():
     assert list(ys) == [9, 5, 1]
 
 
-def test_results_can_be_written_as_csv(evaluations, tmp_path):
-    table = evaluation_table(evaluations)
-    write_text(tmp_path / "figures.csv", table.to_csv())
-    first = (tmp_path / "figures.csv").read_text().splitlines()[1].split(",")
+def test_results_can_be_written_as_csv(evaluations):
+    first = evaluation_table(evaluations).to_csv().splitlines()[1].split(",")
     assert float(first[3]) == evaluations["linear"].means["auc"]
+
+
+def test_labels_in_a_figure_overlap_no_label_and_no_point():
+    rng = np.random.default_rng(0)
+    points = rng.normal(100, 14, (13, 2))
+    dots = {f"a model {k}": Dots([x], [y], k % 3 == 0) for k, (x, y) in enumerate(points)}
+    figure = scatter_figure(dots, x_label="x", y_label="y")
+    (axes,) = figure.axes
+    places = axes.transData.transform(points)
+    boxes = [Text.get_window_extent(text) for text in axes.texts]
+    assert len(boxes) == len(dots)
+    for k, box in enumerate(boxes):
+        assert axes.bbox.contains(*box.min)
+        assert axes.bbox.contains(*box.max)
+        assert not any(box.contains(*place) for place in places)
+        assert not box.count_overlaps(boxes[:k])
+
+
+def test_points_of_a_figure_have_labels():
+    dots = {"one": Dots([1.0, 2.0], [0.5, 0.6], strong=True), "two": Dots([30.0], [0.55])}
+    figure = scatter_figure(dots, x_label="seconds", y_label="AUC", log=True)
+    axes = figure.axes[0]
+    assert [text.get_text() for text in axes.texts] == ["one", "two"]
+    assert axes.get_xscale() == "log"
+    assert list(axes.lines[0].get_xdata()) == [1.0, 2.0]
 
 
 def test_a_command_writes_only_into_a_new_an_empty_or_its_own_folder(tmp_path):

@@ -142,11 +142,11 @@ def test_the_page_names_differences_and_missing_sets(out, found):
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
     assert "Netflix was not measured" in text
     assert "This is not the whole set, which has 1,508 users" in text
-    far = [row for each in found.sets for row in each.rows if row.far]
+    far = [(each.paper, row) for each in found.sets for row in each.rows if row.far]
     assert far  # a made-up set differs from the paper's
     assert page.count('class="mark"') == len(far)
-    for row in far:
-        assert row.reason.split(".")[0].replace("'", "&#39;") in page
+    for paper, row in far:
+        assert paper.reason(row.column).split(".")[0].replace("'", "&#39;") in page
     assert "one fold" in text
     for each in found.sets:
         assert each.split.hash[:12] in page

@@ -12,8 +12,6 @@ from html import escape
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["MAX_HTML_ROWS", "Cell", "Column", "Table"]
-
 MAX_HTML_ROWS = 30
 _MAX_HTML_CELL = 300  # characters
 

@@ -53,8 +53,8 @@ def compare(
     """
     from ..models import MODELS
     from ..models.spec import split_commas
-    from ..report.comparison import check_report, write_comparison
-    from ..report.output import claim_folder
+    from ..report.comparison import write_comparison
+    from ..report.page import check_report, claim_folder
     from ..report.tables import by_metric, comparison_table
     from ..studies import METRICS, compare_models, record
 

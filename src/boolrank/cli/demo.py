@@ -23,9 +23,9 @@ def demo(*, out: Path | None = None, seed: int | None = None) -> None:
     work = Work()
     folder, note = _folder(out)
     with work.status(log=True) as tell:
-        made = run_demo(folder, seed=seed or 0, progress=tell)
-    print_tables(demo_tables(made.found))
-    work.done(note if made.path is None else f"{made.path}: open it in a browser")
+        found = run_demo(folder, seed=seed or 0, progress=tell)
+    print_tables(demo_tables(found))
+    work.done(note if folder is None else f"{folder / 'report.html'}: open it in a browser")
     work.say("\nNext, with a file of your own that has a row per event:")
     for command, purpose in NEXT.items():
         work.say(f"  {command}", style="bold")
@@ -37,7 +37,7 @@ def _folder(out: Path | None) -> tuple[Path | None, str]:
     from ..report.page import check_report
 
     try:
-        check_report("The page")
+        check_report()
     except MissingExtraError as error:
         if out is not None:
             raise

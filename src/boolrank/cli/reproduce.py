@@ -26,9 +26,10 @@ def reproduce(
     run continues when the same command is run again. Get the data sets first: `boolrank datasets`.
     """
     from ..models.spec import split_commas
-    from ..paper.page import check_report, results_table, write_reproduction
+    from ..paper.page import results_table, write_reproduction
     from ..paper.reproduce import CONJUNCTIVE, DISJUNCTIVE
     from ..paper.reproduce import reproduce as run
+    from ..report.page import check_report
     from ..studies import parse_arities
 
     work = Work()

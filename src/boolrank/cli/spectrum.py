@@ -59,15 +59,11 @@ def spectrum(
 
 
 def _draw(curves: list[Curve], path: Path) -> None:
-    from ..report.figures import curves_figure, to_png, to_svg_file
+    from ..report.sections import arity_plots
     from ..studies.cache import write_text
 
-    figure = curves_figure(
-        {curve.family: (curve.arities, curve.ratios) for curve in curves},
-        x_label="arity",
-        y_label="normalised spectral ratio",
-    )
-    write_text(path, to_svg_file(figure) if path.suffix.lower() == ".svg" else to_png(figure))
+    (plot,) = arity_plots(curves)
+    write_text(path, plot.file("svg" if path.suffix.lower() == ".svg" else "png"))
 
 
 def _table(curves: list[Curve]) -> Table:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..report.figures import to_png
-from ..report.output import claim_folder
-from ..report.page import check_report, render_page
-from ..studies.cache import write_text
+from ..report.page import check_report, claim_folder, write_page
 from .page import demo_page
 from .results import Findings, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..report.page import Page
-
-__all__ = ["NEXT", "Demo", "run_demo"]
+__all__ = ["NEXT", "run_demo"]
 
 # Commands to try next, run by the tests.
 NEXT = {
@@ -35,38 +29,26 @@ NEXT = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Demo:
-    """The findings and, if it was written, the page and its path."""
-
-    found: Findings
-    page: Page | None
-    path: Path | None
-
-
 def run_demo(
     out: str | Path | None,
     *,
     seed: int = 0,
     n_users: int = 600,
     progress: Callable[[str], None] = lambda _: None,
-) -> Demo:
-    """Run the demonstration, and write ``report.html`` and ``spectral-ratio.png`` into ``out``.
+) -> Findings:
+    """Run the demonstration, and write ``report.html`` and ``figures/`` into ``out``.
 
     With ``out=None`` nothing is written and the extra ``report`` is not needed. ``progress`` gets
     the current step, as ``"part: detail"``. The same seed gives the same results, except for time
     and memory.
     """
     if out is not None:
-        check_report("The page of the demonstration")
+        check_report()
         claim_folder(out, "demo")
     start = time.perf_counter()
     found = measure(seed, n_users, progress)
-    if out is None:
-        return Demo(found, None, None)
-    progress("writing the page")
-    page = demo_page(found, NEXT, time.perf_counter() - start)
-    path = Path(out) / "report.html"
-    write_text(path, render_page(page))
-    write_text(path.with_name("spectral-ratio.png"), to_png(page.figures()["spectrum"].figure))
-    return Demo(found, page, path)
+    if out is not None:
+        progress("writing the page")
+        page = demo_page(found, NEXT, time.perf_counter() - start)
+        write_page(page, [], Path(out) / "report.html")
+    return found

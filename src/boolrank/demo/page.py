@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..report.page import Block, Entries, Figures, Note, Page, Section
-from ..report.sections import (
-    arity_figures,
-    data_section,
-    made_section,
-    results_section,
-    time_section,
-)
+import numpy as np
+from numpy.typing import NDArray
+
+from .._memory import peak_memory, size
+from ..report.figures import Plot, bars_figure, tail_figure
+from ..report.page import Entries, Facts, Figures, Note, Page, Section
+from ..report.sections import SIGNIFICANCE, arity_plots, data_facts, made_section
 from ..report.tables import COSTS, by_metric, evaluation_table
-from ..table import Column, Table
+from ..studies.machine import machine
+from ..table import Table
 from .results import RANKED, TOP
 from .tastes import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..data.interactions import Interactions
     from ..report.page import Example
     from .results import Findings
-
-__all__ = ["demo_page", "demo_tables"]
 
 _LEAD = (
     "A made-up catalogue of films, viewers who each like one or two genres, and models that see "
@@ -70,27 +69,62 @@ _FOOTER = "The same seed gives the same figures, except for time and memory."
 
 def demo_page(found: Findings, next_steps: Mapping[str, str], seconds: float) -> Page:
     """Return the page."""
-    hits: list[Block] = [_hits_table(found), Note(_HITS_NOTE)]
-    columns = [Column("kernel"), Column("spectral ratio", ".4f", bar=True)]
-    ratios = Table("Normalised spectral ratio", columns, found.ratios, "ratios")
+    bars = {kernel: {"ratio": ratio} for kernel, ratio in found.ratios.items()}
+    ratios = bars_figure(bars, x_label="normalised spectral ratio")
+    peak = peak_memory()
+    costs = {"total time": f"{seconds:.1f} s"} | ({"peak memory": size(peak)} if peak else {})
     made = {
         "seed": f"{found.seed}, of the data and of the folds",
         "split": repr(found.split),
         "hash of the split": f"`{found.split.hash}`",
     }
-    results = evaluation_table(found.evaluations, found.seed)
     sections = [
-        data_section(found.data.events, _DATA, "viewers", "films"),
-        results_section(results, _RESULTS),
+        _data_section(found.data.events),
+        Section("results", "Results", _RESULTS, [*_results(found), Note(SIGNIFICANCE)]),
         Section("people", "Recommendations and reasons", _PEOPLE, found.people),
-        Section("tastes", "Do recommendations match the taste?", _HITS, hits),
-        Section("arity", "Arity", _ARITY, [Figures(arity_figures(found.curves))]),
-        Section("kernels", "Every kernel", _KERNELS, [ratios]),
-        time_section(results, _TIME, seconds),
-        made_section(f"boolrank demo --seed {found.seed}", made),
+        Section(
+            "tastes",
+            "Do recommendations match the taste?",
+            _HITS,
+            [_hits_table(found), Note(_HITS_NOTE)],
+        ),
+        Section("arity", "Arity", _ARITY, [Figures(arity_plots(found.curves))]),
+        Section(
+            "kernels",
+            "Every kernel",
+            _KERNELS,
+            [Figures([Plot("kernels", "Normalised spectral ratio by kernel", ratios)])],
+        ),
+        Section("time", "Time and memory", _TIME, [Facts(costs)]),
+        made_section(f"boolrank demo --seed {found.seed}", made, machine()),
         Section("next", "Next, with your own file", "", [Entries(next_steps, commands=True)]),
     ]
     return Page("What boolean kernels recommend", _LEAD, sections, _FOOTER)
+
+
+def _data_section(events: Interactions) -> Section:
+    popularity, films = events.popularity(), np.diff(events.indptr)
+    most = np.sort(popularity)[::-1]
+    tenth = len(most) // 10
+    note = (
+        f"The most popular of the films is {events.items[int(popularity.argmax())]}, with "
+        f"{most[0]:,} viewers. The top {tenth} films have "
+        f"{most[:tenth].sum() / events.size:.0%} of all interactions."
+    )
+    facts = data_facts(events, "viewers", "films")
+    facts["median viewers per film"] = f"{np.median(popularity):g}"
+    plots = [_tail(popularity, "films", "viewers", 0), _tail(films, "viewers", "films", 1)]
+    return Section("data", "The data", _DATA, [Facts(facts), Figures(plots), Note(note)])
+
+
+def _tail(counts: NDArray[np.int64], of: str, by: str, colour: int) -> Plot:
+    x_label, y_label = f"rank among {of}", f"{by} per {of[:-1]}"
+    figure = tail_figure(counts, label=by, x_label=x_label, y_label=y_label, colour=colour)
+    return Plot(f"tail-{of}", f"{y_label} against {x_label}, both logarithmic", figure)
+
+
+def _results(found: Findings) -> list[Table]:
+    return by_metric(evaluation_table(found.evaluations, found.seed), COSTS)
 
 
 def demo_tables(found: Findings) -> list[Table]:
@@ -103,7 +137,7 @@ def demo_tables(found: Findings) -> list[Table]:
     ]
     return [
         *map(_person_table, found.people),
-        *by_metric(evaluation_table(found.evaluations, found.seed), COSTS),
+        *_results(found),
         _hits_table(found),
         Table.of("AUC and normalised spectral ratio by arity", columns, points),
     ]

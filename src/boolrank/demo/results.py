@@ -12,8 +12,8 @@ from ..data.protocols import paper_protocol
 from ..kernels import parse_kernel
 from ..kernels.expressiveness import PairSpectrum
 from ..models.spec import ModelSpec
-from ..report.sections import arity_curves, example
-from ..studies.arity import family
+from ..report.page import Example, Listed, Listing
+from ..studies.arity import Curve, family, measured_curve
 from ..studies.experiment import Experiment
 from ..studies.run import run_experiment
 from .tastes import TITLES, PlantedTastes, plant_tastes
@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from ..data.splits import Split
     from ..evaluation.result import Evaluation
     from ..models.recommender import Recommender
-    from ..report.page import Example
-    from ..studies.arity import Curve
-
-__all__ = [
-    "ARITIES",
-    "LIKED",
-    "POPULARITY",
-    "RANKED",
-    "SHOWN",
-    "TOP",
-    "Findings",
-    "Hits",
-    "fit_models",
-    "measure",
-]
 
 # The kernels that are compared, and the baseline.
 RANKED = ("linear", "disjunctive(4)")
@@ -66,7 +51,9 @@ SHOWN = (
 # A viewer likes a taste with more than an even share of the planted liking: mostly one or two.
 LIKED = 1 / len(TITLES)
 TOP = 5  # films recommended
-_FILMS = 12  # seen by the viewers shown: enough to have a taste, few enough to read
+# Films seen by the viewers shown: enough to have a taste, few enough to read.
+_FILMS = 12
+_SEEN, _REASONS = 10, 3  # films and reasons shown of a viewer
 
 
 class Hits(NamedTuple):
@@ -87,7 +74,7 @@ class Findings:
     seed, data, split : the data and the folds
     evaluations : of the compared models, by name
     curves : AUC and spectral ratio of two families of kernels against the arity
-    ratios : spectral ratio of every kernel, lowest first
+    ratios : spectral ratio by kernel, lowest first
     people : three viewers with recommendations and reasons
     hits : recommendations that match the viewer's taste, by model
     """
@@ -97,7 +84,7 @@ class Findings:
     split: Split
     evaluations: dict[str, Evaluation]
     curves: list[Curve]
-    ratios: list[tuple[str, float]]
+    ratios: dict[str, float]
     people: list[Example]
     hits: list[Hits]
 
@@ -116,21 +103,21 @@ def measure(seed: int, n_users: int, progress: Callable[[str], None]) -> Finding
         n_threads=_THREADS,
         progress=lambda done, total, what: progress(f"measuring: {done} of {total}, {what}"),
     )
-    evaluations = {name: run.evaluations[str(specs[name])] for name in (POPULARITY, *RANKED)}
+    evaluations = {name: run.evaluations[str(spec)] for name, spec in specs.items()}
     progress("measuring how expressive kernels are")
     pairs = PairSpectrum.of(data.events.T.matrix())
     # Of normalised kernels: raw ones say more about popularity than about the features.
-    ratios = [(text, pairs.ratio(parse_kernel(text).normalized())) for text in SHOWN]
-    curves = arity_curves(run)
+    ratios = {text: pairs.ratio(parse_kernel(text).normalized()) for text in SHOWN}
+    curves = [measured_curve(name, some, pairs, evaluations) for name, some in ARITIES.items()]
     progress("recommending films to viewers")
     models = fit_models(data)
     return Findings(
         seed,
         data,
         split,
-        evaluations,
+        {name: evaluations[name] for name in (POPULARITY, *RANKED)},
         curves,
-        sorted(ratios, key=lambda pair: pair[1]),
+        dict(sorted(ratios.items(), key=lambda pair: pair[1])),
         [_person(data, models, user) for user in _example_users(data)],
         _hits(data, models),
     )
@@ -146,25 +133,40 @@ def _spec(name: str) -> ModelSpec:
 
 
 def _person(data: PlantedTastes, models: Mapping[str, Recommender], user: int) -> Example:
-    def tag(film: str) -> tuple[str, bool]:
-        taste = data.taste_of[data.events.items.number(film)]
-        return data.tastes[taste], bool(data.liking[user, taste] > LIKED)
+    """Return a viewer's rarest films, and the recommendations of each kernel with reasons."""
+    events, own = data.events, data.events.row(user)
 
-    def ranked(values: Any, form: str, least: float) -> list[tuple[str, str]]:
-        order = np.argsort(-values, kind="stable")
-        return [(data.tastes[k], format(values[k], form)) for k in order if values[k] > least]
+    def listed(film: str, score: float | None = None) -> Listed:
+        taste = data.taste_of[events.items.number(film)]
+        return Listed(film, data.tastes[taste], bool(data.liking[user, taste] > LIKED), score)
 
-    own = data.events.row(user)
-    likes = ranked(data.liking[user], ".0%", LIKED)
-    seen = ranked(np.bincount(data.taste_of[own], minlength=len(data.tastes)), "d", 0)
-    planted, counts = (", ".join(f"{n} {taste}" for taste, n in each) for each in (likes, seen))
-    return example(
-        {text: models[text] for text in RANKED},
-        data.events.users[user],
-        n=TOP,
-        tags=[taste for taste, _ in likes],
-        about=f"planted taste: {planted}; has seen {len(own)} films: {counts}",
-        tag=tag,
+    def ranked(values: Any, least: float) -> list[int]:
+        return [int(k) for k in np.argsort(-values, kind="stable") if values[k] > least]
+
+    def advice(kernel: str) -> Listing:
+        model = models[kernel]
+        found = model.recommend([viewer], n=TOP)
+        films = found.lists()[0]
+        parts = model.explain(viewer, films[0])
+        others = sum(part for _, part in parts[_REASONS:])
+        reasons = [*parts[:_REASONS], (f"{len(parts) - _REASONS} others", others)]
+        items = [listed(film, score) for film, score in zip(films, found.scores[0], strict=True)]
+        return Listing(f"`{kernel}` recommends", items, reasons=reasons)
+
+    viewer = events.users[user]
+    # Rare films say more about a viewer than popular ones.
+    rarest = own[np.argsort(events.popularity()[own], kind="stable")][:_SEEN]
+    more = f"and {len(own) - len(rarest)} more" if len(own) > len(rarest) else ""
+    seen = Listing("has, rarest first", [listed(events.items[int(k)]) for k in rarest], more)
+    likes = ranked(data.liking[user], LIKED)
+    counts = np.bincount(data.taste_of[own], minlength=len(data.tastes))
+    planted = ", ".join(f"{data.liking[user, k]:.0%} {data.tastes[k]}" for k in likes)
+    watched = ", ".join(f"{counts[k]} {data.tastes[k]}" for k in ranked(counts, 0))
+    return Example(
+        str(viewer),
+        [data.tastes[k] for k in likes],
+        f"planted taste: {planted}; has seen {len(own)} films: {watched}",
+        [seen, *map(advice, RANKED)],
     )
 
 

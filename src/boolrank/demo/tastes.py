@@ -20,8 +20,6 @@ from ..data.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TITLES", "PlantedTastes", "plant_tastes"]
-
 # First and second words of the titles of each taste; each pair is a film.
 TITLES = {
     "space": (

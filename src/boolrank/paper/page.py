@@ -6,16 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..report.figures import Drawn, bars_figure
-from ..report.page import Block, Entries, Figures, Note, Page, Section, check_report, write_page
-from ..report.sections import arity_figures, made_section
+from ..report.figures import Plot, bars_figure
+from ..report.page import Block, Entries, Figures, Note, Page, Section, write_page
+from ..report.sections import arity_plots, made_section
 from ..table import Column, Table
 from .published import PAPER
 
 if TYPE_CHECKING:
     from .reproduce import Reproduction, SetResult
-
-__all__ = ["check_report", "results_table", "tables", "write_reproduction"]
 
 _BESIDE = (
     Column("AUC", ".4f"),
@@ -70,7 +68,7 @@ _FOOTER = (
 def write_reproduction(found: Reproduction, out: str | Path, command: str = "") -> Path:
     """Write the page and, beside it, ``tables/`` and ``figures/``; return the path of the page."""
     readings = _readings(found)
-    figures = [_arity_figures(each) for each in found.sets]
+    figures = [_arity_plots(each) for each in found.sets]
     curves = [each[0] for each in figures if len(each) > 1]
     spectra = [each[-1] for each in figures]
     sections = [
@@ -80,7 +78,7 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
         *([Section("auc", "AUC against arity", _AUC, [Figures(curves)])] if curves else []),
         Section("spectrum", "Expressiveness", _SPECTRUM, [Figures(spectra)]),
         Section("time", "Time", _TIME, [Figures([_times(found)])]),
-        made_section(command, _made(found), _PROTOCOL, found.machine),
+        made_section(command, _made(found), found.machine, _PROTOCOL),
     ]
     lead = _LEAD.format(len(found.sets), len(PAPER))
     page = Page("The paper’s experiments, reproduced", lead, sections, _FOOTER)
@@ -89,12 +87,8 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
 
 def tables(found: Reproduction) -> list[Table]:
     """Return all numbers of the page."""
-    return [
-        results_table(found),
-        _readings_table(found),
-        _arities_table(found),
-        _times_table(found),
-    ]
+    makers = (results_table, _readings_table, _arities_table, _times_table)
+    return [make(found) for make in makers]
 
 
 def results_table(found: Reproduction) -> Table:
@@ -198,11 +192,13 @@ def _differences_section(found: Reproduction) -> Section:
         for row in each.rows:
             if row.far:
                 text = f"{row.kernel} {row.difference:+.4f}".replace("-", "−")
-                groups.setdefault((each.paper.title, row.reason), []).append(text)
+                groups.setdefault((each.paper.title, each.paper.reason(row.column)), []).append(
+                    text
+                )
     far = {f"{title}: {', '.join(rows)}": reason for (title, reason), rows in groups.items()}
     blocks: list[Block] = [Entries(far)] if far else []
     blocks += [
-        Note(f"**{each.paper.title}**: {each.rows[0].reason}")
+        Note(f"**{each.paper.title}**: {each.paper.reason('')}")
         for each in found.sets
         if len(each.split) == 1
     ]
@@ -233,23 +229,18 @@ def _made(found: Reproduction) -> dict[str, str]:
     return entries
 
 
-def _arity_figures(each: SetResult) -> list[Drawn]:
+def _arity_plots(each: SetResult) -> list[Plot]:
     best = each.paper.arity, each.paper.figures["disjunctive"].auc
-    return arity_figures(
-        each.curves,
-        title=f"{each.paper.title}: ",
-        name=f"-{each.paper.dataset}",
-        points=({"paper’s best": best}, {"mDNF": (1, each.ratio)}),
-    )
+    points = {"paper’s best": best}, {"mDNF": (1.0, each.ratio)}
+    return arity_plots(each.curves, f"{each.paper.title}: ", f"-{each.paper.dataset}", points)
 
 
-def _times(found: Reproduction) -> Drawn:
+def _times(found: Reproduction) -> Plot:
+    parts = ("overlaps", "kernel values", "ranking a fold")
     bars = {
-        f"{each.paper.title}\n{len(each.split.data.items):,} items": {
-            "overlaps": each.timing.overlaps,
-            "kernel values": each.timing.matrix,
-            "ranking a fold": each.timing.rank,
-        }
+        f"{each.paper.title}\n{len(each.split.data.items):,} items": dict(
+            zip(parts, each.timing, strict=True)
+        )
         for each in found.sets
     }
-    return Drawn("time", "Seconds by data set", bars_figure(bars, x_label="seconds"))
+    return Plot("time", "Seconds by data set", bars_figure(bars, x_label="seconds"))

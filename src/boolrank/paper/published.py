@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from ..studies.experiment import PUBLISHED
 
-__all__ = ["COLUMNS", "PAPER", "Figure", "PaperSet", "Reading"]
-
 # The columns of the results table.
 COLUMNS = ("disjunctive", "conjunctive", "linear", "tanimoto", "monotone_dnf")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,14 +24,12 @@ from ..kernels.expressiveness import PairSpectrum
 from ..matrix import kernel_matrix
 from ..models.kernel_ranker import KernelRanker
 from ..models.spec import ModelSpec
-from ..report.output import claim_folder
+from ..report.page import claim_folder
 from ..studies.arity import Curve, family, measured_curve
 from ..studies.experiment import Experiment
 from ..studies.machine import machine
 from ..studies.run import run_experiment
 from .published import COLUMNS, PAPER, Figure, PaperSet, Reading
-
-__all__ = ["CONJUNCTIVE", "DISJUNCTIVE", "Reproduction", "Row", "SetResult", "reproduce"]
 
 # Denser where the curves bend, with the paper's best arities among them.
 DISJUNCTIVE = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 34, 38, 48, 64, 80, 100, 116, 150)
@@ -38,18 +37,15 @@ CONJUNCTIVE = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
 _REPEATS = 5  # of timings; the shortest counts, as other load only adds to it
 _FAR = 2.0  # differences of more than this many of the paper's deviations are marked
 
-Told = Callable[[str], None]
-
 
 class Row(NamedTuple):
-    """Our result for a kernel and the paper's; ``reason`` is the known reason for a difference."""
+    """Our result for a kernel and the paper's."""
 
     column: str
     kernel: str
     means: dict[str, float]
     deviations: dict[str, float]
     paper: Figure
-    reason: str
 
     @property
     def difference(self) -> float:
@@ -76,7 +72,6 @@ class SetResult:
     Attributes
     ----------
     paper, split : the paper's results, and our folds
-    expected : the published size, as text, if the data at hand differ
     evaluations : by column of the paper's table
     readings : evaluations by other readings of the protocol
     curves : AUC and spectral ratio against the arity
@@ -86,7 +81,6 @@ class SetResult:
 
     paper: PaperSet
     split: Split
-    expected: str
     evaluations: Mapping[str, Evaluation]
     readings: Sequence[tuple[Reading, Mapping[str, Evaluation]]]
     curves: Sequence[Curve]
@@ -96,17 +90,18 @@ class SetResult:
     @property
     def rows(self) -> list[Row]:
         """Our results and the paper's."""
+        paper, found = self.paper, self.evaluations.items()
         return [
-            Row(
-                column,
-                self.paper.kernel(column),
-                each.means,
-                each.deviations,
-                self.paper.figures[column],
-                self.paper.reason(column),
-            )
-            for column, each in self.evaluations.items()
+            Row(column, paper.kernel(column), each.means, each.deviations, paper.figures[column])
+            for column, each in found
         ]
+
+    @property
+    def expected(self) -> str:
+        """The published size, as text, if the data at hand, maybe an excerpt, differ."""
+        size = find_dataset(self.paper.dataset).size
+        text = f"{size.users:,} users, {size.items:,} items, {size.interactions:,} ratings"
+        return "" if size == Size.of(self.split.data) else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +124,7 @@ def reproduce(
     seed: int = 0,
     folder: str | Path | None = None,
     n_threads: int | None = None,
-    progress: Told = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Reproduction:
     """Run the paper's experiments on data sets of this machine.
 
@@ -162,10 +157,8 @@ def reproduce(
         for name in here
         if here[name]
     ]
-    absences = [
-        (PAPER[name], PAPER[name].hidden or "It is not on this machine.") for name in absent
-    ]
-    return Reproduction(sets, absences, seed, machine())
+    missing = [(PAPER[name], PAPER[name].hidden or "It is not on this machine.") for name in absent]
+    return Reproduction(sets, missing, seed, machine())
 
 
 @dataclass(frozen=True)
@@ -177,17 +170,18 @@ class _Lab:
     seed: int
     folder: str | Path | None
     n_threads: int | None
-    progress: Told
+    progress: Callable[[str], None]
 
     def measure(self, arities: Mapping[str, Sequence[int]], sweep: bool) -> SetResult:
         paper = self.paper
-        kernels = [paper.kernel(column) for column in COLUMNS]
-        split, found = self._run(kernels, "table")
+        kernels = {column: paper.kernel(column) for column in COLUMNS}
+        split, found = self._run(kernels.values(), "table")
         readings = []
         for reading in paper.readings:
-            metric = [reading.metric]
-            _, values = self._run(kernels, reading.title, None, metric, **reading.split)
-            readings.append((reading, dict(zip(COLUMNS, values.values(), strict=True))))
+            _, values = self._run(
+                kernels.values(), reading.title, metrics=(reading.metric,), **reading.split
+            )
+            readings.append((reading, {column: values[kernels[column]] for column in COLUMNS}))
         curves = []
         pairs = PairSpectrum.of(split.data.T.matrix())
         for name, some in arities.items():
@@ -197,39 +191,37 @@ class _Lab:
         return SetResult(
             paper,
             split,
-            _expected(paper.dataset, split.data),
-            dict(zip(COLUMNS, found.values(), strict=True)),
+            {column: found[kernels[column]] for column in COLUMNS},
             readings,
             curves,
             pairs.ratio(parse_kernel("monotone_dnf").normalized()),
-            self._timing(split.data, found[paper.kernel("disjunctive")]),
+            self._timing(split.data, found[kernels["disjunctive"]]),
         )
 
     def _run(
         self,
-        kernels: Sequence[str],
+        kernels: Iterable[str],
         what: str,
         split: Split | None = None,
-        metrics: Iterable[str] = DEFAULT_METRICS,
+        metrics: tuple[str, ...] = DEFAULT_METRICS,
         **options: Any,
     ) -> tuple[Split, dict[str, Evaluation]]:
         """Return the split and the evaluations by kernel."""
-        title, where = self.paper.title, (self.paper.dataset,)
-        models = tuple(ModelSpec("kernel-ranker", {"kernel": text}) for text in kernels)
-        self.progress(f"{title}, {what}")
+        paper, title = self.paper, f"{self.paper.title}, {what}"
+        models = {text: ModelSpec("kernel-ranker", {"kernel": text}) for text in kernels}
+        chosen = tuple(models.values())
+        self.progress(title)
         run = run_experiment(
-            Experiment(where, models, self.paper.protocol, options, tuple(metrics), self.seed),
+            Experiment((paper.dataset,), chosen, paper.protocol, options, metrics, self.seed),
             self.out,
             split=split,
             data_folder=self.folder,
             n_threads=self.n_threads,
             progress=lambda done, total, last: self.progress(
-                f"{title}, {what}: {done} of {total} ({last})"
+                f"{title}: {done} of {total} ({last})"
             ),
         )
-        return run.split, {
-            text: run.evaluations[str(model)] for text, model in zip(kernels, models, strict=True)
-        }
+        return run.split, {text: run.evaluations[str(each)] for text, each in models.items()}
 
     def _timing(self, data: Interactions, found: Evaluation) -> Timing:
         kernel = parse_kernel(self.paper.kernel("disjunctive"))
@@ -246,35 +238,21 @@ class _Lab:
 
 
 def _known(name: str) -> str:
-    if name not in PAPER:
-        find_dataset(name)  # raises another error if there is no such data set
-        raise ParameterError(
-            f"the paper has no results on {name!r}, only on {', '.join(PAPER)}",
-            hint=f"use `boolrank evaluate {name}`",
-            parameter="datasets",
-        )
-    if PAPER[name].hidden:
-        raise ParameterError(
-            f"the paper's results on {name} cannot be measured again: {PAPER[name].hidden}",
-            hint=f"use `boolrank evaluate {name}`",
-            parameter="datasets",
-        )
+    """Return the name of a data set whose results can be measured again; raise for others."""
+    find_dataset(name)  # raises if there is no such data set
+    problem = f"the paper has no results on {name!r}, only on {', '.join(PAPER)}"
+    if name in PAPER:
+        problem = PAPER[name].hidden and f"{name} cannot be measured again: {PAPER[name].hidden}"
+    if problem:
+        hint = f"use `boolrank evaluate {name}`"
+        raise ParameterError(problem, hint=hint, parameter="datasets")
     return name
-
-
-def _expected(name: str, data: Interactions) -> str:
-    """Return the published size of a data set if the data at hand, maybe an excerpt, differ."""
-    size = find_dataset(name).size
-    if size == Size.of(data):
-        return ""
-    return f"{size.users:,} users, {size.items:,} items, {size.interactions:,} ratings"
 
 
 def _warm_up(n_threads: int | None) -> None:
     """Compile the loops of both storages, to keep that out of the times."""
     data = synthetic(60, 40, 600, 0)
-    for storage in ("dense", "compressed"):
-        for kernel in COLUMNS:
-            text = f"{kernel}(2)" if kernel.endswith("junctive") else kernel
-            model = KernelRanker(text, storage=storage, n_threads=n_threads).fit(data)
-            model.score(list(data.users)[:2])
+    for storage, column in product(("dense", "compressed"), COLUMNS):
+        kernel = PAPER["movielens-1m"].kernel(column)
+        model = KernelRanker(kernel, storage=storage, n_threads=n_threads).fit(data)
+        model.score(list(data.users)[:2])

@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..studies.comparison import OURS
-from .figures import Drawn
-from .page import Block, Entries, Facts, Figures, Note, Page, Section, check_report, write_page
-from .scatter import Dots, scatter_figure
+from .figures import Dots, Plot, scatter_figure
+from .page import Block, Entries, Facts, Figures, Note, Page, Section, write_page
 from .sections import SIGNIFICANCE, data_facts, made_section
 from .tables import SIGNIFICANT, best_table, by_metric, comparison_table, metric_title
 
 if TYPE_CHECKING:
     from ..studies import ModelResult, SetComparison
     from ..table import Table
-
-__all__ = ["check_report", "comparison_page", "findings", "write_comparison"]
 
 # A figure leaves out models that are this many times as far from the best as the median model:
 # they would squeeze the others into a corner.
@@ -73,7 +70,7 @@ def comparison_page(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) 
         [
             Section("best", "Best models", _budget(sets[0]), best),
             *(_set_section(each, number) for number, each in enumerate(sets, start=1)),
-            made_section(manifest["command"], made | {"run": times}, _RERUN, manifest),
+            made_section(manifest["command"], made | {"run": times}, manifest, _RERUN),
         ],
         _FOOTER,
     )
@@ -109,20 +106,11 @@ def _finding(found: SetComparison, metric: str) -> str:
 
 
 def _lead(sets: Sequence[SetComparison]) -> str:
-    """Name the best models of one set, or say on how many sets a boolrank model is best."""
-    if len(sets) == 1 and sets[0].measured:
-        best = {metric_title(m): sets[0].ranked(m)[0].name for m in sets[0].metrics}
-        return f"Best by {', by '.join(f'{title}: `{name}`' for title, name in best.items())}."
-    if not any(model.ours for each in sets for model in each.measured):
-        return "No boolrank model is part of this comparison, or all of them failed."
     parts = []
     for metric in sets[0].metrics:
-        tops = [(each.title, each.ranked(metric)[0]) for each in sets if each.measured]
-        others = [f"{title} (`{top.name}`)" for title, top in tops if not top.ours]
-        won = f"{len(tops) - len(others)} of {len(tops)} data sets"
-        text = f"the best {metric_title(metric)} on {won}"
-        parts.append(text + (f", not on {', '.join(others)}" if others else ""))
-    return f"A boolrank model has {'; and '.join(parts)}."
+        best = [f"`{s.ranked(metric)[0].name}` on {s.title}" for s in sets if s.measured]
+        parts.append(f"by {metric_title(metric)}, {', '.join(best) or 'none: all models failed'}")
+    return f"Best {'; '.join(parts)}."
 
 
 def _budget(found: SetComparison) -> str:
@@ -141,14 +129,13 @@ def _budget(found: SetComparison) -> str:
 
 
 def _set_section(found: SetComparison, number: int) -> Section:
+    name = f"set{number}"
     facts = data_facts(found.split.data) | {"test users": f"{found.users:,}"}
     table = comparison_table([found]).where({"data set": found.title})
-    tables = by_metric(_short(replace(table, name=f"set{number}")))
-    blocks: list[Block] = [Facts(facts), *tables, Note(_MODELS_NOTE)]
-    if found.measured:
-        figures, left_out = _figures(found, f"set{number}")
-        blocks += [Figures(figures), Note(_FIGURES_NOTE + left_out)]
-    return Section(f"set{number}", found.title, "", blocks)
+    tables = by_metric(_short(replace(table, name=name)))
+    figures = _figures(found, name) if found.measured else []
+    blocks = [Facts(facts), *tables, Note(_MODELS_NOTE), *figures]
+    return Section(name, found.title, "", blocks)
 
 
 def _short(table: Table) -> Table:
@@ -163,46 +150,45 @@ def _short(table: Table) -> Table:
     return replace(table, rows=rows)
 
 
-def _figures(found: SetComparison, prefix: str) -> tuple[list[Drawn], str]:
-    """Return figures of the trade-offs, and a sentence on the models that they leave out."""
-    plots: dict[str, tuple[str, str, dict[str, Dots]]] = {}
+def _figures(found: SetComparison, prefix: str) -> list[Block]:
+    """Return figures of the trade-offs, and a note with the models that they leave out."""
+    plots = []
+
+    def draw(name: str, x_label: str, y_label: str, dots: Mapping[str, Dots]) -> None:
+        if dots:  # all models that are good by one metric may be bad by the other
+            log = name != "quality"
+            figure = scatter_figure(dots, x_label=x_label, y_label=y_label, log=log)
+            plots.append(Plot(f"{prefix}-{name}", f"{y_label} against {x_label}", figure))
+
+    near = {metric: _near(found, metric) for metric in found.metrics}
     if len(found.metrics) > 1:
         one, two = found.metrics[:2]
-        dots = {each.name: _dots(found, each, one, two) for each in found.measured}
-        plots["quality"] = metric_title(one), metric_title(two), dots
-    for metric in found.metrics:
-        dots = {each.name: _timed(found, each, metric) for each in found.measured}
+        dots = {name: _dots(near[one][name], one, two) for name in near[one] if name in near[two]}
+        draw("quality", metric_title(one), metric_title(two), dots)
+    for metric, models in near.items():
+        dots = {
+            name: Dots([sum(model.seconds(metric))], [model.by(metric).means[metric]], model.ours)
+            for name, model in models.items()
+        }
         name = f"time-{metric.replace('@', '-')}"
-        plots[name] = "seconds per fold, to fit and rank", metric_title(metric), dots
-    drawn = []
-    for name, (x_label, y_label, dots) in plots.items():
-        near = {model: each for model, each in dots.items() if each.x}
-        if near:  # all models that are good by one metric may be bad by the other
-            log = name != "quality"
-            figure = scatter_figure(near, x_label=x_label, y_label=y_label, log=log)
-            drawn.append(Drawn(f"{prefix}-{name}", f"{y_label} against {x_label}", figure))
-    far = {model for *_, dots in plots.values() for model, each in dots.items() if not each.x}
-    names = ", ".join(f"`{each.name}`" for each in found.measured if each.name in far)
-    return drawn, f" Left out of figures, as too far below the others: {names}." if far else ""
+        draw(name, "seconds per fold, to fit and rank", metric_title(metric), dots)
+    names = [each.name for each in found.measured]
+    far = [f"`{name}`" for name in names if any(name not in models for models in near.values())]
+    note = f" Left out of figures, as too far below the others: {', '.join(far)}." if far else ""
+    return [Figures(plots), Note(_FIGURES_NOTE + note)]
 
 
-def _is_near(found: SetComparison, metric: str, value: float) -> bool:
-    """Whether a figure shows a value of a metric."""
-    each = found.measured[0].by(metric)
-    gains = [each.gain(metric, model.by(metric).means[metric]) for model in found.measured]
-    limit = max(gains) - _OUTSIDE * max(float(np.median(max(gains) - np.array(gains))), 1e-9)
-    return each.gain(metric, value) >= limit
+def _near(found: SetComparison, metric: str) -> dict[str, ModelResult]:
+    """Return the models by name, without those that are far below the others."""
+    ranked = found.ranked(metric)
+    values = np.array([model.by(metric).means[metric] for model in ranked])
+    gaps = np.abs(values - values[0])
+    limit = _OUTSIDE * max(float(np.median(gaps)), 1e-9)
+    return {model.name: model for model, gap in zip(ranked, gaps, strict=True) if gap <= limit}
 
 
-def _dots(found: SetComparison, model: ModelResult, one: str, two: str) -> Dots:
+def _dots(model: ModelResult, one: str, two: str) -> Dots:
     """Return a point for the parameters chosen by each of two metrics."""
     means = [model.by(chosen).means for chosen in (one, two)]
     points = dict.fromkeys((each[one], each[two]) for each in means)
-    near = [(x, y) for x, y in points if _is_near(found, one, x) and _is_near(found, two, y)]
-    return Dots([x for x, _ in near], [y for _, y in near], model.ours)
-
-
-def _timed(found: SetComparison, model: ModelResult, metric: str) -> Dots:
-    value = model.by(metric).means[metric]
-    near = _is_near(found, metric, value)
-    return Dots([sum(model.seconds(metric))] if near else [], [value] if near else [], model.ours)
+    return Dots([x for x, _ in points], [y for _, y in points], model.ours)

@@ -1,8 +1,4 @@
-"""Figures, as PNG for slides and as SVG for pages.
-
-A page replaces the colours of its SVGs by CSS variables, so that figures follow it from light to
-dark, and adds tooltips to the points.
-"""
+"""Figures, as files and as elements of pages."""
 
 from __future__ import annotations
 
@@ -10,9 +6,9 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,54 +19,39 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = [
-    "INK",
-    "SERIES",
-    "Drawn",
-    "bars_figure",
-    "canvas",
-    "curves_figure",
-    "tail_figure",
-    "to_png",
-    "to_svg",
-    "to_svg_file",
-]
-
 # All distinct: a page finds them by their text.
-INK, GRID, PAPER = "#1f2430", "#d9dce3", "#ffffff"
-SERIES = ("#2563eb", "#d9480f", "#0f9d6b", "#8b3fc7")
-_VARIABLES = {INK: "var(--ink)", GRID: "var(--line)"} | {
-    colour: f"var(--series-{k})" for k, colour in enumerate(SERIES, start=1)
+_INK, _GRID = "#1f2430", "#d9dce3"
+_SERIES = ("#2563eb", "#d9480f", "#0f9d6b", "#8b3fc7")
+_VARIABLES = {_INK: "var(--ink)", _GRID: "var(--line)"} | {
+    colour: f"var(--series-{k})" for k, colour in enumerate(_SERIES, start=1)
 }
 # Inches: two figures side by side on a page, or one on a phone, have readable text.
-PANEL = (5.0, 3.4)
+_PANEL = (5.0, 3.4)
 _MAX_RANKS = 60  # points of a tail
 
 # Any: matplotlib types the keys as a list of literals that differs by version.
 _STYLE: dict[Any, Any] = {
-    "axes.edgecolor": GRID,
-    "axes.labelcolor": INK,
+    "axes.axisbelow": True,
+    "axes.edgecolor": _GRID,
+    "axes.labelcolor": _INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
     "font.size": 11,
-    "grid.color": GRID,
+    "grid.color": _GRID,
+    "legend.frameon": False,
+    "legend.handlelength": 1.2,
     "svg.fonttype": "none",  # text stays text: small, selectable, in the font of the page
     "svg.hashsalt": "boolrank",  # the same figure gives the same bytes
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-}
+    "text.color": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+} | {f"{axis}tick.{kind}.size": 0 for axis in "xy" for kind in ("major", "minor")}
 _LINE: dict[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 4, "clip_on": False}
-_LEGEND: dict[str, Any] = {
-    "loc": "lower left",
-    "bbox_to_anchor": (-0.03, 1.0),
-    "ncols": 3,
-    "frameon": False,
-    "handlelength": 1.2,
-    "columnspacing": 1.2,
-}
 _RING: dict[str, Any] = {
     "linestyle": "none",
     "marker": "o",
@@ -79,20 +60,54 @@ _RING: dict[str, Any] = {
     "markeredgewidth": 2,
     "clip_on": False,
 }
+# Places of a name around its point, nearest first: distances in points (1/72 inch), and sides.
+_FAR = (5.0, 11.0, 19.0, 29.0, 41.0, 55.0)
+_SIDES = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]
+_LEADER = {"arrowstyle": "-", "color": _INK, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Plot(NamedTuple):
     """A figure with its file name and a description."""
 
     name: str
     about: str
     figure: Figure
 
-    @property
-    def svg(self) -> str:
-        """The figure as an element of a page."""
-        return to_svg(self.figure, self.name)
+    def file(self, kind: Literal["png", "svg"]) -> bytes:
+        """Return the content of a file, on white; the same figure gives the same bytes."""
+        return self._save(kind, facecolor="white")
+
+    def element(self) -> str:
+        """Return an ``<svg>`` for a page, in its colours for light and dark, with tooltips."""
+        svg = self._save("svg", transparent=True).decode()
+        svg = svg[svg.index("<svg") :]
+        # Inside HTML an <svg> needs neither namespaces nor metadata, and the page sets its width.
+        svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+        svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg)
+        svg = re.sub(r'\s(width|height)="[\d.]+pt"', "", svg, count=2)
+        # The ids of the figures of a page must differ.
+        svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{self.name}-", svg)
+        for colour, variable in _VARIABLES.items():
+            svg = svg.replace(colour, variable)
+        at = svg.rindex("</svg>")
+        return f"{svg[:at]}{''.join(_tips(self.figure))}{svg[at:]}"
+
+    def _save(self, kind: Literal["png", "svg"], **options: Any) -> bytes:
+        import matplotlib as mpl
+
+        stamp = {"png": "Software", "svg": "Date"}[kind]
+        buffer = io.BytesIO()
+        with mpl.rc_context(_STYLE):
+            self.figure.savefig(buffer, format=kind, dpi=160, metadata={stamp: None}, **options)
+        return buffer.getvalue()
+
+
+class Dots(NamedTuple):
+    """Points of one thing, joined by a line; a strong one stands out."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    strong: bool = False
 
 
 def curves_figure(
@@ -102,7 +117,7 @@ def curves_figure(
     y_label: str,
     spread: Mapping[str, Sequence[float]] | None = None,
     dots: Mapping[str, tuple[float, float]] | None = None,
-    y_range: tuple[float, float] | None = (0, 1.04),
+    shares: bool = True,
 ) -> Figure:
     """Draw lines over a logarithmic axis.
 
@@ -111,28 +126,23 @@ def curves_figure(
     series : x and y values by label
     spread : half widths of the bands around the lines, by label
     dots : single points by label, drawn as rings
-    y_range : shown; as the values have it if None
+    shares : whether the values are shares, shown from 0 to 1
     """
-    with canvas() as (figure, axes):
-        for colour, (label, (xs, ys)) in zip(SERIES, series.items(), strict=False):
+    with _canvas(x_label, y_label) as (figure, axes):
+        for colour, (label, (xs, ys)) in zip(_SERIES, series.items(), strict=False):
             axes.plot(xs, ys, color=colour, label=label, zorder=3, **_LINE)
             if spread is not None:
                 off = np.asarray(spread[label])
                 low, high = np.asarray(ys) - off, np.asarray(ys) + off
                 axes.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
-        for colour, (label, (x, y)) in zip(SERIES[2:], (dots or {}).items(), strict=False):
+        for colour, (label, (x, y)) in zip(_SERIES[2:], (dots or {}).items(), strict=False):
             axes.plot([x], [y], color=colour, label=label, zorder=4, **_RING)
-        _use_powers_of_two(axes, max(max(xs) for xs, _ in series.values()))
-        if y_range is None:
-            axes.margins(y=0.14)
-        else:
-            axes.set_ylim(*y_range)
-            axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
-        axes.set_xlabel(x_label)
-        # Above the axis, where it takes no width from a narrow figure.
-        axes.set_title(y_label, loc="left", fontsize=11, pad=28)
-        axes.legend(labelcolor="linecolor", **_LEGEND)
-        axes.grid(axis="y", linewidth=0.8)
+        axes.set_xscale("log", base=2)
+        _number(axes.xaxis, base=2, subs=(1,))
+        axes.grid(visible=False, axis="x")
+        if shares:
+            axes.set_ylim(0, 1.04)
+        figure.legend(loc="outside upper left", ncols=3, labelcolor="linecolor")
     return figure
 
 
@@ -140,99 +150,114 @@ def tail_figure(
     counts: NDArray[np.int64], *, label: str, x_label: str, y_label: str, colour: int = 0
 ) -> Figure:
     """Draw positive counts against their rank, largest first, on logarithmic axes."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     values = np.sort(counts[counts > 0])[::-1]
     ranks = np.unique(np.geomspace(1, len(values), _MAX_RANKS).round().astype(int))
-    with canvas() as (figure, axes):
-        axes.plot(ranks, values[ranks - 1], color=SERIES[colour], label=label, zorder=3, **_LINE)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-            axis.set_minor_formatter(NullFormatter())
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.set_xlabel(x_label)
-        axes.set_title(y_label, loc="left", fontsize=11, pad=10)
-        axes.grid(linewidth=0.8)
-        axes.tick_params(which="minor", length=0)
+    with _canvas(x_label, y_label) as (figure, axes):
+        axes.loglog(ranks, values[ranks - 1], color=_SERIES[colour], label=label, **_LINE)
+        _number(axes.xaxis)
+        _number(axes.yaxis)
     return figure
 
 
 def bars_figure(bars: Mapping[str, Mapping[str, float]], *, x_label: str) -> Figure:
     """Draw a stacked bar for each name, with the sum at its end; all have the same parts."""
-    with canvas((PANEL[0], 0.9 + 0.45 * len(bars))) as (figure, axes):
+    with _canvas(x_label, "", 0.9 + 0.45 * len(bars)) as (figure, axes):
         names = list(bars)[::-1]  # matplotlib counts from below
         ends = np.zeros(len(names))
-        for colour, label in zip(SERIES, next(iter(bars.values())), strict=False):
+        for colour, label in zip(_SERIES, next(iter(bars.values())), strict=False):
             widths = np.array([bars[name][label] for name in names])
-            axes.barh(names, widths, left=ends, color=colour, height=0.6, label=label, zorder=3)
+            axes.barh(names, widths, left=ends, color=colour, height=0.6, label=label)
             ends += widths
         for name, end in zip(names, ends.tolist(), strict=True):
-            axes.annotate(
-                f"{end:.2f}", (end, name), xytext=(5, 0), textcoords="offset points", va="center"
-            )
+            axes.annotate(f" {end:.3g}", (end, name), va="center")
         axes.margins(x=0.1)
-        axes.set_xlabel(x_label)
-        axes.grid(axis="x", linewidth=0.8)
-        # Above the whole figure: the names may take half of its width.
-        figure.legend(loc="outside upper left", ncols=3, frameon=False, handlelength=1)
+        axes.grid(visible=False, axis="y")
+        if len(axes.containers) > 1:
+            figure.legend(loc="outside upper left", ncols=3)
     return figure
 
 
+def scatter_figure(
+    dots: Mapping[str, Dots], *, x_label: str, y_label: str, log: bool = False
+) -> Figure:
+    """Draw points with names beside them; ``log`` makes the x axis logarithmic."""
+    with _canvas(x_label, y_label, 4.0) as (figure, axes):
+        for name, (xs, ys, strong) in dots.items():
+            colour, size = (_SERIES[0], 7) if strong else (_INK, 5)
+            axes.plot(xs, ys, label=name, color=colour, marker="o", markersize=size, linewidth=0.8)
+        axes.margins(0.14)
+        if log:
+            axes.set_xscale("log")
+            _number(axes.xaxis)
+        else:
+            axes.locator_params(axis="x", nbins=5)
+        _write_names(figure, axes, dots)
+    return figure
+
+
+def _write_names(figure: Figure, axes: Axes, dots: Mapping[str, Dots]) -> None:
+    """Write each name beside the first of its points, clear of points and of other names.
+
+    A name that has no room is left to the tooltip.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+    from matplotlib.transforms import Bbox
+
+    renderer: Any = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    figure.draw_without_rendering()  # from here on, the axes stay where they are
+    figure.set_layout_engine("none")
+    points = [point for each in dots.values() for point in zip(each.x, each.y, strict=True)]
+    places = axes.transData.transform(points)
+    room = 4 * figure.dpi / 72  # points have a radius of 3.5
+    taken = [Bbox.from_extents(*(place - room), *(place + room)) for place in places]
+    for name, (xs, ys, strong) in dots.items():
+        for far, (right, up) in product(_FAR, _SIDES):
+            text = axes.annotate(
+                name,
+                (xs[0], ys[0]),
+                xytext=(right * far, up * far),
+                textcoords="offset points",
+                ha=("center", "left", "right")[right],
+                va=("center", "bottom", "top")[up],
+                color=_SERIES[0] if strong else _INK,
+                fontsize=10,
+                fontweight="bold" if strong else "normal",
+                arrowprops=_LEADER if far > _FAR[1] else None,
+            )
+            text.update_positions(renderer)
+            box = Text.get_window_extent(text)  # without the leader
+            inside = axes.bbox.contains(*box.min) and axes.bbox.contains(*box.max)
+            if inside and not box.count_overlaps(taken):
+                taken.append(box)
+                break
+            text.remove()
+
+
 @contextmanager
-def canvas(size: tuple[float, float] = PANEL) -> Iterator[tuple[Figure, Axes]]:
+def _canvas(x_label: str, y_label: str, height: float = _PANEL[1]) -> Iterator[tuple[Figure, Axes]]:
     """Yield an empty figure in the house style."""
     with needs("report", "The page"):
         import matplotlib as mpl
         from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     # Figure, not pyplot, which keeps global state.
     with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(rect=(0.02, 0.02, 0.95, 0.96)))
+        figure = Figure(figsize=(_PANEL[0], height), layout="constrained")
         axes = figure.add_subplot()
+        axes.set_xlabel(x_label)
+        axes.set_title(y_label)  # above the axis, where it takes no width from a narrow figure
+        axes.grid()
         yield figure, axes
-        axes.tick_params(length=0)
 
 
-def _use_powers_of_two(axes: Axes, largest: float) -> None:
-    from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
+def _number(axis: Axis, base: float = 10, subs: tuple[float, ...] = (1, 3)) -> None:
+    """Write plain numbers at powers of the base, and at some multiples of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_locator(FixedLocator([2**k for k in range(int(largest).bit_length())]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(ScalarFormatter())
-
-
-def to_png(figure: Figure) -> bytes:
-    """Return the figure as a PNG file, on white."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=160, facecolor=PAPER, metadata={"Software": None})
-    return buffer.getvalue()
-
-
-def to_svg_file(figure: Figure) -> str:
-    """Return the figure as an SVG file, on white."""
-    return _svg(figure, facecolor=PAPER)
-
-
-def to_svg(figure: Figure, prefix: str) -> str:
-    """Return the figure as an ``<svg>`` element of a page, in its colours.
-
-    ``prefix`` keeps the ids apart from those of other figures.
-    """
-    svg = _svg(figure, transparent=True)
-    svg = svg[svg.index("<svg") :]
-    # Inside HTML an <svg> needs neither namespaces nor metadata, and the page sets its width.
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", svg)
-    svg = re.sub(r'\s(width|height)="[\d.]+pt"', "", svg, count=2)
-    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", svg)
-    for colour, variable in _VARIABLES.items():
-        svg = svg.replace(colour, variable)
-    at = svg.rindex("</svg>")
-    return f"{svg[:at]}{''.join(_tips(figure))}{svg[at:]}"
+    axis.set_major_locator(LogLocator(base, subs, numticks=8))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
+    axis.set_minor_locator(NullLocator())
 
 
 def _tips(figure: Figure) -> Iterator[str]:
@@ -248,13 +273,3 @@ def _tips(figure: Figure) -> Iterator[str]:
                     f'<circle class="point" cx="{left * to_points:.2f}" '
                     f'cy="{height - up * to_points:.2f}" r="7"><title>{text}</title></circle>\n'
                 )
-
-
-def _svg(figure: Figure, **options: Any) -> str:
-    import matplotlib as mpl
-
-    buffer = io.StringIO()
-    with mpl.rc_context(_STYLE):
-        # No date: the same figure gives the same bytes.
-        figure.savefig(buffer, format="svg", metadata={"Date": None}, **options)
-    return buffer.getvalue()

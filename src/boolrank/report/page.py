@@ -1,87 +1,62 @@
 """Pages: sections of a few kinds of blocks, rendered as one self-contained HTML file.
 
 The content of a page is data. Its look is in ``templates/``, where each kind of block has a macro
-with the name of its class in lower case; a `Table` is a block, too.
+with the name of its class in lower case; a `Table` is a block, too. Text may have `code` in
+backticks and **strong** words in asterisks.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .._extras import needs
 from .._version import __version__
-from ..studies.cache import write_text
+from ..errors import InputError
+from ..studies.cache import check_folder, write_text
 from ..table import Table
-from .figures import Drawn, to_png, to_svg_file
+from .figures import Plot
 
-if TYPE_CHECKING:
-    import jinja2
-
-__all__ = [
-    "Block",
-    "Entries",
-    "Example",
-    "Facts",
-    "Figures",
-    "Listed",
-    "Listing",
-    "Note",
-    "Page",
-    "Section",
-    "check_report",
-    "render_page",
-    "write_page",
-]
-
-_CODE = re.compile(r"`([^`]+)`")
-_STRONG = re.compile(r"\*\*([^*]+)\*\*")
+_MARKER = ".boolrank"  # a file with the name of the command that writes into the folder
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """A paragraph."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """A few numbers with names, in large print."""
 
     facts: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Entries:
+class Entries(NamedTuple):
     """Terms with explanations; ``commands`` are shown as code."""
 
     entries: Mapping[str, str]
     commands: bool = False
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(NamedTuple):
     """Figures side by side."""
 
-    figures: Sequence[Drawn]
+    plots: Sequence[Plot]
 
 
 class Listed(NamedTuple):
     """An item of a list with a tag, which may be a good one, and a score if it has one."""
 
     name: str
-    tag: str = ""
-    good: bool = False
+    tag: str
+    good: bool
     score: float | None = None
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(NamedTuple):
     """Items under a title; ``reasons`` are the parts that add up to the score of the first."""
 
     title: str
@@ -94,8 +69,7 @@ class Listing:
         return sum(part for _, part in self.reasons)
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """A user with lists side by side."""
 
     title: str
@@ -107,12 +81,8 @@ class Example:
 Block = Note | Facts | Entries | Figures | Example | Table
 
 
-@dataclass(frozen=True)
-class Section:
-    """A heading, a paragraph and blocks; ``name`` is the target of links.
-
-    Text may have `code` in backticks and **strong** words in asterisks.
-    """
+class Section(NamedTuple):
+    """A heading, a paragraph and blocks; ``name`` is the target of links."""
 
     name: str
     title: str
@@ -120,8 +90,7 @@ class Section:
     blocks: Sequence[Block] = ()
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """The content of an HTML file."""
 
     title: str
@@ -129,29 +98,38 @@ class Page:
     sections: Sequence[Section]
     footer: str = ""
 
-    def figures(self) -> dict[str, Drawn]:
-        """Return the figures by name."""
-        blocks = [block for section in self.sections for block in section.blocks]
-        panels = [block for block in blocks if isinstance(block, Figures)]
-        return {drawn.name: drawn for block in panels for drawn in block.figures}
 
+def claim_folder(folder: str | Path, command: str) -> Path:
+    """Mark a folder as the output of a command; raise if it holds anything else.
 
-def render_page(page: Page) -> str:
-    """Return the page as HTML, for light and dark, wide and narrow screens, paper, and offline.
-
-    >>> text = render_page(Page("A page", "About `x < y`.", [Section("one", "Part one", "")]))
-    >>> "<h2>Part one</h2>" in text, "<code>x &lt; y</code>" in text
-    (True, True)
+    A new folder, an empty one and one with output of the same command are fine.
     """
-    template = _environment().get_template("page.html")
-    return template.render(page=page, version=__version__)
+    folder = Path(folder)
+    check_folder(folder)
+    marker = folder / _MARKER
+    owner = marker.read_text(encoding="utf-8", errors="replace").strip() if marker.is_file() else ""
+    if owner != command and folder.is_dir() and any(folder.iterdir()):
+        content = f"output of `boolrank {owner}`" if owner else "files that boolrank did not write"
+        raise InputError(
+            f"{folder} holds {content}", hint="choose a new or an empty folder", parameter="out"
+        )
+    write_text(marker, f"{command}\n")
+    return folder
+
+
+def check_report() -> None:
+    """Raise before the work if the extra for pages is not installed."""
+    with needs("report", "The page"):
+        import jinja2  # noqa: F401
+        import matplotlib as mpl  # noqa: F401
 
 
 def write_page(page: Page, tables: Iterable[Table], path: Path) -> Path:
     """Write the page and, beside it, ``tables/`` and ``figures/``; return the path."""
-    for name, drawn in page.figures().items():
-        write_text(path.parent / "figures" / f"{name}.svg", to_svg_file(drawn.figure))
-        write_text(path.parent / "figures" / f"{name}.png", to_png(drawn.figure))
+    blocks = (block for section in page.sections for block in section.blocks)
+    for plot in (plot for block in blocks if isinstance(block, Figures) for plot in block.plots):
+        for kind in ("png", "svg"):
+            write_text(path.parent / "figures" / f"{plot.name}.{kind}", plot.file(kind))
     for table in tables:
         stem = path.parent / "tables" / table.name
         write_text(stem.with_suffix(".csv"), table.to_csv())
@@ -161,23 +139,22 @@ def write_page(page: Page, tables: Iterable[Table], path: Path) -> Path:
     return path
 
 
-def check_report(what: str = "The page") -> None:
-    """Raise before the work if the extra for pages is not installed."""
-    with needs("report", what):
-        import jinja2  # noqa: F401
-        import matplotlib as mpl  # noqa: F401
+def render_page(page: Page) -> str:
+    """Return the page as HTML, for light and dark, wide and narrow screens, paper, and offline.
 
-
-@cache
-def _environment() -> jinja2.Environment:
+    >>> text = render_page(Page("A page", "About `x < y`.", [Section("one", "Part one", "")]))
+    >>> "<h2>Part one</h2>" in text, "<code>x &lt; y</code>" in text
+    (True, True)
+    """
     with needs("report", "The page"):
         import jinja2
         from markupsafe import Markup, escape
 
     def prose(text: str) -> Markup:
         """Escape text and apply its markup."""
-        marked = _CODE.sub(r"<code>\1</code>", str(escape(text)))
-        return Markup(_STRONG.sub(r"<strong>\1</strong>", marked))  # noqa: S704 - escaped above
+        marked = re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text)))
+        strong = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", marked)
+        return Markup(strong)  # noqa: S704 - escaped above
 
     def breakable(text: str) -> Markup:
         """Escape the text of a model, with breaks allowed before its parameters."""
@@ -196,4 +173,4 @@ def _environment() -> jinja2.Environment:
         "minus": lambda text: text.replace("-", "−"),
         "prose": prose,
     }
-    return environment
+    return environment.get_template("page.html").render(page=page, version=__version__)

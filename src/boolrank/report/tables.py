@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from ..evaluation.significance import Comparison
     from ..studies import SetComparison
 
-__all__ = [
-    "COSTS",
-    "SIGNIFICANT",
-    "best_table",
-    "by_metric",
-    "comparison_table",
-    "evaluation_table",
-    "metric_title",
-]
-
 # Differences with a smaller p are called significant.
 SIGNIFICANT = 0.05
 _FEW = 4  # models
