@@ -200,7 +200,7 @@ def test_the_page_has_the_numbers_of_the_library(found, page):
         assert not compared
     for kernel, ratio in found.ratios.items():
         assert f">{kernel}</text>" in page
-        assert f"> {ratio:.3g}</text>" in page
+        assert f">{ratio:.3g}</text>" in page
     for row, each in zip(tables["hits"][1:], found.hits, strict=True):
         assert float(row[2][0]) == each.liked
     for curve in found.curves:

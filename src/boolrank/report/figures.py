@@ -169,7 +169,9 @@ def bars_figure(bars: Mapping[str, Mapping[str, float]], *, x_label: str) -> Fig
             axes.barh(names, widths, left=ends, color=colour, height=0.6, label=label)
             ends += widths
         for name, end in zip(names, ends.tolist(), strict=True):
-            axes.annotate(f" {end:.3g}", (end, name), va="center")
+            axes.annotate(
+                f"{end:.3g}", (end, name), xytext=(5, 0), textcoords="offset points", va="center"
+            )
         axes.margins(x=0.1)
         axes.grid(visible=False, axis="y")
         if len(axes.containers) > 1:
