@@ -504,7 +504,7 @@ def test_the_list_has_every_set_and_fits_80_columns(run, tmp_path):
     for name in DATASETS:
         assert f"\n {name} " in out
     row = next(line for line in out.splitlines() if line.startswith(" filmtrust"))
-    assert row.split() == ["filmtrust", "1,508", "2,071", "35,494", "1.1", "%", "≠", "yes"]
+    assert row.split() == ["filmtrust", "1,508", "2,071", "35,494", "1.14", "%", "≠", "yes"]
     assert "of 1,000,209 ratings by 6,040 users" in " ".join(out.split())
 
 

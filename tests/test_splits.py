@@ -329,7 +329,7 @@ def test_a_forged_header_of_a_split_is_refused(change, tmp_path: Path) -> None:
         (
             lambda d: paper_protocol(d, folds=2, least=10**6),
             ParameterError,
-            "and there are 0; lower least=... to",
+            "and there are 0; take fewer folds, lower least=..., or give more data",
         ),
         (
             lambda d: paper_protocol(d, folds=0),

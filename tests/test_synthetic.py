@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boolrank import synthetic
-from boolrank.data.synthetic import plant
+from boolrank.data.synthetic import plant_tastes
 from boolrank.errors import ParameterError, ParameterTypeError
 
 
@@ -50,12 +50,13 @@ def test_both_sides_have_long_tails():
 
 def test_users_follow_their_tastes():
     users, items = 2_000, 1_000
-    made, tastes = synthetic(users, items, 40_000, seed=3), plant(users, items, seed=3)
+    made = synthetic(users, items, 40_000, seed=3)
+    of_users, of_items = plant_tastes(users, items, seed=3)
     rows = np.repeat(np.arange(users), np.diff(made.indptr))
-    taken = tastes.of_items[made.indices]
-    first = np.mean(taken == tastes.of_users[rows, 0])
-    second = np.mean(taken == tastes.of_users[rows, 1])
-    chance = 1 / len(np.unique(tastes.of_items))
+    taken = of_items[made.indices]
+    first = np.mean(taken == of_users[rows, 0])
+    second = np.mean(taken == of_users[rows, 1])
+    chance = 1 / len(np.unique(of_items))
     assert 0.4 < first < 0.7
     assert 0.15 < second < 0.35
     assert chance == 0.05

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .dataset import Dataset, Download, Printed, Size
-from .formats import Delimited, JokeMatrix, Lists
+from .formats import Delimited, read_jokes, read_lists
 
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens"
 _PYROS = "https://raw.githubusercontent.com/makgyver/pyros/52a47eebabaa790fa877ce5653a7d77c2e5caecd"
@@ -171,7 +171,7 @@ _ALL = (
         title="Jester, dataset 1, file 1",
         files=("jester-data-1.[cx][sl][vs]",),
         archive="jester-data-1.zip",
-        format=JokeMatrix(),
+        format=read_jokes,
         time="none; the order of the jokes stands in",
         page="https://goldberg.berkeley.edu/jester-data/",
         downloads=(
@@ -190,7 +190,7 @@ _ALL = (
         name="gowalla",
         title="Gowalla check-ins, as split by Wang and others",
         files=("train.txt", "test.txt"),
-        format=Lists(),
+        format=read_lists,
         time=_FILE_ORDER,
         page="https://github.com/xiangwang1223/neural_graph_collaborative_filtering",
         by_hand="open https://github.com/xiangwang1223/neural_graph_collaborative_filtering and "

@@ -186,7 +186,7 @@ class Dataset:
 
         frames = (
             [
-                self.format.read(label, content)
+                self.format(label, content)
                 for path in self._find(name, folder)
                 for label, content in _contents(path, name)
             ]

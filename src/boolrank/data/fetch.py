@@ -21,8 +21,6 @@ from .._version import __version__
 from ..errors import DownloadError
 from .dataset import Dataset, Download
 
-__all__ = ["fetch_dataset", "fetch_file"]
-
 _PIECE = 1 << 18
 _TIMEOUT = 30.0  # seconds without a byte
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")

@@ -1,10 +1,11 @@
-"""The formats of named data sets: each reads a file into a polars frame of events.
+"""The formats of named data sets: functions from a file's content to a polars frame of events.
 
 Text is parsed by polars, in ASCII or Latin-1. A malformed line is an error that names it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -16,6 +17,9 @@ from .workbook import is_workbook, sheet_rows
 
 if TYPE_CHECKING:
     import polars as pl
+
+# Called with the name of a file for messages, and its content.
+Format = Callable[[str, bytes], "pl.DataFrame"]
 
 _SHOWN = 60  # characters of a malformed line in the message
 _AGAIN = "correct the line, or fetch the file again"
@@ -57,7 +61,7 @@ class Delimited:
         parts = (each.partition(":") for each in self.fields.split())
         return {name: kind or "whole" for name, _, kind in parts}
 
-    def read(self, label: str, content: bytes) -> pl.DataFrame:
+    def __call__(self, label: str, content: bytes) -> pl.DataFrame:
         """Return the events: user, item, and time if there is one."""
         frame = self.read_all(label, content)
         columns = [frame[name] for name in ("user", "item", "time") if name in frame.columns]
@@ -84,8 +88,7 @@ class Delimited:
         frame = frame.with_columns(
             pl.col(by_kind["text"]).str.replace_all('\\"', '"', literal=True).replace("", None),
             pl.col(by_kind["date"]).str.to_date("%Y-%m-%d", strict=False),
-        )
-        frame = frame.with_row_index("row")
+        ).with_row_index("row")
         if self.sections:
             heading = pl.col("user").str.strip_suffix(":").cast(pl.UInt64, strict=False)
             heading = pl.when(pl.col("user").str.ends_with(":")).then(heading)
@@ -95,10 +98,7 @@ class Delimited:
         needed = pl.exclude("more", *by_kind["skip"]).is_not_null()
         good = pl.all_horizontal(needed) & pl.col("more").is_null()
         self._check(label, content, frame.filter(~good))
-        frame = frame.filter(good).drop("row", "more", *by_kind["skip"])
-        if not len(frame):
-            raise InputError(f"{label} is empty: it has no rows", hint="fetch it again")
-        return frame
+        return _filled(label, frame.filter(good).drop("row", "more", *by_kind["skip"]))
 
     def _plain(self, text: bytes) -> bytes:
         """Return the text as polars reads it, below a line with the greatest number of fields."""
@@ -136,52 +136,41 @@ class Delimited:
             )
 
 
-@dataclass(frozen=True)
-class Lists:
-    """A line per user: the user's number, then the numbers of the items."""
+def read_lists(label: str, content: bytes) -> pl.DataFrame:
+    """Read a line per user: the user's number, then the numbers of the items."""
+    import polars as pl
 
-    def read(self, label: str, content: bytes) -> pl.DataFrame:
-        """Return the events: user and item. Users without items are left out."""
-        import polars as pl
-
-        lines = [line.split() for line in content.splitlines()]
-        wrong = [k for k, line in enumerate(lines, 1) if not all(map(bytes.isdigit, line))]
-        if wrong:
-            raise InputError(
-                f"{label}, line {wrong[0]}: not a user and items, all whole numbers",
-                hint=_AGAIN,
-            )
-        users = [int(line[0]) for line in lines for _ in line[1:]]
-        items = np.array([item for line in lines for item in line[1:]])
-        if not users:
-            raise InputError(f"{label} is empty: it has no rows", hint="fetch it again")
-        return pl.DataFrame({"user": users, "item": items.astype(np.int64)})
+    lines = [line.split() for line in content.splitlines()]
+    wrong = [k for k, line in enumerate(lines, 1) if not all(map(bytes.isdigit, line))]
+    if wrong:
+        raise InputError(
+            f"{label}, line {wrong[0]}: not a user and items, all whole numbers", hint=_AGAIN
+        )
+    users = [int(line[0]) for line in lines for _ in line[1:]]
+    items = [int(item) for line in lines for item in line[1:]]
+    return _filled(label, pl.DataFrame({"user": users, "item": items}))
 
 
-@dataclass(frozen=True)
-class JokeMatrix:
-    """A row per user: the number of rated jokes, then the rating of each joke, 99 for none.
+def read_jokes(label: str, content: bytes) -> pl.DataFrame:
+    """Read a row per user: the number of rated jokes, then the rating of 100 jokes, 99 for none.
 
-    Ratings above 0 are interactions. Users without any, and users with ``most`` or more, are left
-    out. Users and jokes are numbered from 1, in the order of the file.
+    Ratings above 0 are interactions. Users with 90 or more of them are left out, as in the paper.
+    Users and jokes are numbered from 1, in the order of the file.
     """
+    import polars as pl
 
-    jokes: int = 100
-    most: int = 90
-
-    def read(self, label: str, content: bytes) -> pl.DataFrame:
-        """Return the events: user and item, user by user."""
-        import polars as pl
-
-        if is_workbook(content):
-            matrix = sheet_rows(label, content, 1 + self.jokes)
-        else:
-            fields = " ".join(f"joke{k}:number" for k in range(1, self.jokes + 1))
-            matrix = Delimited(f"count:number {fields}").read_all(label, content).to_numpy()
-        positive = (matrix[:, 1:] > 0) & (matrix[:, 1:] != 99)
-        positive[positive.sum(axis=1) >= self.most] = False
-        users, jokes = np.nonzero(positive)
-        return pl.DataFrame({"user": users + 1, "item": jokes + 1})
+    if is_workbook(content):
+        matrix = sheet_rows(label, content, 101)
+    else:
+        fields = " ".join(f"joke{k}:number" for k in range(1, 101))
+        matrix = Delimited(f"count:number {fields}").read_all(label, content).to_numpy()
+    positive = (matrix[:, 1:] > 0) & (matrix[:, 1:] != 99)
+    positive[positive.sum(axis=1) >= 90] = False
+    users, jokes = np.nonzero(positive)
+    return pl.DataFrame({"user": users + 1, "item": jokes + 1})
 
 
-Format = Delimited | Lists | JokeMatrix
+def _filled(label: str, frame: pl.DataFrame) -> pl.DataFrame:
+    if not len(frame):
+        raise InputError(f"{label} is empty: it has no rows", hint="fetch it again")
+    return frame

@@ -15,8 +15,6 @@ from .protocols import published_folds
 from .splits import Split
 from .synthetic import synthetic
 
-__all__ = ["find_dataset", "is_dataset", "is_name", "load_dataset", "load_inputs", "load_published"]
-
 _SYNTHETIC = re.compile(r"synthetic(?::(\d+)x(\d+)x(\d+)(?::(\d+))?)?")
 
 
@@ -77,24 +75,22 @@ def load_inputs(
 
     The parameters are those of `load_dataset`, and the columns of `Interactions.from_files`.
     """
-    if not inputs:
-        raise InputError("there is no input", hint="give files, or the name of a data set")
     named = next((each for each in inputs if is_name([each])), None)
     if named is not None and len(inputs) > 1:
         raise ParameterError(
             f"{named!r} is a data set, which cannot be read together with other inputs",
             hint="give it alone, or files alone",
         )
+    given = [name for name, value in columns.items() if value is not None]
+    if named is not None and given:
+        raise InputError(
+            f"{named} is a data set with columns of its own",
+            hint=f"leave out {given[0]}=..., or give its file",
+            parameter=given[0],
+        )
     if named is not None:
-        given = [name for name, value in columns.items() if value is not None]
-        if given:
-            raise InputError(
-                f"{named} is a data set with columns of its own",
-                hint=f"leave out {given[0]}=..., or give its file",
-                parameter=given[0],
-            )
         return load_dataset(named, folder, file_order=file_order)
-    if file_order and columns.get("time") is not None:
+    if file_order and "time" in given:
         raise ParameterError(
             "the order of the file and a column of times exclude each other",
             hint=f"leave out time={columns['time']}",
@@ -103,11 +99,8 @@ def load_inputs(
     try:
         return Interactions.from_files(*inputs, file_order=file_order, **columns)
     except InputError as error:
-        name = inputs[0]
-        # A name with a suffix or a folder is most likely a file.
-        cutoff = 0.75 if Path(name).suffix or Path(name).name != name else 0.5
-        near = get_close_matches(name, DATASETS, n=1, cutoff=cutoff)
-        if near and len(inputs) == 1 and not Path(name).exists():
+        near = get_close_matches(inputs[0], DATASETS, n=1) if len(inputs) == 1 else []
+        if near and not Path(inputs[0]).exists():
             error.hint += f"; there is a data set {near[0]!r}"
         raise
 
@@ -117,11 +110,11 @@ def load_published(
 ) -> Split:
     """Return the published split of a data set, or of pairs of files, training and test."""
     if is_name(inputs):
-        split = [name for name, dataset in DATASETS.items() if len(dataset.files) == 2]
-        if inputs[0] not in split:
+        known = [name for name, dataset in DATASETS.items() if len(dataset.files) == 2]
+        if inputs[0] not in known:
             raise ParameterError(
                 f"{inputs[0]} has no published split",
-                hint=f"use {', '.join(split)}, or files in pairs, training and test",
+                hint=f"use {', '.join(known)}, or files in pairs, training and test",
             )
         train, test = DATASETS[inputs[0]].load_parts(folder)
         return published_folds((train, test))
@@ -130,20 +123,15 @@ def load_published(
             f"published folds are pairs of files, training and test, not {len(inputs)} files",
             hint="give two for each fold",
         )
-    read = _with_ids_of_one_type([load_inputs([name], folder, False, **columns) for name in inputs])
-    return published_folds(*zip(read[::2], read[1::2], strict=True))
-
-
-def _with_ids_of_one_type(parts: list[Interactions]) -> list[Interactions]:
-    """Make ids text in all files if they are text in one: each file was typed on its own."""
+    parts = [load_inputs([name], folder, False, **columns) for name in inputs]
+    # Each file was typed on its own: if ids are text in one, they are text in all.
     for side in ("users", "items"):
-        text = [isinstance(getattr(part, side)[0], str) for part in parts]
-        if any(text) and not all(text):
-            parts = [_as_text(part, side) for part in parts]
-    return parts
+        if len({isinstance(getattr(part, side)[0], str) for part in parts}) == 2:
+            parts = [_with_text(part, side) for part in parts]
+    return published_folds(*zip(parts[::2], parts[1::2], strict=True))
 
 
-def _as_text(part: Interactions, side: str) -> Interactions:
-    pairs = {"users": part.users.names(part.rows.numbers), "items": part.items.names(part.indices)}
-    text = {side: [str(key) for key in pairs[side]]}
-    return Interactions.from_pairs(**(pairs | text), time=part.time)
+def _with_text(part: Interactions, side: str) -> Interactions:
+    """Return the same interactions with the ids of one side as text."""
+    ids = {"users": part.users.names(part.rows.numbers), "items": part.items.names(part.indices)}
+    return Interactions.from_pairs(**ids | {side: list(map(str, ids[side]))}, time=part.time)

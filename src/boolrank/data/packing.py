@@ -14,8 +14,6 @@ from ..storage.state import Array, Reader
 from .interactions import Interactions
 from .vocabulary import Text, Vocabulary, id_text
 
-__all__ = ["packed", "unpacked"]
-
 # Types of ids that are stored as text, with the function that restores them. Most are int64.
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {"str": str, "UUID": UUID, "int": int}
 

@@ -1,12 +1,12 @@
 """Protocols: functions that split data.
 
-All but the temporal cut order the interactions of each user, by time or at random, and choose test
-interactions by their place in that order.
+All but the temporal cut order the interactions of each user, by time or at random, and test the
+later ones of some users.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 from typing import Any
 
@@ -20,17 +20,7 @@ from .rows import Rows, merge_keys
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, check_folds
 from .vocabulary import near_name
 
-__all__ = [
-    "SPLITS",
-    "check_split",
-    "hold_out",
-    "leave_one_out",
-    "make_split",
-    "paper_protocol",
-    "published_folds",
-    "strong_generalization",
-    "temporal_cut",
-]
+Ints = NDArray[np.int64]
 
 
 def paper_protocol(
@@ -56,21 +46,17 @@ def paper_protocol(
     >>> fold, fold.users[0], fold.known.indices, fold.relevant.indices
     (Fold: 2 test interactions of 1 users, 4 for training, 2, array([0], ...), array([1, 2], ...))
     """
-    place, length, given = _ordered("paper_protocol", data, order, seed, least)
+    users, place, length, given = _ordered("paper_protocol", data, order, seed, least)
     folds = whole("paper_protocol", "folds", folds, 1)
-    able = np.flatnonzero(data.rows.lengths >= given["least"])
-    if folds > len(able):
+    if folds > len(users):
         raise ParameterError(
             f"{folds} folds need {folds} users with at least {least} interactions, and there are "
-            f"{len(able)}",
-            hint=_ways_to_fill(folds, data.rows.lengths, least),
+            f"{len(users)}",
+            hint="take fewer folds, lower least=..., or give more data",
             parameter="folds",
         )
-    fold_of = np.full(len(data.users), -1)
-    fold_of[able[_shuffled(len(able), given["seed"])]] = np.arange(len(able)) % folds
-    later = place >= length // 2
-    tests = [later & (fold_of == k)[data.rows.numbers] for k in range(folds)]
-    return _split("paper", {"folds": folds} | given, data, np.array(tests))
+    groups = [users[k::folds] for k in range(folds)]
+    return _split("paper", {"folds": folds} | given, data, groups, place >= length // 2)
 
 
 def leave_one_out(data: Interactions, order: str = "time", seed: int = 0, least: int = 2) -> Split:
@@ -82,9 +68,8 @@ def leave_one_out(data: Interactions, order: str = "time", seed: int = 0, least:
     >>> leave_one_out(data)[0].relevant.indices
     array([1, 0], dtype=int32)
     """
-    place, length, given = _ordered("leave_one_out", data, order, seed, least)
-    test = (place == length - 1) & (length >= given["least"])
-    return _split("leave_one_out", given, data, test[None])
+    users, place, length, given = _ordered("leave_one_out", data, order, seed, least)
+    return _split("leave_one_out", given, data, [users], place == length - 1)
 
 
 def hold_out(
@@ -100,9 +85,9 @@ def hold_out(
     Fold: 3 test interactions of 3 users, 12 for training
     """
     share = real("hold_out", "share", share, above=0, high=1)
-    place, length, given = _ordered("hold_out", data, order, seed, least)
-    test = (place >= length - _part(length, share)) & (length >= given["least"])
-    return _split("hold_out", {"share": share} | given, data, test[None])
+    users, place, length, given = _ordered("hold_out", data, order, seed, least)
+    later = place >= length - _part(length, share)
+    return _split("hold_out", {"share": share} | given, data, [users], later)
 
 
 def temporal_cut(data: Interactions, share: float = 0.2, at: Any = None) -> Split:
@@ -121,10 +106,10 @@ def temporal_cut(data: Interactions, share: float = 0.2, at: Any = None) -> Spli
     Fold: 2 test interactions of 2 users (left out: 1 users without history), 2 for training
     """
     when = _times(data)
+    given: dict[str, Any] = {"at": str(at)}
     if at is None:
-        share = real("temporal_cut", "share", share, above=0, high=1)
-        at = np.sort(when)[len(when) - int(_part(np.array([len(when)]), share)[0])]
-        return _split("temporal", {"share": share}, data, (when >= at)[None])
+        given = {"share": real("temporal_cut", "share", share, above=0, high=1)}
+        at = np.sort(when)[len(when) - int(_part(np.array(len(when)), given["share"]))]
     try:
         cut = np.asarray(at)
         # Numbers are compared as they are: 4.5 is after 4.
@@ -135,7 +120,8 @@ def temporal_cut(data: Interactions, share: float = 0.2, at: Any = None) -> Spli
             f"at of temporal_cut must be a time as the data have it ({when.dtype}), not {at!r}",
             parameter="at",
         ) from None
-    return _split("temporal", {"at": str(at)}, data, test[None])
+    roles = np.where(test, np.uint8(TEST), np.uint8(TRAIN))
+    return check_folds(Split("temporal", given, data, roles[None]))
 
 
 def strong_generalization(
@@ -163,27 +149,23 @@ def strong_generalization(
     Fold: 1 test interactions of 1 users, folded in, 4 for training
     """
     owner = "strong_generalization"
-    share = real(owner, "share", share, above=0, high=1)
-    known = real(owner, "known", known, above=0, high=1)
-    folds = whole(owner, "folds", folds, 1)
-    place, length, given = _ordered(owner, data, order, seed, least)
-    able = np.flatnonzero(data.rows.lengths >= given["least"])
-    each = max(1, int(share * len(able)))
-    if folds * each > len(able) or each == len(data.users):
+    own = {
+        "share": real(owner, "share", share, above=0, high=1),
+        "folds": whole(owner, "folds", folds, 1),
+        "known": real(owner, "known", known, above=0, high=1),
+    }
+    users, place, length, given = _ordered(owner, data, order, seed, least)
+    each = max(1, int(own["share"] * len(users)))
+    if own["folds"] * each > len(users) or each == len(data.users):
         raise ParameterError(
-            f"{folds} folds of {each} unseen users are too many: {len(able)} users have at least "
+            f"{folds} folds of {each} unseen users are too many: {len(users)} users have at least "
             f"{least} interactions, and somebody must train",
             hint="use fewer folds, or a smaller share",
             parameter="folds",
         )
-    drawn = able[_shuffled(len(able), given["seed"])]
-    shown = place < length - _part(length, 1 - known)
-    roles = np.full((folds, data.size), TRAIN, np.uint8)
-    for k in range(folds):
-        unseen = np.isin(data.rows.numbers, drawn[k * each : (k + 1) * each])
-        roles[k, unseen] = np.where(shown[unseen], KNOWN, TEST)
-    given = {"share": share, "folds": folds, "known": known} | given
-    return check_folds(Split("strong", given, data, roles))
+    groups = [users[k * each : (k + 1) * each] for k in range(int(own["folds"]))]
+    later = place >= length - _part(length, 1 - own["known"])
+    return _split("strong", own | given, data, groups, later, shown=KNOWN)
 
 
 def published_folds(*folds: tuple[Interactions, Interactions]) -> Split:
@@ -244,17 +226,30 @@ def check_split(name: str, parameters: Iterable[str]) -> None:
             )
 
 
-def _split(name: str, given: dict[str, Any], data: Interactions, tests: NDArray[np.bool_]) -> Split:
-    return check_folds(Split(name, given, data, np.where(tests, np.uint8(TEST), np.uint8(TRAIN))))
+def _split(
+    name: str,
+    given: dict[str, Any],
+    data: Interactions,
+    groups: Sequence[Ints],
+    later: NDArray[np.bool_],
+    shown: int = TRAIN,
+) -> Split:
+    """Return a split with a fold per group of users, who test the ``later`` interactions."""
+    roles = np.full((len(groups), data.size), TRAIN, np.uint8)
+    for role, users in zip(roles, groups, strict=True):
+        chosen = np.isin(data.rows.numbers, users)
+        role[chosen] = np.where(later[chosen], TEST, shown)
+    return check_folds(Split(name, given, data, roles))
 
 
 def _ordered(
     owner: str, data: Interactions, order: str, seed: int, least: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[str, Any]]:
-    """Return the place of each interaction among its user's, their number, and the parameters.
+) -> tuple[Ints, Ints, Ints, dict[str, Any]]:
+    """Check the parameters, and order the interactions of each user.
 
-    Equal times are ordered by a seeded draw. In the order of ids, the first items of a catalogue
-    would train.
+    Return the users with at least ``least`` interactions, in random order; the place of each
+    interaction among its user's, and their number; and the parameters. Equal times are ordered by a
+    seeded draw: in the order of ids, the first items of a catalogue would train.
     """
     seed = whole(owner, "seed", seed, 0)
     least = whole(owner, "least", least, 2)
@@ -266,14 +261,17 @@ def _ordered(
         raise InputError(
             "there is one user only, and a split needs two or more", hint="give data of more users"
         )
+    # From raw bits: numpy promises that these never change.
     keys: list[NDArray[Any]] = [np.random.PCG64([seed, 0]).random_raw(data.size)]
     if order == "time":
         keys.append(_times(data))
-    rows = data.rows.numbers
+    rows, lengths = data.rows.numbers, data.rows.lengths
     place = np.empty(data.size, np.int64)
     place[np.lexsort([*keys, rows])] = np.arange(data.size)
+    able = np.flatnonzero(lengths >= least)
+    drawn = np.argsort(np.random.PCG64([seed, 1]).random_raw(len(able)), kind="stable")
     given = {"order": order, "seed": seed, "least": least}
-    return place - data.indptr[rows], data.rows.lengths[rows], given
+    return able[drawn], place - data.indptr[rows], lengths[rows], given
 
 
 def _times(data: Interactions) -> NDArray[Any]:
@@ -293,20 +291,7 @@ def _times(data: Interactions) -> NDArray[Any]:
     return data.time
 
 
-def _shuffled(size: int, seed: int) -> NDArray[np.int64]:
-    """Return a random order, from raw bits: numpy promises that these never change."""
-    return np.argsort(np.random.PCG64([seed, 1]).random_raw(size), kind="stable")
-
-
-def _part(length: NDArray[np.int64], share: float) -> NDArray[np.int64]:
+def _part(length: Ints, share: float) -> Ints:
     """Return a share of each length, halves up, at least one and never all."""
     some = np.floor(length * share + 0.5).astype(np.int64)
     return np.asarray(np.clip(some, 1, np.maximum(length - 1, 1)))
-
-
-def _ways_to_fill(folds: int, lengths: NDArray[np.int64], least: int) -> str:
-    """Return the remedies that would help if too few users have enough interactions."""
-    lower = int(np.sort(lengths)[-folds]) if folds <= len(lengths) else 0
-    ways = ["take fewer folds"] if lengths.max() >= least else []
-    ways += [f"lower least=... to {lower}"] if lower >= 2 else []
-    return ", or ".join([*ways, "give more data"])

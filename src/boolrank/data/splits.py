@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,19 +24,6 @@ from .interactions import Interactions
 from .packing import packed, unpacked
 from .rows import Rows
 from .vocabulary import Vocabulary
-
-__all__ = [
-    "ABSENT",
-    "KNOWN",
-    "TEST",
-    "TRAIN",
-    "Fold",
-    "Split",
-    "check_folds",
-    "content_hash",
-    "read_fold",
-    "write_fold",
-]
 
 # Roles of an interaction in a fold.
 TRAIN = 0
@@ -132,9 +119,6 @@ class Split(Sequence[Fold]):
         if isinstance(at, slice):
             return [self._fold(k) for k in range(len(self))[at]]
         return self._fold(range(len(self))[at])
-
-    def __iter__(self) -> Iterator[Fold]:
-        return (self._fold(k) for k in range(len(self)))
 
     @cached_property
     def hash(self) -> str:
@@ -242,17 +226,13 @@ def write_fold(fold: Fold, path: Path) -> None:
     no training user has.
     """
     train = fold.train
-    if fold.folded_in:
-        users = len(train.users) + np.arange(len(fold.users))
-    else:
-        users = train.users.numbers(fold.users)
-    parts = {"train": train.rows, "known": fold.known, "relevant": fold.relevant}
+    users = len(train.users) + np.arange(len(fold.users))
+    users = users if fold.folded_in else train.users.numbers(fold.users)
     arrays: dict[str, NDArray[Any]] = {"users": users}
-    for part, rows in parts.items():
+    for part, rows in (("train", train.rows), ("known", fold.known), ("relevant", fold.relevant)):
         arrays |= {f"{part}-indptr": rows.indptr, f"{part}-indices": rows.indices}
-    about = {"shape": train.shape, "folded_in": fold.folded_in}
-    left_out = {"unseen_items": fold.unseen_items, "cold_users": fold.cold_users}
-    write_folder(path, about | left_out, arrays)
+    counts = {name: getattr(fold, name) for name in ("folded_in", "unseen_items", "cold_users")}
+    write_folder(path, {"shape": train.shape} | counts, arrays)
 
 
 def read_fold(path: str | Path) -> Fold:

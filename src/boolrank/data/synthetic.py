@@ -30,24 +30,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Tastes:
-    """The taste of each item (items,), and the two of each user (users, 2)."""
-
-    of_items: Ints
-    of_users: Ints
-
-
-def plant(users: int, items: int, seed: int = 0) -> Tastes:
-    """Return the tastes that ``synthetic`` plants with these arguments."""
-    rng = np.random.default_rng([seed, 0])
-    tastes = min(_TASTES, items)
-    # Dealt in turn, so that every taste has items.
-    return Tastes(
-        rng.permutation(np.arange(items) % tastes), rng.integers(0, tastes, size=(users, 2))
-    )
-
-
 def synthetic(
     users: int = 2_000, items: int = 1_000, interactions: int = 40_000, seed: int = 0
 ) -> Interactions:
@@ -64,17 +46,17 @@ def synthetic(
     interactions = whole("synthetic", "interactions", interactions, users, users * items)
     seed = whole("synthetic", "seed", seed, 0)
     rng = np.random.default_rng([seed, 1])
-    tastes = plant(users, items, seed)
+    of_users, of_items = plant_tastes(users, items, seed)
     lengths = _lengths(rng, users, items, interactions)
-    catalogue = _Catalogue.of(rng, tastes.of_items)
+    catalogue = _Catalogue.of(rng, of_items)
 
-    keys = _one_of_each(rng, tastes, lengths)
+    keys = _one_of_each(rng, of_users[:, 0], of_items, lengths)
     for _ in range(_ROUNDS):
         needs = lengths - np.bincount(keys // items, minlength=users)
         if not needs.any():
             break
         who = np.repeat(np.arange(users), needs)
-        drawn = who * items + catalogue.draw(rng, tastes.of_users[who])
+        drawn = who * items + catalogue.draw(rng, of_users[who])
         keys = merge_keys(keys, np.sort(drawn))
     keys = _completed(keys, lengths, catalogue)
     return Interactions.from_numbers(
@@ -84,6 +66,15 @@ def synthetic(
         keys % items,
         rng.permutation(interactions),
     )
+
+
+def plant_tastes(users: int, items: int, seed: int) -> tuple[Ints, Ints]:
+    """Return the two tastes of each user (users, 2) and the taste of each item (items,)."""
+    rng = np.random.default_rng([seed, 0])
+    tastes = min(_TASTES, items)
+    # Dealt in turn, so that every taste has items.
+    of_items = rng.permutation(np.arange(items) % tastes)
+    return rng.integers(0, tastes, size=(users, 2)), of_items
 
 
 def _weights(rng: Generator, size: int, tail: int) -> Floats:
@@ -133,16 +124,15 @@ class _Catalogue:
         return np.asarray(self.items[np.minimum(at, last - 1)])
 
 
-def _one_of_each(rng: Generator, tastes: Tastes, lengths: Ints) -> Ints:
+def _one_of_each(rng: Generator, of_users: Ints, of_items: Ints, lengths: Ints) -> Ints:
     """Match every item, or as many as possible, with a user of mostly the same taste; as keys.
 
     Both sides are ordered by taste and matched at even distances along the interactions.
     """
-    n_items, total = len(tastes.of_items), int(lengths.sum())
-    users, items = rng.permutation(len(lengths)), rng.permutation(n_items)
-    users = users[np.argsort(tastes.of_users[users, 0], kind="stable")]
-    items = items[: min(n_items, total)]
-    items = items[np.argsort(tastes.of_items[items], kind="stable")]
+    n_items, total = len(of_items), int(lengths.sum())
+    users, items = rng.permutation(len(lengths)), rng.permutation(n_items)[:total]
+    users = users[np.argsort(of_users[users], kind="stable")]
+    items = items[np.argsort(of_items[items], kind="stable")]
     places = np.arange(len(items)) * total // len(items)
     owners = users[np.searchsorted(np.cumsum(lengths[users]), places, side="right")]
     return np.sort(owners * n_items + items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
@@ -99,12 +100,10 @@ class Vocabulary:
         return value.item() if isinstance(value, np.generic) else value
 
     def __contains__(self, key: Hashable) -> bool:
-        return self._find(key) >= 0
+        return bool(self.find([key])[0] >= 0)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Vocabulary):
-            return NotImplemented
-        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+        return list(self) == list(other) if isinstance(other, Vocabulary) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(len(self))
@@ -120,19 +119,16 @@ class Vocabulary:
         Traceback (most recent call last):
         boolrank.errors.UnknownIdError: there is no item 'te'; did you mean 'tea'?
         """
-        found = self._find(key)
-        if found < 0:
-            plain = key.item() if isinstance(key, np.generic) else key
-            raise UnknownIdError(f"there is no {self.kind} {plain!r}", hint=self._hint(plain))
-        return found
+        return int(self.numbers([key])[0])
 
     def numbers(self, keys: Iterable[Hashable] | NDArray[Any]) -> NDArray[np.int64]:
         """Return the row numbers of several ids, or raise for the first unknown one."""
         values = self._keys(keys)
         found = self.find(values)
-        unknown = np.flatnonzero(found < 0)
-        if len(unknown):
-            self.number(values[int(unknown[0])])
+        if (found < 0).any():
+            key = values[int(np.argmin(found))]
+            key = key.item() if isinstance(key, np.generic) else key
+            raise UnknownIdError(f"there is no {self.kind} {key!r}", hint=self._hint(key))
         return found
 
     def find(self, keys: Iterable[Hashable] | NDArray[Any]) -> NDArray[np.int64]:
@@ -142,14 +138,11 @@ class Vocabulary:
         array([ 1, -1])
         """
         values = self._keys(keys)
-        if self._whole:
+        if len(self) and self._is_whole:
             wanted = _as_ids(values)
             if wanted.dtype.kind == "i":
-                at = np.searchsorted(self.ids, wanted)
-                at[at == len(self)] = 0
-                found = self.ids[at] == wanted if len(self) else np.zeros(len(wanted), bool)
-                return np.where(found, at, -1)
-            values = wanted.tolist()
+                at = np.minimum(np.searchsorted(self.ids, wanted), len(self) - 1)
+                return np.where(self.ids[at] == wanted, at, -1)
         return np.fromiter(map(self._find, values), np.int64, len(values))
 
     def _keys(self, keys: Iterable[Hashable] | NDArray[Any]) -> list[Any] | NDArray[Any]:
@@ -204,48 +197,41 @@ class Vocabulary:
 
     def is_ascending(self) -> bool:
         """Return True if the ids are distinct and in order, as lookups need; decode all of them."""
-        if isinstance(self.ids, np.ndarray):
-            return bool(np.all(self.ids[1:] > self.ids[:-1]))
-        return all(a < b for a, b in pairwise(self.ids))
+        return all(a < b for a, b in pairwise(self))
 
     @property
-    def _whole(self) -> bool:
+    def _is_whole(self) -> bool:
         return isinstance(self.ids, np.ndarray) and self.ids.dtype.kind == "i"
 
     @cached_property
     def _index(self) -> dict[Hashable, int]:
-        return {key: number for number, key in enumerate(self.ids)}
+        return {key: number for number, key in enumerate(self)}
 
-    def _find(self, key: Hashable) -> int:
+    def _find(self, key: Any) -> int:
         """Return the number of an id, -1 if it is unknown."""
         if not isinstance(key, Hashable):
             raise ParameterTypeError(
                 f"ids of {self.kind}s must be hashable, such as numbers or text, not {key!r}"
             )
-        if isinstance(self.ids, np.ndarray) and not self._whole:
-            return self._index.get(key, -1)
-        plain: Any = key.item() if isinstance(key, np.generic) else key
-        if not len(self) or type(self[0]) is not type(plain):
+        key = key.item() if isinstance(key, np.generic) else key
+        of_one_type = self._is_whole or isinstance(self.ids, Text)
+        if not len(self) or (of_one_type and type(self[0]) is not type(key)):
             return -1
-        if isinstance(self.ids, Text):
-            at = bisect_left(self.ids, plain)
-        else:
-            at = int(np.searchsorted(self.ids, plain)) if -(1 << 63) <= plain < 1 << 63 else 0
-        return at if at < len(self) and self[at] == plain else -1
+        if isinstance(self.ids, np.ndarray):
+            return self._index.get(key, -1)
+        at = bisect_left(self.ids, key)  # does not decode all of them
+        return at if at < len(self) and self[at] == key else -1
 
     def _hint(self, key: Hashable) -> str:
         """Return a similar id, or what ids look like."""
         if not len(self):
             return f"there are no {self.kind}s at all"
-        of_type = f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}"
-        if type(self[0]) is not type(key) and not isinstance(self[0], str):
-            return of_type
         place = bisect_left(range(len(self)), str(key), key=lambda i: str(self[i]))
         first = max(0, min(place - _NEAR // 2, len(self) - _NEAR))
         some = [str(self[i]) for i in range(first, min(first + _NEAR, len(self)))]
         near = get_close_matches(str(key), some, n=1)
-        if near and near[0] == str(key):
-            return of_type
+        if type(self[0]) not in (str, type(key)) or near == [str(key)]:
+            return f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}"
         return f"did you mean {near[0]!r}?" if near else f"{self.kind}s look like {self[0]!r}"
 
 
@@ -268,9 +254,16 @@ def id_text(key: Any) -> str:
     return repr(key)
 
 
-def _as_ids(values: Any) -> NDArray[Any]:
-    """Return a one-dimensional array of int64, or of objects."""
-    array = values if isinstance(values, np.ndarray) else _array(list(values))
+def _as_ids(array: Iterable[Hashable] | NDArray[Any]) -> NDArray[Any]:
+    """Return an array of int64, or of objects."""
+    if not isinstance(array, np.ndarray):
+        values = list(array)
+        if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
+            values = [v.item() if isinstance(v, np.generic) else v for v in values]
+        with suppress(OverflowError):  # past 64 bits
+            if set(map(type, values)) == {int}:
+                return np.array(values, np.int64)
+        return _objects(values)
     if array.ndim != 1:
         raise ParameterTypeError(f"ids are a list, not an array of {array.ndim} dimensions")
     if array.dtype.kind == "u" and array.size and int(array.max()) >= 1 << 63:
@@ -281,16 +274,6 @@ def _as_ids(values: Any) -> NDArray[Any]:
     if array.dtype.kind == "f" and np.all((np.floor(array) == array) & (abs(array) < 2.0**53)):
         return array.astype(np.int64)
     return array.astype(object)
-
-
-def _array(values: list[Any]) -> NDArray[Any]:
-    kinds = set(map(type, values))
-    if kinds and all(kind is int or issubclass(kind, np.integer) for kind in kinds):
-        try:
-            return np.array(values if kinds == {int} else list(map(int, values)), dtype=np.int64)
-        except OverflowError:
-            pass  # past 64 bits
-    return _objects([v.item() if isinstance(v, np.generic) else v for v in values])
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:
@@ -318,10 +301,8 @@ def _encode(array: NDArray[Any], kind: str) -> tuple[NDArray[Any], NDArray[np.in
 def _sorted_distinct(values: list[Any]) -> list[Any]:
     types = set(map(type, values))
     if len(types) == 1 and types <= _ORDERED:
-        try:
+        with suppress(TypeError):  # datetimes with a time zone and without
             return sorted(set(values))
-        except TypeError:
-            pass  # datetimes with a time zone and without
     # The first of those that are equal across types, such as 1 and 1.0.
     return list(dict.fromkeys(sorted(values, key=lambda key: (type(key).__name__, id_text(key)))))
 
