@@ -553,6 +553,17 @@ def test_batches_have_everything_once_and_tell_how_far_it_is(monkeypatch):
     assert "Counting: 2,000 of 2,500, about 0 s left" in work.messages.file.getvalue()
 
 
+def test_progress_leaves_stdout_alone(monkeypatch):
+    """A library that is imported meanwhile may keep it until the end of the process."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setattr(_work, "_QUIET_SECONDS", 0.0)
+    before = sys.stdout
+    with _work.Work().status("Reading"):
+        time.sleep(0.2)
+        assert sys.stdout is before
+
+
 def test_progress_is_not_markup(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")

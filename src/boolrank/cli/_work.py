@@ -44,16 +44,21 @@ class Work:
         if not self.messages.is_terminal:
             yield self._log() if log else lambda _: None
             return
-        from rich.text import Text  # file names may look like markup
+        from rich.live import Live
+        from rich.spinner import Spinner
+        from rich.text import Text
 
         from .._compiled.compiler import on_compile
 
-        status = self.messages.status(Text(printable(f"{text} …")))
-        later = Timer(_QUIET_SECONDS, status.start)
+        spinner = Spinner("dots")
+        # Stdout stays as it is: a library that keeps it would find it closed at the end.
+        live = Live(spinner, console=self.messages, transient=True, redirect_stdout=False)
+        later = Timer(_QUIET_SECONDS, live.start)
 
         def tell(text: str) -> None:
-            status.update(Text(printable(f"{text} …")))
+            spinner.update(text=Text(printable(f"{text} …")))  # Text: file names are not markup
 
+        tell(text)
         later.start()
         try:
             with on_compile(tell):
@@ -61,7 +66,7 @@ class Work:
         finally:
             later.cancel()
             later.join()
-            status.stop()
+            live.stop()
 
     def _log(self) -> Tell:
         parts: list[str] = []
