@@ -1,11 +1,11 @@
-"""Pages of documentation as blocks that run, and what they print beside what the page shows.
+"""Run the examples of documentation pages, and compare their output with the page.
 
-Of a page, all blocks run in order in one folder. Python is a doctest; in a console each line after
-``$ `` is run, and what stands below it is what it prints; a block with the name of a file as its
-title is that file. A block that cannot run says so in its title.
+The blocks of a page run in order, in one folder. A Python block is a doctest. A console block has
+commands after ``$ `` with their output below. A block with a file name as its title is that file. A
+block that cannot run says so in its title.
 
-``python tests/documents.py docs/choosing.md …`` writes into pages what their blocks print now; look
-at the difference before you keep it.
+``python tests/documents.py docs/choosing.md ...`` writes the current output into pages; check the
+difference before you commit it.
 """
 
 from __future__ import annotations
@@ -24,24 +24,27 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from boolrank import cli
+from boolrank.data import DATASETS
+from boolrank.evaluation import METRICS
+from boolrank.models import MODELS
 
 DOCS = Path(__file__).parent.parent / "docs"
-# The file that several pages speak of stands on this one.
+# Several pages use the file ratings.csv of this page.
 QUICK_START = DOCS / "quickstart.md"
 NOT_RUN = "Not run in the tests: "
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]*)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-# What differs from run to run or version to version, and what pages show for it: seconds, memory
-# (where the system tells it), and the folder of an experiment.
+# Output that differs between runs, and what pages show instead: seconds, memory (not known on every
+# system), and the folder of an experiment.
 _DIFFERS = {
-    r"\d+\.\d s(, [\d,]+ MB at most)?": "… s, … MB at most",
+    r"\d+\.\d s(, [\d,]+ MB peak memory)?": "… s, … MB peak memory",
     r"(?<=/runs/)[0-9a-f]{16}(?=/)": "…",
 }
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, its title, its text, and how many lines stand before that."""
+    """A fenced block: language, title, text, and the number of lines before the text."""
 
     language: str
     title: str
@@ -50,7 +53,7 @@ class Block(NamedTuple):
 
 
 class Surprise(NamedTuple):
-    """What a page shows from some line on, and what was printed instead."""
+    """Output that differs from the page, which shows it after some line."""
 
     line: int
     source: str
@@ -62,14 +65,14 @@ class Surprise(NamedTuple):
 
 
 def blocks(path: Path) -> Iterator[Block]:
-    """The fenced blocks of a page."""
+    """Yield the fenced blocks of a page."""
     text = path.read_text(encoding="utf-8")
     for match in BLOCK.finditer(text):
         yield Block(match[1], match[2] or "", match[3], text.count("\n", 0, match.start(3)))
 
 
 def commands(block: Block) -> Iterator[tuple[int, str, str]]:
-    """The commands of a console: the line where the output begins, the command, what is shown."""
+    """Yield the commands of a console: line where the output starts, command, output shown."""
     line = block.line
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, shown = re.sub(r"\\\n *", "\0", part).partition("\n")
@@ -78,14 +81,14 @@ def commands(block: Block) -> Iterator[tuple[int, str, str]]:
 
 
 def arguments(command: str) -> list[str]:
-    """The words after ``boolrank``, as a shell would split them."""
+    """Return the words after ``boolrank``, split as by a shell."""
     name, *words = shlex.split(command, comments=True)
     assert name == "boolrank", f"only boolrank can be run, not {command!r}"
     return words
 
 
 def run_command(command: str) -> tuple[int, str]:
-    """Exit code, and what stands on the screen."""
+    """Return the exit code and the output."""
     screen, code = io.StringIO(), 0
     with redirect_stdout(screen), redirect_stderr(screen):
         try:
@@ -96,24 +99,33 @@ def run_command(command: str) -> tuple[int, str]:
 
 
 def write_files(path: Path) -> None:
-    """Write the files that a page shows into the folder where we are."""
+    """Write the files of a page into the current folder."""
     for block in blocks(path):
-        if block.language in ("csv", "toml"):
+        if _is_file(block):
+            Path(block.title).parent.mkdir(parents=True, exist_ok=True)
             Path(block.title).write_text(block.text, encoding="utf-8")
 
 
+def _is_file(block: Block) -> bool:
+    return block.title.endswith((".csv", ".toml", ".py"))
+
+
 def run_page(path: Path) -> Iterator[Surprise]:
-    """Run a page in the folder where we are; gives what it shows and what is not so."""
-    page = ModuleType("page")  # as at a prompt: classes that the page defines can be pickled
+    """Run a page in the current folder; yield every difference between page and output."""
+    page = ModuleType("page")  # a module, so that classes of the page can be pickled
+    before = [(table, dict(table)) for table in _TABLES]
     sys.modules["page"] = page
     write_files(QUICK_START)
     write_files(path)
     try:
         for block in blocks(path):
-            if not block.title.startswith(NOT_RUN):
+            if not _is_file(block) and not block.title.startswith(NOT_RUN):
                 yield from _RUN[block.language](block, vars(page))
     finally:
         del sys.modules["page"]
+        for table, content in before:  # pages add models, metrics and data sets
+            table.clear()
+            table.update(content)
 
 
 def _run_python(block: Block, names: dict[str, Any]) -> Iterator[Surprise]:
@@ -127,7 +139,7 @@ def _run_python(block: Block, names: dict[str, Any]) -> Iterator[Surprise]:
 
 
 class _Runner(doctest.DocTestRunner):
-    """Keeps what examples printed that the page does not show."""
+    """Keep the output that differs from the page."""
 
     surprises: list[Surprise]
 
@@ -152,21 +164,16 @@ def _run_console(block: Block, _: dict[str, Any]) -> Iterator[Surprise]:
             yield Surprise(line, command, shown, "\n".join([*lines, ""]))
 
 
-def _keep(block: Block, _: dict[str, Any]) -> Iterator[Surprise]:
-    """A file was written before."""
-    assert Path(block.title).is_file()
-    yield from ()
-
-
-_RUN = {"python": _run_python, "console": _run_console, "csv": _keep, "toml": _keep}
+_RUN = {"python": _run_python, "console": _run_console}
+_TABLES: list[Any] = [os.environ, MODELS, METRICS, DATASETS]
 
 
 def main(paths: list[str]) -> None:
-    """Write into pages what their blocks print."""
+    """Write the current output of their blocks into pages."""
     for path in [Path(each).absolute() for each in paths]:
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
-            os.environ["BOOLRANK_DATA"] = folder
+            os.environ["BOOLRANK_DATA"] = str(Path(folder, "data"))
             lines = path.read_text(encoding="utf-8").splitlines()
             for each in reversed(list(run_page(path))):
                 after = each.line + each.shown.count("\n")

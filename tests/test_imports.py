@@ -102,7 +102,7 @@ def test_a_step_back_is_found_in_whatever_form_it_is_written(source, back):
 
 def test_the_architecture_page_has_the_same_order():
     page = (Path(__file__).parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    rule = page.split("## The import rule")[1].split("where `boolrank`")[0]
+    rule = page.split("## Import rule")[1].split("where `boolrank`")[0]
     drawn = rule[rule.index("    _compiled") :].split("◄")
     assert [set(parts.split()) for parts in drawn] == ORDER
 

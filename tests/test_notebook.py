@@ -1,4 +1,4 @@
-"""The notebook runs from top to bottom, as a reader would run it, and is kept without outputs."""
+"""The notebook runs from top to bottom, and is stored without outputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _cells(kind: str) -> list[dict[str, Any]]:
 
 
 def _run(source: str, page: dict[str, Any], name: str) -> Any:
-    """Run a cell as Jupyter does: all of it, and the last expression is what is shown."""
+    """Run a cell as Jupyter does; return the value of its last expression."""
     tree = ast.parse(source)
     shown = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, name, "exec"), page)  # noqa: S102 - our own notebook
@@ -30,13 +30,13 @@ def _run(source: str, page: dict[str, Any], name: str) -> Any:
     return eval(compile(ast.Expression(shown.value), name, "eval"), page)  # noqa: S307 - as above
 
 
-def test_the_notebook_is_kept_without_outputs() -> None:
+def test_the_notebook_is_stored_without_outputs() -> None:
     code = _cells("code")
     assert len(code) >= 10
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
 
 
-def test_every_cell_runs_and_shows_what_the_text_around_it_says(
+def test_every_cell_runs_and_shows_what_the_text_says(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     plt = pytest.importorskip("matplotlib.pyplot", reason="the notebook draws a curve")
@@ -58,7 +58,7 @@ def test_every_cell_runs_and_shows_what_the_text_around_it_says(
     assert f"{score:+.4f}  together" in printed
     assert all(0.5 < value < 1 for value in here["auc"])
     best = here["arities"][here["auc"].index(max(here["auc"]))]
-    assert 1 < best < here["arities"][-1]  # less expressive than linear, and yet not by much
+    assert 1 < best < here["arities"][-1]  # neither the linear kernel nor the coarsest
     assert list(here["curve"].ratios) == sorted(here["curve"].ratios, reverse=True)
     assert len(here["figure"].axes) == 2
     plt.close(here["figure"])

@@ -1,6 +1,6 @@
-"""A hook of mkdocs: the page of commands is written from the command line itself.
+"""A hook of mkdocs: generate the page of commands from the command line itself.
 
-Where a page has the mark ``<!-- commands -->`` there is, for each command, what its ``-h`` says.
+The mark ``<!-- commands -->`` is replaced by the help of every command.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ MARK = "<!-- commands -->"
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the commands where the mark is."""
+    """Replace the mark by the commands."""
     return markdown.replace(MARK, commands()) if MARK in markdown else markdown
 
 
 def commands() -> str:
-    """All commands with their arguments and options, as Markdown."""
+    """Return all commands with their arguments and options, as Markdown."""
     root = typer.main.get_command(app)
     parts = [((), root), *walk(root)]
     return "\n\n".join(section for path, each in parts for section in _section(path, each))
 
 
 def walk(parent: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Each command below one, with the words that call it, in the order of ``-h``."""
+    """Yield each command below one, with the words that call it, in the order of ``-h``."""
     for name, each in getattr(parent, "commands", {}).items():
         yield (*path, name), each
         yield from walk(each, (*path, name))
@@ -41,11 +41,11 @@ def _section(path: tuple[str, ...], command: Any) -> Iterator[str]:
     yield f"```console\n$ {EXAMPLES[words or None]}\n```"
     rows = [f"| {_names(each)} | {_said(each)} |" for each in command.params if each.name != "help"]
     if rows:
-        yield "\n".join(["| argument or option | what it says |", "|---|---|", *rows])
+        yield "\n".join(["| argument or option | description |", "|---|---|", *rows])
 
 
 def _names(parameter: Any) -> str:
-    """How a parameter is written: an argument as its word, an option with a place for its value."""
+    """Return a parameter as written: an argument, or an option with a place for its value."""
     if parameter.param_type_name == "argument":
         word = parameter.metavar or parameter.name.upper()
         return f"`{word}`" if parameter.nargs == 1 else f"`{word} …`"

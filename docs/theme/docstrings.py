@@ -1,8 +1,8 @@
-"""A griffe extension: the reference reads docstrings as they are written here.
+"""A griffe extension: convert the docstrings of this package to the numpy style.
 
-In the source a doctest follows the text without a heading, and a parameter is one line, ``name :
-what it is``, since its type stands in the signature. Both are short and read well. The numpy style
-knows examples by their heading only, and takes what follows the colon for a type.
+Here a doctest follows the text without a heading, and a parameter is one line, ``name :
+description``, because its type is in the signature. The numpy style finds examples by their heading
+and reads the text after the colon as a type.
 """
 
 import re
@@ -16,7 +16,7 @@ _ONE_LINE = re.compile(r"^([\w, ]+) : (.+)", re.MULTILINE)
 
 
 def as_numpy_has_it(text: str) -> str:
-    """A docstring with a heading before its doctest, and its parameters on lines of their own."""
+    """Return a docstring with a heading before its doctest and descriptions on their own lines."""
     text = _SECTION.sub(lambda section: _ONE_LINE.sub(r"\1\n    \2", section[0]), text)
     if _HEADING in text:
         return text

@@ -1,6 +1,6 @@
-"""A hook of mkdocs: pictures of ours become part of the page, so that they have its colours.
+"""A hook of mkdocs: embed pictures into the page, so that they have its colours.
 
-As files they could not know whether the page is light or dark, since the reader may choose that.
+A linked file does not know whether the reader has chosen light or dark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _STYLE = re.compile(r"<style>.*?</style>\n", re.DOTALL)
 
 
 def on_page_content(html: str, config: Any, **_: Any) -> str:
-    """Put each picture in the place of the link to it."""
+    """Replace links to pictures by the pictures."""
     folder = Path(config["docs_dir"]) / "pictures"
 
     def drawn(link: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
-"""Draws the pictures of the documentation: ``python docs/theme/pictures.py``.
+"""Draw the pictures of the documentation: ``python docs/theme/pictures.py``.
 
-Lines and text have the colour of the text around them and fills are half transparent, so a picture
-is readable on light and dark pages alike. Numbers in a picture are counted here, not written down.
+Lines and text have the colour of the surrounding text, and fills are half transparent, so pictures
+are readable on light and dark pages. Numbers in pictures are computed here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 PICTURES = Path(__file__).parent.parent / "pictures"
 
 BLUE, ORANGE = "#3d7fd9", "#e0782a"
-# Read only where the picture stands alone: on a page it takes the page's colour instead.
+# Only for pictures outside of a page; on a page they have its colours.
 ALONE = "<style>svg{color:#24292f}@media(prefers-color-scheme:dark){svg{color:#e6edf3}}</style>"
 
 
@@ -38,7 +38,7 @@ def _box(x: float, y: float, width: float, height: float, more: str) -> str:
     return f'<rect {place} width="{_number(width)}" height="{_number(height)}" {more}/>'
 
 
-# --- The two lattices: formulas over four users, and which are true of an item that a and b touched
+# --- The two lattices: formulas over four users, and which are true for an item of a and b
 
 
 def _lattice(sign: str, holds: Callable[[str], bool], title: str, upwards: str, colour: str) -> str:
@@ -85,22 +85,22 @@ def _lattice(sign: str, holds: Callable[[str], bool], title: str, upwards: str, 
 
 
 def conjunctions() -> str:
-    """Fewer and fewer are true, the longer they are."""
+    """Draw conjunctions: the longer, the fewer are true."""
     return _lattice(
         "∧",
         lambda formula: set(formula) <= set("ab"),
-        "Conjunctions over four users a, b, c, d; those true of an item that a and b touched",
+        "Conjunctions over four users a, b, c, d; filled ones are true for an item of a and b",
         "longer is more specific",
         ORANGE,
     )
 
 
 def disjunctions() -> str:
-    """More and more are true, the longer they are."""
+    """Draw disjunctions: the longer, the more are true."""
     return _lattice(
         "∨",
         lambda formula: bool(set(formula) & set("ab")),
-        "Disjunctions over four users a, b, c, d; those true of an item that a and b touched",
+        "Disjunctions over four users a, b, c, d; filled ones are true for an item of a and b",
         "longer is more general",
         BLUE,
     )
@@ -116,7 +116,7 @@ ARITY = 2
 
 
 def counts() -> str:
-    """Two items as rows of cells, one for each user, with n, x, z and c."""
+    """Draw two items as rows of cells, one per user, with n, x, z and c."""
     cell, left, top = 28, 62, 34
     parts = []
     for k, user in enumerate(ALL):
@@ -178,7 +178,7 @@ def _panel(left: float, top: float, drawn: set[tuple[int, int]], sign: str, word
 
 
 def four_sets() -> str:
-    """All pairs of users, less those that miss one item, plus those that miss both."""
+    """Draw all pairs of users, minus those that miss one item, plus those that miss both."""
     every = set(ALL)
     panels = [
         (every, "", "all pairs of users"),
@@ -199,7 +199,7 @@ def four_sets() -> str:
 
 # --- The kernel matrix as a background by sizes plus a correction where items share users
 
-# Nine items over twelve users, by the users' letters, from the most popular on.
+# Nine items over twelve users, as the letters of their users, the most popular first.
 ITEMS = ["abcdef", "aghijk", "bcgkl", "abc", "def", "jkl", "gh", "cl", "i"]
 
 
@@ -211,7 +211,7 @@ def _disjunctive(x: int, z: int, c: int, n: int = 12, d: int = 2) -> float:
 
 
 def background() -> str:
-    """The matrix of nine items, and the two that it is the sum of."""
+    """Draw the matrix of nine items as the sum of background and correction."""
     cell, top = 14, 30
     size = len(ITEMS)
     names = ("K", "background", "correction")
@@ -244,14 +244,14 @@ def background() -> str:
     return _svg(480, 186, "A kernel matrix as background plus correction", parts)
 
 
-# --- Measured: spectral ratio and AUC against the arity, on a made-up data set
+# --- Measured: spectral ratio and AUC against the arity, on a synthetic data set
 
 DATASET = "synthetic:600x300x6000"
 ARITIES = (1, 2, 3, 4, 6, 8, 12, 20, 35, 60, 100)
 
 
 def curves() -> str:
-    """What was measured against the arity, on a root scale, which spreads the small ones."""
+    """Draw the measurements against the arity, on a root scale, which spreads small values."""
     from boolrank import Experiment, load_dataset, run_experiment
     from boolrank.models import ModelSpec
     from boolrank.studies import spectral_curves
@@ -262,10 +262,10 @@ def curves() -> str:
             load_dataset(DATASET), ["disjunctive", "conjunctive"], list(ARITIES)
         )
     }
-    kernels = {arity: f"disjunctive({arity})" for arity in ARITIES}
-    models = tuple(ModelSpec("kernel-ranker", {"kernel": kernel}) for kernel in kernels.values())
-    found = run_experiment(Experiment((DATASET,), models, metrics=("auc",))).evaluations
-    auc = {arity: found[kernel].means["auc"] for arity, kernel in kernels.items()}
+    models = {a: ModelSpec("kernel-ranker", {"kernel": f"disjunctive({a})"}) for a in ARITIES}
+    experiment = Experiment((DATASET,), tuple(models.values()), metrics=("auc",))
+    found = run_experiment(experiment).evaluations
+    auc = {arity: found[str(model)].means["auc"] for arity, model in models.items()}
     parts = [
         *_chart(8, "normalised spectral ratio", (0.0, 1.0), ratios),
         *_chart(250, "AUC", _rounded(auc.values()), {"disjunctive": auc}),
@@ -274,7 +274,7 @@ def curves() -> str:
 
 
 def _rounded(values: Iterable[float]) -> tuple[float, float]:
-    """A range that ends on hundredths."""
+    """Return a range that ends on hundredths."""
     given = list(values)
     return int(min(given) * 100) / 100, int(max(given) * 100 + 1) / 100
 

@@ -3,14 +3,21 @@
 from .catalogue import DATASETS
 from .dataset import Dataset, Download, Printed, Size, data_folder
 from .fetch import fetch_dataset
+from .formats import Delimited, Lists
 from .inputs import find_dataset, is_dataset, load_dataset
+from .parts import Part
+from .rows import Rows
 from .synthetic import synthetic
 
 __all__ = [
     "DATASETS",
     "Dataset",
+    "Delimited",
     "Download",
+    "Lists",
+    "Part",
     "Printed",
+    "Rows",
     "Size",
     "data_folder",
     "fetch_dataset",

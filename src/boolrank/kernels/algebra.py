@@ -250,6 +250,7 @@ class Normalized(Kernel):
             object.__setattr__(self, "kernel", self.kernel.kernel)
 
     def value(self, k: Counts) -> Wide:
+        """Compute the cosine of the kernel."""
         return self.kernel.cosine(k)
 
     cosine = value

@@ -1,5 +1,6 @@
 """Models with one interface: fit, recommend, explain, save; and the table that names them."""
 
+from ..storage.state import array
 from .cf_omd import CfOmd
 from .ease import Ease, LRec
 from .ecf_omd import EcfOmd
@@ -14,6 +15,7 @@ from .recommendations import Recommendations
 from .recommender import Recommender
 from .registry import MODELS, ModelEntry, find_model, make_model
 from .scorer import Scorer
+from .search import Kernels, Real, Whole
 from .spec import ModelSpec, labels, parse_model
 
 __all__ = [
@@ -24,15 +26,19 @@ __all__ = [
     "ItemKNN",
     "KernelEase",
     "KernelRanker",
+    "Kernels",
     "LRec",
     "MeanRanker",
     "ModelEntry",
     "ModelSpec",
     "Parameter",
     "Popularity",
+    "Real",
     "Recommendations",
     "Recommender",
     "Scorer",
+    "Whole",
+    "array",
     "find_model",
     "labels",
     "load_model",

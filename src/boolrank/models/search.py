@@ -25,7 +25,8 @@ class Trial(Protocol):
 class Range(Protocol):
     """Values of a parameter; the training data may bound them."""
 
-    def draw(self, trial: Trial, name: str, train: Interactions) -> Any: ...
+    def draw(self, trial: Trial, name: str, train: Interactions) -> Any:
+        """Draw a value."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Real:
     log: bool = False
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> float:  # noqa: ARG002 - Range's
+        """Draw a value."""
         return trial.suggest_float(name, self.low, self.high, log=self.log)
 
     def __str__(self) -> str:
@@ -52,6 +54,7 @@ class Whole:
     log: bool = False
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> int:  # noqa: ARG002 - Range's
+        """Draw a value."""
         return trial.suggest_int(name, self.low, self.high, log=self.log)
 
     def __str__(self) -> str:
@@ -65,6 +68,7 @@ class Only:
     value: str
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> str:  # noqa: ARG002 - Range's
+        """Draw a value."""
         return self.value
 
     def __str__(self) -> str:
@@ -93,6 +97,7 @@ class Arity:
         return most if self.limit is None else min(most, self.limit)
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> int:
+        """Draw a value."""
         return trial.suggest_int(name, self.low, self.most(train), log=True)
 
 
@@ -110,6 +115,7 @@ class Kernels:
     powers: int = 1
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> str:
+        """Draw a value."""
         family = trial.suggest_categorical(f"{name}.family", tuple(self.families))
         given = [
             argument.draw(trial, f"{name}.{family}.{place}", train)
