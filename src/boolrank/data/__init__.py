@@ -5,7 +5,6 @@ from .dataset import Dataset, Download, Printed, Size, data_folder
 from .fetch import fetch_dataset
 from .formats import Delimited, Lists
 from .inputs import find_dataset, is_dataset, load_dataset
-from .parts import Part
 from .rows import Rows
 from .synthetic import synthetic
 
@@ -15,7 +14,6 @@ __all__ = [
     "Delimited",
     "Download",
     "Lists",
-    "Part",
     "Printed",
     "Rows",
     "Size",

@@ -94,10 +94,10 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
     except (BoolrankError, KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, ModelFileError):
             raise
-        unknown = isinstance(error, KernelSyntaxError)
+        unknown = isinstance(error, KernelSyntaxError) or about.get("model") not in MODELS
         raise ModelFileError(
             f"{path} was not written by this version of boolrank ({type(error).__name__}: {error})",
-            hint="import the module of its kernel" if unknown else "save the model again",
+            hint="import the module of its model or kernel" if unknown else "save the model again",
             parameter="import" if unknown else "",
         ) from None
     model.restore(Fitted(params, data, scorer, overlaps, created))
