@@ -3,7 +3,7 @@
 from .catalogue import DATASETS
 from .dataset import Dataset, Download, Printed, Size, data_folder
 from .fetch import fetch_dataset
-from .formats import Delimited, Lists
+from .formats import Delimited, read_lists
 from .inputs import find_dataset, is_dataset, load_dataset
 from .rows import Rows
 from .synthetic import synthetic
@@ -13,7 +13,6 @@ __all__ = [
     "Dataset",
     "Delimited",
     "Download",
-    "Lists",
     "Printed",
     "Rows",
     "Size",
@@ -22,5 +21,6 @@ __all__ = [
     "find_dataset",
     "is_dataset",
     "load_dataset",
+    "read_lists",
     "synthetic",
 ]
