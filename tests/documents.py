@@ -115,6 +115,7 @@ def run_page(path: Path) -> Iterator[Surprise]:
     page = ModuleType("page")  # a module, so that classes of the page can be pickled
     before = [(table, dict(table)) for table in _TABLES]
     sys.modules["page"] = page
+    sys.path.insert(0, str(Path.cwd()))  # for modules that the page shows
     write_files(QUICK_START)
     write_files(path)
     try:
@@ -122,7 +123,9 @@ def run_page(path: Path) -> Iterator[Surprise]:
             if not _is_file(block) and not block.title.startswith(NOT_RUN):
                 yield from _RUN[block.language](block, vars(page))
     finally:
-        del sys.modules["page"]
+        del sys.modules["page"], sys.path[0]
+        for block in blocks(path):
+            sys.modules.pop(block.title.removesuffix(".py"), None)
         for table, content in before:  # pages add models, metrics and data sets
             table.clear()
             table.update(content)

@@ -78,7 +78,6 @@ def test_few_blocks_are_not_run_and_each_has_a_reason():
         if block.title.startswith(NOT_RUN)
     ]
     assert reasons == [
-        "choosing.md: it takes forty minutes, and installs what it compares with",
         "datasets.md: it needs the network",
         "quickstart.md: it installs",
         "reproduce.md: it needs the data sets",
