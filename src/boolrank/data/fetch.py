@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from .dataset import Dataset, Download
 _PIECE = 1 << 18
 _TIMEOUT = 30.0  # seconds without a byte
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+_MARK = re.compile(rb"[ -~]+")
 
 # Called with the name of a file, the bytes so far, and the bytes in all if known.
 Progress = Callable[[str, int, int | None], None]
@@ -66,19 +67,26 @@ def fetch_dataset(
 
 def fetch_file(download: Download, folder: Path, progress: Progress = lambda *_: None) -> Path:
     """Download one file into a folder, or the rest of it."""
-    target = folder / download.file
-    part, mark = (target.with_name(f"{target.name}.{end}") for end in ("part", "part.mark"))
+    target, part, mark = (folder / (download.file + end) for end in ("", ".part", ".part.mark"))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder):
             _receive(download, part, mark, progress)
-            _check(download, part, mark)
-            part.replace(target)
+            wrong = _fault(download, part)
+            if wrong:
+                part.unlink()
+            else:
+                part.replace(target)
             mark.unlink(missing_ok=True)
     except DownloadError:
         raise
     except OSError as error:
         raise DownloadError(f"{target} cannot be written: {error}") from None
+    if wrong:
+        raise DownloadError(
+            f"{download.address} came {wrong}; it was deleted",
+            hint="try again; if this repeats, the publisher or the network changed it",
+        )
     return target
 
 
@@ -113,17 +121,21 @@ def _receive(download: Download, part: Path, mark: Path, progress: Progress) -> 
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
 
-    version = _read_mark(mark) if part.exists() else ""
-    have = part.stat().st_size if version else 0
+    version = mark.read_bytes() if part.exists() and mark.exists() else b""
+    have = part.stat().st_size if _MARK.fullmatch(version) else 0
     headers = {"User-Agent": f"boolrank/{__version__}", "Accept-Encoding": "identity"}
     if have:
-        headers |= {"Range": f"bytes={have}-", "If-Range": version}
+        headers |= {"Range": f"bytes={have}-", "If-Range": version.decode()}
     request = Request(download.address, headers=headers)  # noqa: S310 - addresses of the catalogue
     try:
         with urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310 - as above
             have, total = _start(answer, have, mark)
             with part.open("ab" if have else "wb") as file:
-                _save_mark(answer, mark)  # after the old part is gone
+                tags = (answer.headers.get(name, "") for name in ("ETag", "Last-Modified"))
+                for tag in tags:  # a weak ETag does not promise the same bytes
+                    if tag and not tag.startswith("W/"):
+                        mark.write_text(tag, encoding="utf-8")
+                        break
                 progress(download.file, have, total)
                 for piece in _pieces(answer, have, total):
                     file.write(piece)
@@ -177,37 +189,13 @@ def _pieces(answer: Any, have: int, total: int | None) -> Iterator[bytes]:
         )
 
 
-def _read_mark(mark: Path) -> str:
-    """Return the server's mark of the version of the part, or ""."""
-    with suppress(OSError, UnicodeDecodeError):
-        text = mark.read_text(encoding="utf-8")
-        return text if text.isascii() and text.isprintable() else ""
-    return ""
-
-
-def _save_mark(answer: Any, mark: Path) -> None:
-    # A weak ETag does not promise the same bytes.
-    etag = answer.headers.get("ETag", "")
-    weak = not etag or etag.startswith("W/")
-    version = answer.headers.get("Last-Modified", "") if weak else etag
-    if version:
-        mark.write_text(version, encoding="utf-8")
-
-
-def _check(download: Download, part: Path, mark: Path) -> None:
-    """Compare the checksum if one is published; delete a wrong file and raise."""
-    wrong = ""
+def _fault(download: Download, part: Path) -> str:
+    """Return what is wrong with a file, by its checksum if one is published."""
     if download.checksum is not None:
         kind, _, expected = download.checksum.partition(":")
         with part.open("rb") as file:
             found = hashlib.file_digest(file, kind).hexdigest()
-        wrong = f"with the {kind} {found} instead of {expected}" if found != expected else ""
-    elif download.file.endswith(".zip") and not is_zipfile(part):
-        wrong = "as something that is not a zip archive"  # for example a login page of a network
-    if wrong:
-        part.unlink()
-        mark.unlink(missing_ok=True)
-        raise DownloadError(
-            f"{download.address} came {wrong}; it was deleted",
-            hint="try again; if this repeats, the publisher or the network changed it",
-        )
+        return f"with the {kind} {found} instead of {expected}" if found != expected else ""
+    if download.file.endswith(".zip") and not is_zipfile(part):
+        return "as something that is not a zip archive"  # for example a login page of a network
+    return ""

@@ -142,13 +142,11 @@ def scan_file(path: Path) -> FileScan:
 
 def _kind(path: Path) -> str:
     """Return the kind of a file by its ending."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    packed = suffixes[-1:] == [".gz"]
-    ending = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
-    kind = ENDINGS.get(ending, "")
-    if not kind or (packed and kind == "parquet"):
+    name = path.name.lower()
+    kind = ENDINGS.get(Path(name.removesuffix(".gz")).suffix, "")
+    if not kind or (kind == "parquet" and name.endswith(".gz")):
         raise InputError(
-            f"{path} ends in {(ending + '.gz' * packed) or 'nothing'!r}",
+            f"{path} ends in {''.join(Path(name).suffixes[-2:]) or 'nothing'!r}",
             hint=f"files that can be read end in {', '.join(ENDINGS)}, text files also with .gz",
         )
     return kind

@@ -97,12 +97,9 @@ class Interactions:
         users: Sequence[Hashable] | None = None,
         items: Sequence[Hashable] | None = None,
     ) -> Interactions:
-        """Return interactions for the nonzero cells of a dense or sparse matrix.
+        """Return interactions for the nonzero cells of a dense or sparse matrix, users × items.
 
-        Parameters
-        ----------
-        matrix : (users, items) numbers
-        users, items : ids of its rows and columns; by default their numbers
+        The ids of users and items are by default the numbers of rows and columns.
 
         >>> Interactions.from_matrix([[0, 5], [1, 1]], items=["tea", "jam"])
         Interactions: 2 users x 2 items, 3 interactions
@@ -124,18 +121,18 @@ class Interactions:
                 f"the matrix has {len(nan):,} NaN, the first in row {row}, column {column}",
                 hint="put 0 where there is no interaction",
             )
-        some = cells.data != 0
-        sides = []
-        for kind, given, axis in (("user", users, 0), ("item", items, 1)):
-            size = cells.shape[axis]
+        sides: list[tuple[Vocabulary, NDArray[np.int64]]] = []
+        for kind, given, size in zip(("user", "item"), (users, items), cells.shape, strict=True):
             if given is not None and len(given) != size:
                 raise InputError(f"the matrix has {size} {kind}s, but {len(given)} ids are given")
-            vocabulary, number = Vocabulary.of(np.arange(size) if given is None else given, kind)
-            if len(vocabulary) != size:
+            sides.append(Vocabulary.of(np.arange(size) if given is None else given, kind))
+            if len(sides[-1][0]) != size:
                 raise InputError(f"the ids of {kind}s are not distinct", parameter=f"{kind}s")
-            sides.append((vocabulary, number[cells.coords[axis][some]]))
         (names, rows), (titles, columns) = sides
-        return Interactions.from_numbers(names, titles, rows, columns)
+        some = cells.data != 0
+        return Interactions.from_numbers(
+            names, titles, rows[cells.row[some]], columns[cells.col[some]]
+        )
 
     @staticmethod
     def from_frame(
@@ -148,11 +145,8 @@ class Interactions:
     ) -> Interactions:
         """Return interactions from a pandas, polars or pyarrow frame with a row per event.
 
-        Parameters
-        ----------
-        frame : the events
-        user, item, time, rating : names of its columns; by default those with a usual name
-        positive : a condition on ratings, such as ``">= 4"``; by default all rows count
+        Columns are by default those with a usual name. ``positive`` is a condition on ratings, such
+        as ``">= 4"``; by default all rows count.
 
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"user": ["ann", "bob"], "item": ["tea", "tea"], "rating": [5, 2]})
@@ -287,11 +281,9 @@ class Interactions:
 
     def _repr_html_(self) -> str:
         rows = []
-        for name, counts in (("users", np.diff(self.indptr)), ("items", self.popularity())):
-            some = counts if len(counts) else np.zeros(1, np.int64)
-            middle = float(np.median(some))
-            middle = int(middle) if middle.is_integer() else middle
-            rows.append([name, len(counts), int(some.min()), middle, int(some.max())])
+        for name, counts in (("users", self.rows.lengths), ("items", self.popularity())):
+            some = np.quantile(counts, (0, 0.5, 1)).tolist() if len(counts) else [0.0] * 3
+            rows.append([name, len(counts), *(int(n) if n.is_integer() else n for n in some)])
         share = self.size / max(1, self.shape[0] * self.shape[1])
         note = f"{share:.3%} of all pairs, {'without' if self.time is None else 'with'} times"
         heads = ["", "how many", "fewest", "median", "most interactions"]

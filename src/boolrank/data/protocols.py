@@ -35,8 +35,6 @@ def paper_protocol(
 
     Parameters
     ----------
-    data : all interactions
-    folds : number of folds
     order : ``"time"``, or ``"random"`` for random halves
     seed : for the folds, and for random halves
     least : users with fewer interactions always train
@@ -97,7 +95,6 @@ def temporal_cut(data: Interactions, share: float = 0.2, at: Any = None) -> Spli
 
     Parameters
     ----------
-    data : interactions with time
     share : approximate share of test interactions; equal times stay together
     at : the time of the cut, in place of a share
 
@@ -137,7 +134,6 @@ def strong_generalization(
 
     Parameters
     ----------
-    data : all interactions
     share : share of users that each fold tests
     folds : number of folds, with different test users
     known : share of a test user's interactions that is shown; at least one is, and at least one

@@ -90,8 +90,7 @@ class Split(Sequence[Fold]):
 
     Attributes
     ----------
-    name : the protocol, such as ``"paper"``
-    parameters : its parameters, ready for JSON
+    name, parameters : the protocol, and its parameters, ready for JSON
     data : all interactions
     roles : (folds, interactions) `TRAIN`, `KNOWN`, `TEST` or `ABSENT`
 

@@ -8,25 +8,19 @@ Only the number cells of the first sheet are read.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
 
-_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LAST = 0xFFFFFFFA  # sector numbers from here on are marks
 _SHORTEST = 4096  # bytes; shorter streams are stored differently
 _ROWS = 65536
 _BOF, _EOF, _NUMBER, _RK, _MULRK = 0x0809, 0x000A, 0x0203, 0x027E, 0x00BD
 _SHEET = 0x0010
 _CELL = np.dtype([("style", "<u2"), ("value", "<u4")])
-
-
-def is_workbook(content: bytes) -> bool:
-    """Return True if a file has the first bytes of a workbook."""
-    return content.startswith(_MAGIC)
 
 
 def sheet_rows(label: str, content: bytes, columns: int) -> NDArray[np.float64]:
@@ -87,9 +81,10 @@ def _stream(content: bytes) -> bytes:
     raise ValueError("it has no sheets")
 
 
-def _records(stream: bytes) -> Iterator[tuple[int, memoryview]]:
-    """Yield type and content of each record of the first sheet."""
-    at, inside, view = 0, False, memoryview(stream)
+def _cells(stream: bytes, columns: int) -> NDArray[np.float64]:
+    """Return the numbers of the first sheet, NaN for other cells."""
+    matrix = np.full((_ROWS, columns), np.nan)
+    at, last, inside, view = 0, -1, False, memoryview(stream)
     while at + 4 <= len(view):
         kind, length = struct.unpack_from("<HH", view, at)
         content = view[at + 4 : at + 4 + length]
@@ -97,16 +92,8 @@ def _records(stream: bytes) -> Iterator[tuple[int, memoryview]]:
         if kind == _BOF:
             inside = struct.unpack_from("<H", content, 2)[0] == _SHEET
         elif kind == _EOF and inside:
-            return
-        elif inside:
-            yield kind, content
-
-
-def _cells(stream: bytes, columns: int) -> NDArray[np.float64]:
-    matrix = np.full((_ROWS, columns), np.nan)
-    last = -1
-    for kind, content in _records(stream):
-        if kind not in (_NUMBER, _RK, _MULRK):
+            break
+        if not inside or kind not in (_NUMBER, _RK, _MULRK):
             continue
         row, column = struct.unpack_from("<HH", content)
         if kind == _NUMBER:
@@ -114,8 +101,7 @@ def _cells(stream: bytes, columns: int) -> NDArray[np.float64]:
         else:
             count = 1 if kind == _RK else (len(content) - 6) // 6
             values = _decoded(np.frombuffer(content, _CELL, count, 4)["value"])
-        room = max(columns - column, 0)
-        matrix[row, column : column + len(values)] = values[:room]
+        matrix[row, column : column + len(values)] = values[: max(columns - column, 0)]
         last = max(last, row)
     return matrix[: last + 1]
 
