@@ -11,7 +11,6 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from zipfile import is_zipfile
 
 from .._version import __version__
 from ..errors import DownloadError
+from ..storage.folder import locked
 from .dataset import Dataset, Download
 
 _PIECE = 1 << 18
@@ -26,28 +26,15 @@ _TIMEOUT = 30.0  # seconds without a byte
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
 _MARK = re.compile(rb"[ -~]+")
 
-# Called with the name of a file, the bytes so far, and the bytes in all if known.
 Progress = Callable[[str, int, int | None], None]
 
 
 def fetch_dataset(
     dataset: Dataset, folder: str | Path | None = None, progress: Progress = lambda *_: None
 ) -> list[Path]:
-    """Download the missing files of a data set and return them.
+    """Download the missing files of a data set into the folder of all data sets; return them.
 
-    Parameters
-    ----------
-    dataset : an entry of the catalogue
-    folder : the folder of all data sets; by default ``BOOLRANK_DATA``, or in the user's cache
-    progress : called now and then with a file's name, its bytes so far, and in all if known
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from boolrank.data import DATASETS
-    >>> with TemporaryDirectory() as folder:
-    ...     Path(folder, "filmtrust").mkdir()
-    ...     Path(folder, "filmtrust", "ratings.txt").touch()
-    ...     fetch_dataset(DATASETS["filmtrust"], folder)
-    []
+    ``progress`` is called with a file's name, its bytes so far, and in all if known.
     """
     if dataset.is_here(folder):
         return []
@@ -70,7 +57,7 @@ def fetch_file(download: Download, folder: Path, progress: Progress = lambda *_:
     target, part, mark = (folder / (download.file + end) for end in ("", ".part", ".part.mark"))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder):
+        with locked(folder, wait=False):
             _receive(download, part, mark, progress)
             wrong = _fault(download, part)
             if wrong:
@@ -80,6 +67,10 @@ def fetch_file(download: Download, folder: Path, progress: Progress = lambda *_:
             mark.unlink(missing_ok=True)
     except DownloadError:
         raise
+    except BlockingIOError:
+        raise DownloadError(
+            f"another process is downloading into {folder}", hint="wait until it has finished"
+        ) from None
     except OSError as error:
         raise DownloadError(f"{target} cannot be written: {error}") from None
     if wrong:
@@ -88,30 +79,6 @@ def fetch_file(download: Download, folder: Path, progress: Progress = lambda *_:
             hint="try again; if this repeats, the publisher or the network changed it",
         )
     return target
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Raise if another process downloads into the folder."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    # A lock of the system, which ends with the process.
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise DownloadError(
-                f"another process is downloading into {folder}", hint="wait until it has finished"
-            ) from None
-        except OSError:
-            pass  # a file system without locks
-        yield
-    finally:
-        os.close(handle)
 
 
 def _receive(download: Download, part: Path, mark: Path, progress: Progress) -> None:

@@ -166,18 +166,11 @@ class Interactions:
         positive: str | None = None,
         file_order: bool = False,
     ) -> Interactions:
-        r"""Return interactions from CSV, TSV, Parquet or JSON-lines files, or globs of them.
+        """Return interactions from CSV, TSV, Parquet or JSON-lines files, or globs of them.
 
         Ids in text files are whole numbers if all of a column are, and text otherwise. In
         ``file_order``, the numbers of the rows are the times. The other parameters are those of
         ``from_frame``.
-
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder, "events.csv")
-        ...     written = path.write_text("user,item\nann,tea\nbob,tea\n")
-        ...     Interactions.from_files(path)
-        Interactions: 2 users x 1 items, 2 interactions
         """
         given = {"user": user, "item": item, "time": time, "rating": rating}
         frame, columns = read_files(paths, positive, file_order=file_order, **given)
