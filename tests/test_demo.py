@@ -286,7 +286,7 @@ def test_plain_text_tables_have_whole_cells_below_their_headings(found):
     tables = demo_tables(found)
     assert len(tables) == 3 + 3 + 2
     for table in tables:
-        title, _, heads, _, *lines = table.text().splitlines()
+        title, _, heads, _, *lines = table.to_markdown().splitlines()
         assert title == table.title
         start = heads.index(table.shown[0].title)
         for row, line in zip(table.rows, lines, strict=False):

@@ -35,7 +35,6 @@ class Column:
     shown : False for a column for programs only
     under, template : the column whose cells show these values in small print, and how: ``"± {}"``
     marks : the column whose cells are highlighted where the value is "yes"
-    bar : whether pages draw the value, a share, as a bar
     wrap, style : where a terminal may break cells, and the name of its style for them
     """
 
@@ -46,7 +45,6 @@ class Column:
     under: str | None = None
     template: str = "{}"
     marks: str | None = None
-    bar: bool = False
     wrap: Literal["words", "fold", "never"] = "words"
     style: str = ""
 
@@ -95,7 +93,7 @@ class Table:
     ----------
     title, note : text above and below the table
     name : of its files
-    footer : totals, a value per column, for people only
+    footer : totals, a value per column, for terminals only
     strong : numbers of the rows to emphasise
 
     >>> table = Table.of("Food", {"name": "", "share": ".2f"}, [("tea", 0.625), ("jam", None)])
@@ -105,13 +103,13 @@ class Table:
     name,share
     tea,0.625
     jam,
-    >>> print(table.text())
+    >>> print(table.to_markdown())
     Food
     <BLANKLINE>
-      name  share
-      ────  ─────
-      tea    0.62
-      jam       –
+    | name | share |
+    | ---- | ----: |
+    | tea  |  0.62 |
+    | jam  |     – |
     <BLANKLINE>
     """
 
@@ -152,7 +150,7 @@ class Table:
         return found
 
     def cells(self, row: Sequence[Any]) -> list[Cell]:
-        """Return the shown cells of a row or of the footer."""
+        """Return the shown cells of a row."""
         pairs = list(zip(self.columns, row, strict=True))
         cells = []
         for column, value in pairs:
@@ -203,20 +201,17 @@ class Table:
         return out.getvalue()
 
     def to_markdown(self) -> str:
-        r"""Return a Markdown table of the shown columns.
-
-        >>> print(Table.of("Pairs", {"a": "", "b": ".2f"}, [("x|y", 0.125)]).to_markdown())
-        Pairs
-        <BLANKLINE>
-        | a | b |
-        |---|--:|
-        | x\|y | 0.12 |
-        <BLANKLINE>
-        """
-        grid = [[cell.replace("|", r"\|") for cell in row] for row in self._grid()]
-        heads, *rows = (f"| {' | '.join(row)} |" for row in grid)
-        rule = "|".join("--:" if number else "---" for number in self.numeric)
-        return "\n".join([self.title, "", heads, f"|{rule}|", *rows, ""])
+        """Return a Markdown table of the shown columns, aligned to be read as plain text."""
+        heads, *rows = [[cell.replace("|", r"\|") for cell in row] for row in self._grid()]
+        widths = [max(3, *map(len, column)) for column in zip(heads, *rows, strict=True)]
+        places = list(zip(widths, self.numeric, strict=True))
+        rule = ["-" * (width - 1) + (":" if number else "-") for width, number in places]
+        lines = []
+        for row in (heads, rule, *rows):
+            cells = zip(row, places, strict=True)
+            padded = (text.rjust(w) if number else text.ljust(w) for text, (w, number) in cells)
+            lines.append(f"| {' | '.join(padded)} |")
+        return "\n".join([self.title, "", *lines, *([self.note] if self.note else []), ""])
 
     def to_latex(self) -> str:
         """Return a LaTeX table of the shown columns; it needs no package."""
@@ -252,19 +247,6 @@ class Table:
         caption = f'<caption style="text-align:left;font-weight:bold">{_html(self.title)}</caption>'
         note = f'<div style="opacity:.75">{_html(self.note)}</div>' if self.note else ""
         return f'<div><table style="{style}">{caption}{"".join(lines)}</table>{note}</div>'
-
-    def text(self) -> str:
-        """Return the table as aligned plain text."""
-        heads, *rows = self._grid()
-        footer = [list(map(str, self.cells(self.footer)))] if self.footer else []
-        widths = [max(map(len, column)) for column in zip(heads, *rows, *footer, strict=True)]
-        rule = ["─" * width for width in widths]
-        lines = [self.title, ""]
-        for row in (heads, rule, *rows, *([rule] if footer else []), *footer):
-            cells = zip(row, widths, self.numeric, strict=True)
-            placed = (t.rjust(width) if number else t.ljust(width) for t, width, number in cells)
-            lines.append(f"  {'  '.join(placed)}".rstrip())
-        return "\n".join([*lines, *([self.note] if self.note else []), ""])
 
     def _grid(self, limit: int | None = None) -> list[list[str]]:
         """Return the titles and the cells of the shown columns, as text."""

@@ -41,7 +41,7 @@ def bare_demo(args: Sequence[str], missing: MissingExtraError) -> int:
             sys.stderr.write(f"{part} …\n")
 
     found = run_demo(None, seed=given.seed, progress=tell)
-    sys.stdout.write("\n".join(table.text() for table in demo_tables(found)))
+    sys.stdout.write("\n".join(table.to_markdown() for table in demo_tables(found)))
     sys.stdout.flush()
     sys.stderr.write(f"\nnote: for the page and for commands on your own data: {missing.hint}\n")
     sys.stderr.writelines(f"  {step}\n      {purpose}\n" for step, purpose in NEXT.items())
