@@ -80,7 +80,7 @@ def test_points_of_curves_have_tooltips():
 
 
 def test_a_tail_leaves_out_zeros():
-    figure = tail_figure(np.array([5, 0, 9, 1]), label="users", x_label="rank", y_label="items")
+    figure = tail_figure(np.array([5, 0, 9, 1]), x_label="rank", y_label="items")
     xs, ys = figure.axes[0].lines[0].get_data()
     assert list(xs) == [1, 2, 3]
     assert list(ys) == [9, 5, 1]

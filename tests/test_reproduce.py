@@ -21,7 +21,7 @@ from boolrank.paper.published import COLUMNS, PAPER
 from boolrank.paper.reproduce import reproduce
 from pages import check_page
 
-ARITIES = {"disjunctive": (1, 2, 5), "conjunctive": (1, 2)}
+ARITIES = (1, 2, 5)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(folder, place):
-    return reproduce(place, folder=folder, **ARITIES)
+    return reproduce(place, folder=folder, arities=ARITIES)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_a_second_run_uses_the_cached_results(folder, found, place, monkeypatch)
         raise AssertionError("fitted again")
 
     monkeypatch.setattr("boolrank.studies.executor.fit_and_rank", refuse)
-    again = reproduce(place, ["filmtrust"], folder=folder, sweep=False, **ARITIES)
+    again = reproduce(place, ["filmtrust"], folder=folder, sweep=False, arities=ARITIES)
     assert again.sets[0].rows == found.sets[1].rows
     assert again.sets[0].curves[0].means == ()
 
@@ -200,7 +200,7 @@ def test_sets_that_cannot_be_measured_are_errors(folder, tmp_path):
 def test_filmtrust_agrees_with_the_paper(tmp_path):
     if not DATASETS["filmtrust"].is_here():
         pytest.skip("filmtrust is not in BOOLRANK_DATA")
-    each = reproduce(tmp_path, ["filmtrust"], sweep=False, **ARITIES).sets[0]
+    each = reproduce(tmp_path, ["filmtrust"], sweep=False, arities=ARITIES).sets[0]
     assert each.expected == ""
     assert _best(each) == "disjunctive"
     for row in each.rows:
@@ -212,7 +212,7 @@ def test_filmtrust_agrees_with_the_paper(tmp_path):
 def test_bookcrossings_published_fold_agrees_with_the_paper(tmp_path):
     if not DATASETS["bookcrossing-reduced"].is_here():
         pytest.skip("bookcrossing-reduced is not in BOOLRANK_DATA")
-    each = reproduce(tmp_path, ["bookcrossing-reduced"], sweep=False, **ARITIES).sets[0]
+    each = reproduce(tmp_path, ["bookcrossing-reduced"], sweep=False, arities=ARITIES).sets[0]
     assert _best(each) == "disjunctive"
     assert len(each.split) == 1
     for row in each.rows:

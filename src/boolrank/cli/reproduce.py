@@ -27,21 +27,19 @@ def reproduce(
     """
     from ..models.spec import split_commas
     from ..paper.page import results_table, write_reproduction
-    from ..paper.reproduce import CONJUNCTIVE, DISJUNCTIVE
     from ..paper.reproduce import reproduce as run
     from ..report.page import check_report
     from ..studies import parse_arities
 
     work = Work()
     check_report()
-    both = None if arities is None else parse_arities(arities)
+    chosen = () if arities is None else parse_arities(arities)
     with work.status(log=True) as tell:
         found = run(
             out,
             None if datasets is None else split_commas(datasets),
             sweep=sweep,
-            disjunctive=both or DISJUNCTIVE,
-            conjunctive=both or CONJUNCTIVE,
+            arities=chosen,
             seed=seed or 0,
             n_threads=threads,
             progress=tell,

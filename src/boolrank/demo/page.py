@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._memory import peak_memory, size
 from ..report.figures import Plot, bars_figure, tail_figure
@@ -113,14 +112,13 @@ def _data_section(events: Interactions) -> Section:
     )
     facts = data_facts(events, "viewers", "films")
     facts["median viewers per film"] = f"{np.median(popularity):g}"
-    plots = [_tail(popularity, "films", "viewers", 0), _tail(films, "viewers", "films", 1)]
+    plots: list[Plot] = []
+    for counts, of, by in ((popularity, "films", "viewers"), (films, "viewers", "films")):
+        x_label, y_label = f"rank among {of}", f"{by} per {of[:-1]}"
+        figure = tail_figure(counts, x_label=x_label, y_label=y_label, colour=len(plots))
+        about = f"{y_label} against {x_label}, both logarithmic"
+        plots.append(Plot(f"tail-{of}", about, figure))
     return Section("data", "The data", _DATA, [Facts(facts), Figures(plots), Note(note)])
-
-
-def _tail(counts: NDArray[np.int64], of: str, by: str, colour: int) -> Plot:
-    x_label, y_label = f"rank among {of}", f"{by} per {of[:-1]}"
-    figure = tail_figure(counts, label=by, x_label=x_label, y_label=y_label, colour=colour)
-    return Plot(f"tail-{of}", f"{y_label} against {x_label}, both logarithmic", figure)
 
 
 def _results(found: Findings) -> list[Table]:

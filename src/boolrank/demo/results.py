@@ -67,24 +67,14 @@ class Hits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """All results.
-
-    Attributes
-    ----------
-    seed, data, split : the data and the folds
-    evaluations : of the compared models, by name
-    curves : AUC and spectral ratio of two families of kernels against the arity
-    ratios : spectral ratio by kernel, lowest first
-    people : three viewers with recommendations and reasons
-    hits : recommendations that match the viewer's taste, by model
-    """
+    """All results."""
 
     seed: int
     data: PlantedTastes
     split: Split
-    evaluations: dict[str, Evaluation]
+    evaluations: dict[str, Evaluation]  # by model
     curves: list[Curve]
-    ratios: dict[str, float]
+    ratios: dict[str, float]  # spectral ratio by kernel, lowest first
     people: list[Example]
     hits: list[Hits]
 

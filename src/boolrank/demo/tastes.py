@@ -1,9 +1,9 @@
 """Made-up data with planted tastes: films, and viewers who like one or two genres.
 
-The film of popularity rank r has weight r**-skew. A viewer draws films without replacement, and
+The film of popularity rank r has weight r**-0.9. A viewer draws films without replacement, and
 sees them in the order of the draw, with weight
 
-    popularity(film) * (stray + liking(viewer, taste of film))
+    popularity(film) * (0.03 + liking(viewer, taste of film))
 """
 
 from __future__ import annotations
@@ -51,29 +51,15 @@ TITLES = {
 
 @dataclass(frozen=True, eq=False)
 class PlantedTastes:
-    """Who saw what, and the tastes behind it.
-
-    Attributes
-    ----------
-    events : viewers (``viewer 017``) and films
-    taste_of : the taste of each film, as an index into ``tastes``
-    liking : (viewers, tastes) shares of the viewer's liking
-    """
+    """Who saw what, and the tastes behind it."""
 
     events: Interactions
     tastes: tuple[str, ...]
-    taste_of: NDArray[np.intp]
-    liking: NDArray[np.float64]
+    taste_of: NDArray[np.intp]  # the index of each film's taste
+    liking: NDArray[np.float64]  # (viewers, tastes) shares
 
 
-def plant_tastes(
-    rng: np.random.Generator,
-    *,
-    n_users: int = 600,
-    mean_items: float = 14.0,
-    skew: float = 0.9,
-    stray: float = 0.03,
-) -> PlantedTastes:
+def plant_tastes(rng: np.random.Generator, n_users: int = 600) -> PlantedTastes:
     """Draw a catalogue and its viewers.
 
     >>> data = plant_tastes(np.random.default_rng(0), n_users=50)
@@ -89,14 +75,14 @@ def plant_tastes(
     taste_of = np.empty(len(items), np.intp)
     taste_of[number] = np.repeat(np.arange(len(tastes)), sizes)
 
-    popularity = (1.0 + rng.permutation(len(items))) ** -skew
+    popularity = (1.0 + rng.permutation(len(items))) ** -0.9
     # With this parameter most viewers have one taste, and some have two.
     liking = rng.dirichlet(np.full(len(tastes), 0.15), size=n_users)
-    weight = popularity * (stray + liking[:, taste_of])
+    weight = popularity * (0.03 + liking[:, taste_of])
 
     # The k largest of log(weight) + Gumbel noise are k draws without replacement.
     order = np.argsort(-(np.log(weight) + rng.gumbel(size=weight.shape)), axis=1)
-    activity = rng.lognormal(np.log(mean_items) - 0.32, 0.8, size=n_users)  # long-tailed
+    activity = rng.lognormal(np.log(14) - 0.32, 0.8, size=n_users)  # mean 14, long-tailed
     n_items = np.clip(np.rint(activity), 2, len(items) // 2).astype(np.intp)
 
     width = len(str(n_users))

@@ -13,6 +13,9 @@ from ..table import Column, Table
 from .published import PAPER
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..evaluation.result import Evaluation
     from .reproduce import Reproduction, SetResult
 
 _BESIDE = (
@@ -22,6 +25,7 @@ _BESIDE = (
     Column("paper's deviation", ".4f", under="paper's AUC", template="±\u00a0{}"),
     Column("difference", "+.4f"),
 )
+_PARTS = ("overlaps", "kernel matrix", "ranking a fold")  # of the times
 _LEAD = (
     "Boolean kernels for collaborative filtering (Polato and Aiolli, 2018): five kernels on {} of "
     "the paper’s {} data sets, our results beside the published ones. Where the two differ by more "
@@ -87,8 +91,8 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
 
 def tables(found: Reproduction) -> list[Table]:
     """Return all numbers of the page."""
-    makers = (results_table, _readings_table, _arities_table, _times_table)
-    return [make(found) for make in makers]
+    parts = (results_table, _readings_table, _arities_table, _times_table)
+    return [part(found) for part in parts]
 
 
 def results_table(found: Reproduction) -> Table:
@@ -149,17 +153,14 @@ def _arities_table(found: Reproduction) -> Table:
 
 
 def _times_table(found: Reproduction) -> Table:
-    rows = [
-        (
-            each.paper.title,
-            *each.split.data.shape[::-1],
-            each.paper.kernel("disjunctive"),
-            *each.timing,
+    rows: list[tuple[Any, ...]] = []
+    for each in found.sets:
+        users, items = each.split.data.shape
+        rows.append(
+            (each.paper.title, items, users, each.paper.kernel("disjunctive"), *each.timing)
         )
-        for each in found.sets
-    ]
-    columns = {"data set": "", "items": "d", "users": "d", "kernel": "", "overlaps (s)": ".3f"}
-    columns |= {"kernel matrix (s)": ".3f", "ranking a fold (s)": ".3f"}
+    columns = {"data set": "", "items": "d", "users": "d", "kernel": ""}
+    columns |= {f"{part} (s)": ".3f" for part in _PARTS}
     return Table.of("Time for the disjunctive kernel", columns, rows, name="times")
 
 
@@ -178,23 +179,25 @@ def _results(found: Reproduction) -> list[Table]:
 def _size(each: SetResult) -> str:
     users, items = each.split.data.shape
     folds = "one fold" if len(each.split) == 1 else f"{len(each.split)} folds"
-    tested = sum(len(fold.users) for fold in each.evaluations["linear"].folds)
-    text = f"{users:,} users, {items:,} items, {each.split.data.size:,} ratings; "
-    text += f"{tested:,} test users in {folds}."
-    excerpt = f" This is not the whole set, which has {each.expected}."
-    return text + (excerpt if each.expected else "")
+    excerpt = f" This is not the whole set, which has {each.expected}." if each.expected else ""
+    return (
+        f"{users:,} users, {items:,} items, {each.split.data.size:,} ratings; "
+        f"{_test_users(each.evaluations)} in {folds}.{excerpt}"
+    )
+
+
+def _test_users(evaluations: Mapping[str, Evaluation]) -> str:
+    return f"{sum(len(fold.users) for fold in evaluations['linear'].folds):,} test users"
 
 
 def _differences_section(found: Reproduction) -> Section:
     """Return the section on results far from the paper's, grouped by reason."""
     groups: dict[tuple[str, str], list[str]] = {}
     for each in found.sets:
-        for row in each.rows:
-            if row.far:
-                text = f"{row.kernel} {row.difference:+.4f}".replace("-", "−")
-                groups.setdefault((each.paper.title, each.paper.reason(row.column)), []).append(
-                    text
-                )
+        for row in (row for row in each.rows if row.far):
+            group = each.paper.title, each.paper.reason(row.column)
+            text = f"{row.kernel} {row.difference:+.4f}".replace("-", "−")
+            groups.setdefault(group, []).append(text)
     far = {f"{title}: {', '.join(rows)}": reason for (title, reason), rows in groups.items()}
     blocks: list[Block] = [Entries(far)] if far else []
     blocks += [
@@ -213,7 +216,7 @@ def _readings(found: Reproduction) -> list[Table]:
         replace(
             readings.where({"data set": each.paper.title, "reading": reading.title}),
             title=f"{each.paper.title}: {reading.title}",
-            note=f"{sum(len(f.users) for f in evaluations['linear'].folds):,} test users",
+            note=_test_users(evaluations),
         )
         for each in found.sets
         for reading, evaluations in each.readings
@@ -236,11 +239,8 @@ def _arity_plots(each: SetResult) -> list[Plot]:
 
 
 def _times(found: Reproduction) -> Plot:
-    parts = ("overlaps", "kernel values", "ranking a fold")
-    bars = {
-        f"{each.paper.title}\n{len(each.split.data.items):,} items": dict(
-            zip(parts, each.timing, strict=True)
-        )
-        for each in found.sets
-    }
+    bars = {}
+    for each in found.sets:
+        name = f"{each.paper.title}\n{len(each.split.data.items):,} items"
+        bars[name] = dict(zip(_PARTS, each.timing, strict=True))
     return Plot("time", "Seconds by data set", bars_figure(bars, x_label="seconds"))

@@ -34,27 +34,16 @@ class Reading:
 
 @dataclass(frozen=True)
 class PaperSet:
-    """A row of the results table.
-
-    Attributes
-    ----------
-    title, dataset : the name in the paper, and the name here
-    arity : best arity of the disjunctive kernel; that of the conjunctive one is always 2
-    figures : results by column
-    protocol : of the split
-    known : known reasons for differences, by column, or for all columns under ""
-    readings : other readings of the protocol to measure
-    hidden : why the set cannot be measured, or ""
-    """
+    """A row of the results table."""
 
     title: str
-    dataset: str
-    arity: int
-    figures: Mapping[str, Figure]
+    dataset: str  # its name here
+    arity: int  # the best of the disjunctive kernel; that of the conjunctive one is always 2
+    figures: Mapping[str, Figure]  # by column
     protocol: str = "paper"
-    known: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, str] = field(default_factory=dict)  # reasons by column, "" for all columns
     readings: tuple[Reading, ...] = ()
-    hidden: str = ""
+    hidden: str = ""  # why the set cannot be measured
 
     def kernel(self, column: str) -> str:
         """Return the kernel of a column, as text.
@@ -66,9 +55,9 @@ class PaperSet:
         return f"{column}({arities[column]})" if column in arities else column
 
     def reason(self, column: str) -> str:
-        """Return the known reasons for a difference."""
-        found = [self.known[key] for key in (column, "") if key in self.known]
-        return " ".join(found) or "The reason is unknown, and so are the paper's folds."
+        """Return the known reasons for a difference from ours."""
+        unknown = "The reason is unknown, and so are the paper's folds."
+        return self.known.get(column, self.known.get("", unknown))
 
 
 def _figures(*values: tuple[float, float]) -> dict[str, Figure]:

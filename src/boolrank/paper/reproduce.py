@@ -32,8 +32,10 @@ from ..studies.run import run_experiment
 from .published import COLUMNS, PAPER, Figure, PaperSet, Reading
 
 # Denser where the curves bend, with the paper's best arities among them.
-DISJUNCTIVE = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 34, 38, 48, 64, 80, 100, 116, 150)
-CONJUNCTIVE = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
+_ARITIES = {
+    "disjunctive": (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 34, 38, 48, 64, 80, 100, 116, 150),
+    "conjunctive": (1, 2, 3, 4, 5, 6, 8, 10, 12, 16),
+}
 _REPEATS = 5  # of timings; the shortest counts, as other load only adds to it
 _FAR = 2.0  # differences of more than this many of the paper's deviations are marked
 
@@ -67,33 +69,23 @@ class Timing(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SetResult:
-    """The results on one data set.
-
-    Attributes
-    ----------
-    paper, split : the paper's results, and our folds
-    evaluations : by column of the paper's table
-    readings : evaluations by other readings of the protocol
-    curves : AUC and spectral ratio against the arity
-    ratio : spectral ratio of the monotone DNF kernel
-    timing : of the disjunctive kernel
-    """
+    """The results on one data set; evaluations are by column of the paper's table."""
 
     paper: PaperSet
     split: Split
     evaluations: Mapping[str, Evaluation]
     readings: Sequence[tuple[Reading, Mapping[str, Evaluation]]]
     curves: Sequence[Curve]
-    ratio: float
-    timing: Timing
+    ratio: float  # spectral ratio of the monotone DNF kernel
+    timing: Timing  # of the disjunctive kernel
 
     @property
     def rows(self) -> list[Row]:
         """Our results and the paper's."""
-        paper, found = self.paper, self.evaluations.items()
+        paper = self.paper
         return [
             Row(column, paper.kernel(column), each.means, each.deviations, paper.figures[column])
-            for column, each in found
+            for column, each in self.evaluations.items()
         ]
 
     @property
@@ -119,8 +111,7 @@ def reproduce(
     datasets: Iterable[str] | None = None,
     *,
     sweep: bool = True,
-    disjunctive: Sequence[int] = DISJUNCTIVE,
-    conjunctive: Sequence[int] = CONJUNCTIVE,
+    arities: Sequence[int] = (),
     seed: int = 0,
     folder: str | Path | None = None,
     n_threads: int | None = None,
@@ -133,11 +124,8 @@ def reproduce(
     out : folder for results, which are not computed again
     datasets : names; all of the paper's that are here if None
     sweep : whether to measure AUC against the arity
-    disjunctive, conjunctive : arities of the curves
-    seed : of folds and random orders
+    arities : of the curves, by default some up to 150
     folder : of the data sets, see `load_dataset`
-    n_threads : all by default
-    progress : gets the current step
     """
     chosen = list(PAPER) if datasets is None else [_known(name) for name in datasets]
     if not chosen:
@@ -151,7 +139,6 @@ def reproduce(
     claim_folder(out, "reproduce")
     progress("loading compiled loops (the first run on a machine compiles for a while)")
     _warm_up(n_threads)
-    arities = {"disjunctive": tuple(disjunctive), "conjunctive": tuple(conjunctive)}
     sets = [
         _Lab(Path(out), PAPER[name], seed, folder, n_threads, progress).measure(arities, sweep)
         for name in here
@@ -172,7 +159,7 @@ class _Lab:
     n_threads: int | None
     progress: Callable[[str], None]
 
-    def measure(self, arities: Mapping[str, Sequence[int]], sweep: bool) -> SetResult:
+    def measure(self, arities: Sequence[int], sweep: bool) -> SetResult:
         paper = self.paper
         kernels = {column: paper.kernel(column) for column in COLUMNS}
         split, found = self._run(kernels.values(), "table")
@@ -184,7 +171,8 @@ class _Lab:
             readings.append((reading, {column: values[kernels[column]] for column in COLUMNS}))
         curves = []
         pairs = PairSpectrum.of(split.data.T.matrix())
-        for name, some in arities.items():
+        for name, usual in _ARITIES.items():
+            some = arities or usual
             swept = self._run(family(name, some), f"{name} sweep", split)[1] if sweep else {}
             curves.append(measured_curve(name, some, pairs, swept))
         self.progress(f"{paper.title}: spectral ratios and times")

@@ -52,14 +52,7 @@ _STYLE: dict[Any, Any] = {
     "ytick.color": _INK,
 } | {f"{axis}tick.{kind}.size": 0 for axis in "xy" for kind in ("major", "minor")}
 _LINE: dict[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 4, "clip_on": False}
-_RING: dict[str, Any] = {
-    "linestyle": "none",
-    "marker": "o",
-    "markersize": 9,
-    "fillstyle": "none",
-    "markeredgewidth": 2,
-    "clip_on": False,
-}
+_RING: dict[str, Any] = {"markersize": 9, "fillstyle": "none", "markeredgewidth": 2}
 # Places of a name around its point, nearest first: distances in points (1/72 inch), and sides.
 _FAR = (5.0, 11.0, 19.0, 29.0, 41.0, 55.0)
 _SIDES = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]
@@ -136,7 +129,7 @@ def curves_figure(
                 low, high = np.asarray(ys) - off, np.asarray(ys) + off
                 axes.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
         for colour, (label, (x, y)) in zip(_SERIES[2:], (dots or {}).items(), strict=False):
-            axes.plot([x], [y], color=colour, label=label, zorder=4, **_RING)
+            axes.plot([x], [y], "o", color=colour, label=label, clip_on=False, zorder=4, **_RING)
         axes.set_xscale("log", base=2)
         _number(axes.xaxis, base=2, subs=(1,))
         axes.grid(visible=False, axis="x")
@@ -147,13 +140,13 @@ def curves_figure(
 
 
 def tail_figure(
-    counts: NDArray[np.int64], *, label: str, x_label: str, y_label: str, colour: int = 0
+    counts: NDArray[np.int64], *, x_label: str, y_label: str, colour: int = 0
 ) -> Figure:
     """Draw positive counts against their rank, largest first, on logarithmic axes."""
     values = np.sort(counts[counts > 0])[::-1]
     ranks = np.unique(np.geomspace(1, len(values), _MAX_RANKS).round().astype(int))
     with _canvas(x_label, y_label) as (figure, axes):
-        axes.loglog(ranks, values[ranks - 1], color=_SERIES[colour], label=label, **_LINE)
+        axes.loglog(ranks, values[ranks - 1], color=_SERIES[colour], label=y_label, **_LINE)
         _number(axes.xaxis)
         _number(axes.yaxis)
     return figure
