@@ -71,7 +71,10 @@ def seal(folder: Path) -> None:
 def damage(folder: Path, rng: np.random.Generator) -> None:
     """Change a folder in one to three ways."""
     for _ in range(rng.integers(1, 4)):
-        WAYS[rng.integers(0, len(WAYS))](folder, rng)
+        way = WAYS[rng.integers(0, len(WAYS))]
+        way(folder, rng)
+        if way is special_file:
+            return  # a pipe would block whoever reads it next
 
 
 def _header(folder):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from boolrank import Interactions, KernelRanker, load_dataset, paper_protocol
 from boolrank.errors import DatasetNotFoundError
 from boolrank.evaluation import rank_fold
-from boolrank.models.profiles import TOLERANCE
+from boolrank.models.simplex_scorer import TOLERANCE
 from test_matrix import KERNELS
 from test_simplex import by_clarabel, objective
 

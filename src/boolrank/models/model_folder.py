@@ -91,10 +91,10 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
         model = entry.model(**about["parameters"], **technical)
         params = model.checked().get_params()
         created = datetime.fromisoformat(about["created"]).timestamp()
-    except (BoolrankError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (BoolrankError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, ModelFileError):
             raise
-        unknown = isinstance(error, KernelSyntaxError) or about.get("model") not in MODELS
+        unknown = isinstance(error, KernelSyntaxError) or str(about.get("model")) not in MODELS
         raise ModelFileError(
             f"{path} was not written by this version of boolrank ({type(error).__name__}: {error})",
             hint="import the module of its model or kernel" if unknown else "save the model again",
