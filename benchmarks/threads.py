@@ -29,7 +29,7 @@ def main() -> None:
     data = load_dataset("movielens-1m") if here else synthetic(6_000, 3_700, 1_000_000)
     model = KernelRanker("disjunctive(2)").fit(data)
     profiles = _profiles(data)
-    expected = [repr(model.recommend_profile(profile)) for profile in profiles]
+    expected = [model.recommend_profile(profile).lists() for profile in profiles]
     best: dict[int, float] = {}
     for _ in range(_ROUNDS):
         for n_threads in (1, _THREADS):
@@ -62,12 +62,12 @@ def _profiles(data: Interactions) -> list[list[object]]:
 
 def _throughput(
     model: KernelRanker, profiles: list[list[object]], n_threads: int
-) -> tuple[float, list[str]]:
+) -> tuple[float, list[list[list[object]]]]:
     with ThreadPoolExecutor(n_threads) as pool:
         start = time.perf_counter()
         answers = list(pool.map(model.recommend_profile, profiles))
         seconds = time.perf_counter() - start
-    return len(profiles) / seconds, list(map(repr, answers))
+    return len(profiles) / seconds, [answer.lists() for answer in answers]
 
 
 def _latency(model: KernelRanker, profiles: list[list[object]]) -> float:
