@@ -27,17 +27,22 @@ _FILE_ORDER = "none; the order in the file stands in"
 
 def _movielens(name: str, title: str, file: str, text: Delimited, md5: str, **more: Any) -> Dataset:
     short = name.removeprefix("movielens-")
-    archive = f"ml-{short}.zip"
     common: dict[str, Any] = {
         "files": (file,),
-        "archive": archive,
         "time": "seconds since 1970; rows of the same second count as one moment",
         "page": f"https://grouplens.org/datasets/movielens/{short}/",
-        "downloads": (Download(f"{_GROUPLENS}/{archive}", archive, f"md5:{md5}"),),
         "licence": _RESEARCH,
         "citation": _HARPER,
     }
-    return Dataset(name=name, title=title, format=text, **(common | more))
+    common |= _zip(_GROUPLENS, f"ml-{short}.zip", f"md5:{md5}") | more
+    return Dataset(name=name, title=title, format=text, **common)
+
+
+def _zip(folder: str, archive: str, checksum: str | None = None) -> dict[str, Any]:
+    return {
+        "archive": archive,
+        "downloads": (Download(f"{folder}/{archive}", archive, checksum),),
+    }
 
 
 _ALL = (
@@ -113,11 +118,10 @@ _ALL = (
         name="ciaodvd",
         title="CiaoDVD",
         files=("movie-ratings.txt",),
-        archive="CiaoDVD.zip",
+        **_zip(_LIBREC, "CiaoDVD.zip"),
         format=Delimited("user item category:skip review:skip rating:number time:date"),
         time="days",
         page="https://guoguibing.github.io/librec/datasets.html",
-        downloads=(Download(f"{_LIBREC}/CiaoDVD.zip", "CiaoDVD.zip"),),
         licence="none stated; published for research",
         citation="G. Guo, J. Zhang, D. Thalmann and N. Yorke-Smith. ETAF: an extended trust "
         "antecedents framework for trust prediction. ASONAM 2014",
@@ -151,11 +155,10 @@ _ALL = (
         name="filmtrust",
         title="FilmTrust",
         files=("ratings.txt",),
-        archive="filmtrust.zip",
+        **_zip(_LIBREC, "filmtrust.zip"),
         format=Delimited("user item rating:number", separator=" "),
         time=_FILE_ORDER,
         page="https://guoguibing.github.io/librec/datasets.html",
-        downloads=(Download(f"{_LIBREC}/filmtrust.zip", "filmtrust.zip"),),
         licence="none stated; published for research",
         citation="G. Guo, J. Zhang and N. Yorke-Smith. A novel Bayesian similarity measure for "
         "recommender systems. IJCAI 2013",
@@ -170,15 +173,10 @@ _ALL = (
         name="jester",
         title="Jester, dataset 1, file 1",
         files=("jester-data-1.[cx][sl][vs]",),
-        archive="jester-data-1.zip",
+        **_zip("https://goldberg.berkeley.edu/jester-data", "jester-data-1.zip"),
         format=read_jokes,
         time="none; the order of the jokes stands in",
         page="https://goldberg.berkeley.edu/jester-data/",
-        downloads=(
-            Download(
-                "https://goldberg.berkeley.edu/jester-data/jester-data-1.zip", "jester-data-1.zip"
-            ),
-        ),
         licence="research, with acknowledgement",
         citation="K. Goldberg, T. Roeder, D. Gupta and C. Perkins. Eigentaste: a constant time "
         "collaborative filtering algorithm. Information Retrieval 4(2), 2001",

@@ -214,7 +214,11 @@ def _contents(path: Path, name: str) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(path) as archive:
             members = archive.namelist()
             for member in members:
-                _check_inside(path, member)
+                windows = PureWindowsPath(member)  # backslashes and drives count too
+                if member.startswith("/") or windows.anchor or ".." in windows.parts:
+                    raise InputError(
+                        f"{path} has a member {member!r} that leads out of its folder", hint=_AGAIN
+                    )
             files = [member for member in members if not member.endswith("/")]
             matching = sorted(file for file in files if fnmatch(PurePosixPath(file).name, name))
             if not matching:
@@ -230,15 +234,6 @@ def _content(label: str, stream: IO[bytes]) -> bytes:
     if len(content) > _LARGEST:
         raise InputError(f"{label} has more than {_LARGEST:,} bytes", hint=_AGAIN)
     return content
-
-
-def _check_inside(path: Path, member: str) -> None:
-    """Raise for a member whose path leaves the folder on any operating system."""
-    windows = PureWindowsPath(member)
-    if member.startswith("/") or windows.anchor or ".." in windows.parts:
-        raise InputError(
-            f"{path} has a member {member!r} that leads out of its folder", hint=_AGAIN
-        )
 
 
 @contextmanager

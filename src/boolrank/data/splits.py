@@ -162,21 +162,21 @@ class Split(Sequence[Fold]):
         return about, arrays | {"roles": self.roles}
 
     def _fold(self, k: int) -> Fold:
-        data, role = self.data, self.roles[k]
-        rows = data.rows.numbers
+        data, role, rows = self.data, self.roles[k], self.data.rows.numbers
         train, test = role == TRAIN, role == TEST
         users, items = data.shape
         in_train = np.bincount(data.indices[train], minlength=items) > 0
-        number = np.cumsum(in_train) - 1
         possible = in_train[data.indices]
         known = (train | (role == KNOWN)) & possible
         wanted = np.bincount(rows[test], minlength=users) > 0
         tested = wanted & (np.bincount(rows[known], minlength=users) > 0)
+        n_users, n_items = int(tested.sum()), int(in_train.sum())
+        keys = (np.cumsum(tested) - 1)[rows] * n_items + (np.cumsum(in_train) - 1)[data.indices]
         return Fold(
             data[train],
             data.users.chosen(tested),
-            _rows(rows, number[data.indices], known, tested),
-            _rows(rows, number[data.indices], test & possible, tested),
+            Rows.of_keys(keys[known & tested[rows]], n_users, n_items),
+            Rows.of_keys(keys[test & possible & tested[rows]], n_users, n_items),
             bool((role == KNOWN).any()),
             int((test & ~possible).sum()),
             int((wanted & ~tested).sum()),
@@ -204,18 +204,6 @@ def check_folds(split: Split) -> Split:
                 hint="keep more for training, or use more data",
             )
     return split
-
-
-def _rows(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
-    users: NDArray[np.bool_],
-) -> Rows:
-    """Return the chosen interactions of the chosen users."""
-    chosen = chosen & users[rows]
-    counts = np.bincount(rows[chosen], minlength=len(users))[users]
-    return Rows.of_lengths(counts, columns[chosen].astype(np.int32))
 
 
 def write_fold(fold: Fold, path: Path) -> None:

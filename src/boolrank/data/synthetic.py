@@ -10,8 +10,6 @@ must give the same data everywhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -48,17 +46,16 @@ def synthetic(
     rng = np.random.default_rng([seed, 1])
     of_users, of_items = plant_tastes(users, items, seed)
     lengths = _lengths(rng, users, items, interactions)
-    catalogue = _Catalogue.of(rng, of_items)
-
+    weights = _weights(rng, items, _ITEM_TAIL)
     keys = _one_of_each(rng, of_users[:, 0], of_items, lengths)
     for _ in range(_ROUNDS):
         needs = lengths - np.bincount(keys // items, minlength=users)
         if not needs.any():
             break
         who = np.repeat(np.arange(users), needs)
-        drawn = who * items + catalogue.draw(rng, of_users[who])
+        drawn = who * items + _draw(rng, of_users[who], of_items, weights)
         keys = merge_keys(keys, np.sort(drawn))
-    keys = _completed(keys, lengths, catalogue)
+    keys = _completed(keys, lengths, weights)
     return Interactions.from_numbers(
         Vocabulary(np.arange(users), "user"),
         Vocabulary(np.arange(items), "item"),
@@ -93,35 +90,20 @@ def _lengths(rng: Generator, users: int, items: int, interactions: int) -> Ints:
     return lengths
 
 
-@dataclass(frozen=True, eq=False)
-class _Catalogue:
-    """Items in the order of their tastes, with running sums of weights to draw by."""
-
-    items: Ints
-    weights: Floats
-    sums: Floats
-    starts: Ints
-
-    @staticmethod
-    def of(rng: Generator, tastes: Ints) -> _Catalogue:
-        weights = _weights(rng, len(tastes), _ITEM_TAIL)
-        order = np.argsort(tastes, kind="stable")
-        starts = np.searchsorted(tastes[order], np.arange(tastes.max() + 2))
-        sums = np.concatenate([[0.0], np.cumsum(weights[order])])
-        return _Catalogue(order, weights, sums, starts)
-
-    def draw(self, rng: Generator, tastes: Ints) -> Ints:
-        """Draw an item for each pair of tastes (draws, 2)."""
-        choice = rng.random(len(tastes))
-        taste = np.where(choice < _SHARES[0], tastes[:, 0], tastes[:, 1])
-        anywhere = choice >= _SHARES[1]
-        first = np.where(anywhere, 0, self.starts[taste])
-        last = np.where(anywhere, len(self.items), self.starts[taste + 1])
-        low, high = self.sums[first], self.sums[last]
-        point = low + rng.random(len(tastes)) * (high - low)
-        at = np.searchsorted(self.sums, point, side="right") - 1
-        # Rounding may put a point on the upper end.
-        return np.asarray(self.items[np.minimum(at, last - 1)])
+def _draw(rng: Generator, tastes: Ints, of_items: Ints, weights: Floats) -> Ints:
+    """Draw an item by weight for each pair of tastes (draws, 2)."""
+    items = np.argsort(of_items, kind="stable")
+    starts = np.searchsorted(of_items[items], np.arange(of_items.max() + 2))
+    sums = np.concatenate([[0.0], np.cumsum(weights[items])])
+    choice = rng.random(len(tastes))
+    taste = np.where(choice < _SHARES[0], tastes[:, 0], tastes[:, 1])
+    anywhere = choice >= _SHARES[1]
+    first = np.where(anywhere, 0, starts[taste])
+    last = np.where(anywhere, len(items), starts[taste + 1])
+    point = sums[first] + rng.random(len(tastes)) * (sums[last] - sums[first])
+    at = np.searchsorted(sums, point, side="right") - 1
+    # Rounding may put a point on the upper end.
+    return np.asarray(items[np.minimum(at, last - 1)])
 
 
 def _one_of_each(rng: Generator, of_users: Ints, of_items: Ints, lengths: Ints) -> Ints:
@@ -138,10 +120,10 @@ def _one_of_each(rng: Generator, of_users: Ints, of_items: Ints, lengths: Ints) 
     return np.sort(owners * n_items + items)
 
 
-def _completed(keys: Ints, lengths: Ints, catalogue: _Catalogue) -> Ints:
+def _completed(keys: Ints, lengths: Ints, weights: Floats) -> Ints:
     """Give users who still lack items, having most of what they like, the most popular others."""
-    n_items = len(catalogue.items)
-    popular = np.argsort(-catalogue.weights, kind="stable")
+    n_items = len(weights)
+    popular = np.argsort(-weights, kind="stable")
     starts = np.searchsorted(keys, np.arange(len(lengths) + 1) * n_items)
     needs = lengths - np.diff(starts)
     added = [keys]
