@@ -242,7 +242,8 @@ class Interactions:
             check_interactions(removed, "removed interactions are")
             gone = users.numbers(removed.users)[removed.rows.numbers] * len(items)
             gone += items.numbers(removed.items)[removed.indices]
-            missing = gone[~np.isin(gone, keys)]
+            places = np.searchsorted(keys, gone)
+            missing = gone[np.append(keys, -1)[places] != gone]
             if len(missing):
                 user, item = divmod(int(missing[0]), len(items))
                 raise InputError(
@@ -250,7 +251,7 @@ class Interactions:
                     f"{users[user]!r} with item {items[item]!r}",
                     parameter="removed",
                 )
-            keys = keys[~np.isin(keys, gone)]
+            keys = np.delete(keys, places)
         return Interactions(users, items, *Rows.of_keys(keys, len(users), len(items)))
 
     def matrix(self) -> csr_array[Any, Any]:

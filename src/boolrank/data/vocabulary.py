@@ -226,12 +226,15 @@ class Vocabulary:
         """Return a similar id, or what ids look like."""
         if not len(self):
             return f"there are no {self.kind}s at all"
+        of_type = f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}"
+        if type(self[0]) not in (str, type(key)):
+            return of_type
         place = bisect_left(range(len(self)), str(key), key=lambda i: str(self[i]))
         first = max(0, min(place - _NEAR // 2, len(self) - _NEAR))
         some = [str(self[i]) for i in range(first, min(first + _NEAR, len(self)))]
         near = get_close_matches(str(key), some, n=1)
-        if type(self[0]) not in (str, type(key)) or near == [str(key)]:
-            return f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}"
+        if near == [str(key)]:
+            return of_type
         return f"did you mean {near[0]!r}?" if near else f"{self.kind}s look like {self[0]!r}"
 
 
