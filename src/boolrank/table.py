@@ -25,28 +25,17 @@ _LATEX = str.maketrans(
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes
-    ----------
-    name : key in records and CSV
-    format : number format such as ``".4f"``; "" chooses one by value, "s" leaves values as they are
-    heading : shown instead of the name
-    shown : False for a column for programs only
-    under, template : the column whose cells show these values in small print, and how: ``"± {}"``
-    marks : the column whose cells are highlighted where the value is "yes"
-    wrap, style : where a terminal may break cells, and the name of its style for them
-    """
-
-    name: str
-    format: str = ""
-    heading: str = ""
-    shown: bool = True
-    under: str | None = None
-    template: str = "{}"
-    marks: str | None = None
-    wrap: Literal["words", "fold", "never"] = "words"
-    style: str = ""
+    name: str  # key in records and CSV
+    format: str = ""  # such as ".4f"; "" chooses one by value, "s" leaves values as they are
+    heading: str = ""  # shown instead of the name
+    shown: bool = True  # False for a column for programs only
+    under: str | None = None  # the column whose cells show these values in small print
+    template: str = "{}"  # of the small print, such as "± {}"
+    marks: str | None = None  # the column whose cells are highlighted where the value is "yes"
+    wrap: Literal["words", "fold", "never"] = "words"  # where a terminal may break cells
+    style: str = ""  # the name of a terminal's style
 
     @property
     def title(self) -> str:
@@ -89,13 +78,6 @@ class Cell(NamedTuple):
 class Table:
     """Rows of plain values; None and NaN are missing values.
 
-    Attributes
-    ----------
-    title, note : text above and below the table
-    name : of its files
-    footer : totals, a value per column, for terminals only
-    strong : numbers of the rows to emphasise
-
     >>> table = Table.of("Food", {"name": "", "share": ".2f"}, [("tea", 0.625), ("jam", None)])
     >>> table.records()
     [{'name': 'tea', 'share': 0.625}, {'name': 'jam', 'share': None}]
@@ -116,10 +98,10 @@ class Table:
     title: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
-    name: str = ""
-    note: str = ""
-    footer: Sequence[Any] = ()
-    strong: frozenset[int] = frozenset()
+    name: str = ""  # of its files
+    note: str = ""  # below the table
+    footer: Sequence[Any] = ()  # totals, a value per column, for terminals only
+    strong: frozenset[int] = frozenset()  # numbers of the rows to emphasise
 
     @classmethod
     def of(

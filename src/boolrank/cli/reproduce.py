@@ -37,7 +37,7 @@ def reproduce(
     with work.status(log=True) as tell:
         found = run(
             out,
-            None if datasets is None else split_commas(datasets),
+            () if datasets is None else split_commas(datasets),
             sweep=sweep,
             arities=chosen,
             seed=seed or 0,

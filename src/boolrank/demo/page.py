@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._memory import peak_memory, size
-from ..report.figures import Plot, bars_figure, tail_figure
-from ..report.page import Entries, Facts, Figures, Note, Page, Section
+from ..report.figures import Plot, tail_figure
+from ..report.page import Block, Entries, Facts, Figures, Note, Page, Section
 from ..report.sections import SIGNIFICANCE, arity_plots, data_facts, made_section
 from ..report.tables import COSTS, by_metric, evaluation_table
 from ..studies.machine import machine
@@ -58,43 +58,26 @@ _ARITY = (
     "measures expressiveness: 0 if all films are identical to a kernel, 1 if no two have anything "
     "in common."
 )
-_KERNELS = (
-    "The same ratio for one of every kernel, with parameters for this number of viewers. "
-    "`boolrank kernels` prints the formulas."
-)
-_TIME = "The first run on a machine compiles, which takes most of the time."
 _FOOTER = "The same seed gives the same figures, except for time and memory."
 
 
 def demo_page(found: Findings, next_steps: Mapping[str, str], seconds: float) -> Page:
     """Return the page."""
-    bars = {kernel: {"ratio": ratio} for kernel, ratio in found.ratios.items()}
-    ratios = bars_figure(bars, x_label="normalised spectral ratio")
+    hits: list[Block] = [_hits_table(found), Note(_HITS_NOTE)]
     peak = peak_memory()
-    costs = {"total time": f"{seconds:.1f} s"} | ({"peak memory": size(peak)} if peak else {})
     made = {
         "seed": f"{found.seed}, of the data and of the folds",
         "split": repr(found.split),
         "hash of the split": f"`{found.split.hash}`",
+        "time": f"{seconds:.1f} s; the first run on a machine compiles, which takes longer",
+        "peak memory": "unknown" if peak is None else size(peak),
     }
     sections = [
         _data_section(found.data.events),
         Section("results", "Results", _RESULTS, [*_results(found), Note(SIGNIFICANCE)]),
         Section("people", "Recommendations and reasons", _PEOPLE, found.people),
-        Section(
-            "tastes",
-            "Do recommendations match the taste?",
-            _HITS,
-            [_hits_table(found), Note(_HITS_NOTE)],
-        ),
+        Section("tastes", "Do recommendations match the taste?", _HITS, hits),
         Section("arity", "Arity", _ARITY, [Figures(arity_plots(found.curves))]),
-        Section(
-            "kernels",
-            "Every kernel",
-            _KERNELS,
-            [Figures([Plot("kernels", "Normalised spectral ratio by kernel", ratios)])],
-        ),
-        Section("time", "Time and memory", _TIME, [Facts(costs)]),
         made_section(f"boolrank demo --seed {found.seed}", made, machine()),
         Section("next", "Next, with your own file", "", [Entries(next_steps, commands=True)]),
     ]

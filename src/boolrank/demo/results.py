@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..data.protocols import paper_protocol
-from ..kernels import parse_kernel
 from ..kernels.expressiveness import PairSpectrum
 from ..models.spec import ModelSpec
 from ..report.page import Example, Listed, Listing
@@ -30,23 +29,6 @@ _THREADS = 1  # more do not pay for data this small
 
 # Denser where the curves bend.
 ARITIES = {"disjunctive": (1, 2, 3, 4, 6, 8, 12, 16, 32, 64), "conjunctive": (1, 2, 3, 4, 6, 8)}
-
-# One of every kernel, with parameters for a few hundred users.
-SHOWN = (
-    "linear",
-    "polynomial(3, offset=1)",
-    "all_subset",
-    "conjunctive(2)",
-    "tanimoto",
-    "dnf(weight=0.01)",
-    "monotone_dnf(weight=0.1)",
-    "disjunctive(4)",
-    "threshold(2, 8)",
-    "literal_conjunctive(2)",
-    "literal_disjunctive(2)",
-    "composed_dnf(2, 2)",
-    "composed_cnf(2, 2)",
-)
 
 # A viewer likes a taste with more than an even share of the planted liking: mostly one or two.
 LIKED = 1 / len(TITLES)
@@ -74,7 +56,6 @@ class Findings:
     split: Split
     evaluations: dict[str, Evaluation]  # by model
     curves: list[Curve]
-    ratios: dict[str, float]  # spectral ratio by kernel, lowest first
     people: list[Example]
     hits: list[Hits]
 
@@ -96,8 +77,6 @@ def measure(seed: int, n_users: int, progress: Callable[[str], None]) -> Finding
     evaluations = {name: run.evaluations[str(spec)] for name, spec in specs.items()}
     progress("measuring how expressive kernels are")
     pairs = PairSpectrum.of(data.events.T.matrix())
-    # Of normalised kernels: raw ones say more about popularity than about the features.
-    ratios = {text: pairs.ratio(parse_kernel(text).normalized()) for text in SHOWN}
     curves = [measured_curve(name, some, pairs, evaluations) for name, some in ARITIES.items()]
     progress("recommending films to viewers")
     models = fit_models(data)
@@ -107,7 +86,6 @@ def measure(seed: int, n_users: int, progress: Callable[[str], None]) -> Finding
         split,
         {name: evaluations[name] for name in (POPULARITY, *RANKED)},
         curves,
-        dict(sorted(ratios.items(), key=lambda pair: pair[1])),
         [_person(data, models, user) for user in _example_users(data)],
         _hits(data, models),
     )

@@ -108,7 +108,7 @@ class Reproduction:
 
 def reproduce(
     out: str | Path,
-    datasets: Iterable[str] | None = None,
+    datasets: Sequence[str] = (),
     *,
     sweep: bool = True,
     arities: Sequence[int] = (),
@@ -122,19 +122,15 @@ def reproduce(
     Parameters
     ----------
     out : folder for results, which are not computed again
-    datasets : names; all of the paper's that are here if None
+    datasets : names, by default of all the paper's that are here
     sweep : whether to measure AUC against the arity
     arities : of the curves, by default some up to 150
     folder : of the data sets, see `load_dataset`
     """
-    chosen = list(PAPER) if datasets is None else [_known(name) for name in datasets]
-    if not chosen:
-        raise ParameterError(
-            "no data set is given", hint=f"choose from {', '.join(PAPER)}", parameter="datasets"
-        )
+    chosen = [_known(name) for name in datasets] if datasets else list(PAPER)
     here = {name: not PAPER[name].hidden and find_dataset(name).is_here(folder) for name in chosen}
     absent = [name for name in here if not here[name]]
-    if absent and (datasets is not None or len(absent) == len(here)):
+    if absent and (datasets or len(absent) == len(here)):
         raise find_dataset(absent[0]).missing(folder)
     claim_folder(out, "reproduce")
     progress("loading compiled loops (the first run on a machine compiles for a while)")

@@ -36,6 +36,7 @@ _MAX_RANKS = 60  # points of a tail
 _STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": _GRID,
+    "axes.facecolor": "none",
     "axes.labelcolor": _INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -66,13 +67,19 @@ class Plot(NamedTuple):
     about: str
     figure: Figure
 
-    def file(self, kind: Literal["png", "svg"]) -> bytes:
-        """Return the content of a file, on white; the same figure gives the same bytes."""
-        return self._save(kind, facecolor="white")
+    def file(self, kind: Literal["png", "svg"], background: str = "white") -> bytes:
+        """Return the content of a file; the same figure gives the same bytes."""
+        import matplotlib as mpl
+
+        buffer = io.BytesIO()
+        stamp = {{"png": "Software", "svg": "Date"}[kind]: None}
+        with mpl.rc_context(_STYLE):
+            self.figure.savefig(buffer, format=kind, dpi=160, facecolor=background, metadata=stamp)
+        return buffer.getvalue()
 
     def element(self) -> str:
         """Return an ``<svg>`` for a page, in its colours for light and dark, with tooltips."""
-        svg = self._save("svg", transparent=True).decode()
+        svg = self.file("svg", "none").decode()
         svg = svg[svg.index("<svg") :]
         # Inside HTML an <svg> needs neither namespaces nor metadata, and the page sets its width.
         svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
@@ -84,15 +91,6 @@ class Plot(NamedTuple):
             svg = svg.replace(colour, variable)
         at = svg.rindex("</svg>")
         return f"{svg[:at]}{''.join(_tips(self.figure))}{svg[at:]}"
-
-    def _save(self, kind: Literal["png", "svg"], **options: Any) -> bytes:
-        import matplotlib as mpl
-
-        stamp = {"png": "Software", "svg": "Date"}[kind]
-        buffer = io.BytesIO()
-        with mpl.rc_context(_STYLE):
-            self.figure.savefig(buffer, format=kind, dpi=160, metadata={stamp: None}, **options)
-        return buffer.getvalue()
 
 
 class Dots(NamedTuple):
@@ -167,8 +165,7 @@ def bars_figure(bars: Mapping[str, Mapping[str, float]], *, x_label: str) -> Fig
             )
         axes.margins(x=0.1)
         axes.grid(visible=False, axis="y")
-        if len(axes.containers) > 1:
-            figure.legend(loc="outside upper left", ncols=3)
+        figure.legend(loc="outside upper left", ncols=3)
     return figure
 
 
