@@ -382,7 +382,7 @@ def test_the_page_says_if_a_baseline_is_best():
         "`kernel-ease`, the best of boolrank’s (p < 0.0001)."
     )
     assert comparison_page([best, not_best], _manifest()).lead == (
-        "Best by AUC, `kernel-ease` on some data, `slim` on some data."
+        "Best by AUC: `kernel-ease` on some data, `slim` on some data."
     )
     (table,) = by_metric(comparison_table([best, not_best]))
     assert [table.records()[k]["model"] for k in sorted(table.strong)] == ["kernel-ease", "slim"]

@@ -106,10 +106,12 @@ def _finding(found: SetComparison, metric: str) -> str:
 
 
 def _lead(sets: Sequence[SetComparison]) -> str:
+    """Name the best models, with the data set if there are several."""
     parts = []
     for metric in sets[0].metrics:
-        best = [f"`{s.ranked(metric)[0].name}` on {s.title}" for s in sets if s.measured]
-        parts.append(f"by {metric_title(metric)}, {', '.join(best) or 'none: all models failed'}")
+        best = [(each.ranked(metric)[0].name, each.title) for each in sets if each.measured]
+        names = [f"`{name}`" + (f" on {title}" if len(sets) > 1 else "") for name, title in best]
+        parts.append(f"by {metric_title(metric)}: {', '.join(names) or 'none, as all failed'}")
     return f"Best {'; '.join(parts)}."
 
 
