@@ -266,5 +266,6 @@ def test_markdown_is_aligned_with_the_note_below(table: Table) -> None:
         "| ----- | ------------: | -----: |",
         r"| a\|b  | 0.50 (± 0.01) | -0.001 |",
         "| b_c   |          0.75 |      – |",
+        "",
         "More.",
     ]

@@ -52,9 +52,9 @@ def test_significant_differences_are_marked(evaluations):
     assert any(marked)
 
 
-def test_few_models_are_compared_by_each_metric(evaluations):
+def test_models_can_be_compared_by_each_metric(evaluations):
     few = dict(list(evaluations.items())[:3])
-    tables = by_metric(evaluation_table(few))
+    tables = by_metric(evaluation_table(few, by_each=True))
     assert [table.name for table in tables] == ["results-auc", "results-map@10", "results-ndcg@10"]
     for table, metric in zip(tables, ("auc", "map@10", "ndcg@10"), strict=True):
         best = max(few, key=lambda name: few[name].means[metric])
@@ -62,7 +62,7 @@ def test_few_models_are_compared_by_each_metric(evaluations):
 
 
 def test_one_model_has_no_differences(evaluations):
-    (table, *_) = by_metric(evaluation_table({"linear": evaluations["linear"]}))
+    (table,) = by_metric(evaluation_table({"linear": evaluations["linear"]}))
     assert "difference" not in table.records()[0]
 
 

@@ -193,7 +193,7 @@ class Table:
             cells = zip(row, places, strict=True)
             padded = (text.rjust(w) if number else text.ljust(w) for text, (w, number) in cells)
             lines.append(f"| {' | '.join(padded)} |")
-        return "\n".join([self.title, "", *lines, *([self.note] if self.note else []), ""])
+        return "\n".join([self.title, "", *lines, *(["", self.note] if self.note else []), ""])
 
     def to_latex(self) -> str:
         """Return a LaTeX table of the shown columns; it needs no package."""

@@ -110,7 +110,7 @@ def _table(run: Run) -> Table:
 
     names = labels(run.experiment.models)
     evaluations = dict(zip(names, run.evaluations.values(), strict=True))
-    results = evaluation_table(evaluations, run.experiment.seed, few=0)
+    results = evaluation_table(evaluations, run.experiment.seed)
     (table,) = by_metric(results, ["p (Wilcoxon)", *COSTS])
     users = sum(len(fold.users) for fold in evaluations[names[0]].folds)
     title = f"{users:,} test users in {len(run.split)} folds"

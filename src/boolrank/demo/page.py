@@ -105,7 +105,7 @@ def _data_section(events: Interactions) -> Section:
 
 
 def _results(found: Findings) -> list[Table]:
-    return by_metric(evaluation_table(found.evaluations, found.seed), COSTS)
+    return by_metric(evaluation_table(found.evaluations, found.seed, by_each=True), COSTS)
 
 
 def demo_tables(found: Findings) -> list[Table]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 # Differences with a smaller p are called significant.
 SIGNIFICANT = 0.05
-_FEW = 4  # models
 _RESAMPLES = 2_000  # of the bootstrap
 COSTS = ("fit (s)", "rank (s)", "memory (MB)")
 
@@ -58,15 +57,12 @@ def comparison_table(sets: Sequence[SetComparison]) -> Table:
 
 
 def evaluation_table(
-    evaluations: Mapping[str, Evaluation], seed: int = 0, few: int = _FEW
+    evaluations: Mapping[str, Evaluation], seed: int = 0, *, by_each: bool = False
 ) -> Table:
-    """Return the results of models, a row per metric and model.
-
-    More than ``few`` models are compared by the first metric only.
-    """
+    """Return the results of models, compared by the first metric or by each of them."""
     first = next(iter(evaluations.values()))
     chosen = first.user_metrics or first.metrics[:1]
-    chosen = chosen if len(evaluations) <= few else chosen[:1]
+    chosen = chosen if by_each else chosen[:1]
     others = [metric for metric in first.metrics if metric not in chosen]
     rows: list[Sequence[Any]] = []
     for metric in chosen:
