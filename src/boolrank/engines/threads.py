@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from .._compiled.ranges import N_THREADS, most_threads
 from ..errors import ParameterError
 
-__all__ = ["threads"]
-
 
 @contextmanager
 def threads(n_threads: int | None) -> Iterator[int]:

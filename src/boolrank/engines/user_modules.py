@@ -10,8 +10,6 @@ from pathlib import Path
 
 from ..errors import InputError
 
-__all__ = ["import_for_workers", "import_user_module", "user_modules"]
-
 _VARIABLE = "BOOLRANK_IMPORT"  # tells worker processes what to import
 
 

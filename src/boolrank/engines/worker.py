@@ -17,11 +17,9 @@ import tempfile
 import threading
 from collections.abc import Callable
 from importlib import import_module
-from typing import IO, Any, Self
+from typing import IO, Any
 
 from .user_modules import import_for_workers
-
-__all__ = ["OutOfTimeError", "Worker", "WorkerEndedError"]
 
 Json = dict[str, Any]
 
@@ -35,7 +33,7 @@ class OutOfTimeError(WorkerEndedError):
 
 
 class Worker:
-    """A process for one function; a context manager, which ends the process.
+    """A process for one function; call `end` when it is no longer needed.
 
     Parameters
     ----------
@@ -47,12 +45,6 @@ class Worker:
     def __init__(self, start: Callable[[Json], Callable[[Json], Json]], about: Json) -> None:
         self.start, self.about = start, about
         self._process: subprocess.Popen[str] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
 
     def ask(self, question: Json, seconds: float | None = None) -> Json:
         """Return the answer; raise if the process dies or exceeds the time limit."""

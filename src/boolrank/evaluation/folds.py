@@ -18,8 +18,6 @@ from .metrics import Measure, Metrics, measure, parse_metrics
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
 
-__all__ = ["DEFAULT_METRICS", "Model", "evaluate", "evaluate_fold", "rank_fold"]
-
 DEFAULT_METRICS = ("auc", "map@10", "ndcg@10")
 
 # Number of scores in a block of users: 64 MB.

@@ -20,11 +20,11 @@ from ..engines.threads import threads
 from ..errors import InputError, ParameterError, ParameterTypeError
 from .rankings import Rankings
 
-__all__ = ["METRICS", "Measure", "Metric", "measure", "parse_metric"]
-
 Floats = NDArray[np.float64]
 _UNDEFINED = "NaN, and not in the mean"
 _COUNTS = "counts: needs no relevant items"
+# The metrics that one pass over the ranks computes together, in its order.
+_SHARED = ("precision", "recall", "capped_recall", "hit_rate", "mrr", "map", "capped_map", "ndcg")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class Metric:
     Attributes
     ----------
     cut : ``"needed"`` (``precision@10``), ``"optional"`` (``mrr``, ``mrr@10``) or ``"none"``
-    value : the function of rankings and cut that computes it
+    value : the function of rankings, and of the cut unless there is none, that computes it; None
+        for the metrics that are computed together
     per_user : True if each user has a value, False if only the model as a whole has one
     empty : the value of a user without relevant items
     higher_is_better : the direction, which tuning and comparisons follow
@@ -47,7 +48,7 @@ class Metric:
     name: str
     formula: str
     cut: str
-    value: Callable[[Rankings, int], Any]
+    value: Callable[..., Any] | None = None
     per_user: bool = True
     empty: str = _UNDEFINED
     higher_is_better: bool = True
@@ -84,18 +85,15 @@ class Metric:
             higher_is_better = getattr(function, "higher_is_better", True)
         if per_user is None:
             per_user = getattr(function, "per_user", True)
-        value = _Function(function, len(signature(function).parameters) > 1, per_user)
-        cut = "needed" if value.has_cut else "none"
+        cut = "needed" if len(signature(function).parameters) > 1 else "none"
         formula = " ".join((function.__doc__ or "").split())
-        return Metric(name, formula, cut, value, per_user, "", higher_is_better, version)
+        return Metric(name, formula, cut, function, per_user, "", higher_is_better, version)
 
     def at(self, k: int | None) -> Measure:
         """Return the metric with a cut, such as ``METRICS["ndcg"].at(10)``."""
         if k is None and self.cut == "needed":
-            raise ParameterError(
-                f"{self.name} needs a cut",
-                hint=f"write {self.name}@10, or metric.at(10)",
-            )
+            hint = f"write {self.name}@10, or metric.at(10)"
+            raise ParameterError(f"{self.name} needs a cut", hint=hint)
         if k is not None and self.cut == "none":
             raise ParameterError(f"{self.name} has no cut", hint=f"write {self.name} without @{k}")
         return Measure(self, k)
@@ -188,14 +186,22 @@ def measure(
     cuts: dict[int, Floats] = {}
     with threads(n_threads):
         for each in parse_metrics(metrics):
-            k = rankings.depth if each.k is None else each.k
-            if isinstance(each.metric.value, _Column):
+            metric, k = each.metric, rankings.depth if each.k is None else each.k
+            if metric.value is None:
                 if k not in cuts:
                     cuts[k] = _cut_metrics(rankings, k)
                 # A copy: a view would keep the whole matrix in memory.
-                out[str(each)] = cuts[k][each.metric.value.row].copy()
-            else:
-                out[str(each)] = each.metric.value(rankings, k)
+                out[str(each)] = cuts[k][_SHARED.index(metric.name)].copy()
+                continue
+            given = (rankings,) if metric.cut == "none" else (rankings, k)
+            values = np.asarray(metric.value(*given), np.float64)
+            expected = (len(rankings),) if metric.per_user else ()
+            if values.shape != expected:
+                raise InputError(
+                    f"{metric.name} returns shape {values.shape} instead of {expected}",
+                    hint="return a value per user, or use Metric.of(function, per_user=False)",
+                )
+            out[str(each)] = values if metric.per_user else float(values)
     return out
 
 
@@ -203,36 +209,6 @@ def mean(values: Floats) -> float:
     """Return the mean of the defined values, NaN if there is none."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else float("nan")
-
-
-@dataclass(frozen=True)
-class _Column:
-    """One of the metrics that a single pass over the ranks computes together."""
-
-    row: int
-
-    def __call__(self, rankings: Rankings, k: int) -> Floats:
-        return np.asarray(_cut_metrics(rankings, k)[self.row])
-
-
-@dataclass(frozen=True)
-class _Function:
-    """A function as a metric; the shape of what it returns is checked."""
-
-    function: Callable[..., Any]
-    has_cut: bool
-    per_user: bool
-
-    def __call__(self, rankings: Rankings, k: int) -> Floats | float:
-        found = self.function(rankings, k) if self.has_cut else self.function(rankings)
-        values = np.asarray(found, np.float64)
-        expected = (len(rankings),) if self.per_user else ()
-        if values.shape != expected:
-            raise InputError(
-                f"{self.function.__name__} returns shape {values.shape} instead of {expected}",
-                hint="return a value per user, or use Metric.of(function, per_user=False)",
-            )
-        return values if self.per_user else float(values)
 
 
 def _cut_metrics(rankings: Rankings, k: int) -> Floats:
@@ -245,22 +221,19 @@ def _cut_metrics(rankings: Rankings, k: int) -> Floats:
     return np.asarray(cut_metrics(rankings.indptr, rankings.ranks, k, discount, ideal))
 
 
+_NO_SCORES = (
+    "AUC needs all scores, and lists have only the best items",
+    "use Rankings.from_scores, or another metric",
+)
+
+
 # Named functions, not lambdas: scikit-learn pickles metrics to send them to other processes.
-def _auc(rankings: Rankings, _: int) -> Floats:
-    return _defined(rankings.strict)
+def _auc(rankings: Rankings) -> Floats:
+    return _needed(rankings.strict, *_NO_SCORES)
 
 
-def _auc_ties(rankings: Rankings, _: int) -> Floats:
-    return _defined(rankings.half)
-
-
-def _defined(values: Floats | None) -> Floats:
-    if values is None:
-        raise InputError(
-            "AUC needs all scores, and lists have only the best items",
-            hint="use Rankings.from_scores, or another metric",
-        )
-    return values
+def _auc_ties(rankings: Rankings) -> Floats:
+    return _needed(rankings.half, *_NO_SCORES)
 
 
 def _counts(rankings: Rankings, k: int) -> NDArray[np.int64]:
@@ -288,9 +261,8 @@ def _novelty(rankings: Rankings, k: int) -> Floats:
     popularity = _popularity(rankings)
     # An item without training users would be infinitely novel; it counts as an item with one.
     information = np.log2(rankings.n_users) - np.log2(np.maximum(popularity, 1))
-    listed = top >= 0
-    sums = np.where(listed, information[top], 0.0).sum(axis=1)
-    counts = listed.sum(axis=1)
+    sums = np.where(top >= 0, information[top], 0.0).sum(axis=1)
+    counts = (top >= 0).sum(axis=1)
     return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
 
 
@@ -304,12 +276,17 @@ def _top(rankings: Rankings, k: int) -> NDArray[np.int32]:
 
 
 def _popularity(rankings: Rankings) -> NDArray[np.int64]:
-    if rankings.popularity is None:
-        raise InputError(
-            "coverage, gini and novelty need the popularity of items in training",
-            hint="set popularity and n_users of the rankings with dataclasses.replace",
-        )
-    return rankings.popularity
+    return _needed(
+        rankings.popularity,
+        "coverage, gini and novelty need the popularity of items in training",
+        "set popularity and n_users of the rankings with dataclasses.replace",
+    )
+
+
+def _needed(values: NDArray[Any] | None, message: str, hint: str) -> NDArray[Any]:
+    if values is None:
+        raise InputError(message, hint=hint)
+    return values
 
 
 _TABLE = (
@@ -317,16 +294,14 @@ _TABLE = (
         "auc", "share of pairs (relevant i, other candidate j) with score_i > score_j", "none", _auc
     ),
     Metric("auc_ties", "the same, with score_i = score_j counted half", "none", _auc_ties),
-    Metric("map", "Σ_{j≤h} (j / r_j) / R", "optional", _Column(5)),
-    Metric("capped_map", "Σ_{j≤h} (j / r_j) / min(k, R)", "needed", _Column(6)),
-    Metric(
-        "ndcg", "Σ_{j≤h} 1/log₂(r_j + 1) / Σ_{j≤min(k,R)} 1/log₂(j + 1)", "optional", _Column(7)
-    ),
-    Metric("precision", "h / k", "needed", _Column(0)),
-    Metric("recall", "h / R", "needed", _Column(1)),
-    Metric("capped_recall", "h / min(k, R)", "needed", _Column(2)),
-    Metric("hit_rate", "1 if h > 0, else 0", "needed", _Column(3)),
-    Metric("mrr", "1 / r_1 if r_1 ≤ k, else 0", "optional", _Column(4)),
+    Metric("map", "Σ_{j≤h} (j / r_j) / R", "optional"),
+    Metric("capped_map", "Σ_{j≤h} (j / r_j) / min(k, R)", "needed"),
+    Metric("ndcg", "Σ_{j≤h} 1/log₂(r_j + 1) / Σ_{j≤min(k,R)} 1/log₂(j + 1)", "optional"),
+    Metric("precision", "h / k", "needed"),
+    Metric("recall", "h / R", "needed"),
+    Metric("capped_recall", "h / min(k, R)", "needed"),
+    Metric("hit_rate", "1 if h > 0, else 0", "needed"),
+    Metric("mrr", "1 / r_1 if r_1 ≤ k, else 0", "optional"),
     Metric(
         "coverage",
         "share of items that are among the first k of at least one user",

@@ -13,8 +13,6 @@ from ..data.rows import Rows
 from ..engines.threads import threads
 from ..errors import InputError
 
-__all__ = ["Rankings"]
-
 Floats = NDArray[np.float64]
 
 
@@ -66,7 +64,7 @@ class Rankings:
         matrix = np.ascontiguousarray(scores, dtype=np.float64)
         users = relevant.n_rows
         if known is None:
-            known = Rows.of_lengths(np.zeros(users, np.int64), np.empty(0, np.int32))
+            known = Rows(np.zeros(users + 1, np.int64), np.empty(0, np.int32))
         if matrix.ndim != 2 or len(matrix) != users or known.n_rows != users:
             raise InputError(
                 f"scores of shape {matrix.shape} and known items of {known.n_rows} users do not "
@@ -85,9 +83,9 @@ class Rankings:
         with threads(n_threads):
             ranks, strict, half, top, clashes = rank_scores(matrix, *known, *relevant, int(n))
         if clashes.any():
+            user = int(np.flatnonzero(clashes)[0])
             raise InputError(
-                f"user {int(np.flatnonzero(clashes)[0])} has an item that is both known and "
-                "relevant",
+                f"user {user} has an item that is both known and relevant",
                 hint="known items are not candidates: remove it from one of them",
             )
         return Rankings(relevant.indptr, ranks, top, matrix.shape[1], strict, half)
@@ -104,34 +102,28 @@ class Rankings:
         top = np.ascontiguousarray(lists, dtype=np.int32)
         if top.ndim != 2 or len(top) != relevant.n_rows:
             raise InputError(
-                f"lists of shape {top.shape} do not match relevant items of {relevant.n_rows} "
-                "users",
+                f"lists of shape {top.shape} do not match {relevant.n_rows} users",
                 hint="give a row for each user",
             )
         _check_rows(relevant, None)
         with threads(n_threads):
             ranks, repeats = rank_lists(top, *relevant)
         if repeats.any():
-            raise InputError(
-                f"row {int(np.flatnonzero(repeats)[0])} of the lists has an item twice"
-            )
+            row = int(np.flatnonzero(repeats)[0])
+            raise InputError(f"row {row} of the lists has an item twice")
         return Rankings(relevant.indptr, ranks, top, top.shape[1])
 
     @staticmethod
     def joined(parts: Sequence[Rankings]) -> Rankings:
-        """Join the rankings of consecutive blocks of users."""
-        ends = np.cumsum([0, *(len(part.ranks) for part in parts)])
-        starts = [part.indptr[:-1] + end for part, end in zip(parts, ends, strict=False)]
+        """Join rankings by scores of consecutive blocks of users."""
 
-        def column(name: str) -> Any:
-            arrays = [getattr(part, name) for part in parts]
-            return None if any(array is None for array in arrays) else np.concatenate(arrays)
+        def join(name: str) -> Any:
+            return np.concatenate([getattr(part, name) for part in parts])
 
-        return replace(
-            parts[0],
-            indptr=np.concatenate([*starts, ends[-1:]]),
-            **{name: column(name) for name in ("ranks", "top", "strict", "half")},
-        )
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        indptr = Rows.of_lengths(lengths, join("ranks")).indptr
+        arrays = {name: join(name) for name in ("ranks", "top", "strict", "half")}
+        return replace(parts[0], indptr=indptr, **arrays)
 
 
 def _check_rows(rows: Rows, items: int | None) -> None:
@@ -139,9 +131,7 @@ def _check_rows(rows: Rows, items: int | None) -> None:
     indptr, indices = rows
     if indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
         raise InputError("the rows do not end where their items do", hint="see Rows")
-    within = np.ones(len(indices), bool)
-    within[indptr[:-1][np.diff(indptr) > 0]] = False
-    if (np.diff(indices, prepend=-1) <= 0)[within].any():
+    if (np.diff((rows.numbers << 32) + indices) <= 0).any():
         raise InputError("the items of a row are not ascending and distinct", hint="sort them")
     if len(indices) and (indices.min() < 0 or (items is not None and indices.max() >= items)):
         raise InputError(f"item numbers start at 0 and are below {items}")

@@ -15,7 +15,7 @@ from ..errors import ParameterError
 from ..table import Table
 from .metrics import mean
 
-__all__ = ["Evaluation", "FoldResult"]
+_NONE = np.array(None)  # JSON has no NaN
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +58,7 @@ class FoldResult:
         """Return the result as JSON types, NaN as None; ids other than int and str become text."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {
             "users": [u if isinstance(u, int | str) else str(u) for u in self.users],
-            "values": {name: _nulls(values) for name, values in self.values.items()},
+            "values": {k: np.where(np.isnan(v), _NONE, v).tolist() for k, v in self.values.items()},
             "lower": list(self.lower),
         }
 
@@ -117,10 +117,9 @@ class Evaluation:
     def deviations(self) -> dict[str, float]:
         """By metric, the standard deviation of the folds' means (n - 1); NaN for a single fold."""
         means = {name: self._fold_means(name) for name in self.metrics}
-        defined = {name: found[~np.isnan(found)] for name, found in means.items()}
         return {
             name: float(found.std(ddof=1)) if len(found) > 1 else math.nan
-            for name, found in defined.items()
+            for name, found in means.items()
         }
 
     @property
@@ -215,8 +214,8 @@ class Evaluation:
     def _repr_html_(self) -> str:
         note = "; ".join([f"on {self.split}", *self._remarks()])
         heads = ["metric", "mean", "±", "without a value"]
-        table = Table.of(f"Evaluation of {self.model}", heads, self._figures(), note=note)
-        return table.to_html()
+        caption = f"Evaluation of {self.model}"
+        return Table.of(caption, heads, self._figures(), note=note).to_html()
 
     def _figures(self) -> list[tuple[str, float, float, int]]:
         return [
@@ -226,25 +225,20 @@ class Evaluation:
 
     def _remarks(self) -> list[str]:
         users = sum(len(fold.users) for fold in self.folds)
+        left_out = {
+            "test interactions of unseen items": sum(fold.unseen_items for fold in self.folds),
+            "users without history": sum(fold.cold_users for fold in self.folds),
+        }
         text = f"{users:,} test users in {len(self.folds)} folds"
-        for count, what in (
-            (sum(fold.unseen_items for fold in self.folds), "test interactions of unseen items"),
-            (sum(fold.cold_users for fold in self.folds), "users without history"),
-        ):
-            if count:
-                text += f", {count:,} {what} left out"
+        text += "".join(f", {n:,} {what} left out" for what, n in left_out.items() if n)
         return [text, f"fitted in {self.fit_seconds:.2f} s, ranked in {self.rank_seconds:.2f} s"]
 
     def _fold_means(self, name: str) -> NDArray[np.float64]:
-        return np.array([fold.means[name] for fold in self.folds])
+        """Return the means of the folds that have one."""
+        means = [fold.means[name] for fold in self.folds]
+        return np.array([value for value in means if not math.isnan(value)])
 
 
 def nulls(values: Mapping[str, float]) -> dict[str, float | None]:
     """Return values for JSON, which has no NaN."""
     return {name: None if math.isnan(value) else value for name, value in values.items()}
-
-
-def _nulls(values: NDArray[np.float64]) -> Any:
-    out = values.astype(object)
-    out[np.isnan(values)] = None
-    return out.tolist()

@@ -22,8 +22,6 @@ from ..errors import ParameterError
 from .folds import largest_cut, rank_fold
 from .metrics import AnyMetric, Measure, mean, measure, parse_metric
 
-__all__ = ["Scorer", "masks", "scorer"]
-
 Mask = NDArray[np.bool_]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,17 +19,6 @@ from ..errors import InputError, ParameterError
 from ..table import Table
 from .metrics import mean
 from .result import Evaluation
-
-__all__ = [
-    "Comparison",
-    "Comparisons",
-    "Interval",
-    "bootstrap_interval",
-    "compare",
-    "holm",
-    "paired_t",
-    "wilcoxon",
-]
 
 Floats = NDArray[np.float64]
 
@@ -94,8 +83,7 @@ class Comparisons(list[Comparison]):
         ]
         caption = f"Compared with {first.baseline}, {first.metric} {first.baseline_mean:.4f}"
         note = "low and high: interval of the difference; p-values with Holm's correction"
-        columns = [*heads, "p (t)", "p (Wilcoxon)"]
-        return Table.of(caption, columns, rows, note=note).to_html()
+        return Table.of(caption, [*heads, "p (t)", "p (Wilcoxon)"], rows, note=note).to_html()
 
 
 def bootstrap_interval(
@@ -202,7 +190,13 @@ def compare(
             raise ParameterError("two models have the same name", hint="give a dict with names")
     if len(named) < 2:
         raise ParameterError(f"{len(named)} model cannot be compared", hint="give two or more")
-    _check_same_users(named)
+    (first, reference), *others = named.items()
+    for name, other in others:
+        if other.split_hash != reference.split_hash or _users(other) != _users(reference):
+            raise InputError(
+                f"{name} and {first} were evaluated on different splits",
+                hint="evaluate both on the same one",
+            )
     values = {name: each.per_user(metric) for name, each in named.items()}
     if baseline is None:
         baseline = max(named, key=lambda name: named[name].gain(metric, mean(values[name])))
@@ -235,18 +229,8 @@ def compare(
     )
 
 
-def _check_same_users(named: Mapping[str, Evaluation]) -> None:
-    (first, reference), *others = named.items()
-    for name, other in others:
-        if (
-            other.split_hash != reference.split_hash
-            or len(other.folds) != len(reference.folds)
-            or any(f.users != g.users for f, g in zip(other.folds, reference.folds, strict=True))
-        ):
-            raise InputError(
-                f"{name} and {first} were evaluated on different splits",
-                hint="evaluate both on the same one",
-            )
+def _users(evaluation: Evaluation) -> list[Any]:
+    return [fold.users for fold in evaluation.folds]
 
 
 def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
@@ -264,5 +248,4 @@ def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
 
 def _all_equal(differences: Floats) -> bool:
     """Return True if all differences are equal, up to the rounding of the values."""
-    spread = float(np.ptp(differences))
-    return spread <= 1e-12 * float(np.abs(differences).max()) or spread == 0.0
+    return bool(np.ptp(differences) <= 1e-12 * np.abs(differences).max())

@@ -10,13 +10,10 @@ from .arity import (
     parse_arities,
     spectral_curves,
 )
-from .compare import METRICS, compare_models
-from .comparison import OURS, ModelResult, SetComparison, record
-from .experiment import Experiment
+from .comparison import METRICS, OURS, ModelResult, SetComparison, compare_models, record
+from .experiment import Experiment, read_experiment, to_toml
 from .run import Run, Summary, run_experiment, summarize
-from .study import Study, Trial, best_spec
-from .toml import read_experiment, to_toml
-from .tune import FOLDS, tune_model, validation_fold
+from .tune import FOLDS, Study, Trial, best_spec, tune_model, validation_fold
 
 __all__ = [
     "FOLDS",

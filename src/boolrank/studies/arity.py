@@ -11,6 +11,7 @@ given share of that of arity 1. Up to there the kernel keeps most of what tells 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import log2
@@ -28,17 +29,6 @@ from ..models.spec import ModelSpec
 from .cache import Task
 from .executor import Executor
 from .tune import Progress, validation_fold
-
-__all__ = [
-    "ArityChoice",
-    "Curve",
-    "arity_from_spectrum",
-    "best_arity",
-    "family",
-    "measured_curve",
-    "parse_arities",
-    "spectral_curves",
-]
 
 _RANGE = re.compile(r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(\d+)\s*)?)?")
 _MOST = 10**5
@@ -59,18 +49,12 @@ def parse_arities(text: str) -> tuple[int, ...]:
     for part in str(text).split(","):
         match = _RANGE.fullmatch(part)
         if match is None:
-            raise ParameterError(
-                f"arities are written as '1,2,5', '1:150' or '1:150:10', not {text!r}",
-                parameter="arities",
-            )
-        first = int(match[1])
-        last = first if match[2] is None else int(match[2])
-        step = 1 if match[3] is None else int(match[3])
+            wrong = f"arities are written as '1,2,5', '1:150' or '1:150:10', not {text!r}"
+            raise ParameterError(wrong, parameter="arities")
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         if not 1 <= first <= last <= _MOST or step < 1:
-            raise ParameterError(
-                f"the arities {part.strip()!r} must ascend, from 1 to at most {_MOST:,}",
-                parameter="arities",
-            )
+            wrong = f"the arities {part.strip()!r} must ascend, from 1 to at most {_MOST:,}"
+            raise ParameterError(wrong, parameter="arities")
         found.update(range(first, last + 1, step))
     return tuple(sorted(found))
 
@@ -103,10 +87,8 @@ def _check_arity_alone(kernel: str) -> None:
         wrong = f"{kernel} takes ({', '.join(takes[kernel])}), not an arity alone"
     else:
         return
-    names = " or ".join(known)
-    raise ParameterError(
-        wrong, hint=f"use {names}, or write {{}} in place of the arity, as in 'threshold(2, {{}})'"
-    )
+    hint = "write {} in place of the arity, as in 'threshold(2, {})'"
+    raise ParameterError(wrong, hint=f"use {' or '.join(known)}, or {hint}")
 
 
 @dataclass(frozen=True)
@@ -117,9 +99,6 @@ class Curve:
     ----------
     ratios : normalised spectral ratios; 0 = all items equal, 1 = no two items related
     means, deviations : of a metric over folds; empty if nothing was measured
-
-    >>> Curve("disjunctive", arities=(1, 2), ratios=(0.5, 0.25)).means
-    ()
     """
 
     family: str
@@ -163,11 +142,7 @@ def measured_curve(
 
 @dataclass(frozen=True)
 class ArityChoice:
-    """A chosen arity, and the values of a measure at all arities that were tried.
-
-    >>> ArityChoice("disjunctive", 4, "auc", {1: 0.5, 4: 0.75}).kernel
-    'disjunctive(4)'
-    """
+    """A chosen arity, and the values of a measure at all arities that were tried."""
 
     family: str
     arity: int
@@ -254,18 +229,13 @@ def arity_from_spectrum(
             measured[arity] = pairs.ratio(kernel.normalized())
         return measured[arity]
 
-    low, high = 1, 2
-    if high > pairs.n or ratio(high) > ratio(low):
+    if pairs.n < 2 or ratio(2) > ratio(1):
         raise ParameterError(
             f"the spectral ratio of {family} does not fall with the arity on these data",
             hint="use best_arity, which measures",
         )
-    while high < pairs.n and ratio(high) >= share * ratio(1):
-        low, high = high, min(2 * high, pairs.n)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if ratio(middle) >= share * ratio(1) else (low, middle)
-    found = high if ratio(high) >= share * ratio(1) else low
+    arities = range(1, pairs.n + 1)
+    found = bisect_left(arities, True, key=lambda arity: ratio(arity) < share * ratio(1))
     return ArityChoice(family, found, "spectral ratio", dict(sorted(measured.items())))
 
 

@@ -25,15 +25,13 @@ from ..models import MODELS
 from ..models.spec import ModelSpec
 from ..storage.folder import obstacle
 
-__all__ = ["Cache", "Outcome", "Task", "check_folder", "read_json", "write_json", "write_text"]
-
 # Raise it when the same key is to have another result.
 FORMAT = 2
 
 
 @dataclass(frozen=True)
 class Task:
-    """Fit a model on a fold, rank for its test users, and measure.
+    """A model, a fold to fit and rank it on, and metrics.
 
     A task that runs ``alone`` shares neither its process nor overlaps with other models, so that
     its peak memory is that of the model.
@@ -50,7 +48,6 @@ class Task:
         from importlib.metadata import version  # slow to import
 
         library = MODELS[self.model.name].library
-        versions = {each.metric.name: each.metric.version for each in self.functions}
         return {
             "format": FORMAT,
             "boolrank": __version__,
@@ -58,14 +55,15 @@ class Task:
             "fold": self.fold.hash,
             "model": self.model.to_dict(),
             "metrics": [str(each) for each in self.measures],
-            "functions": versions,
+            "functions": self.functions,
             "alone": self.alone,
         }
 
     @property
-    def functions(self) -> list[Measure]:
-        """The metrics that are functions."""
-        return [each for each in self.measures if each.metric.name not in METRICS]
+    def functions(self) -> dict[str, str]:
+        """The versions of the metrics that are functions, by name."""
+        metrics = [each.metric for each in self.measures]
+        return {each.name: each.version for each in metrics if each.name not in METRICS}
 
 
 @dataclass(frozen=True)
@@ -109,8 +107,8 @@ class Cache:
 
     def write(self, task: Task, outcome: Outcome) -> None:
         """Keep an outcome, without the users, which are the fold's."""
-        if not all(each.metric.version for each in task.functions):
-            return
+        if not all(task.functions.values()):
+            return  # a function without a version may have changed
         result = outcome.result and outcome.result.to_dict() | {"users": []}
         about = [outcome.seconds, outcome.error, outcome.ended_after]
         write_json(self.path(task), {"key": task.key, "result": result, "about": about})
@@ -130,10 +128,9 @@ def write_json(path: Path, content: Mapping[str, Any], indent: int | None = None
 
 def read_json(path: Path) -> dict[str, Any]:
     """Return the content of a file of `write_json`; raise ValueError if it is damaged."""
-    with suppress(RecursionError):
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(content, dict) and content.pop("sha256", None) == digest(content):
-            return content
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if isinstance(content, dict) and content.pop("sha256", None) == digest(content):
+        return content
     raise ValueError(f"{path} is damaged")
 
 

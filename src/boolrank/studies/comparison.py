@@ -1,6 +1,8 @@
-"""Results of a comparison, and its files.
+"""Compare models on a split: the first fold is for choosing parameters, the others are for tests.
 
-In the folder of a comparison:
+No user of the first fold is tested in another, and all models have the same budget to find their
+parameters. Results are cached one by one, so that a comparison that was stopped can be resumed. A
+model that fails is part of the result. In the folder of a comparison:
 
     cells/          one result per fold and model
     studies/        the trials of each model
@@ -10,7 +12,9 @@ In the folder of a comparison:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,19 +22,20 @@ from statistics import median
 from typing import Any
 
 from ..data.splits import Split
-from ..evaluation.metrics import mean
+from ..errors import MissingExtraError, ParameterError
+from ..evaluation.folds import model_text
+from ..evaluation.metrics import Metrics, mean, user_metrics
 from ..evaluation.result import Evaluation
 from ..evaluation.significance import Comparison, compare
-from ..models.spec import ModelSpec
-from .cache import write_json
+from ..models.spec import ModelSpec, parse_model
+from .cache import Task, check_folder, write_json
+from .executor import Executor, TaskFailedError, reason
 from .machine import write_manifest
+from .tune import check_budget
 
-__all__ = ["OURS", "ModelResult", "SetComparison", "record"]
-
+METRICS = ("auc", "ndcg@10")
 # Models on boolean kernels; all others are baselines.
 OURS = ("kernel-ranker", "kernel-ease", "mean-ranker")
-# Packages whose versions matter, if they are installed.
-_PACKAGES = ("implicit", "irspack", "optuna")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +48,6 @@ class ModelResult:
     chosen : by metric, the parameters that were best in validation
     evaluations : by the text of the parameters, the results on the test folds
     trials, failed : number of trials, and of those that failed
-
-    >>> ModelResult("ease", error="out of memory").chosen
-    {}
     """
 
     name: str
@@ -102,14 +104,6 @@ class SetComparison:
     metrics : the metrics that models are chosen and compared by
     trials, seconds : budget of each model; 0 trials if nothing was tuned
     computed : number of test results that were not in the cache
-
-    >>> from boolrank import compare_models, paper_protocol, synthetic
-    >>> split = paper_protocol(synthetic(150, 60, 1800), folds=3)
-    >>> found = compare_models(split, ["popularity", "kernel-ranker(kernel=linear)"])
-    >>> [each.name for each in found.ranked("auc")]
-    ['kernel-ranker(kernel=linear)', 'popularity']
-    >>> found.versus_best["auc"]["popularity"].difference < 0
-    True
     """
 
     title: str
@@ -149,11 +143,10 @@ class SetComparison:
     @cached_property
     def versus_best(self) -> dict[str, dict[str, Comparison]]:
         """By metric and name, each model but the best compared with the best."""
-        out = {}
-        for metric in self.metrics:
+        out: dict[str, dict[str, Comparison]] = {metric: {} for metric in self.metrics}
+        for metric in self.metrics if len(self.measured) > 1 else ():
             evaluations = {each.name: each.by(metric) for each in self.ranked(metric)}
-            few = len(evaluations) < 2
-            rows = [] if few else compare(evaluations, metric, resamples=2_000, seed=self.seed)
+            rows = compare(evaluations, metric, resamples=2_000, seed=self.seed)
             out[metric] = {row.model: row for row in rows}
         return out
 
@@ -174,6 +167,100 @@ class SetComparison:
         }
 
 
+def compare_models(
+    split: Split,
+    models: Sequence[str],
+    metrics: Metrics = METRICS,
+    *,
+    title: str = "",
+    tuner: Callable[..., Any] | None = None,
+    trials: int = 30,
+    seconds: float | None = None,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    n_threads: int | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> SetComparison:
+    """Choose parameters of each model on the first fold, and measure them on the others.
+
+    Each model is measured in a process of its own.
+
+    Parameters
+    ----------
+    split : two folds or more, which share no test user
+    models : names such as ``"ease"``; ``"ease(reg=500)"`` is not tuned
+    metrics : metrics of users; for each, the parameters that are best by it are measured
+    title : of the data
+    tuner : `tune_model`, or a function like it; None to use the default parameters
+    trials, seconds : budget of the tuner for each model
+    folder : for results; a comparison there is resumed
+    progress : called with the next step
+
+    >>> from boolrank import paper_protocol, synthetic
+    >>> split = paper_protocol(synthetic(150, 60, 1800), folds=3)
+    >>> found = compare_models(split, ["popularity", "kernel-ranker(kernel=linear)"])
+    >>> [each.name for each in found.ranked("auc")], found.computed
+    (['kernel-ranker(kernel=linear)', 'popularity'], 4)
+    """
+    measures = tuple(user_metrics(metrics))
+    check_budget(trials, seconds, seed, least=0)
+    if len(split) < 2:
+        raise ParameterError("a comparison needs a fold for validation and others for tests")
+    if not models:
+        raise ParameterError("there is no model to compare", hint="give some, such as 'ease'")
+    for name in models:
+        with suppress(MissingExtraError):  # it is part of the result; a wrong name is an error
+            parse_model(name)
+    if folder is not None:
+        check_folder(folder)
+    names = tuple(map(str, measures))
+    tuner = tuner if trials else None
+    tests = split[1:]
+
+    def choose(name: str) -> tuple[dict[str, ModelSpec], Sequence[Any]]:
+        """Return the parameters of a model by metric, and the trials."""
+        spec = parse_model(name)
+        if tuner is None or name != spec.name:
+            return dict.fromkeys(names, spec), ()
+        study = tuner(
+            name,
+            split[0],
+            metrics=measures,
+            trials=trials,
+            seconds=seconds,
+            seed=seed,
+            folder=folder,
+            n_threads=n_threads,
+            progress=lambda done, total, what: progress(
+                f"{title}, {name}: trial {done} of {total} ({what})"
+            ),
+        )
+        return {each: ModelSpec(name, study.best(each).params) for each in names}, study.trials
+
+    def evaluate(spec: ModelSpec) -> Evaluation:
+        progress(f"{title}, {spec.name}: measuring {spec}")
+        results = tuple(executor.run(Task(fold, spec, measures, alone=True)) for fold in tests)
+        found = Evaluation(model_text(spec.make()), repr(split), split.hash, results)
+        for metric, value in found.means.items():
+            if math.isnan(value):
+                raise TaskFailedError(f"no test user has a value of {metric}: use other metrics")
+        return found
+
+    def result(name: str) -> ModelResult:
+        try:
+            chosen, tried = choose(name)
+            found = {str(spec): evaluate(spec) for spec in dict.fromkeys(chosen.values())}
+        except Exception as error:  # noqa: BLE001 - the other models may work
+            return ModelResult(name, error=reason(error))
+        return ModelResult(name, chosen, found, len(tried), sum(bool(t.error) for t in tried))
+
+    title = title or split.name
+    with Executor(folder, n_threads, apart=True) as executor:
+        results = tuple(result(model) for model in dict.fromkeys(models))
+    trials = trials if tuner else 0
+    return SetComparison(title, split, names, results, trials, seconds, seed, executor.computed)
+
+
 def record(
     sets: Sequence[SetComparison],
     folder: str | Path,
@@ -186,8 +273,7 @@ def record(
     write_json(Path(folder) / "results.json", {"sets": [each.to_dict() for each in sets]}, indent=1)
     about = {"command": command, "sets": [_costs(each) for each in sets]}
     computed = sum(each.computed for each in sets)
-    path = Path(folder) / "manifest.json"
-    return write_manifest(path, about, computed, started, n_threads, *_PACKAGES)
+    return write_manifest(Path(folder) / "manifest.json", about, computed, started, n_threads)
 
 
 def _costs(found: SetComparison) -> dict[str, Any]:

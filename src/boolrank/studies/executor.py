@@ -26,8 +26,6 @@ from ..evaluation.result import FoldResult
 from ..models.spec import ModelSpec
 from .cache import Cache, Outcome, Task
 
-__all__ = ["Executor", "TaskFailedError", "reason"]
-
 # Arrays of rankings that a worker passes on.
 _ARRAYS = ("indptr", "ranks", "top", "strict", "half")
 _SCRATCH = "boolrank-"
@@ -51,13 +49,14 @@ class Executor:
         self.cache = None if folder is None else Cache(Path(folder) / "cells")
         self.n_threads = n_threads
         self.computed = 0
-        self._ranker = _WorkerRanker(n_threads) if apart else _Ranker(n_threads)
+        self._stack = ExitStack()
+        self._rank = _WorkerRanker(n_threads, self._stack) if apart else _Ranker(n_threads)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ranker.close()
+        self._stack.close()
 
     def run(self, task: Task) -> FoldResult:
         """Return the result of a task; errors are raised, and not cached."""
@@ -88,7 +87,8 @@ class Executor:
         return outcome
 
     def _compute(self, task: Task, seconds: float | None = None) -> FoldResult:
-        ranked = self._ranker.rank(task, seconds)
+        n = largest_cut(task.measures)
+        ranked = self._rank(task.fold, task.model, n, task.alone, seconds)
         return measure_fold(ranked, task.fold, task.measures, self.n_threads)
 
     def _read(self, task: Task) -> Outcome | None:
@@ -101,24 +101,17 @@ class Executor:
 
 
 class _Ranker:
-    """Fits and ranks in this process. The models of a fold share its overlaps."""
+    """Fits and ranks in this process, without a time limit. The models of a fold share overlaps."""
 
     def __init__(self, n_threads: int | None) -> None:
         self.n_threads = n_threads
-        self.close()
-
-    def close(self) -> None:
         self._fold: Fold | None = None
         self._overlaps: Overlaps | None = None
         self._seconds = 0.0
 
-    def rank(self, task: Task, seconds: float | None = None) -> Ranked:  # noqa: ARG002 - no limit
-        n = largest_cut(task.measures)
-        return self.fit_and_rank(task.fold, task.model, n, share=not task.alone)
-
-    def fit_and_rank(self, fold: Fold, spec: ModelSpec, n: int, *, share: bool) -> Ranked:
+    def __call__(self, fold: Fold, spec: ModelSpec, n: int, alone: bool, *_: Any) -> Ranked:
         model = spec.make(self.n_threads)
-        if not (share and model.uses_overlaps):
+        if alone or not model.uses_overlaps:
             return fit_and_rank(model, fold, n, self.n_threads)
         if fold is not self._fold:
             self._fold, self._overlaps = fold, None  # free the old ones before counting
@@ -133,42 +126,38 @@ class _Ranker:
 class _WorkerRanker:
     """Fits and ranks in a worker process. Folds and rankings are passed on as files."""
 
-    def __init__(self, n_threads: int | None) -> None:
-        self._stack = ExitStack()
-        self._folder = self._stack.enter_context(_scratch_folder())
-        self._worker = self._stack.enter_context(Worker(start_worker, {"n_threads": n_threads}))
+    def __init__(self, n_threads: int | None, stack: ExitStack) -> None:
+        self._folder = stack.enter_context(_scratch_folder())
+        self._worker = Worker(start_worker, {"n_threads": n_threads})
+        stack.callback(self._worker.end)
         self._model: ModelSpec | None = None
 
-    def close(self) -> None:
-        self._stack.close()
-
-    def rank(self, task: Task, seconds: float | None = None) -> Ranked:
-        if task.alone and task.model != self._model:
+    def __call__(
+        self, fold: Fold, spec: ModelSpec, n: int, alone: bool, seconds: float | None
+    ) -> Ranked:
+        if alone and spec != self._model:
             self._worker.end()  # the next process has no memory in use
-        self._model = task.model
-        fold, out = self._folder / task.fold.hash, self._folder / "rankings.npz"
-        if not fold.exists():
-            write_fold(task.fold, fold)
-        question = {"fold": str(fold), "model": task.model.to_dict(), "alone": task.alone}
-        answer = self._worker.ask(
-            question | {"n": largest_cut(task.measures), "out": str(out)}, seconds
-        )
+        self._model = spec
+        path, out = self._folder / fold.hash, self._folder / "rankings.npz"
+        if not path.exists():
+            write_fold(fold, path)
+        question = {"fold": str(path), "model": spec.to_dict(), "n": n, "alone": alone}
+        answer = self._worker.ask(question | {"out": str(out)}, seconds)
         if "error" in answer:
             raise TaskFailedError(answer["error"])
-        train = task.fold.train
         with np.load(out) as arrays:
             rankings = Rankings(
-                **{name: arrays[name] for name in _ARRAYS},
-                depth=len(train.items),
-                popularity=train.popularity(),
-                n_users=len(train.users),
+                **arrays,
+                depth=len(fold.train.items),
+                popularity=fold.train.popularity(),
+                n_users=len(fold.train.users),
             )
         return Ranked(rankings, **answer)
 
 
 def start_worker(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Return the function that answers questions in the worker process."""
-    ranker = _Ranker(about["n_threads"])
+    rank = _Ranker(about["n_threads"])
     folds: dict[str, Fold] = {}
 
     def answer(question: dict[str, Any]) -> dict[str, Any]:
@@ -178,7 +167,7 @@ def start_worker(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, 
                 folds.clear()
                 folds[path] = read_fold(path)
             spec = ModelSpec.from_dict(question["model"])
-            ranked = ranker.fit_and_rank(folds[path], spec, question["n"], share=not alone)
+            ranked = rank(folds[path], spec, question["n"], alone)
             np.savez(question["out"], **{name: getattr(ranked.rankings, name) for name in _ARRAYS})
         except Exception as error:  # noqa: BLE001 - the parent decides
             return {"error": reason(error)}

@@ -1,11 +1,33 @@
-"""Experiment: models, metrics, data and split, as a value.
+"""Experiments: models, metrics, data and split, as values and as TOML files.
 
 Equal experiments give equal results, bit for bit with any number of threads; on another machine the
-last digits may differ.
+last digits may differ. A file needs no more than data and a model:
+
+data = "movielens-1m"            # or files: ["ratings.csv"], relative to this file
+metrics = ["auc", "ndcg@10"]
+seed = 0
+
+[split]
+protocol = "paper"
+folds = 5
+
+[[models]]
+kernel = "disjunctive"           # the model is kernel-ranker if no other is named
+arities = "1:150"                # one model for each
+reg = 0.1
+
+[[models]]
+model = "popularity"
+
+[columns]                        # of files, if their names do not tell
+user = "customer"
 """
 
 from __future__ import annotations
 
+import json
+import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -19,19 +41,18 @@ from ..checks import whole
 from ..data.inputs import is_name, load_inputs, load_published
 from ..data.protocols import SPLITS, check_split, make_split
 from ..data.splits import Split
-from ..errors import ParameterError, ParameterTypeError
+from ..data.vocabulary import near_name
+from ..errors import BoolrankError, InputError, ParameterError, ParameterTypeError
 from ..evaluation.folds import DEFAULT_METRICS
 from ..evaluation.metrics import parse_metrics
 from ..models.spec import ModelSpec
-
-__all__ = ["COLUMNS", "PUBLISHED", "Experiment"]
+from .arity import family, parse_arities
 
 # The protocol for data that are split already.
 PUBLISHED = "published"
-# The order in which the row numbers of the files stand for time.
-FILE_ORDER = "file"
 # Options of `Interactions.from_files`.
-COLUMNS = ("user", "item", "rating", "time", "positive")
+_COLUMNS = ("user", "item", "rating", "time", "positive")
+_KEYS = ("data", "seed", "metrics", "split", "columns", "models")
 
 
 @dataclass(frozen=True)
@@ -69,8 +90,8 @@ class Experiment:
         are_models = self.models and all(isinstance(each, ModelSpec) for each in self.models)
         _check("models", are_models, self.models, "[ModelSpec('popularity')]")
         for name in columns:
-            if name not in COLUMNS:
-                hint = f"there are {', '.join(COLUMNS)}"
+            if name not in _COLUMNS:
+                hint = f"there are {', '.join(_COLUMNS)}"
                 raise ParameterError(f"no column option {name!r}", hint=hint, parameter=name)
         split = {name: _plain(name, value) for name, value in self.split.items()}
         if "seed" in split:
@@ -91,7 +112,7 @@ class Experiment:
         if self.protocol == PUBLISHED:
             return load_published(self.data, folder, **self.columns)
         given = dict(self.split)
-        file_order = given.get("order") == FILE_ORDER
+        file_order = given.get("order") == "file"
         if file_order:
             given["order"] = "time"
         if "seed" in signature(SPLITS[self.protocol]).parameters:
@@ -107,12 +128,7 @@ class Experiment:
         return replace(self, data=tuple(map(str, paths)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the experiment as JSON and TOML types.
-
-        >>> found = Experiment(("filmtrust",), (ModelSpec("popularity"),))
-        >>> Experiment.from_dict(found.to_dict()) == found
-        True
-        """
+        """Return the experiment as JSON and TOML types."""
         return {
             "data": list(self.data),
             "seed": self.seed,
@@ -128,10 +144,9 @@ class Experiment:
         split = content.get("split", {})
         _check("split", isinstance(split, Mapping), split, 'protocol = "paper"')
         given = {"protocol": "paper"} | dict(split)
-        protocol = given.pop("protocol")
         models = tuple(ModelSpec.from_dict(model) for model in content["models"])
-        fields = dict(content) | {"models": models, "protocol": protocol, "split": given}
-        return Experiment(**fields)
+        fields = {"models": models, "protocol": given.pop("protocol"), "split": given}
+        return Experiment(**dict(content) | fields)
 
 
 def _check(name: str, right: Any, value: Any, example: str) -> None:
@@ -154,3 +169,69 @@ def _plain(name: str, value: Any) -> str | int | float:
     if not isinstance(value, str | int | float):
         raise ParameterTypeError(f"{name} is a number or text, not {value!r}", parameter=name)
     return value
+
+
+def read_experiment(path: str | Path) -> Experiment:
+    """Read an experiment from a TOML file. Files that it names are relative to it."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        content = tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"the experiment {path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"the experiment {path} is not TOML: {error}") from None
+    try:
+        return _experiment(content, path.parent)
+    except BoolrankError as error:
+        where = f"{path}{_line(text, error.parameter)}"
+        raise InputError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+def _experiment(content: dict[str, Any], folder: Path) -> Experiment:
+    for key in content:
+        if key not in _KEYS:
+            raise ParameterError(f"no key {key!r}", hint=near_name(key, _KEYS), parameter=key)
+    for key in ("data", "models"):
+        if not content.get(key):
+            raise ParameterError(f"{key} is missing")
+    models: list[dict[str, Any]] = []
+    for number, table in enumerate(content["models"], start=1):
+        try:
+            models += [spec.to_dict() for spec in _models(table)]
+        except BoolrankError as error:
+            message = f"models, number {number}: {error.message}"
+            raise InputError(message, hint=error.hint, parameter=error.parameter) from None
+    return Experiment.from_dict(content | {"models": models}).anchored(folder)
+
+
+def _models(table: Any) -> list[ModelSpec]:
+    if not isinstance(table, dict) or not table.keys() & {"model", "kernel"}:
+        raise ParameterTypeError(f'kernel = "linear" or model = "ease" is missing in {table!r}')
+    given = {"model": "kernel-ranker"} | table
+    if "arities" not in given:
+        return [ModelSpec.from_dict(given)]
+    kernels = family(str(given.get("kernel")), parse_arities(str(given.pop("arities"))))
+    return [ModelSpec.from_dict(given | {"kernel": kernel}) for kernel in kernels]
+
+
+def _line(text: str, key: str) -> str:
+    """Return the line of a key as text, if exactly one line has it."""
+    form = rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*[\]=]"""
+    lines = enumerate(text.split("\n"), start=1)
+    found = [number for number, line in lines if key and re.match(form, line)]
+    return f", line {found[0]}" if len(found) == 1 else ""
+
+
+def to_toml(experiment: Experiment) -> str:
+    """Return an experiment as the text of a TOML file."""
+    content = experiment.to_dict()
+    tables = [(f"[{name}]\n", content.pop(name)) for name in ("split", "columns")]
+    tables += [("[[models]]\n", model) for model in content.pop("models")]
+    parts = []
+    for head, table in [("", content), *tables]:
+        texts = {key: json.dumps(value, ensure_ascii=False) for key, value in table.items()}
+        lines = "".join(f"{key} = {text}\n" for key, text in texts.items())
+        parts += [head + lines] if table else []
+    # JSON writes values as TOML does, except for one control character.
+    return "\n".join(parts).replace("\x7f", "\\u007f")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,26 +15,20 @@ from .._version import __version__
 from ..engines.threads import threads
 from .cache import write_text
 
-__all__ = ["machine", "write_manifest"]
-
-_CORE = ("numpy", "scipy", "numba", "narwhals")
+# The last ones are optional.
+_LIBRARIES = ("numpy", "scipy", "numba", "narwhals", "implicit", "irspack", "optuna")
 
 
 def write_manifest(
-    path: Path,
-    about: Mapping[str, Any],
-    computed: int,
-    started: float,
-    n_threads: int | None,
-    *packages: str,
+    path: Path, about: Mapping[str, Any], computed: int, started: float, n_threads: int | None
 ) -> dict[str, Any]:
     """Write and return a manifest; keep the one that is there if nothing was recomputed."""
     with threads(n_threads) as count:
         pass
-    manifest = dict(about) | machine(*packages)
+    manifest = dict(about) | machine()
     manifest |= {"threads": count, "started": _clock(started), "finished": _clock(time.time())}
     if not computed:
-        with suppress(OSError, ValueError, RecursionError):
+        with suppress(OSError, ValueError):
             kept = json.loads(path.read_text(encoding="utf-8"))
             if isinstance(kept, dict) and kept.keys() >= manifest.keys():
                 return kept
@@ -43,7 +36,7 @@ def write_manifest(
     return manifest
 
 
-def machine(*packages: str) -> dict[str, Any]:
+def machine() -> dict[str, Any]:
     """Return the machine and the versions of the libraries that compute.
 
     >>> sorted(machine()), sorted(machine()["machine"])
@@ -52,18 +45,16 @@ def machine(*packages: str) -> dict[str, Any]:
     from importlib.metadata import PackageNotFoundError, version  # slow to import
 
     versions = {"python": platform.python_version(), "boolrank": __version__}
-    for name in (*_CORE, *packages):
+    for name in _LIBRARIES:
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
-    return {
-        "versions": versions,
-        "machine": {
-            "system": f"{platform.system()} {platform.release()}",
-            "architecture": platform.machine(),
-            "processor": _processor(),
-            "cores": os.cpu_count(),
-        },
+    about = {
+        "system": f"{platform.system()} {platform.release()}",
+        "architecture": platform.machine(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
     }
+    return {"versions": versions, "machine": about}
 
 
 def _clock(moment: float) -> str:
@@ -72,10 +63,9 @@ def _clock(moment: float) -> str:
 
 def _processor() -> str:
     """Return the name of the processor, which Linux has only in a file."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-                name, _, value = line.partition(":")
-                if name.strip() == "model name":
-                    return value.strip()
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
     return platform.processor()

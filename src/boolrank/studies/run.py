@@ -26,11 +26,8 @@ from ..evaluation.significance import Comparison, compare
 from ..models.spec import ModelSpec
 from .cache import Task, digest, write_text
 from .executor import Executor
-from .experiment import Experiment
+from .experiment import Experiment, to_toml
 from .machine import write_manifest
-from .toml import to_toml
-
-__all__ = ["Run", "Summary", "best_model", "main_metric", "run_experiment", "summarize"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +35,6 @@ class Run:
     """Evaluations of an experiment, by the text of the model.
 
     ``computed`` is the number of results that were not in the cache, ``folder`` the run's own.
-
-    >>> from boolrank.studies import Experiment, ModelSpec
-    >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (ModelSpec("popularity"),)))
-    >>> sorted(found.to_dict()), len(found.id)
-    (['experiment', 'results', 'split', 'split_hash'], 16)
     """
 
     experiment: Experiment
@@ -83,7 +75,6 @@ def run_experiment(
 
     Parameters
     ----------
-    experiment : the experiment
     folder : for the cache and the results; None to write nothing
     split : the split of the experiment, if it has been made already
     data_folder : the folder of data sets, see `load_dataset`
@@ -134,11 +125,7 @@ def run_experiment(
 
 @dataclass(frozen=True)
 class Summary:
-    """A model of a run: means and deviations over folds, and the comparison with the best model.
-
-    >>> Summary("linear", {"auc": 0.9}, {"auc": 0.01}, None).means["auc"]
-    0.9
-    """
+    """A model of a run: means and deviations over folds, and the comparison with the best model."""
 
     model: str
     means: dict[str, float]
@@ -147,35 +134,22 @@ class Summary:
 
 
 def summarize(run: Run, metric: str | None = None, resamples: int = 2_000) -> list[Summary]:
-    """Return the models of a run, compared with the best by a metric, by default the first.
+    """Return the models of a run, compared with the best by a metric.
 
-    >>> from boolrank.studies import Experiment, ModelSpec, run_experiment
-    >>> models = ModelSpec("popularity"), ModelSpec("kernel-ranker")
-    >>> rows = summarize(run_experiment(Experiment(("synthetic:60x30x600",), models)))
-    >>> [row.versus_best is None for row in rows]
-    [False, True]
+    The metric is the first one of users by default; the best model has the best mean over folds.
     """
     found = run.evaluations
-    metric = metric or main_metric(run)
+    if metric is None:
+        metric = next((name for each in found.values() for name in each.user_metrics), None)
     versus: dict[str, Comparison] = {}
     if metric is not None and len(found) > 1:
-        best = best_model(run, metric)
+        gains = {name: each.gain(metric, each.means[metric]) for name, each in found.items()}
+        best = max(gains, key=lambda name: gains[name])
         rows = compare(found, metric, best, resamples=resamples, seed=run.experiment.seed)
         versus = {row.model: row for row in rows}
     return [
         Summary(name, each.means, each.deviations, versus.get(name)) for name, each in found.items()
     ]
-
-
-def main_metric(run: Run) -> str | None:
-    """Return the first metric of users, if there is one."""
-    return next(iter(next(iter(run.evaluations.values())).user_metrics), None)
-
-
-def best_model(run: Run, metric: str) -> str:
-    """Return the name of the model with the best mean over folds."""
-    found = run.evaluations
-    return max(found, key=lambda name: found[name].gain(metric, found[name].means[metric]))
 
 
 def _run_id(experiment: Experiment, split: Split) -> str:
