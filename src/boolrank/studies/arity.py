@@ -174,11 +174,6 @@ def best_arity(
     metric : a metric of users
     least, most : range of the arity, by default up to the inverse of the density
     params : other parameters of the ranker, such as ``reg``
-
-    >>> from boolrank import synthetic
-    >>> found = best_arity(synthetic(120, 60, 1500, 3))
-    >>> found.measured[found.arity] == max(found.measured.values())
-    True
     """
     fold = data if isinstance(data, Fold) else validation_fold(data)
     (measure,) = user_metrics([metric])
@@ -211,10 +206,6 @@ def arity_from_spectrum(
     """Return the highest arity whose spectral ratio is still a share of that of arity 1.
 
     The ratio must fall with the arity, as that of the disjunctive kernels does.
-
-    >>> from boolrank import synthetic
-    >>> arity_from_spectrum(synthetic(600, 300, 6000)).kernel
-    'disjunctive(2)'
     """
     if not 0 < share < 1:
         raise ParameterError(f"share must be between 0 and 1, not {share!r}", parameter="share")

@@ -74,15 +74,13 @@ class Executor:
         if kept is not None and kept.is_final(seconds):
             return kept
         start = time.perf_counter()
-        result, error, ended_after = None, "", None
         try:
-            result = self._compute(task, seconds)
-        except Exception as failed:  # noqa: BLE001 - other tasks may work
-            error = reason(failed)
-            if isinstance(failed, WorkerEndedError):
-                timed_out = isinstance(failed, OutOfTimeError)
-                ended_after = seconds if timed_out else time.perf_counter() - start
-        outcome = Outcome(result, time.perf_counter() - start, error, ended_after)
+            outcome = Outcome(self._compute(task, seconds), time.perf_counter() - start)
+        except Exception as error:  # noqa: BLE001 - other tasks may work
+            took = time.perf_counter() - start
+            died_after = took if isinstance(error, WorkerEndedError) else None
+            ended_after = seconds if isinstance(error, OutOfTimeError) else died_after
+            outcome = Outcome(None, took, reason(error), ended_after)
         self._write(task, outcome)
         return outcome
 

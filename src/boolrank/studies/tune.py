@@ -67,11 +67,6 @@ class Study:
     ----------
     fold : hash of the validation fold
     lower : the metrics for which lower is better
-
-    >>> trials = Trial({}, {"auc": 0.5}, 1.0), Trial({"reg": 9.0}, {"auc": 0.75}, 1.0)
-    >>> Study("ease", ("auc",), 0, "", trials)
-    Study of ease: 2 trials, 0 failed
-      auc 0.7500 with reg=9.0
     """
 
     model: str
@@ -143,8 +138,8 @@ class Study:
             for trial in self.ranked()[:10]
         ]
         note = f"{len(self.trials)} trials, {self.failed} failed, {self.seconds:.1f} s"
-        columns = ["parameters", *self.metrics]
-        return Table.of(f"Study of {self.model}", columns, rows, note=note).to_html()
+        heads = ["parameters", *self.metrics]
+        return Table.of(f"Study of {self.model}", heads, rows, note=note).to_html()
 
 
 def tune_model(
@@ -158,7 +153,7 @@ def tune_model(
     n_threads: int | None = None,
     progress: Progress = lambda _done, _total, _what: None,
 ) -> Study:
-    """Try parameters of a model on a fold, the defaults first.
+    """Try parameters of a model on validation data, the defaults first.
 
     With several metrics the search is for all of them at once, and `Study.best` gives the best
     trial by each. A trial that fails is recorded with its reason, and the study continues.
@@ -166,7 +161,6 @@ def tune_model(
     Parameters
     ----------
     name : name of the model, see `make_model`
-    fold : the validation data; keep them apart from the test data
     metrics : metrics of users
     trials : number of trials, including those that fail
     seconds : for all trials together; the trial that runs then is ended and recorded as failed
@@ -234,10 +228,6 @@ def validation_fold(data: Interactions, order: str = "time", seed: int = 0) -> F
     """Return the fold to tune on: the first of six by the paper's protocol.
 
     The users of the other five are for tests; no user is in two folds.
-
-    >>> from boolrank import synthetic
-    >>> validation_fold(synthetic(60, 30, 700))
-    Fold: 66 test interactions of 8 users, 634 for training
     """
     check_interactions(data, "parameters are chosen on")
     able = int((np.diff(data.indptr) >= _LEAST).sum())
