@@ -40,9 +40,6 @@ class Metric:
     empty : the value of a user without relevant items
     higher_is_better : the direction, which tuning and comparisons follow
     version : of a function, see `of`
-
-    >>> METRICS["recall"].formula, METRICS["recall"].cut, METRICS["gini"].higher_is_better
-    ('h / R', 'needed', False)
     """
 
     name: str
