@@ -66,8 +66,9 @@ def test_an_option_has_one_help_and_range_unless_a_verb_has_its_own():
 
 
 def test_every_entry_is_used():
-    used = set()
-    for verb, command in get_command(app).commands.items():
+    root = get_command(app)
+    used = {option.name for option in root.params}
+    for verb, command in root.commands.items():
         parts = {verb: command, **getattr(command, "commands", {})}
         for path, each in parts.items():
             for option in each.params:

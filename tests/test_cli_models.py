@@ -510,15 +510,13 @@ def test_that_ratings_count_whatever_they_are_is_said_once(run, drinks, tmp_path
 
 
 @pytest.mark.parametrize(("quiet", "shown"), [(60.0, False), (0.0, True)])
-def test_a_step_is_named_on_a_terminal_only_once_it_takes_long(monkeypatch, quiet, shown):
+def test_a_step_is_named_on_a_terminal_only_once_it_takes_long(monkeypatch, capsys, quiet, shown):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setattr(_work, "_QUIET_SECONDS", quiet)
-    work = _work.Work()
-    work.messages.file = io.StringIO()
-    with work.status("Reading"):
+    with _work.Work().status("Reading"):
         time.sleep(0.3)
-    assert ("Reading" in work.messages.file.getvalue()) == shown
+    assert ("Reading" in capsys.readouterr().err) == shown
 
 
 def test_too_many_rows_for_a_table_are_refused_before_the_work(run, model, monkeypatch):
@@ -539,18 +537,16 @@ def test_on_a_terminal_a_table_has_the_first_users_and_says_how_many_more(run, m
     assert "2 users, 3 more with --out, --json or --csv" in err
 
 
-def test_batches_have_everything_once_and_tell_how_far_it_is(monkeypatch):
+def test_batches_have_everything_once_and_tell_how_far_it_is(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setattr(_work, "_QUIET_SECONDS", 0.0)
-    work = _work.Work()
-    work.messages.file = io.StringIO()
     parts = []
-    for part in work.batches(range(2500), "Counting"):
+    for part in _work.Work().batches(range(2500), "Counting"):
         parts += part
         time.sleep(0.2)
     assert parts == list(range(2500))
-    assert "Counting: 2,000 of 2,500, about 0 s left" in work.messages.file.getvalue()
+    assert "Counting: 2,000 of 2,500, about 0 s left" in capsys.readouterr().err
 
 
 def test_progress_leaves_stdout_alone(monkeypatch):

@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from .._extras import needs
+from ..engines.user_modules import import_user_module
 from ..errors import MissingExtraError, ParameterError
-from ._errors import INTERRUPTED, READER_GONE, TERMINATED, in_options, present, signal_in
+from ._errors import INTERRUPTED, READER_GONE, TERMINATED, in_options, present
 from ._output import printable
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _run(args: list[str]) -> int:
     except MissingExtraError as error:
         if args[:1] != ["demo"]:
             raise
-        from ._bare import bare_demo
+        from .demo import bare_demo
 
         return bare_demo(args[1:], error)
 
@@ -94,8 +95,6 @@ def _import_modules(args: list[str]) -> list[str]:
         name = name if equals else next(words, "")
         if not name:
             raise ParameterError("--import needs a module", hint="name a module or a .py file")
-        from ..engines.user_modules import import_user_module
-
         import_user_module(name)
     return rest
 
@@ -145,9 +144,11 @@ def _clean_exit() -> Iterator[None]:
     try:
         yield
     except SystemError as error:  # compiled code wraps the exception of a signal in this
-        ending = signal_in(error)
-        if ending is None:
+        behind: BaseException | None = error
+        while behind is not None and not isinstance(behind, KeyboardInterrupt | SystemExit):
+            behind = behind.__cause__ or behind.__context__
+        if behind is None:
             raise
-        raise ending from None
+        raise behind from None
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -14,8 +14,6 @@ from .._version import __version__
 from ._errors import EXIT_CODES
 from ._options import typer_function
 from .datasets import fetch
-
-__all__ = ["BELOW", "EXAMPLES", "VERBS", "app", "usage"]
 
 EXAMPLES = {
     None: "boolrank models",
@@ -47,8 +45,6 @@ VERBS: dict[str, Callable[..., None]] = {
 # Verbs below a verb, which runs itself if none of them follows.
 BELOW: dict[str, dict[str, Callable[..., None]]] = {"datasets": {"fetch": fetch}}
 
-HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
-
 _HELP = f"""Top-N item recommendation with boolean kernels.
 
 Data goes to stdout, messages go to stderr. Exit codes: {
@@ -56,77 +52,44 @@ Data goes to stdout, messages go to stderr. Exit codes: {
 }.
 """
 
-app = typer.Typer(
-    context_settings=HELP_OPTIONS,
-    epilog=f"Example:  {EXAMPLES[None]}",
-    pretty_exceptions_enable=False,  # a bug gets the plain traceback, which people can paste
-)
 
-
-def _print_version(value: bool) -> None:
-    if value:
+def _boolrank(
+    *, version: bool = False, debug: bool = False, modules: list[str] | None = None
+) -> None:
+    """Handle ``--version``; main() handles the others wherever they stand."""
+    del debug, modules
+    if version:
         typer.echo(f"boolrank {__version__}")
         raise typer.Exit
 
 
-@app.callback(help=_HELP)
-def _options(
-    *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; also after the verb.")
-    ] = False,
-    modules: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--import",
-            metavar="MODULE",
-            help="Import a module or .py file with your kernels, models or metrics; also after the "
-            "verb, and repeatedly.",
-        ),
-    ] = None,
-) -> None:
-    """Do nothing: main() handles --debug and --import wherever they stand."""
-
-
-def _add(parent: typer.Typer, name: str, verb: Callable[..., None], path: str) -> None:
-    """Add a verb, and those below it, to its parent."""
-    # typer keeps the line breaks of a docstring: one line per paragraph instead.
-    help_text = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(verb.__doc__ or ""))
-    look: dict[str, Any] = {
-        "help": help_text,
-        "epilog": f"Example:  {EXAMPLES[path]}",
-        "context_settings": HELP_OPTIONS,
-    }
-    if path not in BELOW:
-        parent.command(name, **look)(typer_function(verb, path))
-        return
-    group = typer.Typer(invoke_without_command=True, **look)
+def _group(
+    verb: Callable[..., None], path: str, below: dict[str, Callable[..., None]]
+) -> typer.Typer:
+    """Return a verb with others below it, and its own options."""
+    group = typer.Typer(
+        invoke_without_command=True,
+        pretty_exceptions_enable=False,  # a bug gets the plain traceback, which people can paste
+        **_look(verb, path),
+    )
     group.callback()(typer_function(verb, path))
-    for below, its_verb in BELOW[path].items():
-        _add(group, below, its_verb, f"{path} {below}")
-    parent.add_typer(group, name=name)
+    for name, each in below.items():
+        words = f"{path} {name}".strip()
+        if words in BELOW:
+            group.add_typer(_group(each, words, BELOW[words]), name=name)
+        else:
+            group.command(name, **_look(each, words))(typer_function(each, words))
+    return group
 
 
-for _name, _verb in VERBS.items():
-    _add(app, _name, _verb, _name)
+def _look(verb: Callable[..., None], path: str) -> dict[str, Any]:
+    # typer keeps the line breaks of a docstring: one line per paragraph instead.
+    text = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(verb.__doc__ or ""))
+    return {
+        "help": text if path else _HELP,
+        "epilog": f"Example:  {EXAMPLES[path or None]}",
+        "context_settings": {"help_option_names": ["-h", "--help"]},
+    }
 
 
-def usage(args: Sequence[str]) -> tuple[str, set[str]]:
-    """Return a hint and the options for the verb in these arguments."""
-    verb = next((arg for arg in args if arg in VERBS), None)
-    below = next((arg for arg in args if arg in BELOW.get(verb or "", ())), None)
-    names = [name for name in (verb, below) if name]
-    command: Any = typer.main.get_command(app)
-    parameters = [*command.params]
-    for name in names:
-        command = command.commands[name]
-        parameters += command.params
-    example = f"; for example: {EXAMPLES[' '.join(names)]}" if names else ""
-    options = {option for parameter in parameters for option in parameter.opts}
-    return f"see `{' '.join(['boolrank', *names, '-h'])}`{example}", options
+app = _group(_boolrank, "", VERBS)

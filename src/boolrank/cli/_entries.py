@@ -2,31 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-__all__ = ["ENTRIES", "Entry"]
+from ..data import DATASETS
+from ..data.protocols import SPLITS
+from ..evaluation import METRICS
+from ..kernels import KERNELS
+from ..models import MODELS
+from ..paper.published import PAPER
 
-_IDS = "as id,id,... or @FILE with one id per line"
-_MODEL = "Model as name or 'name(parameter=value, ...)', see `boolrank models`"
-_BY_NAME = "found by its name if not given."
+Complete = Callable[[str], list[str]]
 
 
 class Entry(NamedTuple):
     """Help, completion, smallest value, placeholder and, if not ``--name``, flag of an option."""
 
     help: str
-    complete: str = ""
+    complete: Complete | None = None
     least: int | None = None
     metavar: str | None = None
     flag: str = ""
 
 
+def _one_of(names: Callable[[], Iterable[str]], shortest: int = 0) -> Complete:
+    """Return a completion by names, in a list with commas of its last part.
+
+    Below ``shortest`` letters nothing is offered, and shells offer files instead.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        if len(last) < shortest:
+            return []
+        return [before + comma + name for name in names() if name.startswith(last)]
+
+    return complete
+
+
+def _metric_names() -> Iterable[str]:
+    cuts = {"none": ("",), "optional": ("", "@10"), "needed": ("@10",)}
+    return [name + cut for name, metric in METRICS.items() for cut in cuts[metric.cut]]
+
+
+_KERNELS = _one_of(lambda: KERNELS)
+_METRICS = _one_of(_metric_names)
+_MODELS = _one_of(lambda: MODELS)
+_PAPER_SETS = _one_of(lambda: PAPER)
+_ORDERS = _one_of(lambda: ("time", "file", "random"))
+_PROTOCOLS = _one_of(lambda: (*SPLITS, "published"))
+_SETS = _one_of(lambda: (*DATASETS, "synthetic"), shortest=1)
+
+_IDS = "as id,id,... or @FILE with one id per line"
+_MODEL = "Model as name or 'name(parameter=value, ...)', see `boolrank models`"
+_BY_NAME = "found by its name if not given."
+
 # By parameter, or by verb and parameter where a verb has its own meaning.
 ENTRIES = {
+    "version": Entry("Print the version."),
+    "debug": Entry("Show the traceback of an error; also after the verb."),
+    "modules": Entry(
+        "Import a module or .py file with your kernels, models or metrics; also after the verb, "
+        "and repeatedly.",
+        metavar="MODULE",
+        flag="--import",
+    ),
     "inputs": Entry(
         "CSV, TSV, Parquet or JSON-lines files with a row per event, globs of them, or the name of "
         "a data set (see `boolrank datasets`).",
-        "sets",
+        _SETS,
         metavar="INPUT",
     ),
     "update inputs": Entry("Files with new events.", metavar="INPUT"),
@@ -38,47 +82,47 @@ ENTRIES = {
     "positive": Entry("Ratings that count, such as '>= 4'; all if not given."),
     "as_json": Entry("Print JSON.", flag="--json"),
     "as_csv": Entry("Print CSV.", flag="--csv"),
-    "model": Entry(f"{_MODEL}; default kernel-ranker.", "models"),
-    "tune model": Entry("Name of a model, see `boolrank models`; default kernel-ranker.", "models"),
-    "evaluate model": Entry(f"{_MODEL}; repeat for more models.", "models"),
+    "model": Entry(f"{_MODEL}; default kernel-ranker.", _MODELS),
+    "tune model": Entry("Name of a model, see `boolrank models`; default kernel-ranker.", _MODELS),
+    "evaluate model": Entry(f"{_MODEL}; repeat for more models.", _MODELS),
     "models": Entry(
         "Models as name,name,...; all that are installed if not given. A model with parameters, "
         "such as 'ease(reg=500)', is not tuned.",
-        "models",
+        _MODELS,
     ),
-    "kernel": Entry("Kernel of the model, see `boolrank kernels`.", "kernels"),
+    "kernel": Entry("Kernel of the model, see `boolrank kernels`.", _KERNELS),
     "evaluate kernel": Entry(
-        "Kernel of a kernel-ranker, see `boolrank kernels`; repeat for more models.", "kernels"
+        "Kernel of a kernel-ranker, see `boolrank kernels`; repeat for more models.", _KERNELS
     ),
     "spectrum kernel": Entry(
         "Kernel family, such as disjunctive or 'threshold(2, {})'; repeat for more; default "
         "disjunctive.",
-        "kernels",
+        _KERNELS,
     ),
     "arity": Entry(
         "Search only the arity of a kernel family, such as disjunctive or 'threshold(2, {})'.",
-        "kernels",
+        _KERNELS,
     ),
     "arities": Entry("Arities as 1:150, 1:150:10 or 1,2,5; a range of them if not given."),
     "tuned": Entry("Fit the best model of a folder that `tune` or `compare` wrote."),
     "metric": Entry(
         "Metrics as name,name@k,...; trials are sorted by the first; default auc,ndcg@10.",
-        "metrics",
+        _METRICS,
     ),
     "fit metric": Entry(
-        "Metric that decides with --tuned; the first of the folder if not given.", "metrics"
+        "Metric that decides with --tuned; the first of the folder if not given.", _METRICS
     ),
-    "metrics": Entry("Metrics as name,name@k,...; the text above has the default.", "metrics"),
+    "metrics": Entry("Metrics as name,name@k,...; the text above has the default.", _METRICS),
     "trials": Entry("Parameter sets to try for a model; default 30, 0 means no tuning.", least=0),
     "seconds": Entry("Time limit for all trials of a model."),
     "protocol": Entry(
         "How to split: paper, leave_one_out, hold_out, temporal, strong, published; default paper.",
-        "protocols",
+        _PROTOCOLS,
     ),
     "folds": Entry("Number of folds, if the protocol has any."),
     "order": Entry(
         "Order in which a user's first events train: time, file or random; default time.",
-        "orders",
+        _ORDERS,
     ),
     "least": Entry("Minimum number of events of a test user."),
     "share": Entry("Share of the events that test, if the protocol has one."),
@@ -95,10 +139,10 @@ ENTRIES = {
     "items": Entry("Ids of items.", metavar="ITEM"),
     "ids": Entry("A user and an item; with --profile only an item.", metavar="USER ITEM"),
     "remove": Entry("File with events to remove; repeat for more."),
-    "name": Entry("Name of a data set.", "sets", metavar="NAME"),
+    "name": Entry("Name of a data set.", _SETS, metavar="NAME"),
     "check": Entry("Read those on this machine, and count."),
     "data": Entry("Folder of data sets; BOOLRANK_DATA or the cache if not given.", flag="--folder"),
-    "datasets": Entry("Data sets as name,name,...; all that are here if not given.", "paper_sets"),
+    "datasets": Entry("Data sets as name,name,...; all that are here if not given.", _PAPER_SETS),
     "sweep": Entry("Measure AUC by arity, which takes longest."),
     "compiling": Entry("Compile what a first run would.", flag="--compile/--no-compile"),
     "out": Entry("Folder for the page, tables, figures and results."),

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
-
-__all__ = [
-    "EXIT_CODES",
-    "INTERRUPTED",
-    "READER_GONE",
-    "TERMINATED",
-    "in_options",
-    "present",
-    "signal_in",
-]
 
 _STATE, _COMMAND, INTERRUPTED, READER_GONE, TERMINATED = 1, 2, 130, 141, 143
 
@@ -76,14 +67,18 @@ def in_options(text: str, args: Sequence[str]) -> str:
 
 
 def _usage(args: Sequence[str]) -> tuple[str, set[str]]:
-    from ._app import usage  # needs typer
+    """Return a hint and the options for the verb in these arguments."""
+    from typer.main import get_command
 
-    return usage(args)
+    from ._app import EXAMPLES, app
 
-
-def signal_in(error: BaseException) -> KeyboardInterrupt | SystemExit | None:
-    """Return the exception that a signal raised, if it led to this error."""
-    behind: BaseException | None = error
-    while behind is not None and not isinstance(behind, KeyboardInterrupt | SystemExit):
-        behind = behind.__cause__ or behind.__context__
-    return behind
+    command: Any = get_command(app)
+    names, parameters = [], [*command.params]
+    for arg in args:
+        if arg in getattr(command, "commands", ()):
+            command = command.commands[arg]
+            names.append(arg)
+            parameters += command.params
+    example = f"; for example: {EXAMPLES[' '.join(names)]}" if names else ""
+    options = {option for parameter in parameters for option in parameter.opts}
+    return f"see `{' '.join(['boolrank', *names, '-h'])}`{example}", options

@@ -1,49 +1,34 @@
-"""Read what arguments refer to: events, ids and models."""
+"""Read what arguments refer to: events and ids."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..data.events import find_columns
+from ..data.files import expand, scan_file
+from ..data.inputs import is_name, load_inputs
+from ..data.interactions import Interactions
+from ..data.vocabulary import Vocabulary
 from ..errors import InputError, ParameterError
 from ._output import say
-
-if TYPE_CHECKING:
-    from ..data.interactions import Interactions
-    from ..data.vocabulary import Vocabulary
-    from ..models.spec import ModelSpec
-
-__all__ = [
-    "known_ids",
-    "note_ratings",
-    "parse_ids",
-    "parse_spec",
-    "plain_id",
-    "read_events",
-    "read_ids",
-    "read_profiles",
-]
+from ._work import Work
 
 _LISTED = 10  # ids that a message names
 
 
-def read_events(inputs: Sequence[str], columns: Mapping[str, str]) -> Interactions:
+def read_events(work: Work, inputs: Sequence[str], columns: Mapping[str, str]) -> Interactions:
     """Read interactions from files, or load the data set if the input is its name."""
-    from ..data.inputs import load_inputs
-
-    events = load_inputs(inputs, None, False, **columns)
+    with work.status("Reading"):
+        events = load_inputs(inputs, None, False, **columns)
     note_ratings(inputs, columns)
     return events
 
 
 def note_ratings(inputs: Sequence[str], columns: Mapping[str, str]) -> None:
     """Tell that all ratings count, if files have ratings and ``positive`` is not given."""
-    from ..data.events import find_columns
-    from ..data.files import expand, scan_file
-    from ..data.inputs import is_name
-
     if is_name(inputs) or "positive" in columns:
         return
     names = list(scan_file(expand(inputs)[0]).schema)
@@ -51,21 +36,6 @@ def note_ratings(inputs: Sequence[str], columns: Mapping[str, str]) -> None:
     rating = find_columns(names, **roles)["rating"]
     if rating is not None:
         say(f"note: every row counts, whatever its {rating!r}; --positive '>= 4' selects some")
-
-
-def parse_spec(model: str | None, kernel: str | None) -> ModelSpec:
-    """Return the model of ``--model``, with the kernel of ``--kernel`` if that is given."""
-    from ..models.spec import ModelSpec, parse_model
-
-    spec = parse_model(model or "kernel-ranker")
-    if kernel is None:
-        return spec
-    if "kernel" not in spec.params:
-        raise ParameterError(
-            f"{spec.name} has no kernel",
-            hint="leave out --kernel, or choose another --model, such as kernel-ranker",
-        )
-    return ModelSpec(spec.name, {**spec.params, "kernel": kernel})
 
 
 def read_ids(text: str, option: str) -> list[str]:

@@ -11,29 +11,13 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from ..engines.user_modules import user_modules
-from ..errors import ParameterError
-from ._complete import COMPLETIONS
+from ..models.spec import ModelSpec
 from ._entries import ENTRIES
-from ._output import print_records, print_tables
-
-if TYPE_CHECKING:
-    from ..models.spec import ModelSpec
-    from ..table import Table
-
-__all__ = [
-    "Columns",
-    "Output",
-    "command_text",
-    "fit_command",
-    "given",
-    "option_name",
-    "typer_function",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,30 +33,6 @@ class Columns:
     def given(self) -> dict[str, str]:
         """Return the options that have a value."""
         return given(asdict(self))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Output:
-    """The format of data on stdout: a table unless another is chosen."""
-
-    as_json: bool = False
-    as_csv: bool = False
-
-    def __post_init__(self) -> None:
-        if self.as_json and self.as_csv:
-            raise ParameterError("--json and --csv exclude each other", hint="give one of them")
-
-    @property
-    def is_table(self) -> bool:
-        return not (self.as_json or self.as_csv)
-
-    def show(self, *tables: Table, records: Sequence[dict[str, Any]] | None = None) -> None:
-        """Print tables; as JSON or CSV print ``records``, by default those of the first table."""
-        if self.is_table:
-            print_tables(tables)
-            return
-        records = tables[0].records() if records is None else records
-        print_records(records, [each.name for each in tables[0].columns], as_json=self.as_json)
 
 
 def typer_function(verb: Callable[..., None], name: str) -> Callable[..., None]:
@@ -108,8 +68,12 @@ def _typer_info(parameter: Parameter, verb: str) -> Any:
     name, default = parameter.name, parameter.default
     entry = ENTRIES.get(f"{verb} {name}") or ENTRIES[name]
     default = ... if default is Parameter.empty else default
-    options: dict[str, Any] = {"help": entry.help, "metavar": entry.metavar, "min": entry.least}
-    options["autocompletion"] = COMPLETIONS.get(entry.complete)
+    options: dict[str, Any] = {
+        "help": entry.help,
+        "metavar": entry.metavar,
+        "min": entry.least,
+        "autocompletion": entry.complete,
+    }
     if parameter.kind is not Parameter.KEYWORD_ONLY:
         return typer.Argument(default, **options)
     flag = entry.flag or (option_name(name) if default is False else "")

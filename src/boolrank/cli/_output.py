@@ -1,4 +1,4 @@
-"""Print tables and messages: data to stdout for people or programs, messages to stderr."""
+"""Print data to stdout, as tables for people or records for programs, and messages to stderr."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import json
 import os
 import re
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from ..errors import ParameterError
+from ..table import Table
 
+if TYPE_CHECKING:
     import rich.table
     from rich.console import Console
-
-    from ..table import Table
-
-__all__ = ["console", "print_records", "print_tables", "printable", "say"]
 
 # Control characters but tab and line feed, and the marks that reverse the direction of text.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -51,43 +50,56 @@ def console(*, stderr: bool = False) -> Console:
     return chosen
 
 
-def say(text: str) -> None:
+def say(text: str, style: str = "") -> None:
     """Print a message on one line of stderr."""
-    console(stderr=True).print(printable(text), soft_wrap=True)
+    console(stderr=True).print(printable(text), style=style, soft_wrap=True)
 
 
-def print_records(
-    records: Sequence[Mapping[str, Any]], columns: Sequence[str], *, as_json: bool
-) -> None:
-    """Print records with equal keys, as JSON or CSV; without records, ``columns`` are the header.
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """The format of data on stdout: a table unless another is chosen."""
 
-    Keys lose spaces and punctuation: ``data_set``, ``p_t``. JSON escapes the characters that the
-    encoding of stdout lacks.
-    """
-    from ..table import Table
+    as_json: bool = False
+    as_csv: bool = False
 
-    keys = records[0] if records else columns
-    names = [re.sub("'s|[(),]", "", key).replace(" ", "_") for key in keys]
-    table = Table.of("", names, [list(record.values()) for record in records])
-    if as_json:
+    def __post_init__(self) -> None:
+        if self.as_json and self.as_csv:
+            raise ParameterError("--json and --csv exclude each other", hint="give one of them")
+
+    @property
+    def is_table(self) -> bool:
+        return not (self.as_json or self.as_csv)
+
+    def show(self, *tables: Table, records: Sequence[dict[str, Any]] | None = None) -> None:
+        """Print tables; as JSON or CSV print ``records``, by default those of the first table.
+
+        Keys lose spaces and punctuation: ``data_set``, ``p_t``. JSON escapes the characters that
+        the encoding of stdout lacks.
+        """
+        if self.is_table:
+            for table in tables:
+                _print_table(table)
+            return
+        records = tables[0].records() if records is None else records
+        keys = records[0] if records else [column.name for column in tables[0].columns]
+        names = [re.sub("'s|[(),]", "", key).replace(" ", "_") for key in keys]
+        plain = Table.of("", names, [list(record.values()) for record in records])
+        if self.as_csv:
+            sys.stdout.write(plain.to_csv())
+            return
         utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
-        text = json.dumps(table.records(), indent=2, ensure_ascii=not utf8) + "\n"
-    else:
-        text = table.to_csv()
-    sys.stdout.write(text)
+        sys.stdout.write(json.dumps(plain.records(), indent=2, ensure_ascii=not utf8) + "\n")
 
 
-def print_tables(tables: Sequence[Table]) -> None:
-    """Print tables for people, each with its title above and its note below."""
-    for table in tables:
-        out = console()
-        if table.title:  # rich would wrap it to the width of the table
-            out.print(printable(table.title), style="bold", soft_wrap=True)
-        made = _rich_table(table)
-        out.width = max(out.width, _fit(made, out.width))
-        out.print(made, crop=False)
-        if table.note:
-            out.print(printable(table.note), style="dim")
+def _print_table(table: Table) -> None:
+    out = console()
+    if table.title:  # rich would wrap it to the width of the table
+        out.print(printable(table.title), style="bold", soft_wrap=True)
+    made = _rich_table(table)
+    out.width = max(out.width, _fit(made, out.width))
+    out.print(made, crop=False)
+    if table.note:
+        out.print(printable(table.note), style="dim")
 
 
 def _rich_table(table: Table) -> rich.table.Table:

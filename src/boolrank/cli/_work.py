@@ -14,9 +14,8 @@ from typing import Any
 
 from .._memory import peak_memory
 from ..errors import InputError, ParameterError
-from ._output import console, printable
-
-__all__ = ["Work", "check_output"]
+from ..storage.folder import obstacle
+from ._output import console, printable, say
 
 _QUIET_SECONDS = 1.0
 _BATCH = 1_000
@@ -28,12 +27,7 @@ class Work:
     """A task that takes a while; its time starts when it is made."""
 
     def __init__(self) -> None:
-        self.started = time.perf_counter()
-        self.messages = console(stderr=True)
-
-    def say(self, text: str, style: str = "") -> None:
-        """Print a message, above the progress if there is some."""
-        self.messages.print(printable(text), style=style, soft_wrap=True)
+        self._started = time.perf_counter()
 
     @contextmanager
     def status(self, text: str = "", *, log: bool = False) -> Iterator[Tell]:
@@ -41,8 +35,9 @@ class Work:
 
         Without a terminal, ``log`` prints a line for each new part of ``"part: more"``.
         """
-        if not self.messages.is_terminal:
-            yield self._log() if log else lambda _: None
+        messages = console(stderr=True)
+        if not messages.is_terminal:
+            yield tell_parts(self._log) if log else lambda _: None
             return
         from rich.live import Live
         from rich.spinner import Spinner
@@ -52,7 +47,7 @@ class Work:
 
         spinner = Spinner("dots")
         # Stdout stays as it is: a library that keeps it would find it closed at the end.
-        live = Live(spinner, console=self.messages, transient=True, redirect_stdout=False)
+        live = Live(spinner, console=messages, transient=True, redirect_stdout=False)
         later = Timer(_QUIET_SECONDS, live.start)
 
         def tell(text: str) -> None:
@@ -68,16 +63,8 @@ class Work:
             later.join()
             live.stop()
 
-    def _log(self) -> Tell:
-        parts: list[str] = []
-
-        def tell(text: str) -> None:
-            part = text.partition(": ")[0]
-            if part not in parts[-1:]:
-                parts.append(part)
-                self.say(f"{time.perf_counter() - self.started:7.1f} s  {part}")
-
-        return tell
+    def _log(self, part: str) -> None:
+        say(f"{self._seconds:7.1f} s  {part}")
 
     @contextmanager
     def counter(self, text: str) -> Iterator[Callable[[int, int, str], None]]:
@@ -106,15 +93,31 @@ class Work:
         """
         if beside_data and not console().is_terminal:
             return
-        seconds, peak = time.perf_counter() - self.started, peak_memory()
+        peak = peak_memory()
         memory = "" if peak is None else f", {peak / 1e6:,.0f} MB peak memory"
-        self.say(f"{text}; {seconds:.1f} s{memory}")
+        say(f"{text}; {self._seconds:.1f} s{memory}")
+
+    @property
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._started
+
+
+def tell_parts(write: Callable[[str], object]) -> Tell:
+    """Return a function that writes the part of ``"part: more"`` where it changes."""
+    last = ""
+
+    def tell(text: str) -> None:
+        nonlocal last
+        part = text.partition(": ")[0]
+        if part != last:
+            last = part
+            write(part)
+
+    return tell
 
 
 def check_output(path: Path, endings: Collection[str]) -> None:
     """Raise if a file cannot be written, before the work for it is done."""
-    from ..storage.folder import obstacle
-
     if path.suffix.lower() not in endings:
         raise ParameterError(
             f"{path} has no known file type", hint=f"name a file in {', '.join(endings)}"

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from .._extras import needs
+from ..data.inputs import is_name
+from ..models import MODELS
+from ..models.spec import ModelSpec, split_commas
+from ..studies import FOLDS, METRICS, Experiment, compare_models, record, tune_model
 from ._inputs import note_ratings
-from ._options import Columns, Output, command_text, fit_command, given
+from ._options import Columns, command_text, fit_command, given
+from ._output import Output, say
 from ._work import Work
-
-if TYPE_CHECKING:
-    from ..studies import Experiment
-
-__all__ = ["compare"]
 
 # Columns of the results in a table; JSON and CSV have all.
 _SHOWN = {
@@ -51,32 +50,30 @@ def compare(
     results.json. A stopped run continues when the same command is run again. A model that fails is
     listed with the reason. At the end there is a `fit` command for the best model by each metric.
     """
-    from ..models import MODELS
-    from ..models.spec import split_commas
     from ..report.comparison import write_comparison
     from ..report.page import check_report, claim_folder
     from ..report.tables import by_metric, comparison_table
-    from ..studies import METRICS, compare_models, record
 
     work, started = Work(), time.time()
     trials = 30 if trials is None else trials
     check_report()
     claim_folder(out, "compare")
-    tuner = _tuner() if trials else None
+    if trials:
+        with needs("tune", "Tuning"):  # fail now rather than for each model
+            import optuna  # noqa: F401
     split = given({"order": order, "least": least})
     sets = _sets(inputs, split, columns.given(), seed or 0)
-    installed = (name for name, entry in MODELS.items() if entry.available)
-    chosen = list(installed) if models is None else split_commas(models)
+    installed = [name for name, entry in MODELS.items() if entry.available]
     found = []
     with work.status(log=True) as tell:
         for title, experiment in sets.items():
             tell(f"{title}: reading and splitting")
             each = compare_models(
                 experiment.load_split(),
-                chosen,
+                installed if models is None else split_commas(models),
                 metrics or METRICS,
                 title=title,
-                tuner=tuner,
+                tuner=tune_model,
                 trials=trials,
                 seconds=seconds,
                 seed=seed or 0,
@@ -99,13 +96,13 @@ def compare(
     output.show(*by_metric(results, hidden), records=results.records())
     for each in found:
         for failed in each.failed:
-            work.say(f"{each.title}: {failed.name} failed: {failed.error}")
+            say(f"{each.title}: {failed.name} failed: {failed.error}")
     work.done(f"{page}")
     for each, experiment in zip(found, sets.values(), strict=True):
         for metric in each.metrics if each.measured else ():
             spec = each.ranked(metric)[0].chosen[metric]
             command = fit_command(experiment.data, columns, spec)
-            work.say(f"best {metric} on {each.title}: {command}")
+            say(f"best {metric} on {each.title}: {command}")
     if not any(each.measured for each in found):
         raise typer.Exit(1)
 
@@ -114,9 +111,6 @@ def _sets(
     inputs: list[str], split: dict[str, Any], columns: dict[str, str], seed: int
 ) -> dict[str, Experiment]:
     """Return the experiments by title; only their split matters here."""
-    from ..data.inputs import is_name
-    from ..studies import FOLDS, Experiment, ModelSpec
-
     parts = [[each] for each in inputs] if all(is_name([each]) for each in inputs) else [inputs]
     models = (ModelSpec("popularity"),)
     return {
@@ -125,11 +119,3 @@ def _sets(
         )
         for part in parts
     }
-
-
-def _tuner() -> Callable[..., Any]:
-    with needs("tune", "Tuning"):  # fail now rather than for each model
-        import optuna  # noqa: F401
-    from ..studies import tune_model
-
-    return tune_model

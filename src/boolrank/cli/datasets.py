@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from ._options import Output
-from ._output import say
+from ..data import DATASETS, Dataset, Size, data_folder, fetch_dataset, find_dataset
+from ..table import Column, Table
+from ._output import Output, say
 from ._work import Work
-
-if TYPE_CHECKING:
-    from ..data import Dataset, Size
-    from ..table import Table
-
-__all__ = ["datasets", "describe", "fetch"]
 
 _COUNTS = ("users", "items", "interactions")
 
@@ -32,8 +27,6 @@ def datasets(
     """
     if context.invoked_subcommand is not None:
         return
-    from ..data import DATASETS, Size, data_folder
-
     records = []
     for dataset in DATASETS.values():
         counted = None
@@ -52,8 +45,6 @@ def fetch(name: str, *, data: Path | None = None) -> None:
     An interrupted download continues where it stopped. Published checksums are verified. Archives
     are not unpacked: data sets are read from them.
     """
-    from ..data import fetch_dataset, find_dataset
-
     dataset = find_dataset(name)
     with Work().status(f"Fetching {name}") as tell:
 
@@ -100,8 +91,6 @@ def describe(dataset: Dataset, folder: Path | None, counted: Size | None) -> dic
 
 
 def _table(records: list[dict[str, Any]]) -> Table:
-    from ..table import Column, Table
-
     states = {None: "yes", True: "counted", False: "differs"}
     rows = []
     for record in records:
@@ -118,8 +107,6 @@ def _table(records: list[dict[str, Any]]) -> Table:
 
 
 def _notes_table(records: list[dict[str, Any]]) -> Table:
-    from ..table import Column, Table
-
     rows = [(record["name"], *note) for record in records for note in _notes(record)]
     names = [Column("", style="group", wrap="never"), Column(" ", style="dim")]
     note = "Synthetic data of any size: synthetic:USERSxITEMSxINTERACTIONS[:SEED]"

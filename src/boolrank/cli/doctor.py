@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import typer
 
-from ._options import Output
+from ..table import Column, Table
+from ._output import Output
 from ._work import Work
-
-if TYPE_CHECKING:
-    from ..health import Finding
-
-__all__ = ["doctor"]
 
 
 def doctor(*, compiling: bool = True, output: Output) -> None:
@@ -24,7 +19,6 @@ def doctor(*, compiling: bool = True, output: Output) -> None:
     everything needs.
     """
     from ..health import examine
-    from ..table import Column, Table
 
     work = Work()
     with work.status("Examining") as tell:
@@ -34,16 +28,16 @@ def doctor(*, compiling: bool = True, output: Output) -> None:
         Column("name", heading=" ", wrap="never"),
         Column("value", heading=" ", wrap="fold"),
     ]
-    rows = [(each.part, each.name, _value(each)) for each in findings]
-    wrong = (at for at, each in enumerate(findings) if each.state in ("warning", "broken"))
+    rows, wrong = [], set()
+    for at, each in enumerate(findings):
+        value = each.value
+        if each.state in ("warning", "broken"):
+            wrong.add(at)
+            value = f"{each.state}: {value}"
+        rows.append((each.part, each.name, "\n".join(filter(None, (value, each.hint)))))
     table = Table("", columns, rows, strong=frozenset(wrong))
     output.show(table, records=[asdict(each) for each in findings])
     broken = sum(each.state == "broken" for each in findings)
     work.done(f"{broken} broken" if broken else "all is well", beside_data=True)
     if broken:
         raise typer.Exit(1)
-
-
-def _value(finding: Finding) -> str:
-    state = "" if finding.state in ("fine", "missing") else f"{finding.state}: "
-    return f"{state}{finding.value}" + (f"\n{finding.hint}" if finding.hint else "")

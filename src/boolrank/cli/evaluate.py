@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ParameterError
+from ..evaluation.result import nulls
+from ..models.spec import ModelSpec, labels, parse_model
+from ..studies import Experiment, Run, Summary, read_experiment, run_experiment, summarize
+from ..table import Table
 from ._inputs import note_ratings
-from ._options import Columns, Output, given, option_name
+from ._options import Columns, given, option_name
+from ._output import Output
 from ._work import Work
-
-if TYPE_CHECKING:
-    from ..studies import ModelSpec, Run, Summary
-    from ..table import Table
-
-__all__ = ["evaluate"]
 
 
 def evaluate(
@@ -43,8 +42,6 @@ def evaluate(
     model with its 95 % interval (paired bootstrap over users) and p value (paired t test, Holm's
     correction); * means p < 0.05. The default metrics are auc, map@10 and ndcg@10.
     """
-    from ..studies import Experiment, read_experiment, run_experiment, summarize
-
     work = Work()
     split = given({"folds": folds, "order": order, "least": least, "share": share})
     others = given({"protocol": protocol, "metrics": metrics, "seed": seed})
@@ -75,8 +72,6 @@ def evaluate(
 
 
 def _specs(models: list[str], kernels: list[str]) -> tuple[ModelSpec, ...]:
-    from ..studies import ModelSpec, parse_model
-
     if not models and not kernels:
         raise ParameterError(
             "there is no model to evaluate",
@@ -87,8 +82,6 @@ def _specs(models: list[str], kernels: list[str]) -> tuple[ModelSpec, ...]:
 
 
 def _record(found: Summary, run: Run) -> dict[str, Any]:
-    from ..evaluation.result import nulls
-
     row = found.versus_best
     return {
         "model": found.model,
@@ -105,7 +98,6 @@ def _record(found: Summary, run: Run) -> dict[str, Any]:
 
 
 def _table(run: Run) -> Table:
-    from ..models.spec import labels
     from ..report.tables import COSTS, by_metric, evaluation_table
 
     names = labels(run.experiment.models)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ParameterError
+from ..models import Recommender, load_model
+from ..table import Column, Table
 from ._inputs import known_ids, parse_ids, plain_id, read_ids
-from ._options import Output
-from ._output import say
-
-if TYPE_CHECKING:
-    from ..models.recommender import Recommender
-
-__all__ = ["explain"]
+from ._output import Output, say
 
 
 def explain(
@@ -28,9 +24,6 @@ def explain(
 
     The parts add up to the score. With --n, the last row of a table is the sum of the others.
     """
-    from ..models import load_model
-    from ..table import Column, Table
-
     if len(ids) != (2 if profile is None else 1):
         raise ParameterError(
             f"expected {'USER ITEM' if profile is None else 'ITEM'}, not {' '.join(ids)!r}",

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import ParameterError
-from ._inputs import parse_spec, read_events
+from ..models.spec import ModelSpec, parse_model
+from ..storage.folder import check_target
+from ..studies import best_spec
+from ._inputs import read_events
 from ._options import Columns
 from ._work import Work
-
-if TYPE_CHECKING:
-    from ..models.spec import ModelSpec
-
-__all__ = ["fit"]
 
 
 def fit(
@@ -32,13 +29,10 @@ def fit(
     Columns are found by the usual names (user, user_id, item, movieId, rating, timestamp, ...).
     Repeated events count once. The first run on a machine compiles some code.
     """
-    from ..storage.folder import check_target
-
     work = Work()
     spec = _spec(model, kernel, tuned, metric)
     check_target(out)
-    with work.status("Reading"):
-        events = read_events(inputs, columns.given())
+    events = read_events(work, inputs, columns.given())
     with work.status("Fitting"):
         fitted = spec.make(threads).fit(events)
     with work.status("Saving"):
@@ -49,14 +43,20 @@ def fit(
 def _spec(
     model: str | None, kernel: str | None, tuned: Path | None, metric: str | None
 ) -> ModelSpec:
-    if tuned is None and metric is not None:
+    if tuned is not None:
+        if model or kernel:
+            raise ParameterError(
+                "--tuned chooses the model and its kernel", hint="leave out --model and --kernel"
+            )
+        return best_spec(tuned, metric)
+    if metric is not None:
         raise ParameterError("--metric goes with --tuned", hint="add --tuned FOLDER")
-    if tuned is None:
-        return parse_spec(model, kernel)
-    if model or kernel:
+    spec = parse_model(model or "kernel-ranker")
+    if kernel is None:
+        return spec
+    if "kernel" not in spec.params:
         raise ParameterError(
-            "--tuned chooses the model and its kernel", hint="leave out --model and --kernel"
+            f"{spec.name} has no kernel",
+            hint="leave out --kernel, or choose another --model, such as kernel-ranker",
         )
-    from ..studies import best_spec
-
-    return best_spec(tuned, metric)
+    return ModelSpec(spec.name, {**spec.params, "kernel": kernel})

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._options import Output
-
-if TYPE_CHECKING:
-    from ..kernels import Kernel
-
-__all__ = ["describe", "kernels"]
+from ..kernels import Kernel, known_kernels
+from ..table import Column, Table
+from ._output import Output
 
 _LETTERS = (
     "n variables; x and z are active in the two vectors, c in both, u in either; the vectors agree "
@@ -24,9 +21,6 @@ def kernels(*, output: Output) -> None:
     In the formulas, two binary vectors over n variables have x and z active variables, c of them in
     common, u = x + z - c active in either, and agree on s = n - x - z + 2c.
     """
-    from ..kernels import known_kernels
-    from ..table import Column, Table
-
     records = [describe(kernel) for kernel in known_kernels().values()]
     rows = [
         (

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._options import Output
-
-if TYPE_CHECKING:
-    from ..models.registry import ModelEntry
-
-__all__ = ["describe_model", "models"]
+from ..models import MODELS
+from ..models.registry import ModelEntry
+from ..table import Column, Table
+from ._output import Output
 
 
 def models(*, output: Output) -> None:
@@ -18,9 +16,6 @@ def models(*, output: Output) -> None:
     Use a model as --model NAME or --model 'NAME(parameter=value, ...)'. `tune` and `compare` search
     the parameters that have a search range.
     """
-    from ..models import MODELS
-    from ..table import Column, Table
-
     records = [describe_model(entry) for entry in MODELS.values()]
     about = [
         (each["name"], each["about"], ", ".join(each["abilities"]), each["extra"] or "")

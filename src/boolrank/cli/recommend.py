@@ -7,19 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
+from ..models import Recommendations, Recommender, load_model
+from ..studies.cache import whole_file
+from ..table import Column, Table
 from ._inputs import known_ids, plain_id, read_ids, read_profiles
-from ._options import Output, given
-from ._output import console
+from ._options import given
+from ._output import Output, console
 from ._work import Work, check_output
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from ..models.recommendations import Recommendations
-    from ..models.recommender import Recommender
-    from ..table import Table
-
-__all__ = ["WRITERS", "recommend"]
 
 _MAX_USERS = 10  # in a table on a terminal, if all users are asked for
 _MAX_ROWS = 10_000  # in a table
@@ -52,8 +49,6 @@ def recommend(
     Unknown users get popular items, as do users without events; unknown items are ignored. Both
     are reported on stderr.
     """
-    from ..models import load_model
-
     work = Work()
     chosen = given({"users": users, "profile": profile, "profiles": profiles})
     _check_options(chosen, out, output)
@@ -146,8 +141,6 @@ def _append(columns: dict[str, list[Any]], found: Recommendations, done: int) ->
 def _write(columns: dict[str, list[Any]], path: Path) -> None:
     import polars as pl
 
-    from ..studies.cache import whole_file
-
     types = {"rank": pl.Int32, "score": pl.Float64, "popular": pl.Boolean}
     frame = pl.DataFrame(columns, schema_overrides=types)
     with whole_file(path) as fresh:
@@ -155,8 +148,6 @@ def _write(columns: dict[str, list[Any]], path: Path) -> None:
 
 
 def _table(columns: dict[str, list[Any]]) -> Table:
-    from ..table import Column, Table
-
     notes = ["popular: no history" if each else "" for each in columns["popular"]]
     shown = [
         Column(next(iter(columns)), "s", style="group"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ._options import Output, command_text
+from ..models.spec import split_commas
+from ..studies import parse_arities
+from ._options import command_text
+from ._output import Output, say
 from ._work import Work
-
-__all__ = ["reproduce"]
 
 
 def reproduce(
@@ -25,11 +26,9 @@ def reproduce(
     The folder gets report.html, tables/ (CSV, Markdown, LaTeX) and figures/ (SVG, PNG). A stopped
     run continues when the same command is run again. Get the data sets first: `boolrank datasets`.
     """
-    from ..models.spec import split_commas
     from ..paper.page import results_table, write_reproduction
     from ..paper.reproduce import reproduce as run
     from ..report.page import check_report
-    from ..studies import parse_arities
 
     work = Work()
     check_report()
@@ -50,5 +49,5 @@ def reproduce(
         page = write_reproduction(found, out, command)
     output.show(results_table(found))
     for paper, why in found.missing:
-        work.say(f"{paper.title} was left out: {why}")
+        say(f"{paper.title} was left out: {why}")
     work.done(f"{page}")

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ._options import Output
-
-__all__ = ["show"]
+from ..models import model_info
+from ..table import Column, Table
+from ._output import Output
 
 
 def show(folder: Path, *, output: Output) -> None:
     """Show the kind, parameters, counts, creation time, data fingerprint and hash of a model."""
-    from ..models import model_info
-    from ..table import Column, Table
-
     info = model_info(folder)
     columns = [Column("", style="name", wrap="never"), Column(" ", wrap="fold")]
     rows = [(name, _text(value)) for name, value in info.items()]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..models import load_model
+from ..table import Column, Table
 from ._inputs import parse_ids, plain_id
-from ._options import Output
-
-__all__ = ["similar"]
+from ._output import Output
 
 
 def similar(folder: Path, items: list[str], *, n: int = 10, output: Output) -> None:
@@ -15,9 +15,6 @@ def similar(folder: Path, items: list[str], *, n: int = 10, output: Output) -> N
 
     The model defines similarity; for kernels, 1 = identical and 0 = unrelated.
     """
-    from ..models import load_model
-    from ..table import Column, Table
-
     fitted = load_model(folder)
     found = fitted.similar_items(parse_ids(fitted.interactions.items, items), n=n).to_dict()
     columns = [

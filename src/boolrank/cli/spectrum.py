@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .._extras import needs
+from ..studies import Curve, parse_arities, spectral_curves
+from ..studies.cache import write_text
+from ..table import Table
 from ._inputs import read_events
-from ._options import Columns, Output
+from ._options import Columns
+from ._output import Output
 from ._work import Work, check_output
-
-if TYPE_CHECKING:
-    from ..studies import Curve
-    from ..table import Table
-
-__all__ = ["spectrum"]
 
 _ARITIES = "1:10,12:20:2,25:50:5,60:150:10"  # denser where curves bend
 
@@ -33,16 +30,13 @@ def spectrum(
     0 = all items identical, 1 = no two items related. Sparse data often need a kernel that is less
     expressive than the linear one, which is arity 1.
     """
-    from ..studies import parse_arities, spectral_curves
-
     work = Work()
     chosen = parse_arities(arities or _ARITIES)
     if out is not None:
         check_output(out, (".svg", ".png"))
         with needs("report", "A figure"):
             import matplotlib as mpl  # noqa: F401 - fail before the work
-    with work.status("Reading"):
-        events = read_events(inputs, columns.given())
+    events = read_events(work, inputs, columns.given())
     if arities is None:
         chosen = tuple(arity for arity in chosen if arity <= len(events.users))
     with work.status("Counting pairs of items"):
@@ -60,15 +54,12 @@ def spectrum(
 
 def _draw(curves: list[Curve], path: Path) -> None:
     from ..report.sections import arity_plots
-    from ..studies.cache import write_text
 
     (plot,) = arity_plots(curves)
     write_text(path, plot.file("svg" if path.suffix.lower() == ".svg" else "png"))
 
 
 def _table(curves: list[Curve]) -> Table:
-    from ..table import Table
-
     title = "Normalised spectral ratio: 0 = all items identical, 1 = no two items related"
     columns = {"arity": "d"} | dict.fromkeys((curve.family for curve in curves), ".6f")
     ratios = zip(*(curve.ratios for curve in curves), strict=True)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..data.inputs import load_inputs
+from ..data.splits import Fold
 from ..errors import ParameterError
+from ..models.spec import parse_model
+from ..studies import Study, arity_from_spectrum, best_arity, tune_model, validation_fold
+from ..studies.cache import check_folder
+from ..table import Column, Table
 from ._inputs import note_ratings
-from ._options import Columns, Output, fit_command, given
+from ._options import Columns, fit_command, given
+from ._output import Output, say
 from ._work import Work
-
-if TYPE_CHECKING:
-    from ..data.splits import Fold
-    from ..studies import Study
-    from ..table import Table
-
-__all__ = ["tune"]
 
 _MAX_TRIALS = 10  # in a table
 
@@ -42,9 +42,6 @@ def tune(
     draws the others. Failed trials are recorded. A stopped study continues when the same command is
     run again. At the end there is a `fit` command for the best model by each metric.
     """
-    from ..studies import parse_model, tune_model
-    from ..studies.cache import check_folder
-
     work = Work()
     others = given({"model": model, "trials": trials, "seconds": seconds})
     if arity is not None and others:
@@ -65,8 +62,8 @@ def tune(
     if arity is not None:
         _tune_arity(work, fold, arity, metrics, threads, output)
         return
-    with work.counter("Tuning") as count:
-        try:
+    try:
+        with work.counter("Tuning") as count:
             study = tune_model(
                 spec.name,
                 fold,
@@ -78,22 +75,19 @@ def tune(
                 n_threads=threads,
                 progress=count,
             )
-        except KeyboardInterrupt:
-            work.say(f"finished trials are kept in {out}; the same command continues")
-            raise
+    except KeyboardInterrupt:
+        say(f"finished trials are kept in {out}; the same command continues")
+        raise
     records = _records(study)
     output.show(_table(study, records), records=records)
     work.done(f"{len(study.trials)} trials, {study.failed} failed; {out}")
     for each in study.metrics:
         best = study.best(each)
         command = fit_command(inputs, columns, study.spec(each))
-        work.say(f"best {each}, {best.metrics[each]:.4f}: {command}")
+        say(f"best {each}, {best.metrics[each]:.4f}: {command}")
 
 
 def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, str]) -> Fold:
-    from ..data.inputs import load_inputs
-    from ..studies import validation_fold
-
     in_file_order = order == "file"
     data = load_inputs(inputs, None, in_file_order, **columns)
     return validation_fold(data, "time" if in_file_order else order or "time", seed)
@@ -102,9 +96,6 @@ def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, st
 def _tune_arity(
     work: Work, fold: Fold, family: str, metrics: list[str], threads: int | None, output: Output
 ) -> None:
-    from ..studies import arity_from_spectrum, best_arity
-    from ..table import Table
-
     if len(metrics) > 1:
         raise ParameterError(
             "an arity is chosen by one metric", hint="give one, such as --metric auc"
@@ -139,8 +130,6 @@ def _records(study: Study) -> list[dict[str, Any]]:
 
 
 def _table(study: Study, records: list[dict[str, Any]]) -> Table:
-    from ..table import Column, Table
-
     columns = [Column("trial", "d"), Column("parameters", style="name", wrap="fold")]
     columns += [Column(name, ".4f", wrap="never") for name in study.metrics]
     rows = [

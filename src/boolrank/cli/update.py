@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import ParameterError
+from ..models import load_model
 from ._inputs import read_events
 from ._options import Columns
 from ._work import Work
-
-__all__ = ["update"]
 
 
 def update(
@@ -26,17 +25,14 @@ def update(
     counts, others are fitted again; the last line tells which. A reader of the folder sees the old
     model or the new one. Give the same column options as to `fit`.
     """
-    from ..models import load_model
-
     work = Work()
     if not inputs and not remove:
         raise ParameterError("there are no events", hint="name files to add, or use --remove FILE")
     with work.status("Opening"):
         fitted = load_model(folder, n_threads=threads)
-    with work.status("Reading"):
-        added, removed = (
-            read_events(files, columns.given()) if files else None for files in (inputs, remove)
-        )
+    added, removed = (
+        read_events(work, files, columns.given()) if files else None for files in (inputs, remove)
+    )
     before = fitted.interactions
     with work.status("Updating"):
         fitted.update(added, removed)
