@@ -36,7 +36,7 @@ EXAMPLES = {
     "doctor": "boolrank doctor",
 }
 
-# A verb is the function in the module of the same name, which imports the library when it runs.
+# A verb is the function in the module of the same name.
 VERBS: dict[str, Callable[..., None]] = {
     name: getattr(import_module(f"{__package__}.{name}"), name)
     for name in EXAMPLES
