@@ -9,8 +9,7 @@ The scores equal those of `evaluate`. This module does not import scikit-learn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,11 +42,24 @@ def masks(split: Split) -> list[tuple[Mask, Mask]]:
     return [(role == TRAIN, role == TEST) for role in split.roles]
 
 
-def scorer(metric: AnyMetric = "auc") -> Callable[..., float]:
+@dataclass(frozen=True)
+class Scorer:
+    """A metric as a function of a fitted model and test interactions; see `scorer`."""
+
+    measure: Measure
+
+    def __call__(self, model: Any, test: Interactions, y: None = None) -> float:  # noqa: ARG002
+        """Return the mean over users, negated if lower is better; y is what scikit-learn passes."""
+        fold = published_folds((model.interactions, test))[0]
+        rankings = rank_fold(model, fold, largest_cut([self.measure]))
+        value = mean(np.asarray(measure(rankings, [self.measure])[str(self.measure)]))
+        return value if self.measure.metric.higher_is_better else -value
+
+
+def scorer(metric: AnyMetric = "auc") -> Scorer:
     """Return a metric as ``scoring`` for scikit-learn's searches, which maximise it.
 
-    The model needs ``score``, and ``interactions`` that it was fitted on. A metric for which lower
-    is better is negated.
+    The model needs ``score``, and ``interactions`` that it was fitted on.
 
     >>> from boolrank import KernelRanker
     >>> train = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "b", "c", "c"])
@@ -55,11 +67,4 @@ def scorer(metric: AnyMetric = "auc") -> Callable[..., float]:
     >>> scorer("auc")(KernelRanker("linear").fit(train), test)
     1.0
     """
-    return partial(_mean, parse_metric(metric))
-
-
-def _mean(each: Measure, model: Any, test: Interactions, y: None = None) -> float:  # noqa: ARG001
-    fold = published_folds((model.interactions, test))[0]
-    rankings = rank_fold(model, fold, largest_cut([each]))
-    value = mean(np.asarray(measure(rankings, [each])[str(each)]))
-    return value if each.metric.higher_is_better else -value
+    return Scorer(parse_metric(metric))
