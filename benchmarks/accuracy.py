@@ -40,8 +40,7 @@ from boolrank.kernels import (
     Polynomial,
 )
 from boolrank.kernels.counts import Pairs
-from boolrank.kernels.tables import table_values
-from boolrank.kernels.values import FEW_PAIRS
+from boolrank.kernels.values import FEW_PAIRS, table_values
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from oracles import Magnitude, draw_counts, magnitude

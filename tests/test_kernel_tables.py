@@ -19,8 +19,7 @@ from boolrank.errors import CountsError, ParameterTypeError
 from boolrank.kernels import expressiveness
 from boolrank.kernels.counts import Pairs
 from boolrank.kernels.expressiveness import spectral_ratio
-from boolrank.kernels.tables import table_values
-from boolrank.kernels.values import FEW_PAIRS
+from boolrank.kernels.values import FEW_PAIRS, table_values
 from boolrank.testing import LAWS, LawError, check_kernel
 from boolrank.testing.laws import ROWS, Sample
 

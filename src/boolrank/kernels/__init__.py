@@ -3,18 +3,16 @@
 from .algebra import Normalized, Power, Product, Scaled, Sum
 from .base import Kernel
 from .clauses import (
-    DNF,
     Conjunctive,
     Disjunctive,
     LiteralConjunctive,
     LiteralDisjunctive,
-    MonotoneDNF,
+    Threshold,
 )
-from .composition import Composed, ComposedCNF, ComposedDNF
 from .counts import Counts
+from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
 from .parser import KERNELS, known_kernels, parse_kernel
 from .similarities import AllSubset, Linear, Polynomial, Tanimoto
-from .threshold import Threshold
 from .wide import Wide
 
 __all__ = [

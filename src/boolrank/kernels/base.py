@@ -17,14 +17,13 @@ from ..table import Table
 from .binary_matrix import as_binary, overlap_counts
 from .counts import Counts, Pairs
 from .parameters import check_arities, check_parameters
-from .tables import centred_values
-from .values import compute_values, inverse_root
+from .values import centred_values, compute_values, inverse_root
 from .wide import Wide, spread
 
 if TYPE_CHECKING:
     from ..data.interactions import MatrixLike
     from .algebra import Normalized
-    from .composition import Composed
+    from .normal_forms import Composed
 
 Form = Literal["common", "agreeing", "union", "any"]
 
@@ -242,7 +241,7 @@ class Kernel(ABC):
         return Power(self, exponent)
 
     def __matmul__(self, inner: Any) -> Composed:
-        from .composition import Composed
+        from .normal_forms import Composed
 
         return Composed(self, inner) if isinstance(inner, Kernel) else NotImplemented
 

@@ -1,21 +1,22 @@
-"""Clauses: conjunctions and disjunctions, of variables or of literals (each plain or negated).
+"""Clauses: conjunctions, disjunctions and thresholds, of variables or literals (also negated).
 
-A feature is a set of `arity` distinct variables or literals, true if all of them hold, or if at
-least one does. The kernel counts the features true in both vectors.
+A feature is a set of `arity` distinct variables or literals, true if all of them hold, at least
+one, or enough. The kernel counts the features true in both vectors.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from math import factorial
 
 import numpy as np
 
-from ..errors import ParameterTypeError
+from ..errors import ParameterError
 from .base import Form, Kernel
-from .combinatorics import choose, hits, power_cosine, weighted_subsets
+from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
-from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, check_arities
+from .parameters import ARITY, FLAG, SIZE, check_arities
 from .wide import Wide, at_least_zero, spread, stack
 
 
@@ -164,69 +165,91 @@ class LiteralDisjunctive(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class DNF(Kernel):
-    """(1+weight)^s - 1: all conjunctions of literals, each of j literals weighing weight^j.
+class Threshold(Kernel):
+    """Sets of `arity` variables with at least `satisfied` active in x, and as many in z.
 
-    A weight below 1 favours short conjunctions; ``max_arity`` leaves out longer ones.
+    ``satisfied=1`` is the disjunctive kernel, ``satisfied=arity`` the conjunctive one.
 
-    >>> DNF().on_counts(n=4, x=2, z=2, c=[0, 1, 2])
-    array([ 0.,  3., 15.])
-    >>> DNF(max_arity=2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
-    array([ 0.,  3., 10.])
+    >>> Threshold(1, 3).on_counts(n=8, x=4, z=3, c=1)
+    array(42.)
+    >>> Threshold(2, 3).on_counts(n=8, x=4, z=3, c=1)
+    array(6.)
     """
 
-    name = "dnf"
-    formula = "(1+w)^s - 1; max_arity: Σ_{1≤j≤d} w^j C(s, j)"
-    form = "agreeing"
-    weight: float = field(default=1, metadata=POSITIVE)
-    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+    name = "threshold"
+    formula = "#{S : |S| = d, |S∩x| ≥ t, |S∩z| ≥ t}"
+    satisfied: int = field(metadata={"range": "whole, 1 to arity", **SIZE})
+    arity: int = field(metadata=ARITY)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.satisfied > self.arity:
+            raise ParameterError(
+                f"satisfied of threshold must be at most its arity {self.arity}, "
+                f"not {self.satisfied}",
+                parameter="satisfied",
+            )
 
     def value(self, k: Counts) -> Wide:
-        return weighted_subsets(k.agreeing, float(self.weight), self.max_arity)
-
-    def cosine(self, k: Counts) -> Wide:
-        if self.max_arity is not None or not k.lifted:
-            return super().cosine(k)
-        return power_cosine(k.agreeing, k.n, k.n, k.only_x + k.only_z, float(self.weight))
+        return _subsets_meeting_both(k, self.satisfied, self.arity)
 
     def features(self, n: Wide) -> Wide:
-        _check_unweighted(self)
-        return weighted_subsets(n, 2.0, self.max_arity)
+        return choose(n, self.arity)
+
+    def features_in_neither(self, k: Counts) -> Wide:
+        # Fewer than t of d variables are active if more than d - t of the negated ones are.
+        return Threshold(self.arity - self.satisfied + 1, self.arity).value(k.complement())
 
 
-@dataclass(frozen=True, repr=False)
-class MonotoneDNF(Kernel):
-    """(1+weight)^c - 1: all conjunctions of variables, each of j variables weighing weight^j.
+def _subsets_meeting_both(k: Counts, least: int, size: int) -> Wide:
+    """Sum over the numbers of members from the common part and from x alone; all terms positive.
 
-    >>> MonotoneDNF().on_counts(n=9, x=4, z=4, c=[0, 1, 4])
-    array([ 0.,  1., 15.])
+    With i common members and j of x alone, the rest must have at least ``least - i`` of z alone.
     """
+    of_x = cache(lambda j: choose(k.only_x, j))
+    of_z = cache(lambda j: choose(k.only_z, j))
+    of_neither = cache(lambda j: choose(k.neither, j))
+    others = k.only_z + k.neither
+    not_common = k.only_x + others
+    zero = Wide.of(np.zeros(k.common.shape))
 
-    name = "monotone_dnf"
-    formula = "(1+w)^c - 1; max_arity: Σ_{1≤j≤d} w^j C(c, j)"
-    form = "common"
-    weight: float = field(default=1, metadata=POSITIVE)
-    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+    def rest(needed: int, low: int, high: int) -> dict[int, Wide]:
+        """Count subsets of the others by size, from low to high, with at least `needed` of z alone.
 
-    def value(self, k: Counts) -> Wide:
-        return weighted_subsets(k.common, float(self.weight), self.max_arity)
+        Either the plain sum over the members of z, or, if that has more terms, a recurrence in the
+        size m over subsets that have enough of z already and those that get the last one now:
+        (m+1)·G(m+1) = (others-m)·G(m) + (b-needed+1)·C(b, needed-1)·C(neither, m-needed+1), with b
+        of z alone.
+        """
+        members = range(needed, min(high, _most(k.only_z)) + 1)
+        if (high - low + 1) * len(members) <= high:
+            return {
+                m: sum((of_z(j) * of_neither(m - j) for j in members if j <= m), start=zero)
+                for m in range(low, high + 1)
+            }
+        found = dict.fromkeys(range(low, needed), zero)
+        last_missing = of_z(needed - 1) * at_least_zero(k.only_z - float(needed - 1))
+        count = zero
+        for m in range(needed - 1, high):
+            new = last_missing * of_neither(m - needed + 1)
+            count = (count * at_least_zero(others - float(m)) + new) / float(m + 1)
+            found[m + 1] = count
+        return found
 
-    def cosine(self, k: Counts) -> Wide:
-        if self.max_arity is not None or not k.lifted:
-            return super().cosine(k)
-        half = (k.only_x + k.only_z) * 0.5
-        return power_cosine(k.common, k.x, k.z, half, float(self.weight))
+    total = zero
+    for i in range(min(size, _most(k.common)) + 1):
+        needed, left = least - i, size - i
+        if needed <= 0:
+            total = total + choose(k.common, i) * choose(not_common, left)
+            continue
+        most = min(left - needed, _most(k.only_x))
+        if most >= needed:
+            ways = rest(needed, left - most, left - needed)
+            inner = (of_x(j) * ways[left - j] for j in range(needed, most + 1))
+            total = total + choose(k.common, i) * sum(inner, start=zero)
+    return total
 
-    def features(self, n: Wide) -> Wide:
-        _check_unweighted(self)
-        return weighted_subsets(n, 1.0, self.max_arity)
 
-
-def _check_unweighted(kernel: DNF | MonotoneDNF) -> None:
-    if kernel.weight != 1:
-        raise ParameterTypeError(
-            f"{kernel} cannot be the inner kernel of `outer @ inner`: its features are not 0 or 1, "
-            "but weighted",
-            hint="use weight=1",
-            parameter="weight",
-        )
+def _most(a: Wide) -> int:
+    """Return the largest of whole numbers, capped for loops."""
+    return int(min(a.floats().max(), 2.0**62))

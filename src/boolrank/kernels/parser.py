@@ -13,19 +13,17 @@ from operator import add, matmul, mul
 from typing import Any
 
 from ..errors import BoolrankError, KernelSyntaxError, ParameterTypeError
-from .algebra import Normalized, Power, Product, Scaled, Sum
+from .algebra import Normalized
 from .base import Kernel
 from .clauses import (
-    DNF,
     Conjunctive,
     Disjunctive,
     LiteralConjunctive,
     LiteralDisjunctive,
-    MonotoneDNF,
+    Threshold,
 )
-from .composition import Composed, ComposedCNF, ComposedDNF
+from .normal_forms import DNF, ComposedCNF, ComposedDNF, MonotoneDNF
 from .similarities import AllSubset, Linear, Polynomial, Tanimoto
-from .threshold import Threshold
 
 KERNELS: Mapping[str, type[Kernel]] = {
     kernel.name: kernel
@@ -41,7 +39,6 @@ _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Pow: pow,
     ast.MatMult: matmul,
 }
-_NODES = (Sum, Product, Power, Scaled, Normalized, Composed)
 # Bounds of a text, and of the kernel that it describes.
 _MOST_CHARACTERS, _MOST_KERNELS, _MOST_LEVELS = 50_000, 1_000, 100
 # Characters of a text that an error shows.
@@ -62,7 +59,7 @@ def _own_kernels() -> Iterator[type[Kernel]]:
     classes = Kernel.__subclasses__()
     for each in classes:
         named = "name" in vars(each) and "<locals>" not in each.__qualname__
-        if named and is_dataclass(each) and each not in (*KERNELS.values(), *_NODES):
+        if named and is_dataclass(each) and not each.__module__.startswith(f"{__package__}."):
             yield each
         classes += each.__subclasses__()
 

@@ -15,15 +15,14 @@ union        f(x) + f(z) - f(u)           f(t) = κ of a vector of t with itself
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterTypeError
-from .counts import Pairs
-from .tables import table_values
-from .wide import Wide, where
+from .counts import Counts, Pairs
+from .wide import Wide, times_two_to, where
 
 if TYPE_CHECKING:
     from .base import Kernel
@@ -32,9 +31,23 @@ if TYPE_CHECKING:
 FEW_PAIRS = 1 << 13
 # Pairs of one block: its wide temporaries stay in the second-level cache.
 _BLOCK = 1 << 13
+# Longest table worth building: a few seconds and 200 MB.
+LONGEST_TABLE = 1 << 22
+# Tables up to this length cost milliseconds.
+_SHORT = 1 << 14
+# Exponents up to this one are folded into the doubles: a value times two roots still fits.
+_SAFE = 300
+# Up to this many variables, the two parts of a table of the union leave an error below 1e-13.
+_LARGEST_UNION = 1 << 30
+# The high parts of tables are multiples of the inverse up to 2, so their sums are exact.
+_GRID = 2.0**40
+# Whole numbers below 2^92 have exact low parts; doubles beyond 2^53 are rounded anyway.
+_EXACT_TOP, _EXACT_DOUBLE = 92, 53
+
+Floats = NDArray[np.float64]
 
 
-def compute_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> NDArray[np.float64]:
+def compute_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
     """Return κ(x, z) as doubles, infinite where they overflow.
 
     With ``normalize``, return κ(x, z)/√(κ(x, x)κ(z, z)), 0 where a vector is null.
@@ -52,7 +65,7 @@ def compute_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> NDArray[np.
     return _in_blocks(kernel, distinct, normalize)[inverse].reshape(pairs.shape)
 
 
-def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[Floats, NDArray[np.int64]]:
     """Return cosines as mantissas in [1/2, 1) and exponents of two, even if no double holds them.
 
     The exponent of 0 is far below all others.
@@ -72,7 +85,7 @@ def inverse_root(own: Wide) -> Wide:
     return where(some, 1.0 / where(some, own, 1.0).sqrt(), 0.0)
 
 
-def _in_blocks(kernel: Kernel, pairs: Pairs, normalize: bool) -> NDArray[np.float64]:
+def _in_blocks(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
     size = len(pairs.c)
     out = np.empty(size)
     own, inverse = _vectors(pairs)
@@ -98,3 +111,168 @@ def _vectors(pairs: Pairs) -> tuple[Pairs, NDArray[np.intp]]:
     else:
         (n, distinct), inverse = np.unique(np.stack((n, x)), axis=1, return_inverse=True)
     return Pairs(n, distinct, distinct, distinct), inverse.ravel()
+
+
+class _Layout(NamedTuple):
+    """Pairs as compiled loops take them: a grid, a column of x against a row of z, or a list."""
+
+    shape: str
+    n: int
+    x: NDArray[np.int64]
+    z: NDArray[np.int64]
+    c: NDArray[Any]
+    most: int  # the largest size, or -1 if some size is impossible
+
+
+class _Table(NamedTuple):
+    """A compiled loop and its arguments, for vectors with at most so many active variables.
+
+    The loop's results are still to be multiplied by a power of two.
+    """
+
+    most: int
+    loop: str
+    arguments: tuple[Any, ...]
+    power: int = 0
+
+
+def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None:
+    """Look values up; return None if the table would be too long or not exact.
+
+    The loop finds impossible counts itself, so possible ones cost no pass of their own.
+    """
+    layout = _layout(pairs)
+    if layout.most < 0:
+        return None
+    reach = _reach(kernel, layout)
+    if reach >= min(LONGEST_TABLE, max(_SHORT, 4 * pairs.size)):
+        return None  # building the table would cost more than computing the values
+    if kernel.form == "union" and layout.n > _LARGEST_UNION:
+        return None
+    table: _Table | None = pairs.tables.get((kernel, normalize))
+    if table is None or table.most < layout.most:
+        table = _table(kernel, layout.n, layout.most, reach, normalize)
+        pairs.tables[kernel, normalize] = table
+    if table is None:
+        return None
+    out = _run(table.loop, pairs, layout, table.arguments)
+    if table.power:
+        np.ldexp(out, np.int32(np.clip(table.power, -2200, 2200)), out=out)
+    return out
+
+
+def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
+    """Return cosine(x, z) - cosine(x, full) - cosine(z, full) + 1 without cancellation.
+
+    For a kernel that is additive in the union: with e(t) = 1 - cosine(t, full), f(t)/f(n) is
+    (1 - e(t))², so a table of e is enough.
+    """
+    layout = _layout(pairs)
+    if layout.most < 0:
+        pairs.check()
+    reach = _reach(kernel, layout)
+    table: Floats | None = pairs.tables.get((kernel, "centred"))
+    if table is None or len(table) <= reach:
+        distances = kernel.from_full(Counts.of_vectors(layout.n, np.arange(reach + 1)))
+        if distances is None:
+            raise ParameterTypeError(f"{kernel} has no distances from the full vector")
+        table = pairs.tables[kernel, "centred"] = distances.floats()
+    return _run("centred", pairs, layout, (table,))
+
+
+def _run(loop: str, pairs: Pairs, layout: _Layout, arguments: tuple[Any, ...]) -> Floats:
+    from .._compiled import tables as compiled
+
+    shape, n, x, z, c, _ = layout
+    out = np.empty(c.shape)
+    if not getattr(compiled, f"{loop}_{shape}")(out, x, z, c, n, *arguments):
+        pairs.check()
+    return out.reshape(pairs.shape)
+
+
+def _reach(kernel: Kernel, pairs: _Layout) -> int:
+    """Return the largest number of variables that values depend on: common ones, or a union."""
+    return pairs.most if kernel.form == "common" else min(2 * pairs.most, pairs.n)
+
+
+def _table(kernel: Kernel, n: int, most: int, reach: int, normalize: bool) -> _Table | None:
+    agreeing = kernel.form == "agreeing"
+    own = kernel.own_value(Counts.of_vectors(n, np.arange((most if agreeing else reach) + 1)))
+    root = _inverse_roots(own) if normalize else (np.ones(len(own.hi)), np.zeros(len(own.hi), int))
+    if kernel.form == "union":
+        exact = normalize or _is_exact(kernel, n, own)
+        return _union_table(most, own, root, normalize) if exact else None
+    by_count = own
+    if agreeing:  # n - reach to n agreeing variables: a vector of the rest with the empty one
+        empty, rest = Wide.of(0), Wide.of(np.arange(reach, -1, -1))
+        by_count = kernel.value(Counts(Wide.of(n), rest, empty, empty))
+    value, root = _folded(by_count.hi, by_count.exp), _folded(*root)
+    plain = not (value[1].any() or root[1].any())
+    return _Table(most, "one_count", (agreeing, n - reach if agreeing else 0, value, root, plain))
+
+
+def _union_table(
+    most: int, own: Wide, root: tuple[Floats, NDArray[np.int64]], normalize: bool
+) -> _Table:
+    """Scale the table to at most 1; the scale goes into the roots, or is the table's power."""
+    top = int(own.exp.max() + 1) // 2 * 2
+    hi, lo = (times_two_to(part, own.exp - top) for part in (own.hi, own.lo))
+    coarse = np.rint(hi * _GRID) / _GRID
+    roots = times_two_to(root[0], root[1] + (top // 2 if normalize else 0))
+    return _Table(most, "union", (coarse, (hi - coarse) + lo, roots), 0 if normalize else top)
+
+
+def _is_exact(kernel: Kernel, n: int, own: Wide) -> bool:
+    """Tell whether raw values below 2^53 come out exact.
+
+    The low part of a whole number below 2^92 is a whole number below 2^51, and the sum of three is
+    exact. Beyond, even the smallest value, of two disjoint singletons, must be past 2^53.
+    """
+    one = Wide.of(1)
+    least = kernel.value(Counts(Wide.of(n), one, one, Wide.of(0)))
+    return bool(own.exp.max() <= _EXACT_TOP or least.exp > _EXACT_DOUBLE)
+
+
+def _inverse_roots(own: Wide) -> tuple[Floats, NDArray[np.int64]]:
+    """Return 1/√f as doubles and exponents; 0 for null vectors."""
+    some = own.hi > 0
+    odd = own.exp & 1
+    root = np.where(some, 1 / np.sqrt(np.where(some, own.hi * (1.0 + odd), 1.0)), 0.0)
+    return root, np.where(some, -((own.exp - odd) >> 1), 0)
+
+
+def _folded(hi: Floats, exp: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+    """Fold the exponents into the doubles if all of them fit."""
+    if np.abs(exp[hi > 0]).max(initial=0) <= _SAFE:
+        return times_two_to(hi, exp), np.zeros_like(exp)
+    return hi, np.where(hi > 0, exp, 0)
+
+
+def _layout(pairs: Pairs) -> _Layout:
+    shape = pairs.shape
+    n = int(_whole(pairs.n).ravel()[0])
+    if len(shape) == 2 and pairs.x.shape == (shape[0], 1) and pairs.z.shape == (1, shape[1]):
+        kind, x, z = "grid", _whole(pairs.x[:, 0]), _whole(pairs.z[0])
+        c = np.broadcast_to(_native(pairs.c), shape)
+    else:
+        kind = "list"
+        x, z = (_whole(np.broadcast_to(a, shape).reshape(-1)) for a in (pairs.x, pairs.z))
+        c = _native(np.broadcast_to(pairs.c, shape).reshape(-1))
+    most = int(max(x.max(initial=0), z.max(initial=0)))
+    possible = most <= n < 1 << 53 and min(x.min(initial=0), z.min(initial=0)) >= 0
+    return _Layout(kind, n, x, z, c, most if possible else -1)
+
+
+def _native(counts: NDArray[Any]) -> NDArray[Any]:
+    """Convert counts to a type that compiled loops know; fractions stay fractions."""
+    dtype = counts.dtype
+    if dtype.kind == "f" and dtype.itemsize not in (4, 8):
+        return counts.astype(np.float64)
+    return counts.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _whole(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Convert sizes to int64; fractions become -1, which is impossible."""
+    if sizes.dtype.kind == "f":
+        sizes = np.where(np.isfinite(sizes) & (np.floor(sizes) == sizes), sizes, -1.0)
+    return np.ascontiguousarray(sizes, dtype=np.int64)

@@ -1,0 +1,212 @@
+"""Normal forms: all conjunctions at once, and compositions of clauses of one shape."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterTypeError
+from .algebra import KERNEL, Normalized
+from .base import Kernel
+from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
+from .combinatorics import power_cosine, weighted_subsets
+from .counts import Counts, Pairs
+from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, SIZE, check_fits
+from .values import compute_values
+from .wide import Wide
+
+
+@dataclass(frozen=True, repr=False)
+class DNF(Kernel):
+    """(1+weight)^s - 1: all conjunctions of literals, each of j literals weighing weight^j.
+
+    A weight below 1 favours short conjunctions; ``max_arity`` leaves out longer ones.
+
+    >>> DNF().on_counts(n=4, x=2, z=2, c=[0, 1, 2])
+    array([ 0.,  3., 15.])
+    >>> DNF(max_arity=2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
+    array([ 0.,  3., 10.])
+    """
+
+    name = "dnf"
+    formula = "(1+w)^s - 1; max_arity: Σ_{1≤j≤d} w^j C(s, j)"
+    form = "agreeing"
+    weight: float = field(default=1, metadata=POSITIVE)
+    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+
+    def value(self, k: Counts) -> Wide:
+        return weighted_subsets(k.agreeing, float(self.weight), self.max_arity)
+
+    def cosine(self, k: Counts) -> Wide:
+        if self.max_arity is not None or not k.lifted:
+            return super().cosine(k)
+        return power_cosine(k.agreeing, k.n, k.n, k.only_x + k.only_z, float(self.weight))
+
+    def features(self, n: Wide) -> Wide:
+        _check_unweighted(self)
+        return weighted_subsets(n, 2.0, self.max_arity)
+
+
+@dataclass(frozen=True, repr=False)
+class MonotoneDNF(Kernel):
+    """(1+weight)^c - 1: all conjunctions of variables, each of j variables weighing weight^j.
+
+    >>> MonotoneDNF().on_counts(n=9, x=4, z=4, c=[0, 1, 4])
+    array([ 0.,  1., 15.])
+    """
+
+    name = "monotone_dnf"
+    formula = "(1+w)^c - 1; max_arity: Σ_{1≤j≤d} w^j C(c, j)"
+    form = "common"
+    weight: float = field(default=1, metadata=POSITIVE)
+    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+
+    def value(self, k: Counts) -> Wide:
+        return weighted_subsets(k.common, float(self.weight), self.max_arity)
+
+    def cosine(self, k: Counts) -> Wide:
+        if self.max_arity is not None or not k.lifted:
+            return super().cosine(k)
+        half = (k.only_x + k.only_z) * 0.5
+        return power_cosine(k.common, k.x, k.z, half, float(self.weight))
+
+    def features(self, n: Wide) -> Wide:
+        _check_unweighted(self)
+        return weighted_subsets(n, 1.0, self.max_arity)
+
+
+def _check_unweighted(kernel: DNF | MonotoneDNF) -> None:
+    if kernel.weight != 1:
+        raise ParameterTypeError(
+            f"{kernel} cannot be the inner kernel of `outer @ inner`: its features are not 0 or 1, "
+            "but weighted",
+            hint="use weight=1",
+            parameter="weight",
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Composed(Kernel):
+    """``outer @ inner``: the outer kernel, with the features of the inner one as variables.
+
+    An inner kernel with features of 0 and 1 lifts counts to counts: κ(x, x) of its features are
+    active in x, κ(z, z) in z, and κ(x, z) in both.
+
+    >>> from boolrank import Conjunctive, Linear
+    >>> (Linear() @ Conjunctive(2)).on_counts(n=9, x=4, z=4, c=3)
+    array(3.)
+    """
+
+    name = "composed"
+    binding = 1
+    formula = "κ_outer on (features, κ(x,x), κ(z,z), κ(x,z)) of κ_inner"
+    outer: Kernel = field(metadata=KERNEL)
+    inner: Kernel = field(metadata=KERNEL)
+
+    def value(self, k: Counts) -> Wide:
+        return self.outer.value(_lifted(self.inner, k))
+
+    def own_value(self, k: Counts) -> Wide:
+        return self.outer.own_value(_lifted(self.inner, k))
+
+    def cosine(self, k: Counts) -> Wide:
+        return self.outer.cosine(_lifted(self.inner, k))
+
+    def cosines_of(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Use the outer kernel's formula for cosines if it has one: raw values may not fit."""
+        if type(self.outer).cosine is Kernel.cosine:
+            return super().cosines_of(pairs)
+        return compute_values(Normalized(self), pairs, normalize=False)
+
+    def features(self, n: Wide) -> Wide:
+        return self.outer.features(self.inner.features(n).rounded())
+
+    def __repr__(self) -> str:
+        # `@` groups to the left.
+        outer = repr(self.outer) if isinstance(self.outer, Composed) else self.outer.in_brackets(3)
+        return f"{outer} @ {self.inner.in_brackets(3)}"
+
+
+def _lifted(inner: Kernel, k: Counts) -> Counts:
+    """Count the features of a kernel; level by level in a nest, so its cost is linear."""
+    if isinstance(inner, Composed):
+        return _lifted(inner.outer, _lifted(inner.inner, k))
+    sizes = inner.features(k.n), inner.own_value(k.of_x()), inner.own_value(k.of_z())
+    return Counts.of_features(*sizes, inner.value(k), inner.features_in_neither(k))
+
+
+@dataclass(frozen=True, repr=False)
+class _NormalForm(Kernel):
+    """Clauses of clauses; with ``monotone=False`` variables may be negated."""
+
+    inner_clause: ClassVar[str]
+    clauses: int = field(metadata={"range": "whole, 1 to the number of inner clauses", **SIZE})
+    literals: int = field(metadata=ARITY)
+    monotone: bool = field(default=True, metadata=FLAG)
+
+    @property
+    @abstractmethod
+    def composition(self) -> Composed:
+        """Return the same kernel as a composition of two."""
+
+    def value(self, k: Counts) -> Wide:
+        return self._checked(k).value(k)
+
+    def own_value(self, k: Counts) -> Wide:
+        return self._checked(k).own_value(k)
+
+    def features(self, n: Wide) -> Wide:
+        return self.composition.features(n)
+
+    def _checked(self, k: Counts) -> Composed:
+        composition = self.composition
+        check_fits(self, "clauses", composition.inner.features(k.n), self.inner_clause)
+        return composition
+
+
+@dataclass(frozen=True, repr=False)
+class ComposedDNF(_NormalForm):
+    """Disjunctions of `clauses` conjunctions of `literals` variables: DNF of one shape.
+
+    With ``monotone=False`` the variables of a conjunction may be negated.
+
+    >>> ComposedDNF(clauses=2, literals=2).composition
+    disjunctive(2) @ conjunctive(2)
+    >>> ComposedDNF(clauses=2, literals=2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
+    array([1., 1., 5.])
+    """
+
+    name = "composed_dnf"
+    formula = "disjunctive(clauses) @ [literal_]conjunctive(literals)"
+    inner_clause = "conjunction"
+
+    @property
+    def composition(self) -> Composed:
+        inner = Conjunctive if self.monotone else LiteralConjunctive
+        return Disjunctive(self.clauses) @ inner(self.literals)
+
+
+@dataclass(frozen=True, repr=False)
+class ComposedCNF(_NormalForm):
+    """Conjunctions of `clauses` disjunctions of `literals` variables: CNF of one shape.
+
+    With ``monotone=False`` the variables of a disjunction may be negated.
+
+    >>> ComposedCNF(clauses=2, literals=2).composition
+    conjunctive(2) @ disjunctive(2)
+    >>> ComposedCNF(clauses=2, literals=2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
+    array([ 6.,  6., 10.])
+    """
+
+    name = "composed_cnf"
+    formula = "conjunctive(clauses) @ [literal_]disjunctive(literals)"
+    inner_clause = "disjunction"
+
+    @property
+    def composition(self) -> Composed:
+        inner = Disjunctive if self.monotone else LiteralDisjunctive
+        return Conjunctive(self.clauses) @ inner(self.literals)
