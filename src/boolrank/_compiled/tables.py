@@ -1,9 +1,9 @@
 """Values of pairs of counts, looked up in tables.
 
-Pairs come as a grid, sizes x of rows and z of columns with common counts c[i, j], or as a list with
-x[k], z[k] and c[k]. Each loop goes over rows or stretches and checks their counts before it uses
-them to address tables: no two vectors over n variables have c > x, c > z or x + z - c > n, and
-counts are whole. Each function returns whether all counts are possible.
+Pairs come as a grid, sizes x of rows and z of columns with common counts c[i, j], or as rows of
+pairs with x[i, j], z[i, j] and c[i, j]. Each loop checks the counts of a row before it uses them to
+address tables: no two vectors over n variables have c > x, c > z or x + z - c > n, and counts are
+whole. Each function returns whether all counts are possible.
 """
 
 from __future__ import annotations
@@ -12,56 +12,52 @@ import math
 from functools import wraps
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from .compiler import loop, ranged
 
-_STRETCH = 4096
 
-
-def _checked(measure):
+def _checked(function):
     """Compile a loop as a function that returns whether it found no impossible counts."""
+    run = ranged(lambda out, *_: (len(out[0]), 2 * out[0].size))(function)
 
-    def decorate(function):
-        run = ranged(measure)(function)
+    @wraps(function)
+    def look_up(out, *args):
+        impossible = np.zeros(1, np.uint8)
+        run((out, impossible), *args)
+        return not impossible[0]
 
-        @wraps(function)
-        def look_up(out, *args):
-            impossible = np.zeros(1, np.uint8)
-            run((out, impossible), *args)
-            return not impossible[0]
-
-        return look_up
-
-    return decorate
-
-
-_over_rows = _checked(lambda out, *_: (len(out[0]), 2 * out[0].size))
-_over_stretches = _checked(lambda out, *_: (-(-len(out[0]) // _STRETCH), 2 * out[0].size))
+    return look_up
 
 
 @loop
-def _signs(x, z, k, n):
-    """Return a negative number exactly for impossible counts: one of four differences is."""
-    return k | (x - k) | (z - k) | (n - (x + z - k))
+def _row(z, i):
+    """Return the sizes of row i, or those of the columns of a grid."""
+    if z.ndim == 1:
+        return z
+    return z[i]
+
+
+def _at(x, j):
+    """Return x[j], or x itself if the row has one size."""
+
+
+@overload(_at)
+def _at_of(x, j):
+    if isinstance(x, types.Array):
+        return lambda x, j: x[j]
+    return lambda x, j: x  # noqa: ARG005 - numba compares the names
 
 
 @loop
-def _row_is_possible(x, z, c, n):
+def _is_possible(x, z, c, n):
     signs, broken = np.int64(0), False
     for j in range(len(c)):
-        k = np.int64(c[j])
-        signs |= _signs(x, z[j], k, n)
+        a, k = _at(x, j), np.int64(c[j])
+        # Negative exactly for impossible counts: one of four differences is.
+        signs |= k | (a - k) | (z[j] - k) | (n - (a + z[j] - k))
         broken |= k != c[j]
-    return signs >= 0 and not broken
-
-
-@loop
-def _stretch_is_possible(x, z, c, n, start, stop):
-    signs, broken = np.int64(0), False
-    for i in range(start, stop):
-        k = np.int64(c[i])
-        signs |= _signs(x[i], z[i], k, n)
-        broken |= k != c[i]
     return signs >= 0 and not broken
 
 
@@ -71,90 +67,63 @@ def _scaled(value, exponent):
     return math.ldexp(value, np.int32(max(min(exponent, np.int64(5000)), np.int64(-5000))))
 
 
-@loop
-def _taken(table, places):
-    """Return the values at places of a table."""
-    out = np.empty(len(places), table.dtype)
-    for k in range(len(places)):
-        out[k] = table[places[k]]
-    return out
-
-
-@_over_rows
-def union_grid(start, stop, result, x, z, c, n, hi, lo, root):
+@_checked
+def union(start, stop, result, x, z, c, n, hi, lo, root):
     """Fill with (f(x) + f(z) - f(u))·root(x)·root(z), f = hi + lo.
 
     All hi are multiples of 2^-40 below 2, so their sum is exact; the lo carry the rest.
     """
     out, impossible = result
-    z_hi, z_lo, z_root = _taken(hi, z), _taken(lo, z), _taken(root, z)
     for i in range(start, stop):
-        xi = x[i]
-        if not _row_is_possible(xi, z, c[i], n):
+        xi, zi = x[i], _row(z, i)
+        if i == start or z.ndim == 2:  # a grid's columns are looked up once
+            z_hi, z_lo, z_root = hi[zi], lo[zi], root[zi]
+        if not _is_possible(xi, zi, c[i], n):
             impossible[0] = 1
             continue
         x_hi, x_lo, x_root = hi[xi], lo[xi], root[xi]
-        for j in range(len(z)):
-            u = xi + z[j] - np.int64(c[i, j])
-            value = (x_hi + z_hi[j] - hi[u]) + (x_lo + z_lo[j] - lo[u])
-            out[i, j] = value * (x_root * z_root[j])
+        for j in range(len(zi)):
+            u = _at(xi, j) + zi[j] - np.int64(c[i, j])
+            high, low = _at(x_hi, j) + z_hi[j] - hi[u], _at(x_lo, j) + z_lo[j] - lo[u]
+            out[i, j] = (high + low) * (_at(x_root, j) * z_root[j])
 
 
-@_over_stretches
-def union_list(begin, end, result, x, z, c, n, hi, lo, root):
-    """Do the same for a list of pairs."""
-    out, impossible = result
-    for start in range(begin * _STRETCH, min(end * _STRETCH, len(out)), _STRETCH):
-        stop = min(start + _STRETCH, len(out))
-        if not _stretch_is_possible(x, z, c, n, start, stop):
-            impossible[0] = 1
-            continue
-        for i in range(start, stop):
-            a, b = x[i], z[i]
-            u = a + b - np.int64(c[i])
-            value = (hi[a] + hi[b] - hi[u]) + (lo[a] + lo[b] - lo[u])
-            out[i] = value * (root[a] * root[b])
-
-
-@_over_rows
-def one_count_grid(begin, end, result, x, z, c, n, agreeing, start, value, root, plain):
+@_checked
+def one_count(begin, end, result, x, z, c, n, agreeing, start, value, root, plain):
     """Fill with f(c) or f(s), times root(x)·root(z).
 
     Tables are pairs of doubles and exponents; the exponents of plain ones are 0.
     """
     out, impossible = result
     (value, value_exp), (root, root_exp) = value, root
-    z_root, z_exp = _taken(root, z), _taken(root_exp, z)
     for i in range(begin, end):
-        xi = x[i]
-        if not _row_is_possible(xi, z, c[i], n):
+        xi, zi = x[i], _row(z, i)
+        if i == begin or z.ndim == 2:  # a grid's columns are looked up once
+            z_root, z_exp = root[zi], root_exp[zi]
+        if not _is_possible(xi, zi, c[i], n):
             impossible[0] = 1
             continue
         x_root, x_exp = root[xi], root_exp[xi]
-        first = n - xi - start if agreeing else -start
-        step = 2 if agreeing else 1
-        for j in range(len(z)):
-            k = first + step * np.int64(c[i, j]) - (z[j] if agreeing else 0)
-            v = value[k] * (x_root * z_root[j])
-            out[i, j] = v if plain else _scaled(v, value_exp[k] + x_exp + z_exp[j])
+        for j in range(len(zi)):
+            k = np.int64(c[i, j])
+            k = (n - _at(xi, j) - zi[j] + 2 * k if agreeing else k) - start
+            v = value[k] * (_at(x_root, j) * z_root[j])
+            out[i, j] = v if plain else _scaled(v, value_exp[k] + _at(x_exp, j) + z_exp[j])
 
 
-@_over_stretches
-def one_count_list(begin, end, result, x, z, c, n, agreeing, start, value, root, plain):
-    """Do the same for a list of pairs."""
+@_checked
+def centred(start, stop, result, x, z, c, n, distance):
+    """Fill with values from the full vector as origin, for a kernel additive in the union."""
     out, impossible = result
-    (value, value_exp), (root, root_exp) = value, root
-    for first in range(begin * _STRETCH, min(end * _STRETCH, len(out)), _STRETCH):
-        stop = min(first + _STRETCH, len(out))
-        if not _stretch_is_possible(x, z, c, n, first, stop):
+    for i in range(start, stop):
+        xi, zi = x[i], _row(z, i)
+        if not _is_possible(xi, zi, c[i], n):
             impossible[0] = 1
             continue
-        for i in range(first, stop):
-            a, b = x[i], z[i]
-            k = np.int64(c[i])
-            k = (n - a - b + 2 * k if agreeing else k) - start
-            v = value[k] * (root[a] * root[b])
-            out[i] = v if plain else _scaled(v, value_exp[k] + root_exp[a] + root_exp[b])
+        for j in range(len(zi)):
+            a, b = _at(xi, j), zi[j]
+            u = a + b - np.int64(c[i, j])
+            out[i, j] = _centred(distance[a], distance[b], distance[u])
 
 
 @loop
@@ -167,30 +136,3 @@ def _centred(x, z, u):
     if roots == 0:  # a null vector, whose cosine is 0
         return x + z - 1
     return (u * (2 - u) - x * z * (3 - x - z)) / roots
-
-
-@_over_rows
-def centred_grid(start, stop, result, x, z, c, n, distance):
-    """Fill with values from the full vector as origin, for a kernel additive in the union."""
-    out, impossible = result
-    for i in range(start, stop):
-        if not _row_is_possible(x[i], z, c[i], n):
-            impossible[0] = 1
-            continue
-        for j in range(len(z)):
-            u = x[i] + z[j] - np.int64(c[i, j])
-            out[i, j] = _centred(distance[x[i]], distance[z[j]], distance[u])
-
-
-@_over_stretches
-def centred_list(begin, end, result, x, z, c, n, distance):
-    """Do the same for a list of pairs."""
-    out, impossible = result
-    for start in range(begin * _STRETCH, min(end * _STRETCH, len(out)), _STRETCH):
-        stop = min(start + _STRETCH, len(out))
-        if not _stretch_is_possible(x, z, c, n, start, stop):
-            impossible[0] = 1
-            continue
-        for i in range(start, stop):
-            u = x[i] + z[i] - np.int64(c[i])
-            out[i] = _centred(distance[x[i]], distance[z[i]], distance[u])

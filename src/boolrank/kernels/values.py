@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 FEW_PAIRS = 1 << 13
 # Pairs of one block: its wide temporaries stay in the second-level cache.
 _BLOCK = 1 << 13
+# Pairs of a list that a thread takes as one row.
+_ROW = 1 << 12
 # Longest table worth building: a few seconds and 200 MB.
 LONGEST_TABLE = 1 << 22
 # Tables up to this length cost milliseconds.
@@ -116,7 +118,6 @@ def _vectors(pairs: Pairs) -> tuple[Pairs, NDArray[np.intp]]:
 class _Layout(NamedTuple):
     """Pairs as compiled loops take them: a grid, a column of x against a row of z, or a list."""
 
-    shape: str
     n: int
     x: NDArray[np.int64]
     z: NDArray[np.int64]
@@ -183,9 +184,16 @@ def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
 def _run(loop: str, pairs: Pairs, layout: _Layout, arguments: tuple[Any, ...]) -> Floats:
     from .._compiled import tables as compiled
 
-    shape, n, x, z, c, _ = layout
-    out = np.empty(c.shape)
-    if not getattr(compiled, f"{loop}_{shape}")(out, x, z, c, n, *arguments):
+    out = np.empty(layout.c.shape)
+    parts: list[tuple[NDArray[Any], ...]] = [(out, layout.x, layout.z, layout.c)]
+    if out.ndim == 1:  # rows of equal length, and the rest as a row of its own
+        whole = len(out) - len(out) % _ROW
+        parts = [
+            tuple(array[part].reshape(-1, width) for array in parts[0])
+            for part, width in ((slice(whole), _ROW), (slice(whole, None), len(out) - whole))
+            if width
+        ]
+    if not all(getattr(compiled, loop)(*part, layout.n, *arguments) for part in parts):
         pairs.check()
     return out.reshape(pairs.shape)
 
@@ -252,15 +260,14 @@ def _layout(pairs: Pairs) -> _Layout:
     shape = pairs.shape
     n = int(_whole(pairs.n).ravel()[0])
     if len(shape) == 2 and pairs.x.shape == (shape[0], 1) and pairs.z.shape == (1, shape[1]):
-        kind, x, z = "grid", _whole(pairs.x[:, 0]), _whole(pairs.z[0])
+        x, z = _whole(pairs.x[:, 0]), _whole(pairs.z[0])
         c = np.broadcast_to(_native(pairs.c), shape)
     else:
-        kind = "list"
         x, z = (_whole(np.broadcast_to(a, shape).reshape(-1)) for a in (pairs.x, pairs.z))
         c = _native(np.broadcast_to(pairs.c, shape).reshape(-1))
     most = int(max(x.max(initial=0), z.max(initial=0)))
     possible = most <= n < 1 << 53 and min(x.min(initial=0), z.min(initial=0)) >= 0
-    return _Layout(kind, n, x, z, c, most if possible else -1)
+    return _Layout(n, x, z, c, most if possible else -1)
 
 
 def _native(counts: NDArray[Any]) -> NDArray[Any]:
