@@ -127,11 +127,12 @@ def write_json(path: Path, content: Mapping[str, Any], indent: int | None = None
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the content of a file of `write_json`; raise ValueError if it is damaged."""
-    content = json.loads(path.read_text(encoding="utf-8"))
-    if isinstance(content, dict) and content.pop("sha256", None) == digest(content):
-        return content
-    raise ValueError(f"{path} is damaged")
+    """Return the content of a file of `write_json`; raise if it is damaged."""
+    with suppress(ValueError, RecursionError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, dict) and content.pop("sha256", None) == digest(content):
+            return content
+    raise InputError(f"{path} is damaged", hint="run the same command again to write it anew")
 
 
 def write_text(path: Path, text: str | bytes) -> None:

@@ -281,7 +281,7 @@ def best_spec(folder: str | Path, metric: str | None = None) -> ModelSpec:
         raise InputError(
             f"{folder} has no study and no comparison", hint="run boolrank tune or compare first"
         )
-    studies = [Study.from_dict(_read(path)) for path in paths]
+    studies = [Study.from_dict(read_json(path)) for path in paths]
     first = studies[0]
     if any((each.fold, each.metrics) != (first.fold, first.metrics) for each in studies):
         raise InputError(
@@ -297,7 +297,7 @@ def best_spec(folder: str | Path, metric: str | None = None) -> ModelSpec:
 
 def _winner(path: Path, metric: str | None) -> ModelSpec:
     """Return the best model of a comparison."""
-    first, *more = _read(path)["sets"]
+    first, *more = read_json(path)["sets"]
     if more:
         raise InputError(
             f"{path} compares models on {len(more) + 1} data sets",
@@ -313,12 +313,3 @@ def _one_of(metrics: tuple[str, ...], metric: str | None) -> str:
     if metric is not None and metric not in metrics:
         raise ParameterError(f"{metric!r} was not measured", hint=f"there are {', '.join(metrics)}")
     return metric or metrics[0]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return read_json(path)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path} cannot be read: {error}", hint="run the same command again to write it anew"
-        ) from None
