@@ -62,8 +62,8 @@ ENTRIES = {
     "version": Entry("Print the version."),
     "debug": Entry("Show the traceback of an error; also after the verb."),
     "modules": Entry(
-        "Import a module or .py file with your kernels, models or metrics; also after the verb, "
-        "and repeatedly.",
+        "Import a module or .py file with your kernels, models or metrics; repeat for more; also "
+        "after the verb.",
         metavar="MODULE",
         flag="--import",
     ),
@@ -106,8 +106,7 @@ ENTRIES = {
     "arities": Entry("Arities as 1:150, 1:150:10 or 1,2,5; a range of them if not given."),
     "tuned": Entry("Fit the best model of a folder that `tune` or `compare` wrote."),
     "metric": Entry(
-        "Metrics as name,name@k,...; trials are sorted by the first; default auc,ndcg@10.",
-        _METRICS,
+        "Metrics as name,name@k,...; trials are sorted by the first; default auc,ndcg@10.", _METRICS
     ),
     "fit metric": Entry(
         "Metric that decides with --tuned; the first of the folder if not given.", _METRICS
@@ -121,8 +120,7 @@ ENTRIES = {
     ),
     "folds": Entry("Number of folds, if the protocol has any."),
     "order": Entry(
-        "Order in which a user's first events train: time, file or random; default time.",
-        _ORDERS,
+        "Order in which a user's first events train: time, file or random; default time.", _ORDERS
     ),
     "least": Entry("Minimum number of events of a test user."),
     "share": Entry("Share of the events that test, if the protocol has one."),

@@ -139,25 +139,27 @@ def _texts(table: Table, row: Sequence[Any]) -> list[str]:
 
 
 def _fit(table: rich.table.Table, width: int) -> int:
-    """Set the widths of the columns, and return that of the table, which may exceed ``width``.
+    """Narrow the widest columns until the table fits, and return its width.
 
-    Each column has room for its longest word, and for its lines as far as possible, beginning with
-    those that need the least for it. Rich would cut words.
+    It may exceed ``width``: a column has room for its longest word. Rich would cut words.
     """
     from rich.cells import cell_len
 
-    least, full = [], []
+    ranges = []
     for column in table.columns:
         text = "\n".join(map(str, (column.header, column.footer, *column.cells)))
         line, word = (
             max(map(cell_len, parts), default=0) for parts in (text.split("\n"), text.split())
         )
         word = min(word, _MIN_FOLDED) if column.overflow == "fold" else word
-        least.append(line if column.no_wrap else word)
-        full.append(line)
-    room = max(width - sum(least) - 2 * len(full), 0)  # 2 between columns, 1 at the edges
-    wanted = zip(table.columns, least, full, strict=True)
-    for column, low, high in sorted(wanted, key=lambda each: each[2] - each[1]):
-        column.width = min(high, low + room)
-        room -= column.width - low
-    return sum(column.width or 0 for column in table.columns) + 2 * len(full)
+        ranges.append((line if column.no_wrap else word, line))
+
+    def widths(limit: int) -> list[int]:
+        return [max(low, min(high, limit)) for low, high in ranges]
+
+    gaps = 2 * len(ranges)  # 2 between columns, 1 at the edges
+    limits = (limit for limit in range(width, 0, -1) if sum(widths(limit)) + gaps <= width)
+    chosen = widths(next(limits, 0))
+    for column, wide in zip(table.columns, chosen, strict=True):
+        column.width = wide
+    return sum(chosen) + gaps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
@@ -94,12 +94,12 @@ def _table(records: list[dict[str, Any]]) -> Table:
     states = {None: "yes", True: "counted", False: "differs"}
     rows = []
     for record in records:
-        users, items, events = ((record["counted"] or record)[name] for name in _COUNTS)
-        density = 100 * events / (users * items)
+        size = Size(*((record["counted"] or record)[name] for name in _COUNTS))
+        density = 100 * size.density
         share = f"{density:.2g} %" if density < 1 else f"{density:.2f} %"
         paper = "" if record["paper"] is None else "≠" if record["differs"] else "="
         here = states[record["as_known"]] if record["here"] else "no"
-        rows.append((record["name"], users, items, events, share, paper, here))
+        rows.append((record["name"], *astuple(size), share, paper, here))
     formats = dict.fromkeys(_COUNTS, ",d") | {"density": "f", "paper": "s", "here": "s"}
     columns = [Column("data set", style="name", wrap="never")]
     columns += [Column(name, form, wrap="never") for name, form in formats.items()]

@@ -10,26 +10,19 @@ from ..table import Column, Table
 from ._output import Output
 
 _LETTERS = (
-    "n variables; x and z are active in the two vectors, c in both, u in either; the vectors agree "
-    "on s. d: arity or max_arity, t: satisfied, w: weight. C(a, b): binomial coefficient."
+    "n variables; x and z are active in the two vectors, c in both, u = x + z - c in either; the "
+    "vectors agree on s = n - x - z + 2c. d: arity or max_arity, t: satisfied, w: weight. "
+    "C(a, b): binomial coefficient."
 )
 
 
 def kernels(*, output: Output) -> None:
-    """List the kernels: name, formula, and parameters with their ranges.
-
-    In the formulas, two binary vectors over n variables have x and z active variables, c of them in
-    common, u = x + z - c active in either, and agree on s = n - x - z + 2c.
-    """
+    """List the kernels: name, formula, and parameters with their ranges."""
     records = [describe(kernel) for kernel in known_kernels().values()]
-    rows = [
-        (
-            record["signature"],
-            record["formula"],
-            "\n".join(f"{p['name']}: {p['range']}" for p in record["parameters"]),
-        )
-        for record in records
-    ]
+    rows = []
+    for each in records:
+        ranges = (f"{p['name']}: {p['range']}" for p in each["parameters"])
+        rows.append((each["signature"], each["formula"], "\n".join(ranges)))
     columns = [Column("kernel", style="name"), Column("value"), Column("parameters", style="dim")]
     output.show(Table("", columns, rows, note=_LETTERS), records=records)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,17 +66,14 @@ def recommend(
     shown = wanted
     if out is None and output.is_table:
         shown = _for_people(wanted, min(n, len(items)), whom, everybody=not chosen)
-    columns: dict[str, list[Any]] = {
-        name: [] for name in (whom[:-1], "rank", "item", "score", "popular")
-    }
+    method = (
+        fitted.recommend_profiles if by_profile else partial(fitted.recommend, unknown="popular")
+    )
+    names = (whom[:-1], "rank", "item", "score", "popular")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
     done = 0
     for batch in work.batches(shown, "Recommending"):
-        found = (
-            fitted.recommend_profiles(batch, **options)
-            if by_profile
-            else fitted.recommend(batch, unknown="popular", **options)
-        )
-        _append(columns, found, done)
+        _append(columns, method(batch, **options), done)
         done += len(batch)
     if out is not None:
         _write(columns, out)
@@ -92,11 +90,12 @@ def _check_options(chosen: dict[str, str], out: Path | None, output: Output) -> 
     if len(chosen) > 1:
         names = " and ".join(f"--{name}" for name in chosen)
         raise ParameterError(f"{names} exclude each other", hint="give one of them")
-    if out is not None and not output.is_table:
-        raise ParameterError(
-            "--out writes a file and prints neither --json nor --csv", hint="leave one of them out"
-        )
     if out is not None:
+        if not output.is_table:
+            raise ParameterError(
+                "--out writes a file and prints neither --json nor --csv",
+                hint="leave one of them out",
+            )
         check_output(out, WRITERS)
 
 
