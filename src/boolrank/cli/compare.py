@@ -12,7 +12,7 @@ from .._extras import needs
 from ..data.inputs import is_name
 from ..models import MODELS
 from ..models.spec import ModelSpec, split_commas
-from ..studies import FOLDS, METRICS, Experiment, compare_models, record, tune_model
+from ..studies import FOLDS, Experiment, compare_models, record, tune_model
 from ._inputs import note_ratings
 from ._options import Columns, command_text, fit_command, given
 from ._output import Output, say
@@ -55,12 +55,12 @@ def compare(
     from ..report.tables import by_metric, comparison_table
 
     work, started = Work(), time.time()
-    trials = 30 if trials is None else trials
     check_report()
     claim_folder(out, "compare")
-    if trials:
+    if trials != 0:
         with needs("tune", "Tuning"):  # fail now rather than for each model
             import optuna  # noqa: F401
+    budget = given({"metrics": metrics, "trials": trials, "seconds": seconds, "seed": seed})
     split = given({"order": order, "least": least})
     sets = _sets(inputs, split, columns.given(), seed or 0)
     installed = [name for name, entry in MODELS.items() if entry.available]
@@ -71,12 +71,9 @@ def compare(
             each = compare_models(
                 experiment.load_split(),
                 installed if models is None else split_commas(models),
-                metrics or METRICS,
+                **budget,
                 title=title,
                 tuner=tune_model,
-                trials=trials,
-                seconds=seconds,
-                seed=seed or 0,
                 folder=out,
                 n_threads=threads,
                 progress=tell,
@@ -84,9 +81,8 @@ def compare(
             found.append(each)
     for experiment in sets.values():
         note_ratings(experiment.data, experiment.columns)
-    options = {"models": models, "metrics": metrics, "trials": trials, "seconds": seconds}
-    others = {**split, "seed": seed, "out": out, **columns.given()}
-    command = command_text("compare", inputs, options | others)
+    options = {"models": models, **budget, **split, "out": out, **columns.given()}
+    command = command_text("compare", inputs, options)
     with work.status("Writing the report"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
         page = write_comparison(found, out, manifest)

@@ -10,7 +10,6 @@ from ..data.splits import Fold
 from ..errors import ParameterError
 from ..models.spec import parse_model
 from ..studies import Study, arity_from_spectrum, best_arity, tune_model, validation_fold
-from ..studies.cache import check_folder
 from ..table import Column, Table
 from ._inputs import note_ratings
 from ._options import Columns, fit_command, given
@@ -43,34 +42,30 @@ def tune(
     run again. At the end there is a `fit` command for the best model by each metric.
     """
     work = Work()
-    others = given({"model": model, "trials": trials, "seconds": seconds})
+    budget = given({"trials": trials, "seconds": seconds})
+    others = [*given({"model": model}), *budget]
     if arity is not None and others:
         raise ParameterError(
-            f"--arity does not go with --{next(iter(others))}", hint="leave out one of them"
+            f"--arity does not go with --{others[0]}", hint="leave out one of them"
         )
     spec = parse_model(model or "kernel-ranker")
     if spec.changes:
         raise ParameterError(
             f"tune chooses the parameters of {spec.name}", hint=f"write --model {spec.name}"
         )
-    if arity is None:
-        check_folder(out)
-    metrics = (metric or ("auc" if arity else "auc,ndcg@10")).split(",")
     with work.status("Reading and splitting"):
         fold = _fold(inputs, order, seed or 0, columns.given())
     note_ratings(inputs, columns.given())
     if arity is not None:
-        _tune_arity(work, fold, arity, metrics, threads, output)
+        _tune_arity(work, fold, arity, metric or "auc", threads, output)
         return
     try:
         with work.counter("Tuning") as count:
             study = tune_model(
                 spec.name,
                 fold,
-                metrics,
-                trials=30 if trials is None else trials,
-                seconds=seconds,
-                seed=seed or 0,
+                **given({"metrics": metric, "seed": seed}),
+                **budget,
                 folder=out,
                 n_threads=threads,
                 progress=count,
@@ -94,14 +89,14 @@ def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, st
 
 
 def _tune_arity(
-    work: Work, fold: Fold, family: str, metrics: list[str], threads: int | None, output: Output
+    work: Work, fold: Fold, family: str, metric: str, threads: int | None, output: Output
 ) -> None:
-    if len(metrics) > 1:
+    if "," in metric:
         raise ParameterError(
             "an arity is chosen by one metric", hint="give one, such as --metric auc"
         )
     with work.counter("Evaluating") as count:
-        found = best_arity(fold, family, metrics[0], n_threads=threads, progress=count)
+        found = best_arity(fold, family, metric, n_threads=threads, progress=count)
     columns = {"kernel": "", "arity": "d", found.measure: ".4f", "best": ""}
     rows = [(family, arity, value, arity == found.arity) for arity, value in found.measured.items()]
     output.show(Table.of("", columns, rows).emphasise_max(found.measure))
