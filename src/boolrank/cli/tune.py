@@ -10,6 +10,7 @@ from ..data.splits import Fold
 from ..errors import ParameterError
 from ..models.spec import parse_model
 from ..studies import Study, arity_from_spectrum, best_arity, tune_model, validation_fold
+from ..studies.cache import check_folder
 from ..table import Column, Table
 from ._inputs import note_ratings
 from ._options import Columns, fit_command, given
@@ -53,6 +54,8 @@ def tune(
         raise ParameterError(
             f"tune chooses the parameters of {spec.name}", hint=f"write --model {spec.name}"
         )
+    if arity is None:
+        check_folder(out)
     with work.status("Reading and splitting"):
         fold = _fold(inputs, order, seed or 0, columns.given())
     note_ratings(inputs, columns.given())
