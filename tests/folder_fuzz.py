@@ -208,6 +208,24 @@ def other_entry(folder, rng):
     seal(folder)
 
 
+def other_content(folder, rng):
+    """Change the header outside of its description."""
+    header = _header(folder)
+    content = header["content"]
+    odd = [None, [], {}, 0, "x", True]
+    if rng.random() < 0.5:
+        key = list(content)[rng.integers(0, len(content))]
+        content[key] = odd[rng.integers(0, len(odd))]
+    else:
+        names = list(content["arrays"])
+        entry = content["arrays"][names[rng.integers(0, len(names))]]
+        entry.pop(list(entry)[rng.integers(0, len(entry))])
+    _write(folder, header)
+    text = json.dumps(content, sort_keys=True).encode()
+    header["sha256"] = hashlib.sha256(text).hexdigest()
+    _write(folder, header)
+
+
 def swap(folder, rng):
     """Swap two arrays, drop one, or add one."""
     header = _header(folder)
@@ -244,7 +262,7 @@ def special_file(folder, rng):
 
 
 WAYS = [odd_values, odd_values, random_content, random_content, other_header, other_entry, swap]
-WAYS += [flip, truncate, special_file, *[plausible_content] * 8]
+WAYS += [other_content, flip, truncate, special_file, *[plausible_content] * 8]
 
 
 def use(path: Path) -> None:

@@ -22,7 +22,7 @@ from boolrank.cli._entries import ENTRIES
 from boolrank.cli._errors import EXIT_CODES
 from boolrank.cli.kernels import describe
 from boolrank.errors import BoolrankError, ConvergenceWarning, InputError, ParameterError
-from boolrank.kernels import KERNELS
+from boolrank.kernels import KERNELS, known_kernels
 
 
 def test_version_goes_to_stdout(run):
@@ -119,12 +119,13 @@ def test_the_table_names_every_kernel_and_fits_from_80_columns_on(run, monkeypat
 def test_json_has_name_signature_formula_and_parameters_of_every_kernel(run):
     _, out, _ = run("kernels", "--json")
     found = {kernel["name"]: kernel for kernel in json.loads(out)}
-    assert list(found) == list(KERNELS)
+    assert list(found)[: len(KERNELS)] == list(KERNELS)  # kernels of other tests follow
     assert found["linear"]["signature"] == "linear"
     assert found["conjunctive"]["signature"] == "conjunctive(arity, up_to=False)"
     assert found["polynomial"]["parameters"][1]["name"] == "scale"
     assert found["polynomial"]["parameters"][1]["default"] == 1
-    for name, kernel in found.items():
+    for name in KERNELS:
+        kernel = found[name]
         assert kernel["class"] == KERNELS[name].__name__
         assert kernel["formula"]
         assert all(parameter["range"] for parameter in kernel["parameters"])
@@ -237,7 +238,7 @@ def test_a_warning_is_a_line_on_stderr(run, monkeypatch):
     monkeypatch.setattr("boolrank.cli.kernels.describe", warn)
     code, out, err = run("kernels", "--json")
     assert (code, err) == (0, "warning: weights are loose\n")
-    assert len(json.loads(out)) == len(KERNELS)
+    assert len(json.loads(out)) == len(known_kernels())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes are another matter there")

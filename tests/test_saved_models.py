@@ -15,8 +15,18 @@ import pytest
 
 from boolrank import Interactions, Kernel, KernelRanker, Linear, ModelFileError, NotFittedError
 from boolrank.errors import ParameterError, UnknownIdError
-from boolrank.models import MODELS, load_model, make_model, model_info
+from boolrank.models import (
+    MODELS,
+    ModelEntry,
+    Recommender,
+    Scorer,
+    load_model,
+    make_model,
+    model_info,
+    param,
+)
 from boolrank.storage.folder import read_folder, write_folder
+from boolrank.storage.state import State, array
 from folder_fuzz import NAMES, SMALL, fitted, seal, small_data
 
 FUZZ = Path(__file__).with_name("folder_fuzz.py")
@@ -286,6 +296,51 @@ def test_a_model_that_cannot_be_saved_writes_nothing(tmp_path):
     with pytest.raises(NotFittedError):
         KernelRanker("linear").save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+@dataclass(frozen=True, eq=False)
+class Weights(State):
+    kind = "test-weights"
+    values: np.ndarray = array("float64", "items", low=0, high=10)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightScorer(Scorer):
+    kind = "test-weight-scorer"
+    weights: Weights
+    bias: float
+
+    @property
+    def items(self):
+        return len(self.weights.values)
+
+    def scores(self, profiles):
+        return np.tile(self.weights.values + self.bias, (profiles.n_rows, 1))
+
+
+@dataclass(repr=False, eq=False)
+class Weighted(Recommender):
+    scorers = (WeightScorer,)
+    top: float = param(1.0)
+    bias: float = param(0.5, low=0)
+
+    def _learn(self, data, overlaps):  # noqa: ARG002 - as the base has it
+        return WeightScorer(Weights(np.full(len(data.items), self.top)), np.float64(self.bias))
+
+
+def test_a_model_that_could_not_be_read_back_is_refused_when_it_is_saved(tmp_path, monkeypatch):
+    entry = ModelEntry("weighted", f"{__name__}:Weighted", "a test")
+    monkeypatch.setitem(MODELS, "weighted", entry)
+    assert entry.parameters[0].allowed == "number"
+    data = small_data("weighted")
+    good = Weighted(top=2.0).fit(data)
+    good.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.scorer.bias == 0.5
+    assert np.array_equal(loaded.score(), good.score(), equal_nan=True)
+    with pytest.raises(ModelFileError, match=r"cannot be saved: it has values of .* range"):
+        Weighted(top=99.0).fit(data).save(tmp_path / "model")
+    assert _answers(load_model(tmp_path / "model")) == _answers(good)
 
 
 def test_small_data_have_what_the_forms_are_for():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from .dataset import Dataset, Download, Printed, Size
@@ -201,4 +200,4 @@ _ALL = (
     ),
 )
 
-DATASETS: Mapping[str, Dataset] = {dataset.name: dataset for dataset in _ALL}
+DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in _ALL}

@@ -96,7 +96,7 @@ class MarginScorer(Scorer):
         return parts
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
-        return self.kernel[item].copy(), self.kernel[item].copy()
+        return self.kernel[item], self.kernel[item]
 
     def _signs(self, profiles: Rows) -> Floats:
         """(u, m) Return 1 for the items of each profile and -1 for others."""

@@ -29,7 +29,7 @@ def _cosines(factors: Floats, item: int) -> tuple[Floats, Floats]:
     """(m,) Return the cosines of an item's factors with those of all items, twice."""
     lengths = np.linalg.norm(factors, axis=1)
     cosines = factors @ factors[item] / np.maximum(lengths * lengths[item], 1e-300)
-    return cosines, cosines.copy()
+    return cosines, cosines
 
 
 @dataclass(frozen=True, eq=False)

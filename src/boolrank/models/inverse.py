@@ -104,7 +104,7 @@ class GroupScorer(Scorer):
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self.values[self.group[item]].astype(np.float64)[self.group]
-        return row, row.copy()
+        return row, row
 
 
 def check_room(

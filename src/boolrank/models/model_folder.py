@@ -16,9 +16,8 @@ from ..counts.overlaps import Overlaps
 from ..data.packing import packed, unpacked
 from ..errors import BoolrankError, KernelSyntaxError, ModelFileError
 from ..kernels import Kernel, parse_kernel
-from ..matrix import CompressedMatrix, DenseMatrix, Scale
 from ..storage.folder import read_about, read_folder, write_folder
-from ..storage.state import Reader, pack
+from ..storage.state import Reader, State, pack
 from .recommender import Fitted, Recommender
 from .registry import MODELS
 
@@ -26,8 +25,6 @@ _INFO = (
     *("model", "parameters", "users", "items", "interactions", "created"),
     *("fingerprint", "hash", "boolrank", "bytes"),
 )
-# Parts of which scorers consist.
-_PARTS = (Overlaps, DenseMatrix, CompressedMatrix, Scale)
 
 
 def save_model(model: Recommender, path: str | Path) -> None:
@@ -57,7 +54,27 @@ def save_model(model: Recommender, path: str | Path) -> None:
         "scorer": scorer,
         "overlaps": overlaps,
     }
-    write_folder(path, about, arrays | of_scorer | of_overlaps)
+    arrays |= of_scorer | of_overlaps
+    # What cannot be read back is refused now, while the fitted model still exists.
+    _restore(about, Reader(f"this {type(model).__name__}", arrays, _classes(about), saving=True))
+    write_folder(path, about, arrays)
+
+
+def _classes(about: Mapping[str, Any]) -> tuple[type[State], ...]:
+    return Overlaps, *MODELS[about["model"]].model.scorers
+
+
+def _restore(about: Mapping[str, Any], reader: Reader) -> tuple[Any, Any, Any]:
+    """Return interactions, scorer and overlaps, validated."""
+    data = unpacked(about["ids"], reader)
+    scorer = reader.value(about["scorer"], "scorer-")
+    overlaps = about["overlaps"]
+    if overlaps is not None:
+        overlaps = reader.value(overlaps, "overlaps-")
+    reader.finish()
+    if scorer.items != len(data.items):
+        raise reader.broken("a scorer of other items")
+    return data, scorer, overlaps
 
 
 def load_model(path: str | Path, verify: bool = True, n_threads: int | None = None) -> Recommender:
@@ -77,20 +94,16 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
     about, arrays = read_folder(path, verify)
     try:
         entry = MODELS[about["model"]]
-        kinds = (*_PARTS, *entry.model.scorers)
-        reader = Reader(path, arrays, kinds, verify)
-        data = unpacked(about["ids"], reader)
-        scorer = reader.value(about["scorer"], "scorer-")
-        overlaps = None
-        if about["overlaps"] is not None:
-            overlaps = reader.value(about["overlaps"], "overlaps-")
-        reader.finish()
-        if not isinstance(scorer, entry.model.scorers) or scorer.items != len(data.items):
+        reader = Reader(path, arrays, _classes(about), verify)
+        data, scorer, overlaps = _restore(about, reader)
+        if not isinstance(scorer, entry.model.scorers):
             raise reader.broken("a scorer of another model")
         technical = {p.name: n_threads for p in entry.parameters if p.name == "n_threads"}
         model = entry.model(**about["parameters"], **technical)
         params = model.checked().get_params()
         created = datetime.fromisoformat(about["created"]).timestamp()
+        if not 0 <= created < 1 << 37:
+            raise reader.broken("an impossible date")
     except (BoolrankError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, ModelFileError):
             raise

@@ -43,10 +43,13 @@ class Parameter:
             return ", ".join(self.choices)
         if isinstance(self.default, str):
             return "a kernel"
-        kind = "number" if isinstance(self.default, float) else "whole number"
-        text = f"{kind}, {self.low:g} or more"
-        if self.high is not None:
-            text = f"{kind} from {self.low:g} to {self.high:g}"
+        text = "number" if isinstance(self.default, float) else "whole number"
+        if self.low is not None and self.high is not None:
+            text += f" from {self.low:g} to {self.high:g}"
+        elif self.low is not None:
+            text += f", {self.low:g} or more"
+        elif self.high is not None:
+            text += f", at most {self.high:g}"
         return f"{text}, or None" if self.default is None else text
 
     def check(self, owner: str, value: Any) -> Any:

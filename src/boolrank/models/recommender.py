@@ -322,6 +322,7 @@ class Recommender(ABC):
         chosen, values = np.full((len(rows), n), -1), np.full((len(rows), n), np.nan)
         for k, item in enumerate(rows):
             keys, shown = fitted.scorer.similar(int(item))
+            keys = np.array(keys)
             keys[item] = -np.inf
             order = np.argsort(-keys, kind="stable")[: min(n, len(keys) - 1)]
             chosen[k, : len(order)], values[k, : len(order)] = order, shown[order]

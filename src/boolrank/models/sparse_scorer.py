@@ -39,7 +39,7 @@ class SparseScorer(Scorer):
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self._row(item)
-        return row, row.copy()
+        return row, row
 
     def _row(self, item: int) -> Floats:
         row = np.zeros(self.items)

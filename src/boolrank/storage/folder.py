@@ -83,6 +83,8 @@ def _write_array(path: Path, name: str, suffix: str, array: NDArray[Any]) -> dic
     if not _NAME.fullmatch(name):
         raise ModelFileError(f"{name!r} cannot be the name of an array")
     kind = array.dtype.name
+    if kind not in _TYPES:
+        raise ModelFileError(f"array {name!r} of type {kind} cannot be stored")
     plain = np.ascontiguousarray(array).astype(_TYPES[kind], copy=False)
     file = f"{name}.{suffix}.bin"
     _write_file(path / file, plain.reshape(-1).view(np.uint8).data)
@@ -240,7 +242,7 @@ def _header(path: Path) -> dict[str, Any]:
             )
         if _digest(content) != digest or not _is_sound(content):
             raise broken
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise broken from None
@@ -251,6 +253,7 @@ def _is_sound(content: Mapping[str, Any]) -> bool:
     """Return whether every entry of a header has the form that `write_folder` gives it."""
     return isinstance(content["about"], dict) and all(
         _NAME.fullmatch(name)
+        and entry.keys() == {"file", "type", "shape", "sha256"}
         and entry["type"] in _TYPES
         and bool(_FILE.fullmatch(entry["file"]))
         and isinstance(entry["shape"], list)

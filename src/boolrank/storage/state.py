@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
+from inspect import isabstract, isclass
 from pathlib import Path
-from typing import Any, ClassVar
+from types import UnionType
+from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +22,6 @@ from ..errors import ModelFileError
 
 # Bound of stored numbers whose range is otherwise open: sums and products of these stay finite.
 LARGE = 1e100
-_PLAIN: dict[str, tuple[type, ...]] = {
-    "float": (int, float),
-    "int": (int,),
-    "bool": (bool,),
-    "str": (str,),
-}
 
 
 class State:
@@ -81,8 +77,28 @@ def pack(value: State, prefix: str = "") -> tuple[dict[str, Any], dict[str, NDAr
         elif isinstance(content, np.ndarray):
             arrays[f"{prefix}{each.name}"] = content
         else:
-            plain[each.name] = content
+            plain[each.name] = content.item() if isinstance(content, np.generic) else content
     return plain, arrays
+
+
+def _by_kind(classes: Iterable[type[State]]) -> dict[str, type[State]]:
+    """Return classes of values by kind, with those that their fields hold."""
+    found: dict[str, type[State]] = {}
+    waiting = list(classes)
+    while waiting:
+        each = waiting.pop()
+        if isabstract(each):
+            waiting += each.__subclasses__()
+        elif each.kind not in found:
+            found[each.kind] = each
+            options = [kind for hint in get_type_hints(each).values() for kind in _options(hint)]
+            waiting += [kind for kind in options if isclass(kind) and issubclass(kind, State)]
+    return found
+
+
+def _options(hint: Any) -> tuple[Any, ...]:
+    """Return the types that an annotation allows."""
+    return get_args(hint) if isinstance(hint, UnionType) or get_origin(hint) is Union else (hint,)
 
 
 class Reader:
@@ -90,21 +106,24 @@ class Reader:
 
     Parameters
     ----------
-    path : the folder, for messages
-    arrays : all arrays of the folder; `finish` refuses those that nothing asked for
-    kinds : classes of values by their kind
+    source : the folder or the model, for messages
+    arrays : all arrays; `finish` refuses those that nothing asked for
+    classes : classes of values; those of their fields are found
     verify : whether to look at the contents of arrays, not at types and shapes alone
+    saving : whether the arrays are about to be written, rather than read
     """
 
     def __init__(
         self,
-        path: str | Path,
+        source: str | Path,
         arrays: Mapping[str, NDArray[Any]],
-        kinds: Iterable[type[State]] = (),
+        classes: Iterable[type[State]] = (),
         verify: bool = True,
+        *,
+        saving: bool = False,
     ) -> None:
-        self.path, self.arrays, self.verify = path, arrays, verify
-        self.kinds = {each.kind: each for each in kinds}
+        self.source, self.arrays, self.verify, self.saving = source, arrays, verify, saving
+        self.kinds = _by_kind(classes)
         self.sizes: dict[str, int] = {}
         self.asked: set[str] = set()
 
@@ -114,7 +133,8 @@ class Reader:
         if kind is None:
             raise self.broken(f"a part of unknown kind ({prefix or 'all'})")
         declared = fields(kind)  # type: ignore[arg-type]  # states are dataclasses
-        given = {each.name: self._field(each, plain, prefix) for each in declared}
+        hints = get_type_hints(kind)
+        given = {each.name: self._field(each, hints[each.name], plain, prefix) for each in declared}
         for each in declared:
             if given[each.name] is not None and "array" in each.metadata:
                 for name in each.metadata["array"].divides:
@@ -156,29 +176,32 @@ class Reader:
 
     def broken(self, what: str) -> ModelFileError:
         """Return the error for content that does not fit."""
+        if self.saving:
+            return ModelFileError(
+                f"{self.source} cannot be saved: it has {what}",
+                hint="declare fields with the types, shapes and ranges that they have",
+            )
         return ModelFileError(
-            f"{self.path} has {what}: another program wrote it, or it was altered",
+            f"{self.source} has {what}: another program wrote it, or it was altered",
             hint="save it again",
         )
 
-    def _field(self, each: Field[Any], plain: Mapping[str, Any], prefix: str) -> Any:
+    def _field(self, each: Field[Any], hint: Any, plain: Mapping[str, Any], prefix: str) -> Any:
         name, form = each.name, each.metadata.get("array")
-        if form is not None and name not in plain:
-            return self.array(f"{prefix}{name}", form)
         content: Any = plain.get(name)
-        if form is not None or (content is None and "None" in str(each.type)):
-            if content is None and "None" in str(each.type):
+        if form is not None:
+            if name in plain and content is None and each.default is None:
                 return None
-            raise self.broken(f"no array {name!r}")
+            return self.array(f"{prefix}{name}", form)
         if isinstance(content, dict):
             return self.value(content, f"{prefix}{name}-")
-        types = _PLAIN.get(str(each.type))
-        good = types is not None and isinstance(content, types)
-        if good and isinstance(content, bool):
-            good = str(each.type) == "bool"
-        if not good or (isinstance(content, float | int) and not abs(content) <= LARGE):
+        options = _options(hint)
+        if type(content) is int and float in options:
+            content = float(content)
+        too_large = isinstance(content, int | float) and not abs(content) <= LARGE
+        if type(content) not in options or too_large:
             raise self.broken(f"an impossible {name}")
-        return float(content) if str(each.type) == "float" else content
+        return content
 
     def _check_division(
         self, prefix: str, name: str, divided: str, given: Mapping[str, Any]
