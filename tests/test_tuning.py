@@ -70,7 +70,7 @@ def _task(model, fold, metrics=("auc",), **params):
 
 
 def _summary(folder):
-    (path,) = (folder / "studies").iterdir()
+    (path,) = (folder / "studies").glob("*.json")  # a killed writer may leave a temporary file
     return path
 
 

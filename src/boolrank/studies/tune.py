@@ -105,6 +105,11 @@ class Study:
             )
         return ranked[0]
 
+    @property
+    def winners(self) -> dict[str, Trial]:
+        """The best trial by each metric; empty if none worked."""
+        return {metric: best for metric in self.metrics for best in self.ranked(metric)[:1]}
+
     def spec(self, metric: str | None = None) -> ModelSpec:
         """Return the model with the best parameters by a metric, as a value."""
         return ModelSpec(self.model, self.best(metric).params)
@@ -126,8 +131,7 @@ class Study:
 
     def __repr__(self) -> str:
         lines = [f"Study of {self.model}: {len(self.trials)} trials, {self.failed} failed"]
-        for metric in self.metrics if self.failed < len(self.trials) else ():
-            best = self.best(metric)
+        for metric, best in self.winners.items():
             given = ", ".join(f"{k}={v!r}" for k, v in best.params.items()) or "the defaults"
             lines.append(f"  {metric} {best.metrics[metric]:.4f} with {given}")
         return "\n".join(lines)
@@ -217,7 +221,9 @@ def tune_model(
             study = replace(study, trials=(*study.trials, trial))
             if path is not None and executor.computed:
                 write_json(path, study.to_dict(), indent=1)
-            progress(number + 1, most, _best_text(study))
+            best = [f"{each} {t.metrics[each]:.4f}" for each, t in study.winners.items()]
+            text = ", ".join(best) or "no trial has worked yet"
+            progress(number + 1, most, f"{name}: {text}")
     study.best()  # raises if no trial worked
     if path is not None:
         write_json(path, study.to_dict(), indent=1)
@@ -245,13 +251,6 @@ def check_budget(trials: Any, seconds: Any, seed: Any, *, least: int) -> None:
     whole("", "seed", seed, low=0)
     if seconds is not None and seconds != math.inf:
         real("", "seconds", seconds, above=0)
-
-
-def _best_text(study: Study) -> str:
-    if study.failed == len(study.trials):
-        return f"{study.model}: no trial has worked yet"
-    best = (f"{name} {study.best(name).metrics[name]:.4f}" for name in study.metrics)
-    return f"{study.model}: {', '.join(best)}"
 
 
 @contextmanager
@@ -290,7 +289,7 @@ def best_spec(folder: str | Path, metric: str | None = None) -> ModelSpec:
         )
     metric = _one_of(first.metrics, metric)
     sign = -1 if metric in first.lower else 1
-    worked = [each for each in studies if each.failed < len(each.trials)]
+    worked = [each for each in studies if each.winners]
     best = max(worked or studies, key=lambda each: sign * each.best(metric).metrics[metric])
     return best.spec(metric)
 
