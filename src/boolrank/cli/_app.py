@@ -10,7 +10,6 @@ from typing import Any
 
 import typer
 
-from .._version import __version__
 from ._errors import EXIT_CODES
 from ._options import typer_function
 from .datasets import fetch
@@ -56,11 +55,8 @@ Data goes to stdout, messages go to stderr. Exit codes: {
 def _boolrank(
     *, version: bool = False, debug: bool = False, modules: list[str] | None = None
 ) -> None:
-    """Handle ``--version``; main() handles the others wherever they stand."""
-    del debug, modules
-    if version:
-        typer.echo(f"boolrank {__version__}")
-        raise typer.Exit
+    """Do nothing: these options act before any verb, wherever they stand."""
+    del version, debug, modules
 
 
 def _group(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import typer
+
+from .._version import __version__
 from ..data import DATASETS
 from ..data.protocols import SPLITS
 from ..evaluation import METRICS
@@ -16,13 +19,17 @@ Complete = Callable[[str], list[str]]
 
 
 class Entry(NamedTuple):
-    """Help, completion, smallest value, placeholder and, if not ``--name``, flag of an option."""
+    """Help, completion, smallest value, placeholder and, if not ``--name``, flag of an option.
+
+    The callback, if there is one, gets the value before other options are looked at.
+    """
 
     help: str
     complete: Complete | None = None
     least: int | None = None
     metavar: str | None = None
     flag: str = ""
+    callback: Callable[[bool], None] | None = None
 
 
 def _one_of(names: Callable[[], Iterable[str]], shortest: int = 0) -> Complete:
@@ -38,6 +45,12 @@ def _one_of(names: Callable[[], Iterable[str]], shortest: int = 0) -> Complete:
         return [before + comma + name for name in names() if name.startswith(last)]
 
     return complete
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        typer.echo(f"boolrank {__version__}")
+        raise typer.Exit
 
 
 def _metric_names() -> Iterable[str]:
@@ -59,7 +72,7 @@ _BY_NAME = "found by its name if not given."
 
 # By parameter, or by verb and parameter where a verb has its own meaning.
 ENTRIES = {
-    "version": Entry("Print the version."),
+    "version": Entry("Print the version.", callback=_print_version),
     "debug": Entry("Show the traceback of an error; also after the verb."),
     "modules": Entry(
         "Import a module or .py file with your kernels, models or metrics; repeat for more; also "

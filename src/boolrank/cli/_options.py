@@ -73,6 +73,8 @@ def _typer_info(parameter: Parameter, verb: str) -> Any:
         "metavar": entry.metavar,
         "min": entry.least,
         "autocompletion": entry.complete,
+        "callback": entry.callback,
+        "is_eager": entry.callback is not None,
     }
     if parameter.kind is not Parameter.KEYWORD_ONLY:
         return typer.Argument(default, **options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,6 +49,8 @@ def _folder(out: Path | None) -> tuple[Path | None, str]:
 
 def bare_demo(args: Sequence[str], missing: MissingExtraError) -> int:
     """Run the demo without any extra, as plain text, for ``pipx run boolrank demo``."""
+    import argparse  # typer replaces it in all other cases
+
     parser = argparse.ArgumentParser(
         "boolrank demo",
         description="Compare models, recommend and explain on made-up data, as plain text.",
