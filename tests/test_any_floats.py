@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from boolrank._compiled.matrix import Arrays
 from boolrank._compiled.negatives import look, mean_scores, step
-from boolrank._compiled.neighbours import add_up_sparse, keep_nearest
 from boolrank._compiled.profiles import rank, score, weights
 from boolrank._compiled.ranking import best
+from boolrank._compiled.weights import add_up_sparse, keep_nearest
 
 Floats = NDArray[np.float64]
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from boolrank import Interactions, KernelRanker, Overlaps, load_dataset, parse_kernel
 from boolrank.errors import DatasetNotFoundError
 from boolrank.kernels.counts import Pairs
+from boolrank.kernels.values import centred_values
 from boolrank.matrix import CompressedMatrix, DenseMatrix
 from boolrank.models import load_model
 
@@ -54,7 +55,7 @@ def test_values_from_the_full_vector_are_exact_however_small(kernel: str) -> Non
     n, rng = 300, np.random.default_rng(0)
     x, z = rng.integers(1, n + 1, (2, 60))
     c = rng.integers(np.maximum(0, x + z - n), np.minimum(x, z) + 1)
-    found = parse_kernel(kernel).normalized().centred_of(Pairs.of(n, x, z, c))
+    found = centred_values(parse_kernel(kernel).normalized(), Pairs.of(n, x, z, c))
     with localcontext() as context:
         context.prec = DIGITS
         for i in range(60):

@@ -11,8 +11,6 @@ from numba.core import event
 
 from .ranges import for_ranges, frozen
 
-__all__ = ["COMPILING", "loop", "on_compile", "ranged"]
-
 COMPILING = "compiling loops for this machine, once: about 10 s"
 
 

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiler import loop, ranged
+from .compiler import ranged
 from .ranges import for_ranges
 
 
-def pair_sizes(x, z, first, indptr, columns, sizes):
-    """Fill x and z with the sizes of the two items of each pair, from a place in the rows on."""
-    begin = int(np.searchsorted(indptr, first, side="right")) - 1
-    rows = int(np.searchsorted(indptr, first + len(x))) - begin
-    for_ranges(_pair_sizes, rows, len(x), x, z, first, begin, indptr, columns, sizes)
-
-
-@loop
-def _pair_sizes(start, stop, x, z, first, begin, indptr, columns, sizes):
-    last = first + len(x)
-    for i in range(begin + start, begin + stop):
-        for k in range(max(indptr[i], first), min(indptr[i + 1], last)):
-            x[k - first] = sizes[i]
-            z[k - first] = sizes[columns[k]]
+@ranged(lambda out, *_: (len(out[0]), len(out[0])))
+def pair_sizes(start, stop, out, first, indptr, columns, sizes):
+    """Fill two arrays with the sizes of the items of each pair, from a place in the rows on."""
+    x, z = out
+    row = np.searchsorted(indptr, first + start, side="right") - 1
+    for k in range(start, stop):
+        while indptr[row + 1] <= first + k:
+            row += 1
+        x[k], z[k] = sizes[row], sizes[columns[first + k]]
 
 
 def put(target, part):

@@ -18,15 +18,15 @@ before it compiles. Scaled matrices would otherwise double the time to compile f
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .compiler import loop
-from .linear import add_rows
 from .ranges import frozen
-from .scaled import finish_scaled
+from .ranking import sort_best_first
 
 
 class Arrays(NamedTuple):
@@ -78,6 +78,21 @@ def base_scores(matrix, negative_weight):
     if matrix.distance is not None:
         base -= (1.0 - negative_weight) * matrix.distance
     return base
+
+
+@loop(fastmath={"contract"})
+def add_rows(out, matrix, rows, weights):
+    """Add the weighted rows to out, four at a time: out is read and written less often."""
+    whole = len(rows) - len(rows) % 4
+    for s in range(0, whole, 4):
+        a, b, c, d = matrix[rows[s]], matrix[rows[s + 1]], matrix[rows[s + 2]], matrix[rows[s + 3]]
+        of_a, of_b, of_c, of_d = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
+        for j in range(len(out)):
+            out[j] += (of_a * a[j] + of_b * b[j]) + (of_c * c[j] + of_d * d[j])
+    for s in range(whole, len(rows)):
+        a, of_a = matrix[rows[s]], weights[s]
+        for j in range(len(out)):
+            out[j] += of_a * a[j]
 
 
 @loop
@@ -161,7 +176,7 @@ def _fill_scores(scores, dense, background, exponents, matrix, base, negative_we
     if background is not None:
         _fill_by_class(scores, exponents, matrix.distance, matrix, base, rows, weights)
     if exponents is not None:
-        finish_scaled(scores, matrix, negative_weight, items, alpha)
+        _finish_scaled(scores, matrix, negative_weight, items, alpha)
 
 
 @loop
@@ -187,3 +202,57 @@ def _fill_by_class(scores, exponents, distance, matrix, base, rows, weights):
             scores[row] -= weight * under
         for k in range(matrix.indptr[row], matrix.indptr[row + 1]):
             scores[matrix.columns[k]] += weight * matrix.values[k]
+
+
+@loop
+def _in_log_domain(s, exponent, floor):
+    """Return sign(s)·(floor + log2|s| + exponent): it has the order of s·2^exponent."""
+    if s == 0.0:
+        return 0.0
+    return math.copysign(max(floor + math.log2(abs(s)) + exponent, 0.0), s)
+
+
+@loop
+def _split_ties(scores, then):
+    """Move equal scores apart by the smallest steps, in the order of ``then``."""
+    size = len(scores)
+    order, keys = np.empty(size, np.int32), np.empty(size)
+    for j in range(size):
+        order[j], keys[j] = j, then[j]
+    sort_best_first(keys, order)
+    places = np.empty(size, np.int32)
+    for k in range(size):
+        places[k], keys[k] = k, scores[order[k]]
+    sort_best_first(keys, places)
+    value = 0.0
+    for k in range(size - 1, -1, -1):  # from the lowest score up
+        item = order[places[k]]
+        if k == size - 1 or keys[k] != keys[k + 1]:
+            value = keys[k]
+        elif then[item] > then[order[places[k + 1]]]:
+            value = np.nextafter(value, np.inf)
+        scores[item] = value
+
+
+@loop
+def _finish_scaled(scores, matrix, negative_weight, items, alpha):
+    """Turn the scaled rest of scores into whole ones, in the log domain and all different.
+
+    Two items that are nearest to each other have the same largest term in their scores: the rest
+    decides their order, however small it is.
+    """
+    size, floor = len(scores), matrix.floor
+    mine, rest = np.zeros(size), np.empty(size)
+    for s in range(len(items)):
+        mine[items[s]] = alpha[s]
+    for j in range(size):
+        rest[j] = _in_log_domain(scores[j], matrix.exponents[j], floor)
+        lead_exp, near = matrix.lead_exp[j], matrix.nearest[j]
+        total = scores[j] * np.exp2(matrix.exponents[j] - lead_exp)
+        if near >= 0:
+            total += (mine[near] - negative_weight / size) * matrix.lead[j]
+        if mine[j] == 0.0:
+            scores[j] = _in_log_domain(total, lead_exp, floor)
+        else:  # an item has 1 with itself, which might not fit the scale of its column
+            scores[j] = _in_log_domain(mine[j] + total * np.exp2(lead_exp), 0.0, floor)
+    _split_ties(scores, rest)

@@ -67,12 +67,8 @@ def rank_scores(scores, known_ptr, known, relevant_ptr, relevant, n):
     """
     users = len(scores)
     ranks, top = np.empty(len(relevant), np.int32), np.full((users, n), -1, np.int32)
-    strict, half, clashes = (
-        np.full(users, np.nan),
-        np.full(users, np.nan),
-        np.zeros(users, np.uint8),
-    )
-    out = ranks, strict, half, top, clashes
+    strict, half = np.full((2, users), np.nan)
+    out = ranks, strict, half, top, np.zeros(users, np.uint8)
     _rank_scores(out, scores, known_ptr, known, relevant_ptr, relevant)
     return out
 
@@ -119,18 +115,12 @@ def _rank_lists(begin, end, out, lists, relevant_ptr, relevant):
         found = first
         for k in range(lists.shape[1]):
             item = lists[user, k]
-            low, high = first, last
-            while low < high:
-                middle = (low + high) >> 1
-                if relevant[middle] < item:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < last and relevant[low] == item:
-                if taken[low]:
+            at = first + np.searchsorted(relevant[first:last], item)
+            if at < last and relevant[at] == item:
+                if taken[at]:
                     repeats[user] = 1
                     continue
-                taken[low] = 1
+                taken[at] = 1
                 ranks[found] = k
                 found += 1
         for k in range(found, last):

@@ -13,8 +13,6 @@ from itertools import pairwise
 
 import numpy as np
 
-__all__ = ["N_THREADS", "for_ranges", "frozen", "most_threads"]
-
 # The number of threads in force; None for all.
 N_THREADS: ContextVar[int | None] = ContextVar("N_THREADS", default=None)
 # Steps of about 1 ns that are worth a thread: starting one takes 0.05 ms.

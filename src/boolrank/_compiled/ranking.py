@@ -63,7 +63,9 @@ def best(scores, base, noise, n, items, values):
     times their terms differ by rounding alone and count as equal: the lower number comes first.
     The list thus does not depend on the order of summation.
     """
-    _drop_nan(scores)
+    for item in range(len(scores)):
+        if np.isnan(scores[item]):
+            scores[item] = -np.inf
     tops = np.empty((len(scores) + _CHUNK - 1) // _CHUNK)
     _fill_tops(tops, scores)
     size = _highest(scores, tops, n, items, values)
@@ -77,13 +79,6 @@ def best(scores, base, noise, n, items, values):
         elif k == size or not _equal(scores, base, noise, items[k - 1], items[k]):
             _sort_by_number(items, values, first, k)
             first = k
-
-
-@loop
-def _drop_nan(scores):
-    for item in range(len(scores)):
-        if np.isnan(scores[item]):
-            scores[item] = -np.inf
 
 
 @loop(fastmath={"nnan", "nsz"})  # there is no NaN left, and vectors can only do so

@@ -17,8 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop
-from .linear import add_rows
-from .matrix import fill_row, own_of
+from .matrix import add_rows, fill_row, own_of
 
 # The gap, relative to the unit, at which a face is good enough to be solved for.
 _COARSE = 1e-6

@@ -87,7 +87,10 @@ class Sum(Kernel):
         for part, of_part in zip(self.parts, own, strict=True):
             share = where(some, of_part / where(some, whole, 1.0), 0.0).sqrt().floats()
             weights = share[x].reshape(pairs.x.shape) * share[z].reshape(pairs.z.shape)
-            total += _weighted(part.cosines_of(pairs), weights)
+            values = part.cosines_of(pairs)
+            values *= weights
+            total += values
+            del values  # before those of the next part
         return total
 
     def __repr__(self) -> str:
@@ -291,12 +294,6 @@ def _flat(node: Sum | Product) -> tuple[Kernel, ...]:
             f"a {node.name} has two kernels or more, not {len(parts)}", parameter="parts"
         )
     return parts
-
-
-def _weighted(values: Floats, weights: Floats) -> Floats:
-    """Multiply in place; as a function, it leaves no name that keeps the values alive."""
-    values *= weights
-    return values
 
 
 def _cosine_bytes(kernel: Kernel) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -16,8 +16,8 @@ from ..errors import KernelOverflowError, MatrixTooLargeError, ParameterTypeErro
 from ..table import Table
 from .binary_matrix import as_binary, overlap_counts
 from .counts import Counts, Pairs
-from .parameters import check_arities, check_parameters
-from .values import centred_values, compute_values, inverse_root
+from .parameters import check_arities
+from .values import compute_values, inverse_root
 from .wide import Wide, spread
 
 if TYPE_CHECKING:
@@ -87,7 +87,10 @@ class Kernel(ABC):
                     setattr(cls, name, vars(Kernel)[name])
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        for field in _fields(self):
+            if "check" in field.metadata:
+                value = field.metadata["check"](self.name, field.name, getattr(self, field.name))
+                object.__setattr__(self, field.name, value)
 
     @property
     def form(self) -> Form:
@@ -136,13 +139,6 @@ class Kernel(ABC):
     def cosines_of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Compute the normalised values of pairs, in their broadcast shape."""
         return compute_values(self, pairs, normalize=True)
-
-    def centred_of(self, pairs: Pairs) -> NDArray[np.float64]:
-        """Compute normalised values with the full vector as origin, for kernels with `from_full`.
-
-        They tell vectors apart that have nearly everything in common with the full one.
-        """
-        return centred_values(self, pairs)
 
     def on_counts(self, n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> NDArray[Any]:
         """Compute the values of pairs given by their counts.
@@ -232,8 +228,7 @@ class Kernel(ABC):
         number: Any = weight
         return Scaled(number, self)
 
-    def __rmul__(self, other: Any) -> Kernel:
-        return self.__mul__(other)
+    __rmul__ = __mul__
 
     def __pow__(self, exponent: Any) -> Kernel:
         from .algebra import Power
@@ -247,8 +242,7 @@ class Kernel(ABC):
 
     def __repr__(self) -> str:
         shown = []
-        this: Any = self
-        for field in fields(this) if is_dataclass(this) else ():
+        for field in _fields(self):
             value = getattr(self, field.name)
             if field.default is MISSING:
                 shown.append(repr(value))
@@ -261,7 +255,6 @@ class Kernel(ABC):
         return f"({self!r})" if self.binding < binding else repr(self)
 
     def _repr_html_(self) -> str:
-        this: Any = self
         said = (type(self).__doc__ or "").partition("\n\n")[0].replace("`", "")
         if said.startswith(f"{type(self).__name__}("):  # the default docstring of a dataclass
             said = ""
@@ -269,11 +262,15 @@ class Kernel(ABC):
         head, _, words = said.partition(": ")
         said = words if head.replace("…", "...") == formula else said
         rows = [["formula", formula], ["says", " ".join(said.split())]]
-        for field in fields(this) if is_dataclass(this) else ():
+        for field in _fields(self):
             allowed = field.metadata.get("range")
             value = f"{getattr(self, field.name)!r}"
             rows.append([field.name, f"{value}  ({allowed})" if allowed else value])
         return Table.of(repr(self), ["", ""], [row for row in rows if row[1]]).to_html()
+
+
+def _fields(kernel: Any) -> tuple[Field[Any], ...]:
+    return fields(kernel) if is_dataclass(kernel) else ()
 
 
 def _in_wide_numbers(formula: Callable[[Any, Counts], Any]) -> Callable[[Any, Counts], Wide]:

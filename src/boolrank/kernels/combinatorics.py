@@ -58,7 +58,7 @@ def _choose(k: Wide, d: int) -> Wide:
     few = (fewest >= 0) & (fewest <= _FEW)
     many = fewest > _FEW
     product = on_part(_falling_product, few, k, Wide.of(np.where(few, fewest, 0.0)))
-    return where(many, on_part(lambda a: _stirling_choose(a, d), many, k), product)
+    return where(many, on_part(_stirling_choose, many, k, d), product)
 
 
 def _falling_product(k: Wide, d: Wide) -> Wide:
@@ -105,11 +105,8 @@ def _share_hit(n: Wide, t: Wide, d: int) -> Wide:
         at = t.floats().astype(np.int64)
         return Wide.of(hi[at]) + Wide.of(lo[at])
     few = np.asarray(np.minimum(t.floats(), float(d)) <= _FEW)
-    return where(
-        few,
-        on_part(lambda a, b: _share_hit_by_steps(a, b, d), few, n, t),
-        on_part(lambda a, b: _share_hit_by_series(a, b, d), ~few, n, t),
-    )
+    by_steps = on_part(_share_hit_by_steps, few, n, t, d)
+    return where(few, by_steps, on_part(_share_hit_by_series, ~few, n, t, d))
 
 
 def _share_hit_by_steps(n: Wide, t: Wide, d: int) -> Wide:
@@ -125,9 +122,7 @@ def _share_hit_by_steps(n: Wide, t: Wide, d: int) -> Wide:
 def _share_hit_by_series(n: Wide, t: Wide, d: int) -> Wide:
     missed = choose(n - t, d) / choose(n, d)
     mostly = np.asarray(missed.floats() > 0.5)
-    return where(
-        mostly, on_part(lambda a, b: _share_hit_rarely(a, b, d), mostly, n, t), 1.0 - missed
-    )
+    return where(mostly, on_part(_share_hit_rarely, mostly, n, t, d), 1.0 - missed)
 
 
 def _share_hit_rarely(n: Wide, t: Wide, d: int) -> Wide:
@@ -151,18 +146,16 @@ def weighted_subsets(k: Wide, weight: float, largest: int | None = None) -> Wide
     # With fewer than `largest` things, the peak must not be rounded up to the cut.
     size = k.floats()
     rising = np.asarray((largest <= size) & (largest <= weight * (size + 1) / (1 + weight)))
-    lower = on_part(lambda a: _terms_down(a, weight, largest), rising, k)
-    return where(
-        rising, lower, on_part(lambda a: _all_but_terms_up(a, weight, largest), ~rising, k)
-    )
+    lower = on_part(_terms_down, rising, k, weight, largest)
+    return where(rising, lower, on_part(_all_but_terms_up, ~rising, k, weight, largest))
 
 
 def _all_but_terms_up(k: Wide, weight: float, largest: int) -> Wide:
     size = k.floats()
     huge, beyond = np.asarray(size >= _EXACT), np.asarray((size > largest) & (size < _EXACT))
-    upper = on_part(lambda a: _terms_up(a, weight, largest + 1), beyond, k)
-    whole = on_part(lambda a: _power_minus_one(a, weight), ~huge, k)
-    return where(huge, on_part(lambda a: _terms_up(a, weight, 1, largest), huge, k), whole - upper)
+    upper = on_part(_terms_up, beyond, k, weight, largest + 1)
+    whole = on_part(_power_minus_one, ~huge, k, weight)
+    return where(huge, on_part(_terms_up, huge, k, weight, 1, largest), whole - upper)
 
 
 def _power_minus_one(k: Wide, weight: float) -> Wide:

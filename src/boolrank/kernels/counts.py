@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CountsError
-from .functions import minimum
 from .wide import Wide, at_least_zero
 
 
@@ -44,17 +43,8 @@ class Counts:
         own = Wide.of(sizes)
         return Counts(Wide.of(n), own, own, own)
 
-    @staticmethod
-    def of_features(n: Wide, x: Wide, z: Wide, common: Wide, outside: Wide | None) -> Counts:
-        """Round computed counts of features to whole numbers within their bounds."""
-        n, x, z, common = (count.rounded() for count in (n, x, z, common))
-        x, z = minimum(x, n), minimum(z, n)
-        outside = None if outside is None else outside.rounded()
-        return Counts(n, x, z, minimum(common, minimum(x, z)), lifted=True, outside=outside)
-
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the shape that the counts broadcast to."""
         return np.broadcast_shapes(*(a.shape for a in (self.n, self.x, self.z, self.common)))
 
     @property
@@ -64,17 +54,14 @@ class Counts:
 
     @property
     def only_x(self) -> Wide:
-        """Return the number active in the first vector only."""
         return self.x - self.common
 
     @property
     def only_z(self) -> Wide:
-        """Return the number active in the second vector only."""
         return self.z - self.common
 
     @property
     def neither(self) -> Wide:
-        """Return the number active in neither vector."""
         return at_least_zero(self.n - self.union) if self.outside is None else self.outside
 
     @property
@@ -83,7 +70,6 @@ class Counts:
         return self.neither + self.common
 
     def complement(self) -> Counts:
-        """Negate all variables."""
         n = self.n
         return Counts(n, n - self.x, n - self.z, self.neither, self.lifted, self.common)
 
@@ -131,12 +117,10 @@ class Pairs:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the shape that the counts broadcast to."""
         return np.broadcast_shapes(self.n.shape, self.x.shape, self.z.shape, self.c.shape)
 
     @property
     def size(self) -> int:
-        """Return the number of pairs."""
         return int(np.prod(self.shape))
 
     def checked(self) -> Pairs:

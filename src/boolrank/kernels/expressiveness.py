@@ -31,6 +31,9 @@ _BLOCK = 1 << 20
 # Most rows for the rank: the matrix takes 128 MB, its eigenvalues a minute.
 _MOST_FOR_RANK = 4096
 
+# Keys, and how often each occurs.
+_Numbers = tuple[NDArray[np.int64], NDArray[np.int64]]
+
 
 @dataclass(frozen=True, eq=False)
 class PairSpectrum:
@@ -63,7 +66,7 @@ class PairSpectrum:
         m, n = rows.shape
         sizes, classes, vectors = np.unique(rows.sums, return_inverse=True, return_counts=True)
         p, span = len(sizes), int(sizes[-1]) + 1
-        tally = _Tally()
+        parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         step = max(1, _BLOCK // m)
         for start in range(0, m, step):
             stop = min(start + step, m)
@@ -74,8 +77,10 @@ class PairSpectrum:
             i, j = i[later], j[later]
             a, b = classes[i + start], classes[j]
             both = np.minimum(a, b) * p + np.maximum(a, b)
-            tally.add(*_counted(both * span + common[i, j].astype(np.int64)))
-        keys, numbers = tally.total()
+            parts.append(_counted(both * span + common[i, j].astype(np.int64)))
+            if sum(len(new) for new, _ in parts[1:]) > max(len(parts[0][0]), _BLOCK):
+                parts = [_merged(parts)]
+        keys, numbers = _merged(parts)
         zero_keys, zero_numbers = _disjoint_pairs(vectors, keys // span, numbers, p)
         keys = np.concatenate((keys, zero_keys * span))
         numbers = np.concatenate((numbers, zero_numbers))
@@ -146,8 +151,7 @@ def kernel_rank(kernel: Kernel | str, X: MatrixLike, tolerance: float | None = N
     return int(np.linalg.matrix_rank(parse_kernel(kernel)(X), tol=tolerance, hermitian=True))
 
 
-def _counted(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct keys and how often each occurs."""
+def _counted(keys: NDArray[np.int64]) -> _Numbers:
     if len(keys) <= FEW_PAIRS:
         return np.unique(keys, return_counts=True)
     from .._compiled.distinct import distinct_keys
@@ -156,32 +160,16 @@ def _counted(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     return keys[first], np.bincount(inverse)
 
 
-class _Tally:
-    """Sums numbers by key, block by block."""
-
-    def __init__(self) -> None:
-        self.keys, self.numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        self.waiting = 0
-
-    def add(self, keys: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
-        self.keys.append(keys)
-        self.numbers.append(numbers)
-        self.waiting += len(keys)
-        if self.waiting > max(len(self.keys[0]), _BLOCK):
-            self.total()
-
-    def total(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the sorted distinct keys and the sum of the numbers of each."""
-        keys, inverse = np.unique(np.concatenate(self.keys), return_inverse=True)
-        weights = np.concatenate(self.numbers)
-        numbers = np.bincount(inverse, weights=weights, minlength=len(keys)).astype(np.int64)
-        self.keys, self.numbers, self.waiting = [keys], [numbers], 0
-        return keys, numbers
+def _merged(parts: list[_Numbers]) -> _Numbers:
+    """Return the sorted distinct keys of all parts, and the sum of the numbers of each."""
+    keys, inverse = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+    weights = np.concatenate([part[1] for part in parts])
+    return keys, np.bincount(inverse, weights=weights, minlength=len(keys)).astype(np.int64)
 
 
 def _disjoint_pairs(
     vectors: NDArray[np.int64], met: NDArray[np.int64], numbers: NDArray[np.int64], p: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> _Numbers:
     """Return pairs of classes, as low·p + high, and the number of disjoint pairs of their rows.
 
     ``met`` has the sorted pairs of classes of rows that are not disjoint, ``numbers`` their number.

@@ -15,6 +15,7 @@ from .base import Kernel
 from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
 from .combinatorics import power_cosine, weighted_subsets
 from .counts import Counts, Pairs
+from .functions import minimum
 from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, SIZE, check_fits
 from .values import compute_values
 from .wide import Wide
@@ -132,11 +133,15 @@ class Composed(Kernel):
 
 
 def _lifted(inner: Kernel, k: Counts) -> Counts:
-    """Count the features of a kernel; level by level in a nest, so its cost is linear."""
+    """Count the features of a kernel, as whole numbers; level by level in a nest."""
     if isinstance(inner, Composed):
         return _lifted(inner.outer, _lifted(inner.inner, k))
-    sizes = inner.features(k.n), inner.own_value(k.of_x()), inner.own_value(k.of_z())
-    return Counts.of_features(*sizes, inner.value(k), inner.features_in_neither(k))
+    n = inner.features(k.n).rounded()
+    x, z = (minimum(inner.own_value(own).rounded(), n) for own in (k.of_x(), k.of_z()))
+    common = minimum(inner.value(k).rounded(), minimum(x, z))
+    neither = inner.features_in_neither(k)
+    outside = None if neither is None else neither.rounded()
+    return Counts(n, x, z, common, lifted=True, outside=outside)
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,7 +5,6 @@ A kernel stores the checked value, so that ``Disjunctive(3.0)`` equals ``Disjunc
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from .. import checks
@@ -50,14 +49,6 @@ DEGREE = {"range": f"whole, 1 to {MOST_POWER:,}", "check": power}
 POSITIVE = {"range": "more than 0", "check": positive}
 NOT_NEGATIVE = {"range": "0 or more", "check": _not_negative}
 FLAG = {"range": "True or False", "check": checks.flag}
-
-
-def check_parameters(kernel: Any) -> None:
-    """Check the fields of a new kernel, and store them in one form."""
-    for field in fields(kernel):
-        if "check" in field.metadata:
-            value = field.metadata["check"](kernel.name, field.name, getattr(kernel, field.name))
-            object.__setattr__(kernel, field.name, value)
 
 
 def check_arities(kernel: Any, n: Wide, lifted: bool) -> None:

@@ -165,8 +165,9 @@ def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None
 def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
     """Return cosine(x, z) - cosine(x, full) - cosine(z, full) + 1 without cancellation.
 
-    For a kernel that is additive in the union: with e(t) = 1 - cosine(t, full), f(t)/f(n) is
-    (1 - e(t))², so a table of e is enough.
+    These tell vectors apart that have nearly everything in common with the full one. For a kernel
+    that is additive in the union: with e(t) = 1 - cosine(t, full), f(t)/f(n) is (1 - e(t))², so a
+    table of e is enough.
     """
     layout = _layout(pairs)
     if layout.most < 0:

@@ -97,7 +97,6 @@ class Wide(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the shape, as for an array."""
         return self.hi.shape
 
     def __getitem__(self, index: Any) -> Wide:
@@ -157,15 +156,6 @@ class Wide(NDArrayOperatorsMixin):
         nothing = self.hi == 0
         first, rest = np.where(nothing, 0.0, first), np.where(nothing, 0.0, rest)
         return _normal(*_quick_two_sum(first, rest), self.exp - other.exp)
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    def __rsub__(self, other: ArrayLike) -> Wide:
-        return Wide.of(other) - self
-
-    def __rtruediv__(self, other: ArrayLike) -> Wide:
-        return Wide.of(other) / self
 
     def __pow__(self, power: ArrayLike | Wide) -> Wide:
         if isinstance(power, float | np.floating) and float(power).is_integer():
@@ -239,12 +229,15 @@ def spread(a: Wide, shape: tuple[int, ...]) -> Wide:
     return a if a.shape == shape else _each(lambda part: np.broadcast_to(part, shape), a)
 
 
-def on_part(function: Callable[..., Wide], part: NDArray[np.bool_], *args: Wide) -> Wide:
-    """Apply a function where ``part`` holds only, and return 0 elsewhere."""
+def on_part(function: Callable[..., Wide], part: NDArray[np.bool_], *args: Any) -> Wide:
+    """Apply a function where ``part`` holds only, and return 0 elsewhere.
+
+    Wide arguments are cut to the part; others are passed on.
+    """
     shape = part.shape
     hi, lo, exp = np.zeros(shape), np.zeros(shape), np.full(shape, _ZERO)
     if part.any():
-        value = function(*(spread(a, shape)[part] for a in args))
+        value = function(*(spread(a, shape)[part] if isinstance(a, Wide) else a for a in args))
         hi[part], lo[part], exp[part] = value.hi, value.lo, value.exp
     return Wide(hi, lo, exp)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
-from ..kernels.values import scaled_cosines
+from ..kernels.values import centred_values, scaled_cosines
 from ..kernels.wide import times_two_to
 from ..storage.state import array
 from .base import ItemMatrix
@@ -52,7 +53,7 @@ class CompressedMatrix(ItemMatrix):
         pairs = _Sparse.of(overlaps.sparse())
         distance = distances(kernel, overlaps)
         centred = distance is not None
-        value = kernel.centred_of if centred else kernel.cosines_of
+        value = partial(centred_values, kernel) if centred else kernel.cosines_of
         with np.errstate(all="ignore"):
             background, values = pairs.background(value), pairs.values(value)
             share, scale = np.ones(overlaps.items), None
@@ -137,7 +138,7 @@ class _Sparse:
         for first in range(0, len(out), _BLOCK):
             counts = self.counts[first : first + _BLOCK]
             x, z = np.empty((2, len(counts)), np.int64)
-            pair_sizes(x, z, first, self.indptr, self.columns, self.sizes)
+            pair_sizes((x, z), first, self.indptr, self.columns, self.sizes)
             pairs = Pairs(np.asarray(self.n), x, z, counts, self.tables)
             put(out[first : first + _BLOCK], value(pairs))
         return out

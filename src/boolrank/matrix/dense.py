@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
-from ..kernels.values import scaled_cosines
+from ..kernels.values import centred_values, scaled_cosines
 from ..kernels.wide import times_two_to
 from ..storage.state import array
 from .base import ItemMatrix
@@ -40,7 +40,7 @@ class DenseMatrix(ItemMatrix):
         distance = distances(kernel, overlaps)
         with np.errstate(all="ignore"):
             if distance is not None:
-                values = kernel.centred_of(pairs)
+                values = centred_values(kernel, pairs)
                 np.fill_diagonal(values, 2 * distance)
                 return DenseMatrix(values, values.sum(axis=0) / overlaps.items, distance)
             values = kernel.cosines_of(pairs)

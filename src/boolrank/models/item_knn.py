@@ -55,7 +55,7 @@ class ItemKNN(Recommender):
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SparseScorer:
-        from .._compiled.neighbours import fill_similarities, keep_nearest
+        from .._compiled.weights import fill_similarities, keep_nearest
 
         counted = overlaps or Overlaps.of(data, self.n_threads)
         indptr, columns, counts = counted.rows()

@@ -28,7 +28,7 @@ class SparseScorer(Scorer):
         return len(self.indptr) - 1
 
     def scores(self, profiles: Rows) -> Floats:
-        from .._compiled.neighbours import add_up_sparse
+        from .._compiled.weights import add_up_sparse
 
         out = np.empty((profiles.n_rows, self.items))
         add_up_sparse(out, self.indptr, self.columns, self.values, *profiles)

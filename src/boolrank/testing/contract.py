@@ -22,8 +22,6 @@ from ..errors import UnknownIdError
 from ..models import MODELS, load_model
 from .laws import LawError
 
-__all__ = ["CLAUSES", "check_recommender"]
-
 # Scores of a list and those of `score` may be summed in another order.
 RTOL = 1e-9
 _STRANGER = "nobody, surely"

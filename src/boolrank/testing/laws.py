@@ -23,8 +23,6 @@ from ..kernels import Composed, Counts, Kernel, Normalized, Wide, parse_kernel
 from ..kernels.base import Form
 from ..kernels.values import FEW_PAIRS
 
-__all__ = ["LAWS", "LawError", "check_kernel"]
-
 Values: TypeAlias = NDArray[np.float64]
 
 # The least exact kernels, threshold and composed ones, are good to 1e-10. Broken laws show at 1e-7.
@@ -58,29 +56,24 @@ class Sample:
 
     @property
     def n(self) -> int:
-        """Return the number of variables."""
         return int(self.X.shape[1])
 
     @property
     def sums(self) -> NDArray[np.int64]:
-        """Return the number of active variables of each row."""
         return np.asarray(self.X.sum(axis=1, dtype=np.int64))
 
     @property
     def common(self) -> NDArray[np.int64]:
-        """Return the number of common variables of all pairs of rows."""
         return np.asarray(self.X.astype(np.int64) @ self.X.T.astype(np.int64))
 
     @property
     def counts(self) -> Counts:
-        """Return the counts of all pairs of rows."""
         x = self.sums
         columns = np.broadcast_arrays(self.n, x[:, None], x[None, :], self.common)
         n, own, others, common = (Wide.of(each) for each in columns)
         return Counts(n, own, others, common)
 
     def row(self, i: int) -> str:
-        """Describe a row by its active variables."""
         return f"row {i} with active variables {np.flatnonzero(self.X[i]).tolist()} of {self.n}"
 
 
