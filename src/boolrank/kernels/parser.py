@@ -9,11 +9,12 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
+from inspect import isabstract
 from operator import add, matmul, mul
 from typing import Any
 
 from ..errors import BoolrankError, KernelSyntaxError, ParameterTypeError
-from .algebra import Normalized
+from .algebra import Normalized, Power, Product, Scaled, Sum
 from .base import Kernel
 from .clauses import (
     Conjunctive,
@@ -22,7 +23,7 @@ from .clauses import (
     LiteralDisjunctive,
     Threshold,
 )
-from .normal_forms import DNF, ComposedCNF, ComposedDNF, MonotoneDNF
+from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
 from .similarities import AllSubset, Linear, Polynomial, Tanimoto
 
 KERNELS: Mapping[str, type[Kernel]] = {
@@ -33,6 +34,7 @@ KERNELS: Mapping[str, type[Kernel]] = {
     )
 }
 
+_OURS = {*KERNELS.values(), Sum, Product, Power, Scaled, Normalized, Composed}
 _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: add,
     ast.Mult: mul,
@@ -59,7 +61,7 @@ def _own_kernels() -> Iterator[type[Kernel]]:
     classes = Kernel.__subclasses__()
     for each in classes:
         named = "name" in vars(each) and "<locals>" not in each.__qualname__
-        if named and is_dataclass(each) and not each.__module__.startswith(f"{__package__}."):
+        if named and is_dataclass(each) and not isabstract(each) and each not in _OURS:
             yield each
         classes += each.__subclasses__()
 
