@@ -17,8 +17,7 @@ from .weights import SUMS, settled
 def mean_scores(begin, end, out, matrix, start, items, alpha):
     """Fill ``out`` with Σ α_i·K_ij over a profile's items, less the mean of K_ij over the others.
 
-    The sum over the others is that over all, from ``pull`` and 1 on the diagonal, less the
-    profile's.
+    The sum over the others is that over all, from ``pull`` and the diagonal, less the profile's.
     """
     size = out.shape[1]
     base = np.empty(size)

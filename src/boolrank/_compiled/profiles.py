@@ -33,7 +33,7 @@ def weights(matrix, start, items, reg, against_others, tolerance):
 
 
 def _steps(start):
-    """Estimate the steps that it takes to solve the problems of profiles."""
+    """Estimate the steps to solve the problems of profiles."""
     return 10 * (np.diff(start) ** 2).sum()
 
 
