@@ -188,7 +188,7 @@ def uses():
 def test_the_loops_of_fit_and_recommend_are_compiled_ahead(uses):
     told, versions = uses
     assert "compiling compressed models" in told
-    needed = {"profiles._rank", "profiles._weights", "rows.transposed", "tables.union_grid"}
+    needed = {"profiles._rank", "profiles._weights", "rows.transposed", "tables.union"}
     assert needed <= {name for name, number in versions.items() if number}
 
 
