@@ -413,3 +413,19 @@ def test_the_data_of_the_checker_depends_on_the_seed_only() -> None:
     assert (first != second).any()
     check_kernel(Tanimoto(), rng=3)
     check_kernel(Tanimoto(), rng=np.random.default_rng(4))
+
+
+@dataclass(frozen=True, repr=False)
+class Concave(Kernel):
+    """c^1.5 has a negative third difference, so it is not a kernel."""
+
+    name = "concave_power"
+    formula = "c^1.5"
+
+    def value(self, k):
+        return k.common**1.5
+
+
+def test_a_formula_that_is_barely_not_positive_semi_definite_is_caught():
+    with pytest.raises(LawError, match="positive semi-definiteness"):
+        check_kernel(Concave())

@@ -38,7 +38,11 @@ class LawError(AssertionError):
 
 @dataclass(frozen=True)
 class Sample:
-    """Binary rows of all densities, with a null row, a full one, singletons and repeated rows."""
+    """Binary rows of all densities, with a null row, a full one, singletons and repeated rows.
+
+    All subsets of five variables are among them: nearly equal rows tell formulas apart that are
+    not positive semi-definite.
+    """
 
     X: NDArray[np.uint8]
     rng: np.random.Generator
@@ -52,6 +56,9 @@ class Sample:
         X[1] = 1
         X[2, 0] = X[3, n - 1] = 1
         X[4] = X[5]
+        few = min(n, 5)
+        X[6 : 6 + 2**few] = 0
+        X[6 : 6 + 2**few, :few] = np.arange(2**few)[:, None] >> np.arange(few) & 1
         return cls(X[rng.permutation(rows)], rng)
 
     @property
