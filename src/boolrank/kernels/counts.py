@@ -45,6 +45,7 @@ class Counts:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Shape of the arrays, as numpy has it."""
         return np.broadcast_shapes(*(a.shape for a in (self.n, self.x, self.z, self.common)))
 
     @property
@@ -117,6 +118,7 @@ class Pairs:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Shape of the arrays, as numpy has it."""
         return np.broadcast_shapes(self.n.shape, self.x.shape, self.z.shape, self.c.shape)
 
     @property

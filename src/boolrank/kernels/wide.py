@@ -97,6 +97,7 @@ class Wide(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Shape of the arrays, as numpy has it."""
         return self.hi.shape
 
     def __getitem__(self, index: Any) -> Wide:
