@@ -55,14 +55,17 @@ class Counts:
 
     @property
     def only_x(self) -> Wide:
+        """Active in the first vector alone."""
         return self.x - self.common
 
     @property
     def only_z(self) -> Wide:
+        """Active in the second vector alone."""
         return self.z - self.common
 
     @property
     def neither(self) -> Wide:
+        """Active in neither vector."""
         return at_least_zero(self.n - self.union) if self.outside is None else self.outside
 
     @property
