@@ -74,6 +74,7 @@ class Counts:
         return self.neither + self.common
 
     def complement(self) -> Counts:
+        """Swap active and inactive variables of both vectors."""
         n = self.n
         return Counts(n, n - self.x, n - self.z, self.neither, self.lifted, self.common)
 
