@@ -292,7 +292,8 @@ def fuzz(name: str, count: int, seed: int) -> tuple[int, int]:
         for trial in range(count):
             shutil.copytree(whole, folder)
             # What is damaged already may not bear further damage.
-            with contextlib.suppress(OSError, ValueError, TypeError, KeyError, IndexError):
+            broken = (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError)
+            with contextlib.suppress(*broken):
                 damage(folder, rng)
             try:
                 with warnings.catch_warnings(), np.errstate(all="ignore"):
