@@ -94,6 +94,16 @@ def _one(folder, rng):
     return files[rng.integers(0, len(files))] if files else None
 
 
+def _entry(folder, rng):
+    """The header's entry of an array, and its file, which may be gone by now."""
+    arrays = _header(folder)["content"]["arrays"]
+    entry = arrays[list(arrays)[rng.integers(0, len(arrays))]]
+    file = folder / entry["file"]
+    if not file.is_file():
+        raise FileNotFoundError(file)
+    return entry, file
+
+
 def flip(folder, rng):
     """Flip bits of a file, the header among them, without sealing it."""
     file = [*_arrays(folder), folder / "header.json"][rng.integers(-1, len(_arrays(folder)))]
@@ -113,12 +123,7 @@ def truncate(folder, rng):
 
 def odd_values(folder, rng):
     """Put NaN, infinities, huge, tiny and negative numbers into an array."""
-    header = _header(folder)
-    names = list(header["content"]["arrays"])
-    entry = header["content"]["arrays"][names[rng.integers(0, len(names))]]
-    file = folder / entry["file"]
-    if not file.is_file():
-        return
+    entry, file = _entry(folder, rng)
     array = np.frombuffer(file.read_bytes()[: 8 * (file.stat().st_size // 8)], np.uint8).copy()
     kind = np.dtype(entry["type"]) if isinstance(entry["type"], str) else np.dtype("u1")
     values = array[: len(array) // kind.itemsize * kind.itemsize].view(kind)
@@ -134,12 +139,7 @@ def odd_values(folder, rng):
 
 def random_content(folder, rng):
     """Replace an array by random numbers of its type."""
-    header = _header(folder)
-    names = list(header["content"]["arrays"])
-    entry = header["content"]["arrays"][names[rng.integers(0, len(names))]]
-    file = folder / entry["file"]
-    if not file.is_file():
-        return
+    entry, file = _entry(folder, rng)
     size = file.stat().st_size
     if entry["type"] == "float64":
         content = (rng.standard_normal(size // 8) * 10.0 ** rng.integers(-3, 9)).tobytes()
@@ -154,12 +154,7 @@ def random_content(folder, rng):
 
 def plausible_content(folder, rng):
     """Replace an array by numbers that may well be valid."""
-    header = _header(folder)
-    names = list(header["content"]["arrays"])
-    entry = header["content"]["arrays"][names[rng.integers(0, len(names))]]
-    file = folder / entry["file"]
-    if not file.is_file():
-        return
+    entry, file = _entry(folder, rng)
     values = np.frombuffer(file.read_bytes(), entry["type"]).copy()
     if entry["type"] == "float64":
         values = rng.uniform(rng.choice([-1.0, 0.0]), 1, len(values))

@@ -125,7 +125,9 @@ def test_similar_items_are_other_items_in_falling_order(name):
             model.similar_items(["ite0é"])
         return
     items = list(model.interactions.items)
+    before = _answers(model)
     found = model.similar_items(items, n=20)
+    assert _answers(model) == before, "asking for similar items changes nothing"
     for item, near, values in zip(items, found.lists(), found.scores, strict=True):
         assert item not in near
         assert len(near) == len(items) - 1
