@@ -149,13 +149,12 @@ def test_every_data_set_is_documented_as_in_the_code(name):
     share = 100 * size.density
     row = [f"[`{name}`]({dataset.page})", f"{size.users:,}", f"{size.items:,}"]
     row += [f"{size.interactions:,}", f"{share:.2g} %" if share < 1 else f"{share:.2f} %"]
-    words = [] if printed is None else [printed.users, printed.items, printed.interactions]
-    row += [", ".join([*words, printed.density]) if printed else "", dataset.time]
+    row += [", ".join(printed), dataset.time]
     assert f"| {' | '.join(row)} |" in page
     unwrapped = " ".join(page.split())
     for text in filter(None, (dataset.licence, dataset.citation, dataset.remark)):
         assert text in unwrapped
-    assert not printed or printed.differs in unwrapped
+    assert dataset.differs in unwrapped
 
 
 @pytest.mark.parametrize("verb", VERBS)

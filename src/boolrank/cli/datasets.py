@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from ._output import Output, say
 from ._work import Work
 
 _COUNTS = ("users", "items", "interactions")
+_PRINTED = (*_COUNTS, "density")
 
 
 def datasets(
@@ -32,7 +32,8 @@ def datasets(
         counted = None
         if check and dataset.is_here(data):
             with Work().status(f"Reading {dataset.name}"):
-                counted = Size.of(dataset.load(data))
+                events = dataset.load(data)
+                counted = Size(*events.shape, events.size)
         records.append(describe(dataset, data, counted))
     output.show(_table(records), _notes_table(records), records=records)
     if output.is_table:
@@ -42,8 +43,7 @@ def datasets(
 def fetch(name: str, *, data: Path | None = None) -> None:
     """Download a data set from its official address.
 
-    An interrupted download continues where it stopped. Published checksums are verified. Archives
-    are not unpacked: data sets are read from them.
+    Published checksums are verified. Archives are not unpacked: data sets are read from them.
     """
     dataset = find_dataset(name)
     with Work().status(f"Fetching {name}") as tell:
@@ -67,20 +67,18 @@ def describe(dataset: Dataset, folder: Path | None, counted: Size | None) -> dic
     >>> describe(DATASETS["jester"], None, None)["users"]
     24430
     """
-    paper = {} if dataset.printed is None else asdict(dataset.printed)
-    differs = paper.pop("differs", "")
     return {
         "name": dataset.name,
         "title": dataset.title,
-        **asdict(dataset.size),
+        **dataset.size._asdict(),
         "density": dataset.size.density,
         "time": dataset.time,
         "here": dataset.is_here(folder),
         "folder": str(dataset.folder(folder)),
-        "counted": None if counted is None else asdict(counted),
+        "counted": None if counted is None else counted._asdict(),
         "as_known": None if counted is None else counted == dataset.size,
-        "paper": paper or None,
-        "differs": differs,
+        "paper": dict(zip(_PRINTED, dataset.printed, strict=True)) if dataset.printed else None,
+        "differs": dataset.differs,
         "remark": dataset.remark,
         "licence": dataset.licence,
         "citation": dataset.citation,
@@ -99,7 +97,7 @@ def _table(records: list[dict[str, Any]]) -> Table:
         share = f"{density:.2g} %" if density < 1 else f"{density:.2f} %"
         paper = "" if record["paper"] is None else "≠" if record["differs"] else "="
         here = states[record["as_known"]] if record["here"] else "no"
-        rows.append((record["name"], *astuple(size), share, paper, here))
+        rows.append((record["name"], *size, share, paper, here))
     formats = dict.fromkeys(_COUNTS, ",d") | {"density": "f", "paper": "s", "here": "s"}
     columns = [Column("data set", style="name", wrap="never")]
     columns += [Column(name, form, wrap="never") for name, form in formats.items()]

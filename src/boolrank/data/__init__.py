@@ -1,10 +1,10 @@
 """Data sets by name, where to get them and how they are read, and made-up ones."""
 
 from .catalogue import DATASETS
-from .dataset import Dataset, Download, Printed, Size, data_folder
+from .dataset import Dataset, Download, Size, data_folder
 from .fetch import fetch_dataset
 from .formats import Delimited, read_lists
-from .inputs import find_dataset, is_dataset, load_dataset
+from .inputs import find_dataset, load_dataset
 from .rows import Rows
 from .synthetic import synthetic
 
@@ -13,13 +13,11 @@ __all__ = [
     "Dataset",
     "Delimited",
     "Download",
-    "Printed",
     "Rows",
     "Size",
     "data_folder",
     "fetch_dataset",
     "find_dataset",
-    "is_dataset",
     "load_dataset",
     "read_lists",
     "synthetic",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dataset import Dataset, Download, Printed, Size
+from .dataset import Dataset, Download, Size
 from .formats import Delimited, read_jokes, read_lists
 
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens"
@@ -27,21 +27,17 @@ _FILE_ORDER = "none; the order in the file stands in"
 def _movielens(name: str, title: str, file: str, text: Delimited, md5: str, **more: Any) -> Dataset:
     short = name.removeprefix("movielens-")
     common: dict[str, Any] = {
-        "files": (file,),
         "time": "seconds since 1970; rows of the same second count as one moment",
         "page": f"https://grouplens.org/datasets/movielens/{short}/",
         "licence": _RESEARCH,
         "citation": _HARPER,
     }
     common |= _zip(_GROUPLENS, f"ml-{short}.zip", f"md5:{md5}") | more
-    return Dataset(name=name, title=title, format=text, **common)
+    return Dataset(name, title, (file,), text, **common)
 
 
-def _zip(folder: str, archive: str, checksum: str | None = None) -> dict[str, Any]:
-    return {
-        "archive": archive,
-        "downloads": (Download(f"{folder}/{archive}", archive, checksum),),
-    }
+def _zip(folder: str, archive: str, checksum: str = "") -> dict[str, Any]:
+    return {"archive": archive, "downloads": (Download(f"{folder}/{archive}", archive, checksum),)}
 
 
 _ALL = (
@@ -50,10 +46,8 @@ _ALL = (
         Delimited("user item rating:number time:seconds", separator="::"),
         "c4d9eecfca2ab87c1945afe126590906",
         size=Size(6_040, 3_706, 1_000_209),
-        printed=Printed(
-            *("6040", "3706", "1M", "1.34%"),
-            differs="the density of 1,000,209 ratings by 6,040 users of 3,706 films is 4.47 %",
-        ),
+        printed=("6040", "3706", "1M", "1.34%"),
+        differs="the density of 1,000,209 ratings by 6,040 users of 3,706 films is 4.47 %",
     ),
     _movielens(
         *("movielens-100k", "MovieLens 100K", "u.data"),
@@ -105,10 +99,8 @@ _ALL = (
         licence="research only, with acknowledgement",
         citation=_ZIEGLER,
         size=Size(2_802, 5_892, 70_593),
-        printed=Printed(
-            *("2802", "5892", "70593", "0.004%"),
-            differs="the density is 0.43 %: the paper prints the share 0.004 as a percentage",
-        ),
+        printed=("2802", "5892", "70593", "0.004%"),
+        differs="the density is 0.43 %: the paper prints the share 0.004 as a percentage",
         remark="one fold that the authors published, its training and its test part; "
         "how the set was reduced is not published",
         place="bookcrossing",
@@ -125,11 +117,9 @@ _ALL = (
         citation="G. Guo, J. Zhang, D. Thalmann and N. Yorke-Smith. ETAF: an extended trust "
         "antecedents framework for trust prediction. ASONAM 2014",
         size=Size(17_615, 16_121, 72_345),
-        printed=Printed(
-            *("17615", "16121", "72664", "0.025%"),
-            differs="of 72,665 rows (the paper has one fewer) 320 repeat a user and an item, "
-            "which leaves 72,345",
-        ),
+        printed=("17615", "16121", "72664", "0.025%"),
+        differs="of 72,665 rows (the paper has one fewer) 320 repeat a user and an item, "
+        "which leaves 72,345",
     ),
     Dataset(
         name="netflix",
@@ -145,10 +135,8 @@ _ALL = (
         licence=_RESEARCH,
         citation="J. Bennett and S. Lanning. The Netflix Prize. KDD Cup and Workshop 2007",
         size=Size(480_189, 17_770, 100_480_507),
-        printed=Printed(
-            *("93705", "3561", "3.3M", "0.99%"),
-            differs="the paper uses a reduced set, and how it was reduced is not published",
-        ),
+        printed=("93705", "3561", "3.3M", "0.99%"),
+        differs="the paper uses a reduced set, and how it was reduced is not published",
     ),
     Dataset(
         name="filmtrust",
@@ -162,16 +150,14 @@ _ALL = (
         citation="G. Guo, J. Zhang and N. Yorke-Smith. A novel Bayesian similarity measure for "
         "recommender systems. IJCAI 2013",
         size=Size(1_508, 2_071, 35_494),
-        printed=Printed(
-            *("1508", "2071", "35496", "1.13%"),
-            differs="of 35,497 rows (the paper has one fewer) 3 repeat a user and an item, "
-            "which leaves 35,494; the density is 1.14 %",
-        ),
+        printed=("1508", "2071", "35496", "1.13%"),
+        differs="of 35,497 rows (the paper has one fewer) 3 repeat a user and an item, "
+        "which leaves 35,494; the density is 1.14 %",
     ),
     Dataset(
         name="jester",
         title="Jester, dataset 1, file 1",
-        files=("jester-data-1.[cx][sl][vs]",),
+        files=("jester-data-1.[cx][sl][vs]*",),
         **_zip("https://goldberg.berkeley.edu/jester-data", "jester-data-1.zip"),
         format=read_jokes,
         time="none; the order of the jokes stands in",
@@ -180,7 +166,7 @@ _ALL = (
         citation="K. Goldberg, T. Roeder, D. Gupta and C. Perkins. Eigentaste: a constant time "
         "collaborative filtering algorithm. Information Retrieval 4(2), 2001",
         size=Size(24_430, 100, 1_031_893),
-        printed=Printed("24430", "100", "1M", "42.24%"),
+        printed=("24430", "100", "1M", "42.24%"),
         remark="ratings above 0 count, and users with 1 to 89 of them stay",
     ),
     Dataset(

@@ -13,11 +13,10 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,14 +30,15 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 32  # bytes; the largest file of a known data set has 0.6 GB
 _AGAIN = "delete it and fetch it again"
+# RuntimeError is a member with a password.
+_UNREADABLE = (
+    *(OSError, EOFError, RuntimeError, struct.error, UnicodeDecodeError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
 
 
 def data_folder(folder: str | Path | None = None) -> Path:
-    """Return the folder of all data sets: as given, ``BOOLRANK_DATA``, or in the user's cache.
-
-    >>> data_folder("sets").name
-    'sets'
-    """
+    """Return the folder of all data sets: as given, ``BOOLRANK_DATA``, or in the user's cache."""
     given = folder or os.environ.get("BOOLRANK_DATA")
     if given:
         return Path(given).expanduser()
@@ -53,18 +53,12 @@ def data_folder(folder: str | Path | None = None) -> Path:
     return cache / "boolrank" / "datasets"
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """Numbers of users, items and distinct pairs."""
 
     users: int
     items: int
     interactions: int
-
-    @staticmethod
-    def of(events: Interactions) -> Size:
-        """Return the size of interactions."""
-        return Size(*events.shape, events.size)
 
     @property
     def density(self) -> float:
@@ -72,24 +66,12 @@ class Size:
         return self.interactions / (self.users * self.items)
 
 
-@dataclass(frozen=True)
-class Printed:
-    """A row of the paper's first table as printed, and why it differs from the data."""
-
-    users: str
-    items: str
-    interactions: str
-    density: str
-    differs: str = ""
-
-
-@dataclass(frozen=True)
-class Download:
+class Download(NamedTuple):
     """A file at its official address. The checksum is ``md5:...`` or ``sha256:...``."""
 
     address: str
     file: str
-    checksum: str | None = None
+    checksum: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,11 +86,11 @@ class Dataset:
     time : the meaning of the times of interactions
     page : the address of its description
     licence, citation : what the publisher asks for
-    size : its size
     archive : the zip, or a pattern of zips, with files that are not in the folder
     downloads : files to fetch; none if it cannot be fetched by a program
     by_hand : how to get it if it cannot be fetched
-    printed : the paper's description, if the paper uses it
+    printed : users, items, ratings and density as in the paper's first table
+    differs : why these differ from the data
     remark : anything else to know
     place : its folder inside the folder of all data sets, if that is not its name
 
@@ -129,7 +111,8 @@ class Dataset:
     archive: str = ""
     downloads: tuple[Download, ...] = ()
     by_hand: str = ""
-    printed: Printed | None = None
+    printed: tuple[str, ...] = ()
+    differs: str = ""
     remark: str = ""
     place: str = ""
 
@@ -146,7 +129,7 @@ class Dataset:
         return _interactions(self._frames(folder), file_order)
 
     def load_parts(self, folder: str | Path | None = None) -> tuple[Interactions, ...]:
-        """Read each part on its own, all with the users and items of the whole."""
+        """Read each file on its own, all with the users and items of the whole."""
         parts = [_interactions([frame]) for frame in self._frames(folder)]
         users, items, keys = shared_keys(*parts)
         return tuple(
@@ -179,20 +162,23 @@ class Dataset:
         return sorted(next(filter(None, found), []))
 
     def _frames(self, folder: str | Path | None) -> list[pl.DataFrame]:
+        """Return user, item and, if known, time of the rows of each file."""
         if not self.is_here(folder):
             raise self.missing(folder)
         with needs("cli", "Reading data sets"):
             import polars as pl
 
-        frames = (
-            [
-                self.format(label, content)
-                for path in self._find(name, folder)
-                for label, content in _contents(path, name)
-            ]
-            for name in self.files
-        )
-        return [pl.concat(each, how="vertical_relaxed") for each in frames]
+        found: dict[str, list[pl.DataFrame]] = {name: [] for name in self.files}
+        for name, frames in found.items():
+            for path in self._find(name, folder):
+                for label, content in _contents(path, name):
+                    frame = self.format(label, content)
+                    if not len(frame):
+                        raise InputError(f"{label} is empty: it has no rows", hint=_AGAIN)
+                    # Half the memory for ids: data sets have up to a hundred million rows.
+                    ids = [frame[side].shrink_dtype() for side in ("user", "item")]
+                    frames.append(frame.select(*ids, pl.col("^time$")))
+        return [pl.concat(frames, how="vertical_relaxed") for frames in found.values()]
 
 
 def _interactions(frames: list[pl.DataFrame], file_order: bool = False) -> Interactions:
@@ -206,7 +192,7 @@ def _interactions(frames: list[pl.DataFrame], file_order: bool = False) -> Inter
 
 def _contents(path: Path, name: str) -> Iterator[tuple[str, bytes]]:
     """Yield label and content of a file, or of the members of an archive with this name."""
-    with _readable(path):
+    try:
         if path.suffix != ".zip":
             with path.open("rb") as stream:
                 yield str(path), _content(str(path), stream)
@@ -227,6 +213,9 @@ def _contents(path: Path, name: str) -> Iterator[tuple[str, bytes]]:
             for member in matching:
                 with archive.open(member) as stream:
                     yield f"{path}, {member}", _content(f"{path}, {member}", stream)
+    except _UNREADABLE as error:
+        hint = f"if it is damaged, {_AGAIN}"
+        raise InputError(f"{path} cannot be read: {error}", hint=hint) from None
 
 
 def _content(label: str, stream: IO[bytes]) -> bytes:
@@ -234,15 +223,3 @@ def _content(label: str, stream: IO[bytes]) -> bytes:
     if len(content) > _LARGEST:
         raise InputError(f"{label} has more than {_LARGEST:,} bytes", hint=_AGAIN)
     return content
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Convert errors of files and archives; RuntimeError is a member with a password."""
-    system = OSError, EOFError, RuntimeError, struct.error, UnicodeDecodeError
-    try:
-        yield
-    except (*system, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
-        raise InputError(
-            f"{path} cannot be read: {error}", hint=f"if it is damaged, {_AGAIN}"
-        ) from None

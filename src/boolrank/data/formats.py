@@ -1,4 +1,4 @@
-"""The formats of named data sets: functions from a file's content to a polars frame of events.
+"""Formats of named data sets: functions from a file's content to a polars frame of events.
 
 Text is parsed by polars, in ASCII or Latin-1. A malformed line is an error that names it.
 """
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._extras import needs
 from ..errors import InputError
-from .workbook import MAGIC, sheet_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +23,7 @@ Format = Callable[[str, bytes], "pl.DataFrame"]
 
 _SHOWN = 60  # characters of a malformed line in the message
 _AGAIN = "correct the line, or fetch the file again"
+_WORKBOOKS = (b"\xd0\xcf\x11\xe0", b"PK\x03\x04")  # Excel 97, and later
 
 # kind of a field -> polars type, words for messages
 _KINDS = {
@@ -62,13 +63,6 @@ class Delimited:
         return {name: kind or "whole" for name, _, kind in parts}
 
     def __call__(self, label: str, content: bytes) -> pl.DataFrame:
-        """Return the events: user, item, and time if there is one."""
-        frame = self.read_all(label, content)
-        columns = [frame[name] for name in ("user", "item", "time") if name in frame.columns]
-        # Half the memory for ids: data sets have up to a hundred million rows.
-        return frame.select(c.shrink_dtype() if c.name != "time" else c for c in columns)
-
-    def read_all(self, label: str, content: bytes) -> pl.DataFrame:
         """Return all fields but the skipped ones; raise for the first malformed line."""
         import polars as pl
 
@@ -98,7 +92,7 @@ class Delimited:
         needed = pl.exclude("more", *by_kind["skip"]).is_not_null()
         good = pl.all_horizontal(needed) & pl.col("more").is_null()
         self._check(label, content, frame.filter(~good))
-        return _filled(label, frame.filter(good).drop("row", "more", *by_kind["skip"]))
+        return frame.filter(good).drop("row", "more", *by_kind["skip"])
 
     def _plain(self, text: bytes) -> bytes:
         """Return the text as polars reads it, below a line with the greatest number of fields."""
@@ -147,8 +141,7 @@ def read_lists(label: str, content: bytes) -> pl.DataFrame:
             f"{label}, line {wrong[0]}: not a user and items, all whole numbers", hint=_AGAIN
         )
     users = [int(line[0]) for line in lines for _ in line[1:]]
-    items = [int(item) for line in lines for item in line[1:]]
-    return _filled(label, pl.DataFrame({"user": users, "item": items}))
+    return pl.DataFrame({"user": users, "item": [int(i) for line in lines for i in line[1:]]})
 
 
 def read_jokes(label: str, content: bytes) -> pl.DataFrame:
@@ -159,18 +152,25 @@ def read_jokes(label: str, content: bytes) -> pl.DataFrame:
     """
     import polars as pl
 
-    if content.startswith(MAGIC):
-        matrix = sheet_rows(label, content, 101)
-    else:
-        fields = " ".join(f"joke{k}:number" for k in range(1, 101))
-        matrix = Delimited(f"count:number {fields}").read_all(label, content).to_numpy()
-    positive = (matrix[:, 1:] > 0) & (matrix[:, 1:] != 99)
+    content = _sheet(label, content) if content.startswith(_WORKBOOKS) else content
+    fields = " ".join(f"joke{k}:number" for k in range(1, 101))
+    ratings = Delimited(f"count:number {fields}")(label, content).to_numpy()[:, 1:]
+    positive = (ratings > 0) & (ratings != 99)
     positive[positive.sum(axis=1) >= 90] = False
     users, jokes = np.nonzero(positive)
     return pl.DataFrame({"user": users + 1, "item": jokes + 1})
 
 
-def _filled(label: str, frame: pl.DataFrame) -> pl.DataFrame:
-    if not len(frame):
-        raise InputError(f"{label} is empty: it has no rows", hint="fetch it again")
-    return frame
+def _sheet(label: str, content: bytes) -> bytes:
+    """Return the first sheet of an Excel workbook as CSV."""
+    with needs("cli", "Reading workbooks"):
+        from python_calamine import CalamineWorkbook
+
+    try:
+        sheet = CalamineWorkbook.from_filelike(BytesIO(content)).get_sheet_by_index(0)
+        rows = sheet.to_python(skip_empty_area=False)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - panics of Rust are not an Exception
+        raise InputError(f"{label} is a damaged workbook ({error})", hint=_AGAIN) from None
+    return "\n".join(",".join(map(str, row)) for row in rows).encode()

@@ -43,11 +43,6 @@ def load_dataset(
     return find_dataset(name).load(folder, file_order=file_order)
 
 
-def is_dataset(name: str) -> bool:
-    """Return True if ``load_dataset`` knows the name."""
-    return name in DATASETS or _SYNTHETIC.fullmatch(name) is not None
-
-
 def find_dataset(name: str) -> Dataset:
     """Return a data set of the catalogue, or raise with a similar name as hint."""
     if name in DATASETS:
@@ -62,7 +57,11 @@ def find_dataset(name: str) -> Dataset:
 def is_name(inputs: Sequence[str]) -> bool:
     """Return True if the only input is the name of a data set and not of a file."""
     # A folder may have the name: data sets are in folders with their names.
-    return len(inputs) == 1 and is_dataset(inputs[0]) and not Path(inputs[0]).is_file()
+    return (
+        len(inputs) == 1
+        and (inputs[0] in DATASETS or _SYNTHETIC.fullmatch(inputs[0]) is not None)
+        and not Path(inputs[0]).is_file()
+    )
 
 
 def load_inputs(
@@ -76,12 +75,12 @@ def load_inputs(
     The parameters are those of `load_dataset`, and the columns of `Interactions.from_files`.
     """
     named = next((each for each in inputs if is_name([each])), None)
+    given = [name for name, value in columns.items() if value is not None]
     if named is not None and len(inputs) > 1:
         raise ParameterError(
             f"{named!r} is a data set, which cannot be read together with other inputs",
             hint="give it alone, or files alone",
         )
-    given = [name for name, value in columns.items() if value is not None]
     if named is not None and given:
         raise InputError(
             f"{named} is a data set with columns of its own",

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..counts.overlaps import Overlaps
-from ..data.dataset import Size
 from ..data.inputs import find_dataset
 from ..data.interactions import Interactions
 from ..data.splits import Split
@@ -93,7 +92,7 @@ class SetResult:
         """The published size, as text, if the data at hand, maybe an excerpt, differ."""
         size = find_dataset(self.paper.dataset).size
         text = f"{size.users:,} users, {size.items:,} items, {size.interactions:,} ratings"
-        return "" if size == Size.of(self.split.data) else text
+        return "" if size == (*self.split.data.shape, self.split.data.size) else text
 
 
 @dataclass(frozen=True, eq=False)
