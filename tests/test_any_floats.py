@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from boolrank._compiled.matrix import Arrays
+from boolrank._compiled.matrix import Arrays, base_scores
 from boolrank._compiled.negatives import look, mean_scores, step
 from boolrank._compiled.profiles import rank, score, weights
 from boolrank._compiled.ranking import best
@@ -75,14 +75,17 @@ def test_profiles_have_lists_of_known_items(
         assert len(alpha) == len(items)
         assert not np.isnan(gaps[np.diff(start) > 0]).any()
     allowed = rng.random(m) < 0.9
-    chosen, _ = rank(matrix, 1.0, start, items, alpha, allowed, True, 5, np.arange(4))
+    base, hidden = base_scores(matrix, 1.0), np.flatnonzero(~allowed)
+    profiles = start, items, hidden, True, 5, np.arange(4)
+    chosen, _, gaps = rank(matrix, base, 1.0, (reg, 1e-13), *profiles)
+    assert not np.isnan(gaps).any()
     for k, found in enumerate(chosen):
         listed = found[found >= 0]
         assert len(set(listed)) == len(listed)
         assert not set(listed) & set(items[start[k] : start[k + 1]])
         assert allowed[listed].all()
     out = np.empty((4, m))
-    score(out, matrix, 0.5, start, items, alpha)
+    score(out, matrix, base, 0.5, start, items, alpha)
     if form == "plain":
         mean_scores(out, matrix, start, items, alpha)
 

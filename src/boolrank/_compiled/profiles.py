@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop, ranged
-from .matrix import base_scores, fill_row, fill_scores, own_of, pulls
+from .matrix import fill_row, fill_scores, own_of, pulls
 from .ranking import best
 from .simplex import solve
 
@@ -52,14 +52,19 @@ def _weights(begin, end, out, start, items, b, matrix, reg, tolerance):
     room = np.empty(2 * longest * longest)
     for k in range(begin, end):
         first, last = start[k], start[k + 1]
-        if first == last:
-            continue
-        unit = 0.0
-        for s in range(first, last):
-            unit = max(unit, own_of(matrix.distance, items[s]) + reg)
-        own, result = items[first:last], alpha[first:last]
-        gap = solve(matrix, own, reg, b[first:last], tolerance * unit, unit, result, room)
-        gaps[k] = gap / unit if gap > 0 and unit < np.inf else gap
+        if first < last:
+            own, weights = items[first:last], alpha[first:last]
+            gaps[k] = _solve(matrix, own, reg, b[first:last], tolerance, weights, room)
+
+
+@loop
+def _solve(matrix, items, reg, b, tolerance, alpha, room):
+    """Fill alpha with the weights of one profile; return the gap relative to its unit."""
+    unit = 0.0
+    for s in range(len(items)):
+        unit = max(unit, own_of(matrix.distance, items[s]) + reg)
+    gap = solve(matrix, items, reg, b, tolerance * unit, unit, alpha, room)
+    return gap / unit if gap > 0 and unit < np.inf else gap
 
 
 @ranged(lambda _b, start, *_: (len(start) - 1, _steps(start)))
@@ -88,41 +93,51 @@ def _own_in_mean(distance, item):
     return own_of(distance, item)
 
 
-def rank(matrix, negative_weight, start, items, alpha, allowed, hide_own, n, order):
-    """Return the n best allowed items of each profile, -1 after the last, and their scores.
+def rank(matrix, base, negative_weight, problem, start, items, hidden, hide_own, n, order):
+    """Return the n best items of each profile, -1 after the last, their scores, and the gaps.
 
-    Profiles are taken in the order given: neighbours should read the same long rows.
+    ``base`` are the scores for an empty profile. ``problem`` is (reg, tolerance), as in `weights`;
+    ``hidden`` are items to leave out. Profiles are taken in the order given: neighbours should read
+    the same long rows. One loop solves and ranks, so that a request leaves Python once.
     """
     chosen = np.full((len(start) - 1, n), -1, np.int32)
     scores = np.full((len(start) - 1, n), np.nan)
+    gaps = np.zeros(len(start) - 1)
     # In the log domain no scores differ by rounding alone.
     noise = NOISE if matrix.exponents is None else 0.0
-    request = np.flatnonzero(~allowed), bool(hide_own), noise, order
-    profiles, base = (start, items, alpha), base_scores(matrix, float(negative_weight))
-    _rank((chosen, scores), matrix, profiles, base, float(negative_weight), request)
-    return chosen, scores
+    profiles = start, items, pulls(matrix)[items]
+    request = hidden, bool(hide_own), noise, order
+    scoring = base, float(negative_weight), *map(float, problem)
+    _rank((chosen, scores, gaps), matrix, profiles, scoring, request)
+    return chosen, scores, gaps
 
 
-def _sums(_out, matrix, profiles, base, *_):
+def _sums(_out, matrix, profiles, scoring, *_):
     """Return the number of profiles, and the steps that it takes to sum their rows."""
     start, items, _ = profiles
-    length = len(base) if matrix.dense is not None else len(matrix.columns) // len(base) + 1
+    size = len(scoring[0])
+    length = size if matrix.dense is not None else len(matrix.columns) // size + 1
     return len(start) - 1, len(items) * length
 
 
 @ranged(_sums)
-def _rank(begin, end, out, matrix, profiles, base, negative_weight, request):
-    chosen, scores = out
-    start, items, alpha = profiles
+def _rank(begin, end, out, matrix, profiles, scoring, request):
+    chosen, scores, gaps = out
+    start, items, b = profiles
+    base, negative_weight, reg, tolerance = scoring
     hidden, hide_own, noise, order = request
-    row = np.empty(len(base))
+    longest = 0
+    for at in range(begin, end):
+        longest = max(longest, start[order[at] + 1] - start[order[at]])
+    row, alpha, room = np.empty(len(base)), np.empty(longest), np.empty(2 * longest * longest)
     for at in range(begin, end):
         k = order[at]
         first, last = start[k], start[k + 1]
         if first == last:
             continue
-        own, of_own = items[first:last], alpha[first:last]
-        fill_scores(row, matrix, base, negative_weight, own, of_own)
+        own, weights = items[first:last], alpha[: last - first]
+        gaps[k] = _solve(matrix, own, reg, b[first:last], tolerance, weights, room)
+        fill_scores(row, matrix, base, negative_weight, own, weights)
         for h in range(len(hidden)):
             row[hidden[h]] = -np.inf
         if hide_own:
@@ -131,15 +146,15 @@ def _rank(begin, end, out, matrix, profiles, base, negative_weight, request):
         best(row, base, noise, chosen.shape[1], chosen[k], scores[k])
 
 
-def score(out, matrix, negative_weight, start, items, alpha):
+def score(out, matrix, base, negative_weight, start, items, alpha):
     """Fill `out` with the scores of all items for each profile."""
-    base = base_scores(matrix, float(negative_weight))
-    _score(out, matrix, (start, items, alpha), base, float(negative_weight))
+    _score(out, matrix, (start, items, alpha), (base, float(negative_weight)))
 
 
 @ranged(_sums)
-def _score(begin, end, out, matrix, profiles, base, negative_weight):
+def _score(begin, end, out, matrix, profiles, scoring):
     start, items, alpha = profiles
+    base, negative_weight = scoring
     for k in range(begin, end):
         own, of_own = items[start[k] : start[k + 1]], alpha[start[k] : start[k + 1]]
         row = out[k]

@@ -374,16 +374,17 @@ class Recommender(ABC):
         exclude: Iterable[Hashable] | None,
     ) -> Recommendations:
         items = fitted.interactions.items
-        n, allowed = min(whole("", "n", n, low=0), len(items)), _allowed(items, candidates, exclude)
+        n, hidden = min(whole("", "n", n, low=0), len(items)), _hidden(items, candidates, exclude)
         empty = profiles.lengths == 0
         chosen, scores = np.full((len(empty), n), -1, np.int32), np.full((len(empty), n), np.nan)
         if not empty.all():
             with threads(self._n_threads):
-                some = fitted.scorer.top(_nonempty(profiles), n, allowed, exclude_seen)
+                some = fitted.scorer.top(_nonempty(profiles), n, hidden, exclude_seen)
             chosen[~empty], scores[~empty] = some
         if empty.any():
             sizes = fitted.interactions.popularity()
-            popular = np.flatnonzero(allowed)[np.argsort(-sizes[allowed], kind="stable")][:n]
+            order = np.argsort(-sizes, kind="stable")
+            popular = order[~np.isin(order, hidden)][:n]
             chosen[empty, : len(popular)] = popular
             scores[empty, : len(popular)] = sizes[popular]
         return Recommendations(users, items.names(chosen), scores, empty)
@@ -404,16 +405,18 @@ def _rows_of(items: Vocabulary, lists: Iterable[Iterable[Hashable]], unknown: st
     return Rows.of_lists([numbers[numbers >= 0] for numbers in found])
 
 
-def _allowed(
+def _hidden(
     items: Vocabulary, candidates: Iterable[Hashable] | None, exclude: Iterable[Hashable] | None
-) -> NDArray[np.bool_]:
-    """(m,) Return which items may be recommended; unknown ids are ignored."""
-    out = np.full(len(items), candidates is None)
-    for ids, value in ((candidates, True), (exclude, False)):
-        if ids is not None:
-            numbers = items.find(ids)
-            out[numbers[numbers >= 0]] = value
-    return out
+) -> NDArray[np.int64]:
+    """Return the items that may not be recommended; unknown ids are ignored."""
+    left_out = np.empty(0, np.int64) if exclude is None else items.find(exclude)
+    if candidates is None:
+        return left_out[left_out >= 0]
+    # Unknown ids have the number -1, and count as the one past the last item.
+    allowed = np.zeros(len(items) + 1, bool)
+    allowed[items.find(candidates)] = True
+    allowed[left_out] = False
+    return np.flatnonzero(~allowed[:-1])
 
 
 def _nonempty(profiles: Rows) -> Rows:

@@ -42,9 +42,12 @@ class Scorer(State, ABC):
         """(u, m) Return the scores of all items for each profile as a new array."""
 
     def top(
-        self, profiles: Rows, n: int, allowed: NDArray[np.bool_], exclude_own: bool
+        self, profiles: Rows, n: int, hidden: NDArray[np.int64], exclude_own: bool
     ) -> tuple[Items, Floats]:
-        """(u, n) Return the best allowed items and their scores; -1 and NaN if there are fewer."""
+        """(u, n) Return the best items and their scores; -1 and NaN if there are fewer.
+
+        Left out are ``hidden`` items, and with ``exclude_own`` those of the profile.
+        """
         from .._compiled.ranking import best
 
         chosen = np.full((profiles.n_rows, n), -1, np.int32)
@@ -54,7 +57,7 @@ class Scorer(State, ABC):
         for first in range(0, profiles.n_rows, size):
             part = profiles.part(first, min(first + size, profiles.n_rows))
             for k, row in enumerate(self.scores(part)):
-                row[~allowed] = -np.inf
+                row[hidden] = -np.inf
                 if exclude_own:
                     row[part.row(k)] = -np.inf
                 best(row, base, 0.0, n, chosen[first + k], scores[first + k])

@@ -50,6 +50,11 @@ def simplex_weights(
 
     _check_room(int(profiles.lengths.max(initial=0)))
     alpha, gaps = weights(arrays, *profiles, reg, against_others, TOLERANCE)
+    _warn_of_gaps(gaps)
+    return np.asarray(alpha)
+
+
+def _warn_of_gaps(gaps: Floats) -> None:
     loose = int((gaps > _LOOSE).sum())
     if loose:
         warnings.warn(
@@ -58,7 +63,6 @@ def simplex_weights(
             ConvergenceWarning,
             stacklevel=6,
         )
-    return np.asarray(alpha)
 
 
 def _check_room(longest: int) -> None:
@@ -98,6 +102,13 @@ class SimplexScorer(Scorer):
         """The matrix for compiled loops."""
         return self.matrix.compiled()
 
+    @cached_property
+    def _base(self) -> Floats:
+        """(m,) Scores for an empty profile."""
+        from .._compiled.matrix import base_scores
+
+        return np.asarray(base_scores(self.arrays, self.negative_weight))
+
     def weights(self, profiles: Rows) -> Floats:
         """Return the weight of each item of each profile; those of a profile sum to 1."""
         return simplex_weights(self.arrays, self.reg, profiles)
@@ -106,17 +117,20 @@ class SimplexScorer(Scorer):
         from .._compiled.profiles import score
 
         out = np.empty((profiles.n_rows, self.items))
-        score(out, self.arrays, self.negative_weight, *profiles, self.weights(profiles))
+        alpha = self.weights(profiles)
+        score(out, self.arrays, self._base, self.negative_weight, *profiles, alpha)
         return out
 
     def top(
-        self, profiles: Rows, n: int, allowed: NDArray[np.bool_], exclude_own: bool
+        self, profiles: Rows, n: int, hidden: NDArray[np.int64], exclude_own: bool
     ) -> tuple[NDArray[np.int32], Floats]:
         from .._compiled.profiles import rank
 
-        weights = self.weights(profiles)
-        request = allowed, exclude_own, n, self._order(profiles)
-        chosen, scores = rank(self.arrays, self.negative_weight, *profiles, weights, *request)
+        _check_room(int(profiles.lengths.max(initial=0)))
+        model = self.arrays, self._base, self.negative_weight, (self.reg, TOLERANCE)
+        request = hidden, exclude_own, n, self._order(profiles)
+        chosen, scores, gaps = rank(*model, *profiles, *request)
+        _warn_of_gaps(gaps)
         return chosen, scores
 
     def _order(self, profiles: Rows) -> NDArray[np.int64]:
