@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,9 +12,14 @@ from numpy.typing import NDArray
 
 from boolrank import Interactions, Overlaps
 from boolrank.counts import overlaps as overlaps_module
-from boolrank.counts.overlaps import count_by_products, count_dense, count_sparse
+from boolrank.counts.overlaps import count_by_products, count_dense, count_sparse, user_weights
 from boolrank.engines.threads import threads
-from boolrank.errors import MatrixTooLargeError
+from boolrank.errors import (
+    InputError,
+    MatrixTooLargeError,
+    ParameterError,
+    ParameterTypeError,
+)
 
 WAYS = (count_by_products, count_dense, count_sparse)
 
@@ -51,7 +58,40 @@ def test_sparse_rows_are_sorted_and_symmetric(seed: int, users: int, items: int)
     assert counts.min(initial=1) >= 1
 
 
-@pytest.mark.parametrize("count", WAYS)
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 90), st.floats(0, 1))
+def test_weighted_counts_equal_exact_sums(seed: int, users: int, items: int, g: float) -> None:
+    data, X = draw(seed, users, items, 0.2)
+    activity = X.sum(axis=1)
+    weights = [max(round(2**40 * int(a) ** -g), 1) if a and g else int(a > 0) for a in activity]
+    expected = X.T @ np.diag(np.array(weights, np.int64)) @ X
+    for count in (count_dense, count_sparse):
+        found = count(data, g)
+        assert np.array_equal(found.filled(), expected)
+        assert np.array_equal(found.sparse().filled(), expected)
+        assert np.array_equal(found.sizes, expected.diagonal())
+        assert np.array_equal(found.degrees, X.sum(axis=0))
+        assert (found.user_exponent, found.total) == (g, sum(weights) if g else users)
+        assert found.rows()[2].dtype == (np.int64 if g else np.int32)
+        assert np.array_equal(found.row(0), expected[0])
+        found.check(data)
+
+
+def test_weights_fall_with_activity_and_stay_positive() -> None:
+    assert user_weights(np.array([0, 1, 4, 2**50]), 0.5).tolist() == [0, 2**40, 2**39, 2**15]
+    assert user_weights(np.array([2**50]), 1.0).tolist() == [1]
+
+
+def test_user_exponents_out_of_range_and_weights_that_do_not_fit_are_refused(monkeypatch) -> None:
+    data, _ = draw(0, 20, 10, 0.5)
+    for wrong in (-0.1, 1.1, float("nan"), "1"):
+        with pytest.raises((ParameterError, ParameterTypeError), match="user_exponent"):
+            Overlaps.of(data, user_exponent=wrong)
+    monkeypatch.setattr(overlaps_module, "_UNIT", 59)
+    with pytest.raises(InputError, match=r"weights exceed 2\^62; use user_exponent=0"):
+        Overlaps.of(data, user_exponent=0.1)
+
+
+@pytest.mark.parametrize("count", [*WAYS, *(partial(way, exponent=0.7) for way in WAYS[1:])])
 def test_an_update_equals_counting_again(count) -> None:
     rng = np.random.default_rng(5)
     data, X = draw(1, 40, 30, 0.15)
@@ -64,6 +104,9 @@ def test_an_update_equals_counting_again(count) -> None:
         updated, again = count(data).updated(data, after), count(after)
         assert np.array_equal(updated.filled(), again.filled())
         assert np.array_equal(updated.sizes, again.sizes)
+        assert (updated.total, updated.user_exponent) == (again.total, again.user_exponent)
+        assert np.array_equal(updated.degrees, again.degrees)
+        assert updated.rows()[2].dtype == again.rows()[2].dtype
         data = after
         X = np.zeros((46, 34), bool)
         rows = np.repeat(np.arange(len(data.users)), np.diff(data.indptr))
@@ -72,11 +115,12 @@ def test_an_update_equals_counting_again(count) -> None:
 
 def test_threads_do_not_change_the_counts() -> None:
     data, _ = draw(3, 200, 150, 0.05)
-    with threads(1):
-        one = count_sparse(data).rows()
-    with threads(2):
-        two = count_sparse(data).rows()
-    assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+    for exponent in (0.0, 0.5):
+        with threads(1):
+            one = count_sparse(data, exponent).rows()
+        with threads(2):
+            two = count_sparse(data, exponent).rows()
+        assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
 
 
 def test_the_way_to_count_is_chosen_by_density() -> None:

@@ -1,4 +1,7 @@
-"""Co-occurrence counts of columns, row by row, from compressed rows and their transpose."""
+"""Co-occurrence counts of columns, row by row, from compressed rows and their transpose.
+
+Each row (user) counts as its weight; sums have the type of the weights.
+"""
 
 from __future__ import annotations
 
@@ -20,32 +23,35 @@ def _lowest_bit(word):
     return _NUMBER[(low * np.uint64(_SEQUENCE)) >> np.uint64(58)]
 
 
-def count_rows(columns, counts, start, stop, reserved, by_item, by_user):
-    """Fill with the items that share users with each item from start to stop, and their numbers.
+def count_rows(sizes, columns, counts, start, reserved, weights, by_item, by_user):
+    """Fill with sizes of items from ``start`` on, and the items they share users with, by how many.
 
-    Row i may use the places from ``reserved[i - start]`` on. Return how many it has used. Rows come
+    The k-th row may use the places from ``reserved[k]`` on. Return how many it has used. Rows come
     both ways as pairs (indptr, indices).
     """
-    used = np.zeros(stop - start, np.int64)
-    _count_rows((used, columns, counts), start, reserved, by_item, by_user)
+    used = np.zeros(len(sizes), np.int64)
+    _count_rows((used, sizes, columns, counts), start, reserved, weights, by_item, by_user)
     return used
 
 
 @ranged(lambda _out, _start, reserved, *_: (len(reserved) - 1, reserved[-1]))
-def _count_rows(begin, end, out, start, reserved, by_item, by_user):
+def _count_rows(begin, end, out, start, reserved, weights, by_item, by_user):
     """Count row by row. Columns in order cost a scan of a bit set per row instead of a sort."""
-    used, columns, counts = out
+    used, sizes, columns, counts = out
     (item_ptr, item_users), (user_ptr, user_items) = by_item, by_user
     items = len(item_ptr) - 1
-    shared = np.zeros(items, np.int32)
+    shared = np.zeros(items, weights.dtype)
     words = np.zeros((items + 63) // 64, np.uint64)
     for i in range(start + begin, start + end):
         for k in range(item_ptr[i], item_ptr[i + 1]):
             user = item_users[k]
+            weight = weights[user]
             for at in range(user_ptr[user], user_ptr[user + 1]):
-                j = user_items[at]
-                words[j >> 6] |= np.uint64(1) << np.uint64(j & 63)
-                shared[j] += 1
+                # Unsigned indices need no test for counting from the end.
+                j = np.uint32(user_items[at])
+                words[j >> np.uint32(6)] |= np.uint64(1) << np.uint64(j & np.uint32(63))
+                shared[j] += weight
+        sizes[i - start] = shared[i]
         shared[i] = 0
         words[i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
         place = reserved[i - start]
@@ -77,28 +83,28 @@ def _pack_rows(begin, end, out, used, ends, values, reserved):
             out[at + k] = values[place + k]
 
 
-def count_matrix(out, item_ptr, item_users, places, user_ptr, user_items):
-    """Fill a matrix with the numbers of shared users: each pair is counted once, and mirrored.
+def count_matrix(out, weights, item_ptr, item_users, places, user_ptr, user_items):
+    """Fill a matrix with the weights of shared users: each pair is counted once, and mirrored.
 
     ``places`` tells where each entry of the items' lists stands in the users' lists: the entries
     after it are the items after this one.
     """
-    _count_matrix(out, item_ptr, item_users, places, user_ptr, user_items)
+    _count_matrix(out, weights, item_ptr, item_users, places, user_ptr, user_items)
     _mirror(out)
 
 
 @ranged(lambda out, *_: (len(out), out.size))
-def _count_matrix(begin, end, out, item_ptr, item_users, places, user_ptr, user_items):
+def _count_matrix(begin, end, out, weights, item_ptr, item_users, places, user_ptr, user_items):
     size = len(out)
-    shared = np.zeros(size, np.int32)
+    shared = np.zeros(size, weights.dtype)
     for i in range(begin, end):
         for k in range(item_ptr[i], item_ptr[i + 1]):
-            for at in range(places[k] + 1, user_ptr[item_users[k] + 1]):
-                shared[user_items[at]] += 1
-        for j in range(i + 1, size):
+            weight = weights[item_users[k]]
+            for at in range(places[k], user_ptr[item_users[k] + 1]):
+                shared[np.uint32(user_items[at])] += weight
+        for j in range(i, size):
             out[i, j] = shared[j]
             shared[j] = 0
-        out[i, i] = item_ptr[i + 1] - item_ptr[i]
 
 
 @ranged(lambda out: (-(-len(out) // _SQUARE), out.size))

@@ -1,7 +1,8 @@
 """Overlaps: the number of users, of users per item, and of users that two items share.
 
 Every kernel and item-item model derives from these counts. They are a dense matrix where most pairs
-of items share a user, and compressed sparse rows where few do.
+of items share a user, and compressed sparse rows where few do. With a user exponent g, user v
+counts as round(2^40·activity(v)^-g): masses are exact sums in any order, and updates stay exact.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import free_memory, size
+from ..checks import real
 from ..data.interactions import Interactions
 from ..engines.threads import threads
 from ..errors import InputError, MatrixTooLargeError
@@ -30,20 +32,43 @@ _DENSE_UP_TO = 22_000
 _PAIR_BYTES = 16
 # Bytes per pair in a dense matrix.
 _DENSE_BYTES = 4
+# Weight of a user with one item, and the largest sum of weights, both in bits.
+_UNIT, _MOST = 40, 62
 
 Ints = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
+class Weighting(State):
+    """Weights of users by activity.
+
+    Attributes
+    ----------
+    exponent : the user exponent
+    total : sum of all weights
+    active : number of users with at least one item
+    degrees : (m,) users of each item
+    """
+
+    kind: ClassVar[str] = "weighting"
+
+    exponent: float
+    total: int
+    active: int
+    degrees: NDArray[np.int64] = array("int64", "items", low=0, high="users+1")
+
+
+@dataclass(frozen=True, eq=False)
 class Overlaps(State):
-    """Counts of users: in total, per item, and per pair of different items.
+    """Counts of users, or masses of weighted ones: in total, per item, and per pair of items.
 
     Attributes
     ----------
     n : number of users
-    sizes : (m,) users of each item
+    sizes : (m,) users of each item, or their mass
     dense : (m, m) shared users, with the sizes on the diagonal, or None
     indptr, columns, counts : the same as compressed sparse rows without a diagonal, or None
+    weighting : weights of users, or None if all count as 1
 
     >>> counts = Overlaps.of(Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"]))
     >>> counts.n, counts.sizes, counts.sparse().columns
@@ -53,29 +78,57 @@ class Overlaps(State):
     kind: ClassVar[str] = "overlaps"
 
     n: int
-    sizes: NDArray[np.int64] = array("int64", "items", low=0, high="users+1")
-    dense: NDArray[np.float32] | None = array(
-        "float32", "items", "items", low=0, high="users+1", optional=True
+    sizes: NDArray[np.int64] = array("int64", "items", low=0, high=2.0**_MOST)
+    dense: NDArray[Any] | None = array(
+        "float32|int64", "items", "items", low=0, high=2.0**_MOST, optional=True
     )
     indptr: NDArray[np.int64] | None = array(
         "int64", "items+1", low=0, divides=("columns", "counts"), optional=True
     )
     columns: Ints | None = array("int32", "*", low=0, high="items", optional=True)
-    counts: Ints | None = array("int32", "*", low=0, high="users+1", optional=True)
+    counts: NDArray[Any] | None = array("int32|int64", "*", low=0, high=2.0**_MOST, optional=True)
+    weighting: Weighting | None = None
 
     @staticmethod
-    def of(interactions: Interactions, n_threads: int | None = None) -> Overlaps:
-        """Count in one pass over the data, with the method estimated to be fastest."""
+    def of(
+        interactions: Interactions, n_threads: int | None = None, user_exponent: float = 0.0
+    ) -> Overlaps:
+        """Count in one pass over the data, with the method estimated to be fastest.
+
+        Users weigh activity^-user_exponent, from 0 to 1; with 0 all count as 1.
+
+        >>> data = Interactions.from_pairs([1, 1, 2], ["a", "b", "a"])
+        >>> counts = Overlaps.of(data, user_exponent=1)
+        >>> counts.sizes / counts.total, counts.degrees
+        (array([1.        , 0.33333333]), array([2, 1]))
+        """
+        exponent = real("Overlaps", "user_exponent", user_exponent, low=0, high=1)
         n, items = interactions.shape
         lengths = np.diff(interactions.indptr).astype(float)
         steps = float(lengths @ lengths)  # an upper bound of the pairs that share a user
         sparse = items > _DENSE_UP_TO or n > SINGLE or steps < items * items / 4
+        room = _DENSE_BYTES * items * items * (2 if exponent else 1)
         with threads(n_threads):
-            if sparse or _DENSE_BYTES * items * items > free_memory():
-                return count_sparse(interactions)
-            if float(n) * items * items < _BLAS_STEPS * steps:
+            if sparse or room > free_memory():
+                return count_sparse(interactions, exponent)
+            if not exponent and float(n) * items * items < _BLAS_STEPS * steps:
                 return count_by_products(interactions)
-            return count_dense(interactions)
+            return count_dense(interactions, exponent)
+
+    @property
+    def user_exponent(self) -> float:
+        """Exponent of the users' weights; 0 if all count as 1."""
+        return 0.0 if self.weighting is None else self.weighting.exponent
+
+    @property
+    def total(self) -> int:
+        """Weight of all users with at least one item; the number of users if all count as 1."""
+        return self.n if self.weighting is None else self.weighting.total
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        """(m,) Users of each item, whatever they weigh."""
+        return self.sizes if self.weighting is None else self.weighting.degrees
 
     def check(self, interactions: Interactions) -> Overlaps:
         """Return these overlaps if they can be those of the interactions; raise otherwise."""
@@ -87,7 +140,7 @@ class Overlaps(State):
                 hint=hint,
                 parameter="overlaps",
             )
-        if not np.array_equal(self.sizes, interactions.popularity()):
+        if not np.array_equal(self.degrees, interactions.popularity()):
             raise InputError(
                 "the overlaps belong to other interactions: the users per item differ",
                 hint=hint,
@@ -97,36 +150,44 @@ class Overlaps(State):
 
     def updated(self, before: Interactions, after: Interactions) -> Overlaps:
         """Return the overlaps after a change of interactions, from the changed rows alone."""
-        from scipy.sparse import coo_array, csr_array
+        from scipy.sparse import csr_array, diags_array
 
         new_users = after.users.numbers(before.users)
         new_items = after.items.numbers(before.items)
-        shape = after.shape
+        shape, m = after.shape, len(after.items)
         rows = np.repeat(new_users, np.diff(before.indptr))
         old = csr_array((np.ones(before.size, np.int32), (rows, new_items[before.indices])), shape)
         new = csr_array((np.ones(after.size, np.int32), after.indices, after.indptr), shape)
         changed = np.flatnonzero(np.asarray(abs(new - old).sum(axis=1)).ravel())
-        change = new[changed].T @ new[changed] - old[changed].T @ old[changed]
-        m = len(after.items)
+        change: Any = csr_array((m, m), dtype=np.int32)
+        for part, sign in ((new[changed], 1), (old[changed], -1)):
+            lengths = np.diff(part.indptr)
+            weights = np.repeat(sign * user_weights(lengths, self.user_exponent), lengths)
+            change += part.T @ csr_array((weights, part.indices, part.indptr), part.shape)
+        weighting = _weighting(after, self.user_exponent)
         if self.dense is not None:
-            dense = np.zeros((m, m), np.float32)
+            dense = np.zeros((m, m), self.dense.dtype)
             dense[np.ix_(new_items, new_items)] = self.dense
-            dense += change.toarray().astype(np.float32)
-            return Overlaps(shape[0], np.diag(dense).astype(np.int64), dense=dense)
+            dense += change.toarray().astype(dense.dtype)
+            sizes = np.diag(dense).astype(np.int64)
+            return Overlaps(shape[0], sizes, dense=dense, weighting=weighting)
         indptr, columns, numbers = self.rows()
         rows = np.repeat(new_items, np.diff(indptr))
         counts: Any = csr_array((numbers, (rows, new_items[columns])), (m, m))
-        own = coo_array((change.diagonal(), (np.arange(m), np.arange(m))), (m, m))
-        counts = csr_array(counts + change - own)
+        sizes = np.zeros(m, np.int64)
+        sizes[new_items] = self.sizes
+        own = change.diagonal()
+        counts = csr_array(counts + change - diags_array(own, dtype=own.dtype))
         counts.eliminate_zeros()
         counts.sort_indices()
         return Overlaps(
             shape[0],
-            after.popularity(),
+            sizes + own,
             None,
             counts.indptr.astype(np.int64),
             counts.indices.astype(np.int32),
-            counts.data.astype(np.int32),
+            counts.data.astype(numbers.dtype),
+            weighting,
         )
 
     def sparse(self) -> Overlaps:
@@ -138,22 +199,23 @@ class Overlaps(State):
         rows, columns = np.nonzero(shared)
         indptr = np.zeros(self.items + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=self.items), out=indptr[1:])
-        counts = shared[rows, columns].astype(np.int32)
-        return Overlaps(self.n, self.sizes, None, indptr, columns.astype(np.int32), counts)
+        counts = shared[rows, columns].astype(np.int64 if self.weighting else np.int32)
+        stored = indptr, columns.astype(np.int32), counts
+        return Overlaps(self.n, self.sizes, None, *stored, self.weighting)
 
-    def rows(self) -> tuple[NDArray[np.int64], Ints, Ints]:
+    def rows(self) -> tuple[NDArray[np.int64], Ints, NDArray[Any]]:
         """Return the row starts, columns and counts of the compressed sparse rows."""
         found = self.sparse()
         if found.indptr is None or found.columns is None or found.counts is None:
             raise InputError("the overlaps have neither a dense matrix nor sparse rows")
         return found.indptr, found.columns, found.counts
 
-    def filled(self) -> NDArray[np.float32]:
+    def filled(self) -> NDArray[Any]:
         """Return the same counts as a dense matrix."""
         if self.dense is not None:
             return self.dense
         indptr, columns, counts = self.rows()
-        out = np.zeros((self.items, self.items), np.float32)
+        out = np.zeros((self.items, self.items), np.int64 if self.weighting else np.float32)
         out[np.repeat(np.arange(self.items), np.diff(indptr)), columns] = counts
         np.fill_diagonal(out, self.sizes)
         return out
@@ -189,6 +251,32 @@ class Overlaps(State):
         return len(self.rows()[1])
 
 
+def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:
+    """Return what users count as, by their number of items: 32-bit ones for an exponent of 0."""
+    if not exponent:
+        return np.ones(len(activity), np.int32)
+    distinct, inverse = np.unique(activity, return_inverse=True)
+    # Python's power: an element of numpy's could depend on its place in the array.
+    table = [max(round(2**_UNIT * int(a) ** -exponent), 1) if a else 0 for a in distinct]
+    return np.array(table, np.int64)[inverse]
+
+
+def _weighting(interactions: Interactions, exponent: float) -> Weighting | None:
+    """Return the sums of weights; raise if they could be too large for 64 bits."""
+    if not exponent:
+        return None
+    activity = np.diff(interactions.indptr)
+    weights = user_weights(activity, exponent)
+    if float(weights.astype(float).sum()) > 2.0**_MOST:
+        raise InputError(
+            f"{len(activity):,} users are too many to weigh: their weights exceed 2^{_MOST}",
+            hint="use user_exponent=0, or leave out users with one item",
+            parameter="user_exponent",
+        )
+    active = int(np.count_nonzero(activity))
+    return Weighting(exponent, int(weights.sum()), active, interactions.popularity())
+
+
 def count_by_products(interactions: Interactions) -> Overlaps:
     """Count with BLAS, by products of blocks of the dense matrix."""
     from scipy.linalg.blas import ssyrk
@@ -208,20 +296,24 @@ def count_by_products(interactions: Interactions) -> Overlaps:
     return Overlaps(n, sizes, dense=dense)
 
 
-def count_dense(interactions: Interactions) -> Overlaps:
+def count_dense(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
     """Count item by item, over the items of its users, into a dense matrix."""
     from .._compiled.overlaps import count_matrix
     from .._compiled.rows import transposed
 
     n, items = interactions.shape
     user_ptr, user_items = interactions.indptr, interactions.indices
+    weighting, weights = (
+        _weighting(interactions, exponent),
+        user_weights(np.diff(user_ptr), exponent),
+    )
     item_ptr, item_users, places = transposed(user_ptr, user_items, items)
-    dense = np.empty((items, items), np.float32)
-    count_matrix(dense, item_ptr, item_users, places, user_ptr, user_items)
-    return Overlaps(n, np.diff(item_ptr), dense=dense)
+    dense = np.empty((items, items), np.int64 if weighting else np.float32)
+    count_matrix(dense, weights, item_ptr, item_users, places, user_ptr, user_items)
+    return Overlaps(n, np.diag(dense).astype(np.int64), dense=dense, weighting=weighting)
 
 
-def count_sparse(interactions: Interactions) -> Overlaps:
+def count_sparse(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
     """Count item by item, over the items of its users, into compressed rows."""
     from .._compiled.overlaps import count_rows, pack_rows
     from .._compiled.rows import transposed
@@ -230,6 +322,8 @@ def count_sparse(interactions: Interactions) -> Overlaps:
     user_ptr, user_items = interactions.indptr, interactions.indices
     item_ptr, item_users, _ = transposed(user_ptr, user_items, items)
     lengths = np.diff(user_ptr)
+    weighting, weights = _weighting(interactions, exponent), user_weights(lengths, exponent)
+    pair_bytes = _PAIR_BYTES * (4 + weights.itemsize) // 8
     # An item shares users with at most this many others.
     reach = np.minimum(np.add.reduceat(np.append(lengths[item_users], 0), item_ptr[:-1]), items)
     reach[np.diff(item_ptr) == 0] = 0
@@ -237,19 +331,20 @@ def count_sparse(interactions: Interactions) -> Overlaps:
     available = free_memory()
     bound = np.concatenate(([0], np.cumsum(reach)))
     room = max(min(_BLOCK, int(bound[-1])), int(reach.max(initial=0)))
-    columns, counts = np.empty((2, room), np.int32)
-    found: tuple[Ints, ...] = np.empty(0, np.int32), np.empty(0, np.int32)
-    indptr = np.zeros(items + 1, np.int64)
+    columns, counts = np.empty(room, np.int32), np.empty(room, weights.dtype)
+    found: tuple[NDArray[Any], ...] = columns[:0], counts[:0]
+    indptr, sizes = np.zeros(items + 1, np.int64), np.zeros(items, np.int64)
     start, pairs = 0, 0
     while start < items:
         sure = pairs + int(least[start:].sum())
-        if _PAIR_BYTES * sure > available:
-            raise _too_many_pairs(interactions, sure, available)
+        if pair_bytes * sure > available:
+            raise _too_many_pairs(interactions, sure, pair_bytes, available)
         stop = int(np.searchsorted(bound, bound[start] + _BLOCK, side="right")) - 1
         stop = min(max(stop, start + 1), items)
         reserved = bound[start : stop + 1] - bound[start]
         lists = (item_ptr, item_users), (user_ptr, user_items)
-        used = count_rows(columns, counts, start, stop, reserved, *lists)
+        out = sizes[start:stop], columns, counts
+        used = count_rows(*out, start, reserved, weights, *lists)
         needed = pairs + int(used.sum())
         # As many as there will be if the coming rows are like those so far, and some more.
         expected = min(int(1.05 * needed * bound[-1] / bound[stop]), int(bound[-1]))
@@ -258,14 +353,14 @@ def count_sparse(interactions: Interactions) -> Overlaps:
         indptr[start + 1 : stop + 1] = used
         start, pairs = stop, needed
     np.cumsum(indptr, out=indptr)
-    return Overlaps(n, np.diff(item_ptr), None, indptr, found[0][:pairs], found[1][:pairs])
+    return Overlaps(n, sizes, None, indptr, found[0][:pairs], found[1][:pairs], weighting)
 
 
-def _grown(values: Ints, used: int, needed: int, expected: int) -> Ints:
+def _grown(values: NDArray[Any], used: int, needed: int, expected: int) -> NDArray[Any]:
     """Return the array, or a longer one; pages that stay unused take no memory."""
     if needed <= len(values):
         return values
-    longer = np.empty(max(needed, expected), np.int32)
+    longer = np.empty(max(needed, expected), values.dtype)
     longer[:used] = values[:used]
     return longer
 
@@ -281,12 +376,14 @@ def _least_pairs(
     return least
 
 
-def _too_many_pairs(interactions: Interactions, pairs: int, available: int) -> MatrixTooLargeError:
+def _too_many_pairs(
+    interactions: Interactions, pairs: int, pair_bytes: int, available: int
+) -> MatrixTooLargeError:
     lengths = np.diff(interactions.indptr)
     busiest = int(lengths.argmax())
     return MatrixTooLargeError(
         f"at least {pairs:,} pairs of items share a user; counting them takes "
-        f"{size(_PAIR_BYTES * pairs)} or more, and {size(available)} are free",
+        f"{size(pair_bytes * pairs)} or more, and {size(available)} are free",
         hint="leave out users with very long histories, such as "
         f"{interactions.users[busiest]!r} with {int(lengths[busiest]):,} items, or rare items",
     )

@@ -77,7 +77,8 @@ class Recommender(ABC):
     def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
         """Learn from interactions; return the model.
 
-        Models on the same interactions can share their ``overlaps``; others ignore them.
+        Models on the same interactions can share their ``overlaps``. Models without them, and those
+        with another ``user_exponent``, ignore them.
         """
         check_interactions(interactions, f"{type(self).__name__} fits")
         if overlaps is not None:
@@ -92,9 +93,12 @@ class Recommender(ABC):
         return type(self)(**given)
 
     def _fit(self, checked: Self, data: Interactions, overlaps: Overlaps | None) -> None:
+        exponent = getattr(checked, "user_exponent", 0.0)
+        if overlaps is not None and overlaps.user_exponent != exponent:
+            overlaps = None
         with threads(self._n_threads):
             if self.keeps_overlaps and overlaps is None:
-                overlaps = Overlaps.of(data, self._n_threads)
+                overlaps = Overlaps.of(data, self._n_threads, exponent)
             scorer = checked._learn(data, overlaps)
         kept = overlaps if self.keeps_overlaps else None
         self.restore(Fitted(checked.get_params(), data, scorer, kept, time.time()))
