@@ -226,7 +226,7 @@ def test_the_published_fold_is_one_set_and_two_parts(tmp_path):
     assert triples(train) == [(0, 0, 0), (0, 2, 1), (5, 1, 2)]
     assert triples(test) == [(0, 1, 0), (5, 9, 1)]
     for part in (train, test):
-        assert (part.users, part.items) == (whole.users, whole.items)
+        assert (list(part.users), list(part.items)) == (list(whole.users), list(whole.items))
 
 
 def test_lists_have_one_line_per_user(tmp_path):

@@ -199,11 +199,16 @@ def test_published_folds_keep_their_sides() -> None:
     assert _sides(split[1]) == ({("a", "x"), ("b", "z")}, {("a", "x")}, {("a", "z")})
 
 
-@pytest.mark.parametrize("ids", [int, str, lambda i: UUID(int=int(i))])
+@pytest.mark.parametrize(
+    "ids",
+    [int, str, lambda i: UUID(int=i), lambda i: chr(0xD7F0 + i) * (i % 3), lambda i: 2**64 + i],
+    ids=["int", "str", "UUID", "odd text", "large"],
+)
 def test_a_saved_split_is_the_same_again(ids, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     data = Interactions.from_pairs(
-        [ids(i) for i in rng.integers(0, 30, 400)], [ids(i) for i in rng.integers(0, 20, 400)]
+        [ids(int(i)) for i in rng.integers(0, 30, 400)],
+        [ids(int(i)) for i in rng.integers(0, 20, 400)],
     )
     split = hold_out(data)
     split.save(tmp_path / "split")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boolrank import InputError, ModelFileError, UnknownIdError
-from boolrank.data.vocabulary import Text, Vocabulary
+from boolrank import InputError, UnknownIdError
+from boolrank.data.vocabulary import Vocabulary
 from boolrank.errors import ParameterTypeError
 
 IDS = st.one_of(
@@ -43,33 +43,6 @@ def test_the_numbers_do_not_depend_on_the_order_of_the_events(values, random):
     shuffled = list(values)
     random.shuffle(shuffled)
     assert list(Vocabulary.of(values)[0]) == list(Vocabulary.of(shuffled)[0])
-
-
-@given(st.lists(st.text()))
-def test_packed_text_equals_the_strings(strings):
-    text = Text.of(strings)
-    assert list(text) == strings
-    assert [text[-k - 1] for k in range(len(strings))] == strings[::-1]
-    with pytest.raises(IndexError):
-        text[len(strings)]
-    with pytest.raises(IndexError):
-        text[-len(strings) - 1]
-
-
-@given(st.lists(st.text(), unique=True), st.text())
-def test_packed_text_is_searched_like_a_list(strings, other):
-    packed = Vocabulary(Text.of(sorted(strings)))
-    for number, key in enumerate(sorted(strings)):
-        assert packed.number(key) == number
-    assert (other in packed) == (other in strings)
-
-
-def test_packed_uuids_are_uuids():
-    ids = sorted(UUID(int=k**9) for k in range(50))
-    packed = Vocabulary(Text.of(map(str, ids), UUID))
-    assert list(packed) == ids
-    assert packed.numbers(ids).tolist() == list(range(50))
-    assert UUID(int=5) not in packed
 
 
 @pytest.mark.parametrize(
@@ -123,27 +96,12 @@ def test_find_gives_the_number_of_known_ids_and_minus_one_for_others(values, oth
 
 
 def test_find_accepts_arrays_vocabularies_and_empty_lists():
-    numbers, text = Vocabulary.of([3, 5])[0], Vocabulary(Text.of(["a", "c"]))
+    numbers, text = Vocabulary.of([3, 5])[0], Vocabulary.of(["a", "c"])[0]
     assert numbers.find(np.array([5, 4])).tolist() == [1, -1]
     assert numbers.find(Vocabulary.of([4, 5])[0]).tolist() == [-1, 1]
     assert numbers.find([]).tolist() == []
     assert Vocabulary.of([])[0].find([1]).tolist() == [-1]
     assert text.find(["b", "c", 3]).tolist() == [-1, 1, -1]
-
-
-def test_damaged_text_raises_a_model_file_error():
-    for text in (Text(np.array([97, 0xFF], np.uint8), np.array([1, 2])), Text.of(["x"], UUID)):
-        with pytest.raises(ModelFileError, match="a stored id is damaged"):
-            list(text)
-        with pytest.raises(ModelFileError, match="a stored id is damaged"):
-            Vocabulary(text).number(UUID(int=1) if text.make is UUID else "b")
-
-
-def test_is_ascending_finds_repeated_and_unsorted_ids():
-    assert Vocabulary.of([7, 2])[0].is_ascending()
-    assert Vocabulary(Text.of(["", "a", "é"])).is_ascending()
-    assert not Vocabulary(np.array([2, 2])).is_ascending()
-    assert not Vocabulary(Text.of(["b", "a"])).is_ascending()
 
 
 @pytest.mark.parametrize(
@@ -227,11 +185,3 @@ def test_a_merged_vocabulary_has_both(left, right):
     assert set(both) == {*left, *right}
     assert [both[k] for k in from_a] == list(a)
     assert [both[k] for k in from_b] == list(b)
-
-
-def test_equality_is_by_ids_and_not_by_storage():
-    plain, packed = Vocabulary.of(["a", "b"])[0], Vocabulary(Text.of(["a", "b"]))
-    assert plain == packed
-    assert hash(plain) == hash(packed)
-    assert plain != Vocabulary.of(["a", "c"])[0]
-    assert plain != ["a", "b"]

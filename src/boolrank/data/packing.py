@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import ModelFileError
 from ..storage.state import Array, Reader
 from .interactions import Interactions
-from .vocabulary import Text, Vocabulary, id_text
+from .vocabulary import Vocabulary, id_text
 
 # Types of ids that are stored as text, with the function that restores them. Most are int64.
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {"str": str, "UUID": UUID, "int": int}
@@ -29,17 +30,18 @@ def packed(
     arrays: dict[str, NDArray[Any]] = {"indptr": data.indptr, "indices": data.indices}
     kinds = {}
     for name, vocabulary in (("users", data.users), ("items", data.items)):
-        ids = vocabulary.ids
-        if isinstance(ids, np.ndarray) and ids.dtype.kind == "i":
-            kinds[name], arrays[f"{name}-ids"] = "int64", ids
+        if vocabulary.ids.dtype.kind == "i":
+            kinds[name], arrays[f"{name}-ids"] = "int64", vocabulary.ids
             continue
         kinds[name] = kind = ", ".join(sorted({type(key).__name__ for key in vocabulary})) or "str"
         if savable and kind not in _FROM_TEXT:
             raise ModelFileError(
                 f"{name} of type {kind} cannot be saved", hint="use whole numbers, text or UUIDs"
             )
-        text = Text.of(map(str if kind in _FROM_TEXT else id_text, vocabulary))
-        arrays |= {f"{name}-text": text.blob, f"{name}-ends": text.ends}
+        texts = map(str if kind in _FROM_TEXT else id_text, vocabulary)
+        parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+        arrays[f"{name}-text"] = np.frombuffer(b"".join(parts), np.uint8)
+        arrays[f"{name}-ends"] = np.cumsum(np.array([len(part) for part in parts], np.int64))
     return kinds, arrays
 
 
@@ -59,20 +61,19 @@ def unpacked(kinds: Any, reader: Reader) -> Interactions:
 def _ids(kinds: Any, name: str, reader: Reader) -> Vocabulary:
     kind = str(kinds.get(name)) if isinstance(kinds, dict) else ""
     if kind == "int64":
-        ids: NDArray[Any] | Text = reader.array(f"{name}-ids", Array(("int64",), (name,)))
+        ids = reader.array(f"{name}-ids", Array(("int64",), (name,)))
     elif kind in _FROM_TEXT:
         ends = reader.array(f"{name}-ends", Array(("int64",), (name,), 0))
         blob = reader.array(f"{name}-text", Array(("uint8",), ("*",)))
         reader.rows(f"{name}-ends", np.concatenate(([0], ends)), len(blob))
-        ids = Text(blob, ends, _FROM_TEXT[kind])
+        ids, raw, make = np.empty(len(ends), object), blob.tobytes(), _FROM_TEXT[kind]
+        parts = (raw[a:b] for a, b in pairwise([0, *ends.tolist()]))
+        try:
+            ids[:] = [make(part.decode("utf-8", "surrogatepass")) for part in parts]
+        except ValueError:  # of UTF-8, or of UUID or int
+            raise reader.broken(f"{name} that are not of type {kind}") from None
     else:
         raise reader.broken(f"{name} of unknown type")
-    vocabulary = Vocabulary(ids, name.removesuffix("s"))
-    if reader.verify:
-        try:
-            ascending = vocabulary.is_ascending()
-        except ModelFileError:
-            raise reader.broken(f"{name} that are not of type {kind}") from None
-        if not ascending:
-            raise reader.broken(f"{name} that are not ascending")
-    return vocabulary
+    if reader.verify and not (ids[:-1] < ids[1:]).all():
+        raise reader.broken(f"{name} that are not ascending")
+    return Vocabulary(ids, name.removesuffix("s"))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, ModelFileError, ParameterTypeError, UnknownIdError
+from ..errors import InputError, ParameterTypeError, UnknownIdError
 
 # Number of neighbouring ids that are searched for one similar to an unknown id, 10 µs each.
 _NEAR = 20_000
@@ -24,61 +24,20 @@ _NEAR = 20_000
 _ORDERED = {int, float, str, bytes, bool, UUID, date, datetime, time, timedelta, Decimal}
 
 
-class Text(Sequence[Any]):
-    """Strings in one array of UTF-8 bytes, each decoded only when needed.
-
-    ``make`` turns a string into an id, such as ``UUID``.
-
-    >>> list(Text.of(["tea", "", "café"]))
-    ['tea', '', 'café']
-    """
-
-    def __init__(
-        self, blob: NDArray[np.uint8], ends: NDArray[np.int64], make: Callable[[str], Any] = str
-    ) -> None:
-        self.blob, self.ends, self.make = blob, ends, make
-
-    @staticmethod
-    def of(strings: Iterable[str], make: Callable[[str], Any] = str) -> Text:
-        """Pack strings."""
-        parts = [s.encode("utf-8", "surrogatepass") for s in strings]
-        ends = np.cumsum(np.array([len(part) for part in parts], np.int64))
-        return Text(np.frombuffer(b"".join(parts), np.uint8), ends, make)
-
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    def __getitem__(self, at: Any) -> Any:
-        at = range(len(self))[at]  # negative numbers and IndexError as for a list
-        return self._decode(self.blob[self.ends[at - 1] if at else 0 : self.ends[at]].tobytes())
-
-    def __iter__(self) -> Iterator[Any]:
-        raw = self.blob.tobytes()
-        return (self._decode(raw[a:b]) for a, b in pairwise([0, *self.ends.tolist()]))
-
-    def _decode(self, raw: bytes) -> Any:
-        try:
-            return self.make(raw.decode("utf-8", "surrogatepass"))
-        except ValueError:  # of UTF-8, or of UUID or int
-            raise ModelFileError(
-                f"a stored id is damaged: {raw[:60]!r}", hint="save it again"
-            ) from None
-
-
 class Vocabulary:
     """Distinct ids in order, each with its row number. Immutable.
 
     Ids are in their own order, whatever the order of the events. Ids of several types, or of a
-    type without a total order, are ordered by type and text.
+    type without a total order, are ordered by type and text. ``ids`` is an array of int64, or of
+    objects.
 
     >>> names, numbers = Vocabulary.of(["b", "a", "b"])
     >>> list(names), numbers.tolist(), names.number("b")
     (['a', 'b'], [1, 0, 1], 1)
     """
 
-    def __init__(self, ids: NDArray[Any] | Text, kind: str = "id") -> None:
-        self.ids = ids
-        self.kind = kind
+    def __init__(self, ids: NDArray[Any], kind: str = "id") -> None:
+        self.ids, self.kind = ids, kind
 
     @staticmethod
     def of(
@@ -93,20 +52,13 @@ class Vocabulary:
         return len(self.ids)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.ids.tolist() if isinstance(self.ids, np.ndarray) else self.ids)
+        return iter(self.ids.tolist())
 
     def __getitem__(self, number: int) -> Any:
-        value = self.ids[number]
-        return value.item() if isinstance(value, np.generic) else value
+        return self.ids.item(number)
 
     def __contains__(self, key: Hashable) -> bool:
         return bool(self.find([key])[0] >= 0)
-
-    def __eq__(self, other: object) -> bool:
-        return list(self) == list(other) if isinstance(other, Vocabulary) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(len(self))
 
     def __repr__(self) -> str:
         some = [f", {self[i]!r}" for i in range(min(3, len(self)))]
@@ -123,11 +75,10 @@ class Vocabulary:
 
     def numbers(self, keys: Iterable[Hashable] | NDArray[Any]) -> NDArray[np.int64]:
         """Return the row numbers of several ids, or raise for the first unknown one."""
-        values = self._keys(keys)
-        found = self.find(values)
+        wanted = self._wanted(keys)
+        found = self.find(wanted)
         if (found < 0).any():
-            key = values[int(np.argmin(found))]
-            key = key.item() if isinstance(key, np.generic) else key
+            key = wanted.item(int(np.argmin(found)))
             raise UnknownIdError(f"there is no {self.kind} {key!r}", hint=self._hint(key))
         return found
 
@@ -137,34 +88,30 @@ class Vocabulary:
         >>> Vocabulary.of([7, 9])[0].find([9, 8])
         array([ 1, -1])
         """
-        values = self._keys(keys)
-        if len(self) and self._is_whole:
-            wanted = _as_ids(values)
-            if wanted.dtype.kind == "i":
-                at = np.minimum(np.searchsorted(self.ids, wanted), len(self) - 1)
-                return np.where(self.ids[at] == wanted, at, -1)
-        return np.fromiter(map(self._find, values), np.int64, len(values))
-
-    def _keys(self, keys: Iterable[Hashable] | NDArray[Any]) -> list[Any] | NDArray[Any]:
-        if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
-            raise ParameterTypeError(
-                f"{self.kind}s are a list of ids, not {keys!r}", hint="put it in []"
-            )
-        keys = keys.ids if isinstance(keys, Vocabulary) else keys
-        return keys if isinstance(keys, np.ndarray) else list(keys)
+        wanted = self._wanted(keys)
+        whole = self.ids.dtype.kind == "i"
+        if len(self) and whole and wanted.dtype.kind == "i":
+            at = np.minimum(np.searchsorted(self.ids, wanted), len(self) - 1)
+            return np.where(self.ids[at] == wanted, at, -1)
+        try:
+            # 3.0 and True are not the whole numbers that they equal.
+            found = [
+                self._index.get(key, -1) if not whole or type(key) is int else -1
+                for key in wanted.tolist()
+            ]
+        except TypeError as error:
+            raise _unhashable(error) from None
+        return np.array(found, np.int64)
 
     def names(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of row numbers of any shape, None for negative numbers."""
-        if numbers.size < len(self):
-            ids = [self[i] if i >= 0 else None for i in numbers.ravel().tolist()]
-            return _objects(ids).reshape(numbers.shape)
-        return np.asarray(_objects([*self, None])[np.maximum(numbers, -1)])
+        names = self.ids[np.maximum(numbers, 0)].astype(object)
+        names[numbers < 0] = None
+        return np.asarray(names)
 
     def chosen(self, mask: NDArray[np.bool_]) -> Vocabulary:
         """Return the ids where a mask is True."""
-        numbers = np.flatnonzero(mask)
-        ids = self.ids[numbers] if isinstance(self.ids, np.ndarray) else self.names(numbers)
-        return Vocabulary(ids, self.kind)
+        return Vocabulary(self.ids[mask], self.kind)
 
     def merged(self, *others: Vocabulary) -> tuple[Vocabulary, list[NDArray[np.int64]]]:
         """Return a vocabulary of all ids, and the new numbers of the ids of each."""
@@ -175,8 +122,7 @@ class Vocabulary:
         strange = [key for other in others for key in other if type(key) not in types]
         if len(self) and strange:
             raise InputError(
-                f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}, and "
-                f"{strange[0]!r} is of type {type(strange[0]).__name__}",
+                f"{self._of_type()}, and {strange[0]!r} is of type {type(strange[0]).__name__}",
                 hint="give ids of the same type",
             )
         every, numbers = Vocabulary.of(list(chain(self, *others)), self.kind)
@@ -195,46 +141,31 @@ class Vocabulary:
         except ValueError:
             return text
 
-    def is_ascending(self) -> bool:
-        """Return True if the ids are distinct and in order, as lookups need; decode all of them."""
-        return all(a < b for a, b in pairwise(self))
-
-    @property
-    def _is_whole(self) -> bool:
-        return isinstance(self.ids, np.ndarray) and self.ids.dtype.kind == "i"
-
     @cached_property
     def _index(self) -> dict[Hashable, int]:
         return {key: number for number, key in enumerate(self)}
 
-    def _find(self, key: Any) -> int:
-        """Return the number of an id, -1 if it is unknown."""
-        if not isinstance(key, Hashable):
+    def _wanted(self, keys: Iterable[Hashable] | NDArray[Any]) -> NDArray[Any]:
+        if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
             raise ParameterTypeError(
-                f"ids of {self.kind}s must be hashable, such as numbers or text, not {key!r}"
+                f"{self.kind}s are a list of ids, not {keys!r}", hint="put it in []"
             )
-        key = key.item() if isinstance(key, np.generic) else key
-        of_one_type = self._is_whole or isinstance(self.ids, Text)
-        if not len(self) or (of_one_type and type(self[0]) is not type(key)):
-            return -1
-        if isinstance(self.ids, np.ndarray):
-            return self._index.get(key, -1)
-        at = bisect_left(self.ids, key)  # does not decode all of them
-        return at if at < len(self) and self[at] == key else -1
+        return _as_ids(keys.ids if isinstance(keys, Vocabulary) else keys)
+
+    def _of_type(self) -> str:
+        return f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}"
 
     def _hint(self, key: Hashable) -> str:
         """Return a similar id, or what ids look like."""
         if not len(self):
             return f"there are no {self.kind}s at all"
-        of_type = f"{self.kind}s here are of type {type(self[0]).__name__}, such as {self[0]!r}"
         if type(self[0]) not in (str, type(key)):
-            return of_type
+            return self._of_type()
         place = bisect_left(range(len(self)), str(key), key=lambda i: str(self[i]))
-        first = max(0, min(place - _NEAR // 2, len(self) - _NEAR))
-        some = [str(self[i]) for i in range(first, min(first + _NEAR, len(self)))]
-        near = get_close_matches(str(key), some, n=1)
+        some = self.ids[max(0, place - _NEAR // 2) : place + _NEAR // 2]
+        near = get_close_matches(str(key), map(str, some), n=1)
         if near == [str(key)]:
-            return of_type
+            return self._of_type()
         return f"did you mean {near[0]!r}?" if near else f"{self.kind}s look like {self[0]!r}"
 
 
@@ -260,9 +191,7 @@ def id_text(key: Any) -> str:
 def _as_ids(array: Iterable[Hashable] | NDArray[Any]) -> NDArray[Any]:
     """Return an array of int64, or of objects."""
     if not isinstance(array, np.ndarray):
-        values = list(array)
-        if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
-            values = [v.item() if isinstance(v, np.generic) else v for v in values]
+        values = [v.item() if isinstance(v, np.generic) else v for v in array]
         with suppress(OverflowError):  # past 64 bits
             if set(map(type, values)) == {int}:
                 return np.array(values, np.int64)
@@ -291,14 +220,16 @@ def _encode(array: NDArray[Any], kind: str) -> tuple[NDArray[Any], NDArray[np.in
     try:
         keys = _sorted_distinct(values)
     except TypeError as error:
-        raise ParameterTypeError(
-            f"ids must be hashable, such as numbers or text: {error}"
-        ) from None
+        raise _unhashable(error) from None
     missing = [key for key in keys if _is_missing(key)]
     if missing:
         raise InputError(f"some {kind}s are {missing[0]!r}, not an id", hint="leave them out first")
     number = {key: k for k, key in enumerate(keys)}
     return _objects(keys), np.fromiter((number[value] for value in values), np.int64, len(values))
+
+
+def _unhashable(error: TypeError) -> ParameterTypeError:
+    return ParameterTypeError(f"ids must be hashable, such as numbers or text: {error}")
 
 
 def _sorted_distinct(values: list[Any]) -> list[Any]:
