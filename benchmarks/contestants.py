@@ -157,7 +157,7 @@ def dense(data: Interactions, of_race: str) -> Rank:
     def scores(first: int, stop: int) -> Array:
         out = np.empty((stop - first, data.shape[1]))
         for user in range(first, stop):
-            own = data.row(user)
+            own = data.rows.row(user)
             weights = qp_by_cvxopt(matrix[np.ix_(own, own)], means[own])
             out[user - first] = weights @ matrix[own] - means
         return out

@@ -52,7 +52,7 @@ def quadratic_programs() -> Found:
     matrix, means = model.matrix, model.matrix.means
     problems = []
     for user in users:
-        own = data.row(data.users.number(user))
+        own = data.rows.row(data.users.number(user))
         rows = np.array([matrix.row(int(item))[own] for item in own])
         problems.append((rows, means[own]))
     model.weights(users)

@@ -44,7 +44,7 @@ def _matrix(data):
 
 def _lonely(data):
     """Numbers of the users whose items nobody else has just so, and who have some."""
-    keys = [tuple(data.row(user)) for user in range(len(data.users))]
+    keys = [tuple(data.rows.row(user)) for user in range(len(data.users))]
     return [user for user, key in enumerate(keys) if key and keys.count(key) == 1]
 
 
@@ -94,7 +94,7 @@ def _als_in_double(items, data, users):
     """Scores by the definition, with confidence 3 and reg 0.2, from the factors of items."""
     scores = []
     for user in users:
-        liked = np.isin(np.arange(len(items)), data.row(int(user)))
+        liked = np.isin(np.arange(len(items)), data.rows.row(int(user)))
         weights = np.where(liked, 3.0, 1.0)
         system = items.T @ (weights[:, None] * items) + 0.2 * np.eye(items.shape[1])
         scores.append(items @ np.linalg.solve(system, items.T @ (weights * liked)))

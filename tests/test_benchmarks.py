@@ -81,7 +81,7 @@ def test_every_contestant_gives_everybody_ten_items_they_have_not_seen(script, n
     assert lists.shape == (60, 10)
     for user, items in enumerate(lists.astype(int)):
         assert len(set(items)) == 10
-        assert not set(items) & set(data.row(user))
+        assert not set(items) & set(data.rows.row(user))
         assert set(items) <= set(range(100))
 
 

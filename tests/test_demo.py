@@ -114,7 +114,7 @@ def test_viewers_differ_in_taste_and_one_has_two(found):
 def test_recommended_films_are_new_to_the_viewer(found):
     events = found.data.events
     for person in found.people:
-        own = {events.items[int(k)] for k in events.row(events.users.number(person.title))}
+        own = {events.items[int(k)] for k in events.rows.row(events.users.number(person.title))}
         seen, *advice = person.listings
         assert {each.name for each in seen.items} <= own
         assert len(advice) == len(RANKED)
@@ -152,7 +152,7 @@ def test_popularity_recommends_the_most_seen_unseen_films(found):
     """The same figure, counted one viewer at a time."""
     data, popularity, met = found.data, found.data.events.popularity(), 0
     for user in range(N_USERS):
-        own = set(data.events.row(user))
+        own = set(data.events.rows.row(user))
         unseen = [item for item in range(len(popularity)) if item not in own]
         best = sorted(unseen, key=lambda item: -popularity[item])[:TOP]
         met += sum(data.liking[user, data.taste_of[item]] > LIKED for item in best)

@@ -82,8 +82,6 @@ def _shown(named: Interactions) -> Iterator[tuple[str, Any]]:
     rows = compare({EVIL: found["linear"], "other": found["disjunctive(4)"]}, "auc", resamples=50)
     yield "model", model
     yield "model, not fitted", KernelRanker(EVIL)
-    yield "interactions", named
-    yield "no interactions", named[np.zeros(named.size, bool)]
     yield "recommendations", model.recommend()
     yield "recommendations of profiles", model.recommend_profiles([[], [f"{EVIL}1"]])
     yield "no recommendations", model.recommend([])
@@ -136,14 +134,6 @@ def test_recommendations_show_their_first_rows(named: Interactions) -> None:
     read = Reader(popular._repr_html_())
     assert [row[0] for row in read.rows] == ["profile", "0", "0"]
     assert [row[-1] for row in read.rows] == ["popular", "True", "True"]
-
-
-def test_interactions_show_counts_and_density() -> None:
-    data = Interactions.from_pairs(["a", "a", "b", "c"], ["x", "y", "x", "x"])
-    read = Reader(data._repr_html_())
-    assert read.rows[1:] == [["users", "3", "1", "1", "2"], ["items", "2", "1", "2", "3"]]
-    assert read.note == "66.667% of all pairs, without times"
-    assert read.caption == repr(data)
 
 
 def test_a_model_shows_its_parameters_and_contents(named: Interactions) -> None:

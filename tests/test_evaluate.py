@@ -42,7 +42,7 @@ class Neighbours:
 
     def score(self, users: Any = None) -> NDArray[np.float64]:
         rows = self.data.users.numbers(users)
-        return np.array([self.counts[self.data.row(int(r))].sum(axis=0) for r in rows])
+        return np.array([self.counts[self.data.rows.row(int(r))].sum(axis=0) for r in rows])
 
     def score_profiles(self, lists: list[list[Any]]) -> NDArray[np.float64]:
         return np.array([self.counts[self.data.items.numbers(x)].sum(axis=0) for x in lists])

@@ -42,7 +42,8 @@ def write(tmp_path):
 
 def _content(data: Interactions) -> list[tuple[object, list[object], list[object]]]:
     return [
-        (user, [data.items[k] for k in data.row(row)], []) for row, user in enumerate(data.users)
+        (user, [data.items[k] for k in data.rows.row(row)], [])
+        for row, user in enumerate(data.users)
     ]
 
 

@@ -50,7 +50,7 @@ def test_it_is_the_ranker_on_means_of_means_in_the_feature_space(data, kernel, r
     K = _matrix(data, kernel, rounds, sharpness)
     pull = (K.sum(axis=0) - 1) / len(K)
     for row, found in enumerate(model.score(list(data.users)[:8])):
-        own = data.row(row)
+        own = data.rows.row(row)
         alpha = by_clarabel(K[np.ix_(own, own)] + reg * np.eye(len(own)), pull[own])
         other = np.setdiff1d(np.arange(len(K)), own)
         expected = K[:, own] @ alpha - against * pull

@@ -44,12 +44,12 @@ def test_popularity_keeps_the_contract():
 def test_popularity_ranks_by_the_number_of_users_and_then_by_id(data, model):
     counts = dict.fromkeys(data.items, 0)
     for user in range(len(data.users)):
-        for item in data.row(user):
+        for item in data.rows.row(user):
             counts[data.items[int(item)]] += 1
     order = sorted(counts, key=lambda item: (-counts[item], item))
     found = model.recommend(n=7)
     for user, items in enumerate(found.lists()):
-        seen = {data.items[int(item)] for item in data.row(user)}
+        seen = {data.items[int(item)] for item in data.rows.row(user)}
         assert items == [item for item in order if item not in seen][:7]
     assert model.recommend([data.users[0]], n=60, exclude_seen=False).lists() == [order]
 
@@ -59,7 +59,7 @@ def _pairs(fold):
     train = fold.train
     counts = np.zeros(len(train.items))
     for user in range(len(train.users)):
-        for item in train.row(user):
+        for item in train.rows.row(user):
             counts[item] += 1
     for user in range(len(fold.users)):
         known, relevant = set(fold.known.row(user)), set(fold.relevant.row(user))

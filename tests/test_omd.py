@@ -52,7 +52,7 @@ def test_cf_omd_is_the_quadratic_program_over_two_simplices(data, reg, negative_
     scores = CfOmd(reg, negative_reg, kernel).fit(data).score(users)
     K = _cosines(data, kernel)
     for row, found in enumerate(scores):
-        own = np.isin(np.arange(len(K)), data.row(row))
+        own = np.isin(np.arange(len(K)), data.rows.row(row))
         signs = np.where(own, 1.0, -1.0)
         quadratic = np.outer(signs, signs) * K + np.diag(np.where(own, reg, negative_reg))
         weights = _solved(quadratic, np.zeros(len(K)), [own.astype(float), (~own).astype(float)])
@@ -63,7 +63,7 @@ def test_cf_omd_is_the_quadratic_program_over_two_simplices(data, reg, negative_
 def test_ecf_omd_is_the_quadratic_program_against_the_mean_of_the_others(data, reg):
     scores, K = EcfOmd(reg).fit(data).score(), _cosines(data)
     for row, found in enumerate(scores):
-        own = data.row(row)
+        own = data.rows.row(row)
         if not len(own):
             continue
         mean = np.delete(K, own, axis=0).mean(axis=0)

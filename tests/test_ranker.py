@@ -36,7 +36,7 @@ def test_scores_are_the_formula(data: Interactions, storage: str) -> None:
     for user in range(0, len(data.users), 9):
         name = data.users[user]
         alpha = model.weights([name])[0]
-        expected = alpha @ K[data.row(user)] - 0.7 * q
+        expected = alpha @ K[data.rows.row(user)] - 0.7 * q
         assert np.allclose(model.score([name])[0], expected, rtol=0, atol=1e-13)
 
 
@@ -73,7 +73,7 @@ def test_reasons_add_up_to_the_score(data: Interactions, storage: str) -> None:
             reasons = model.explain(user, item)
             assert sum(part for _, part in reasons) == pytest.approx(score, abs=1e-12)
             assert {i for i, _ in reasons} == {
-                data.items[int(i)] for i in data.row(data.users.number(user))
+                data.items[int(i)] for i in data.rows.row(data.users.number(user))
             }
             assert [p for _, p in reasons] == sorted((p for _, p in reasons), reverse=True)
 
@@ -104,7 +104,7 @@ def test_an_update_equals_a_refit(data: Interactions, storage: str) -> None:
 def test_a_profile_that_equals_a_history_gets_the_same_items(data: Interactions) -> None:
     model = KernelRanker("disjunctive(4)").fit(data)
     users = list(data.users)[:20]
-    lists = [[data.items[int(i)] for i in data.row(data.users.number(u))] for u in users]
+    lists = [[data.items[int(i)] for i in data.rows.row(data.users.number(u))] for u in users]
     batch = model.recommend_profiles(lists, n=6)
     assert np.array_equal(batch.items, model.recommend(users, n=6).items)
     assert model.recommend_profile(lists[3], n=6).lists() == [batch.lists()[3]]
@@ -170,7 +170,7 @@ def test_similar_items_are_padded_like_recommendations(data: Interactions) -> No
 def test_scores_of_profiles_are_those_of_users_with_the_same_items(data: Interactions) -> None:
     model = KernelRanker("disjunctive(3)").fit(data)
     users = list(data.users)[:20]
-    lists = [[data.items[int(i)] for i in data.row(data.users.number(u))] for u in users]
+    lists = [[data.items[int(i)] for i in data.rows.row(data.users.number(u))] for u in users]
     assert np.array_equal(model.score_profiles(lists), model.score(users))
     some = list(data.items)[3:7]
     assert np.array_equal(model.score_profiles(lists, some), model.score(users, some))

@@ -82,7 +82,7 @@ def test_weights_of_real_users_reach_the_minimum_of_a_generic_solver(
     lengths = np.diff(data.indptr)
     users = np.random.default_rng(0).permutation(np.flatnonzero((lengths > 1) & (lengths < 400)))
     for user in users[:number]:
-        own = data.row(int(user))
+        own = data.rows.row(int(user))
         A = block(model, own) + 0.1 * np.eye(len(own))
         b = model.matrix.means[own]
         alpha = model.weights([data.users[int(user)]])[0]

@@ -88,7 +88,7 @@ def test_an_update_equals_a_fit_on_all_data(tmp_path, name):
     model.save(tmp_path / "model")
     items = list(model.interactions.items)
     more = Interactions.from_pairs([99, 99, 1, 100], [items[0], items[5], "new", items[2]])
-    fewer = Interactions.from_pairs([0], [items[int(model.interactions.row(0)[0])]])
+    fewer = Interactions.from_pairs([0], [items[int(model.interactions.rows.row(0)[0])]])
     fresh = make_model(name, **SMALL.get(name, {}))
     fresh.fit(model.interactions.updated(more, fewer))
     assert _answers(load_model(tmp_path / "model").update(more, fewer)) == _answers(fresh)
@@ -104,7 +104,10 @@ def test_reasons_add_up_to_the_score(name):
         return
     items = list(model.interactions.items)
     for user in list(model.interactions.users)[:6]:
-        own = [items[int(k)] for k in model.interactions.row(model.interactions.users.number(user))]
+        own = [
+            items[int(k)]
+            for k in model.interactions.rows.row(model.interactions.users.number(user))
+        ]
         for item in items:
             reasons = model.explain(user, item)
             assert sorted(i for i, _ in reasons) == sorted(own)

@@ -101,7 +101,7 @@ def test_weights_of_users_are_solutions_of_their_problems() -> None:
         model = KernelRanker("disjunctive(3)", storage=storage).fit(data)
         K = np.array([model.matrix.row(i) for i in range(40)])
         for user in range(60):
-            own = data.row(user)
+            own = data.rows.row(user)
             A = K[np.ix_(own, own)] + 0.1 * np.eye(len(own))
             b = model.matrix.means[own]
             ours = dict(zip(own.tolist(), model.weights([user])[0], strict=True))
@@ -131,7 +131,7 @@ def test_nearly_singular_problems_end_with_the_gap_that_is_asked_for(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for user in range(3):
-            own = data.row(user)
+            own = data.rows.row(user)
             A, b = K[np.ix_(own, own)] + reg * np.eye(len(own)), model.matrix.means[own]
             alpha = model.weights([user])[0]
             gradient = A @ alpha - b

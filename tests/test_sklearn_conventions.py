@@ -100,7 +100,7 @@ def test_a_mask_selects_interactions_with_their_users_and_items(split: Split) ->
     assert {
         (user, tested.items[int(i)])
         for number, user in enumerate(tested.users)
-        for i in tested.row(number)
+        for i in tested.rows.row(number)
     } == pairs
     assert tested.time is not None
     assert np.array_equal(tested.time, split.data.time[test])

@@ -44,7 +44,9 @@ def _pairs(data: Interactions) -> dict[tuple[object, object], object]:
     return {
         (data.users[u], data.items[int(i)]): t
         for u in range(len(data.users))
-        for i, t in zip(data.row(u), data.time[data.indptr[u] : data.indptr[u + 1]], strict=True)
+        for i, t in zip(
+            data.rows.row(u), data.time[data.indptr[u] : data.indptr[u + 1]], strict=True
+        )
     }
 
 
@@ -52,7 +54,7 @@ def _sides(fold: Fold) -> tuple[set[tuple[object, object]], ...]:
     """Return the pairs of ids that train, that are known, and that are relevant."""
     train = fold.train
     named = [
-        (train.users, train),
+        (train.users, train.rows),
         (fold.users, fold.known),
         (fold.users, fold.relevant),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any
@@ -38,8 +38,16 @@ USUAL_NAMES = {
 _COMPARISONS = {">=": ge, "<=": le, "==": eq, "!=": ne, ">": gt, "<": lt}
 
 
-def read_frame(frame: IntoFrame, positive: str | None = None, **given: str | None) -> Events:
-    """Return the events of a pandas, polars or pyarrow frame; see `Interactions.from_frame`."""
+def read_frame(
+    frame: IntoFrame,
+    given: Mapping[str, str | None],
+    positive: str | None = None,
+    place: Callable[[str], str] = lambda _: "",
+) -> Events:
+    """Return the events of a pandas, polars or pyarrow frame; see `Interactions.from_frame`.
+
+    ``place`` tells for a column where its first missing value is.
+    """
     import narwhals as nw
 
     try:
@@ -53,6 +61,13 @@ def read_frame(frame: IntoFrame, positive: str | None = None, **given: str | Non
     columns = find_columns(list(table.columns), positive, **given)
     if positive is not None:
         table = _filter(table, str(columns["rating"]), positive)
+    for name in (columns["user"], columns["item"]):
+        missing = table[name].null_count()
+        if missing:
+            raise InputError(
+                f"{missing} rows have nothing in the column {name!r}{place(str(name))}",
+                hint="fill it in, or drop these rows",
+            )
     users, rows = _encode(table[columns["user"]], "user")
     items, numbers = _encode(table[columns["item"]], "item")
     when = None if columns["time"] is None else _times(table[columns["time"]])
@@ -102,18 +117,6 @@ def find_columns(
     return found
 
 
-def parse_threshold(text: str) -> tuple[Callable[[Any, Any], Any], float]:
-    """Return the comparison and the number of a text such as ``">= 4"``."""
-    match = re.fullmatch(r"\s*(>=|<=|==|!=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*", text)
-    if match is None:
-        raise ParameterError(
-            f"positive is a comparison with a number, not {text!r}",
-            hint="write it as '>= 4'",
-            parameter="positive",
-        )
-    return _COMPARISONS[match[1]], float(match[2])
-
-
 def check_times(values: Any, count: int) -> NDArray[Any]:
     """Return the times of ``count`` events as numbers or datetimes in UTC, or raise."""
     array = np.asarray(values)
@@ -136,10 +139,16 @@ def _naive(when: Any) -> Any:
 
 
 def _filter(table: Any, name: str, positive: str) -> Any:
-    """Return the rows of a narwhals frame whose rating passes the threshold."""
+    """Return the rows of a narwhals frame whose rating passes a threshold such as ``">= 4"``."""
     import narwhals as nw
 
-    compare, bound = parse_threshold(positive)
+    match = re.fullmatch(r"\s*(>=|<=|==|!=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*", positive)
+    if match is None:
+        raise ParameterError(
+            f"positive is a comparison with a number, not {positive!r}",
+            hint="write it as '>= 4'",
+            parameter="positive",
+        )
     ratings = table[name]
     if not ratings.dtype.is_numeric():
         raise InputError(
@@ -147,7 +156,7 @@ def _filter(table: Any, name: str, positive: str) -> Any:
             hint="name another column",
             parameter="rating",
         )
-    chosen = table.filter(compare(nw.col(name), bound))
+    chosen = table.filter(_COMPARISONS[match[1]](nw.col(name), float(match[2])))
     if len(table) and not len(chosen):
         raise InputError(
             f"no rating is {positive.strip()}: those in {name!r} are {ratings.min()} to "
@@ -177,17 +186,6 @@ def _encode(series: Any, kind: str) -> tuple[Vocabulary, NDArray[np.int64]]:
     """Return the vocabulary of a narwhals column, and the number of each value."""
     import narwhals as nw
 
-    missing = series.null_count()
-    if missing:
-        drop = f"drop_nulls([{series.name!r}])"
-        if series.implementation.is_pandas_like():
-            drop = f"dropna(subset=[{series.name!r}])"
-        elif series.implementation.is_pyarrow():
-            drop = "drop_null()"
-        raise InputError(
-            f"{missing} rows have nothing in the column {series.name!r}",
-            hint=f"drop them first, for example with frame.{drop}",
-        )
     if series.dtype in (nw.Int128, nw.UInt128):
         return Vocabulary.of(series.to_list(), kind)
     if series.implementation.is_polars() and series.dtype in (nw.String, nw.Categorical, nw.Enum):

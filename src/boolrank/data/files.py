@@ -16,9 +16,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from .._extras import needs
 from ..errors import InputError
-from .events import USUAL_NAMES, find_columns
+from .events import USUAL_NAMES, Events, find_columns, read_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,16 +53,15 @@ class FileScan(NamedTuple):
 
 def read_files(
     paths: Iterable[str | Path],
+    given: Mapping[str, str | None],
     positive: str | None = None,
-    *,
     file_order: bool = False,
-    **given: str | None,
-) -> tuple[pl.DataFrame, dict[str, str | None]]:
-    """Return the columns of the events as one frame, and the column of each role.
+) -> Events:
+    """Return the events of files; see `Interactions.from_files`.
 
     Users and items are whole numbers if all of them are written so, and text otherwise; ratings
     and times are numbers, times also dates. A time column that was not asked for and is of another
-    kind is left out with a warning. In ``file_order``, the numbers of the rows are the times.
+    kind is left out with a warning.
     """
     scans = [scan_file(path) for path in expand(paths)]
     import polars as pl
@@ -81,18 +82,12 @@ def read_files(
                 raise
             columns["time"] = None
             warnings.warn(f"left out: {error}", stacklevel=3)
-    for name in filter(None, (columns["user"], columns["item"])):
-        missing = frame[name].null_count()
-        if missing:
-            raise InputError(
-                f"{missing} rows have nothing in the column {name!r}, the first in "
-                f"{_place(scans, name, None)}",
-                hint="fill it in, or delete these rows",
-            )
-    if file_order:
-        columns["time"] = place = max(roles, key=len) + "_place"
-        frame = frame.with_row_index(place)
-    return frame, columns
+
+    def place(name: str) -> str:
+        return f", the first in {_place(scans, name, None)}"
+
+    users, items, rows, numbers, when = read_frame(frame, columns, positive, place)
+    return users, items, rows, numbers, np.arange(len(rows)) if file_order else when
 
 
 def expand(paths: str | Path | Iterable[str | Path]) -> list[Path]:
@@ -124,9 +119,8 @@ def scan_file(path: Path) -> FileScan:
         with path.open("rb") as file:
             start = file.read(4)
         if not start:
-            raise InputError(
-                f"{path} is empty", hint="write the names of its columns, and below a row per event"
-            )
+            hint = "write the names of its columns, and below a row per event"
+            raise InputError(f"{path} is empty", hint=hint)
         for beginning, (other, to_do) in _BEGINNINGS.items():
             expected = kind == "parquet" or path.suffix.lower() == ".gz"
             if start.startswith(beginning) and not expected:
@@ -141,7 +135,6 @@ def scan_file(path: Path) -> FileScan:
 
 
 def _kind(path: Path) -> str:
-    """Return the kind of a file by its ending."""
     name = path.name.lower()
     kind = ENDINGS.get(Path(name.removesuffix(".gz")).suffix, "")
     if not kind or (kind == "parquet" and name.endswith(".gz")):
@@ -230,9 +223,8 @@ def _readable(path: Path) -> Iterator[None]:
         said = str(error).partition("\n")[0].strip()
         with suppress(OSError, EOFError, csv.Error):  # for example of a broken archive
             _check_lines(path)
-        raise InputError(
-            f"{path} cannot be read: {said}", hint="check that its ending fits its content"
-        ) from None
+        hint = "check that its ending fits its content"
+        raise InputError(f"{path} cannot be read: {said}", hint=hint) from None
 
 
 def _check_lines(path: Path) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterTypeError
-from ..table import Table
 from .events import check_times, read_frame
 from .files import read_files
 from .rows import Rows, merge_keys
@@ -121,14 +120,8 @@ class Interactions:
                 f"the matrix has {len(nan):,} NaN, the first in row {row}, column {column}",
                 hint="put 0 where there is no interaction",
             )
-        sides: list[tuple[Vocabulary, NDArray[np.int64]]] = []
-        for kind, given, size in zip(("user", "item"), (users, items), cells.shape, strict=True):
-            if given is not None and len(given) != size:
-                raise InputError(f"the matrix has {size} {kind}s, but {len(given)} ids are given")
-            sides.append(Vocabulary.of(np.arange(size) if given is None else given, kind))
-            if len(sides[-1][0]) != size:
-                raise InputError(f"the ids of {kind}s are not distinct", parameter=f"{kind}s")
-        (names, rows), (titles, columns) = sides
+        names, rows = _side(users, "user", cells.shape[0])
+        titles, columns = _side(items, "item", cells.shape[1])
         some = cells.data != 0
         return Interactions.from_numbers(
             names, titles, rows[cells.row[some]], columns[cells.col[some]]
@@ -154,7 +147,7 @@ class Interactions:
         Interactions: 1 users x 1 items, 1 interactions
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
-        return Interactions.from_numbers(*read_frame(frame, positive, **columns))
+        return Interactions.from_numbers(*read_frame(frame, columns, positive))
 
     @staticmethod
     def from_files(
@@ -172,9 +165,8 @@ class Interactions:
         ``file_order``, the numbers of the rows are the times. The other parameters are those of
         ``from_frame``.
         """
-        given = {"user": user, "item": item, "time": time, "rating": rating}
-        frame, columns = read_files(paths, positive, file_order=file_order, **given)
-        return Interactions.from_numbers(*read_frame(frame, positive, **columns))
+        columns = {"user": user, "item": item, "time": time, "rating": rating}
+        return Interactions.from_numbers(*read_files(paths, columns, positive, file_order))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -260,10 +252,6 @@ class Interactions:
 
         return csr_array((np.ones(self.size, np.float32), self.indices, self.indptr), self.shape)
 
-    def row(self, user: int) -> NDArray[np.int32]:
-        """Return the item numbers of a user."""
-        return self.rows.row(user)
-
     def popularity(self) -> NDArray[np.int64]:
         """Return the number of users of each item."""
         return np.bincount(self.indices, minlength=len(self.items))
@@ -273,15 +261,17 @@ class Interactions:
         text += f"{self.size:,} interactions"
         return text + (f", {self.duplicates:,} duplicates left out" if self.duplicates else "")
 
-    def _repr_html_(self) -> str:
-        rows = []
-        for name, counts in (("users", self.rows.lengths), ("items", self.popularity())):
-            some = np.quantile(counts, (0, 0.5, 1)).tolist() if len(counts) else [0.0] * 3
-            rows.append([name, len(counts), *(int(n) if n.is_integer() else n for n in some)])
-        share = self.size / max(1, self.shape[0] * self.shape[1])
-        note = f"{share:.3%} of all pairs, {'without' if self.time is None else 'with'} times"
-        heads = ["", "how many", "fewest", "median", "most interactions"]
-        return Table.of(repr(self), heads, rows, note=note).to_html()
+
+def _side(
+    given: Sequence[Hashable] | None, kind: str, size: int
+) -> tuple[Vocabulary, NDArray[np.int64]]:
+    """Return the ids of the rows or columns of a matrix, by default their numbers."""
+    names, numbers = Vocabulary.of(np.arange(size) if given is None else given, kind)
+    if len(numbers) != size:
+        raise InputError(f"the matrix has {size} {kind}s, but {len(numbers)} ids are given")
+    if len(names) != size:
+        raise InputError(f"the ids of {kind}s are not distinct", parameter=f"{kind}s")
+    return names, numbers
 
 
 def shared_keys(*parts: Interactions) -> tuple[Vocabulary, Vocabulary, list[NDArray[np.int64]]]:

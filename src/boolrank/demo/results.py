@@ -102,7 +102,7 @@ def _spec(name: str) -> ModelSpec:
 
 def _person(data: PlantedTastes, models: Mapping[str, Recommender], user: int) -> Example:
     """Return a viewer's rarest films, and the recommendations of each kernel with reasons."""
-    events, own = data.events, data.events.row(user)
+    events, own = data.events, data.events.rows.row(user)
 
     def listed(film: str, score: float | None = None) -> Listed:
         taste = data.taste_of[events.items.number(film)]

@@ -284,7 +284,7 @@ class Recommender(ABC):
         [('a', 0.328), ('b', -0.072)]
         """
         fitted = self.fitted
-        profile = fitted.interactions.row(fitted.interactions.users.number(user))
+        profile = fitted.interactions.rows.row(fitted.interactions.users.number(user))
         return self._reasons(fitted, profile, item)
 
     def explain_profile(

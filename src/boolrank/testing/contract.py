@@ -44,7 +44,7 @@ class Case:
 
     def seen(self, user: int) -> set[Any]:
         """Return the ids of the items of a row."""
-        return {self.items[i] for i in self.data.row(user)}
+        return {self.items[i] for i in self.data.rows.row(user)}
 
 
 Clause: TypeAlias = Callable[[Case], Iterator[str]]
