@@ -174,7 +174,7 @@ def test_evaluate_reports_bad_input(run, tmp_path):
 def test_a_spectrum_is_of_kernels_with_an_arity(run):
     code, printed, messages = run("spectrum", DATA, "--kernel", "linear")
     assert (code, printed) == (2, "")
-    assert "has no arity" in messages
+    assert "linear does not take an arity alone" in messages
     assert "disjunctive" in messages
 
 

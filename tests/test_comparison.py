@@ -26,18 +26,23 @@ from boolrank._memory import peak_memory
 from boolrank.errors import ParameterError
 from boolrank.evaluation import Evaluation, evaluate_fold
 from boolrank.evaluation.metrics import Metric, parse_metric
-from boolrank.models import MODELS, ModelEntry, Popularity, make_model
+from boolrank.models import (
+    MODELS,
+    ModelEntry,
+    ModelSpec,
+    Popularity,
+    make_model,
+    parse_model,
+)
 from boolrank.report.comparison import comparison_page, findings, write_comparison
 from boolrank.report.page import render_page
 from boolrank.report.tables import best_table, by_metric, comparison_table
 from boolrank.studies import (
     OURS,
     ModelResult,
-    ModelSpec,
     SetComparison,
     best_spec,
     compare_models,
-    parse_model,
     record,
 )
 from boolrank.studies.cache import Cache, Task
@@ -192,11 +197,11 @@ def test_models_are_compared_with_the_best_by_each_metric(found):
 
 def test_every_model_has_its_own_times_and_memory(found):
     for each in found.measured:
-        fit, rank = each.seconds("auc")
+        fit, rank = each.by("auc").seconds
         assert fit > 0
         assert rank > 0
         if peak_memory() is not None:
-            assert 2e7 < each.peak_memory("auc") < 2e10
+            assert 2e7 < each.by("auc").peak_memory < 2e10
     assert "seconds" not in json.dumps(found.models[0].to_dict())
 
 
@@ -204,7 +209,7 @@ def test_every_model_has_its_own_times_and_memory(found):
 def test_peak_memory_does_not_include_the_parent_process(split):
     held = np.ones(60_000_000)  # 480 MB
     (model,) = compare_models(split, ["popularity"], "auc").models
-    assert model.peak_memory("auc") < held.nbytes
+    assert model.by("auc").peak_memory < held.nbytes
 
 
 def test_a_second_comparison_recomputes_only_damaged_results(split, tuner, found, folder):
@@ -216,7 +221,7 @@ def test_a_second_comparison_recomputes_only_damaged_results(split, tuner, found
     second = again()
     assert second.computed == 0
     assert second.to_dict() == found.to_dict()
-    assert second.models[1].seconds("auc") == found.models[1].seconds("auc")
+    assert second.models[1].by("auc").seconds == found.models[1].by("auc").seconds
     next((folder / "cells").rglob("*.json")).write_text("{")
     third = again()
     assert third.to_dict() == found.to_dict()
@@ -364,7 +369,7 @@ def _made_up(scores):
         values = {"auc": np.full(len(real.users), auc) + np.linspace(0, 1e-3, len(real.users))}
         fold = type(real)(real.users, values, 1.0, 2.0)
         evaluation = Evaluation("made up", repr(split), split.hash, (fold,))
-        models.append(ModelResult(name, {"auc": spec}, {str(spec): evaluation}))
+        models.append(ModelResult(name, {"auc": spec}, {"auc": evaluation}))
     return SetComparison("some data", split, ("auc",), tuple(models), 5, None, 0, 1)
 
 
@@ -412,7 +417,7 @@ def test_the_page_is_self_contained_and_has_the_right_numbers(found, page):
             assert float(mean) == measured.means[metric]
             assert text == f"{measured.means[metric]:.4f}±\u00a0{measured.deviations[metric]:.4f}"
             assert float(value) == measured.means[other]
-            assert float(fit) == each.seconds(metric)[0]
+            assert float(fit) == each.by(metric).seconds[0]
             versus = found.versus_best[metric].get(each.name)
             assert difference == ("" if versus is None else str(versus.difference))
             assert p == ("" if versus is None else str(versus.t_holm))

@@ -331,8 +331,16 @@ def test_a_function_is_a_metric() -> None:
     assert found["_filled@2"].tolist() == [1.0, 0.5]
     assert found["_best_rank"].tolist() == [1.0, 0.0]
     assert found["_users"] == 2.0
-    assert not parse_metric(_best_rank).metric.higher_is_better
+    assert not parse_metric(_best_rank).higher_is_better
     assert parse_metric(_users) == parse_metric(_users), "as names are"
+
+
+def test_a_function_may_be_registered_twice_and_given_beside_its_name(monkeypatch) -> None:
+    """A module may be imported again, as in a notebook or a worker process."""
+    rankings = Rankings.from_lists([[0, 1], [2, -1]], _rows([[1], [2]]))
+    for _ in range(2):
+        monkeypatch.setitem(METRICS, "_best_rank", Metric.of(_best_rank))
+    assert list(measure(rankings, ["_best_rank", _best_rank])) == ["_best_rank"]
 
 
 def test_only_gini_is_better_if_lower() -> None:

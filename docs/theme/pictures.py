@@ -254,13 +254,12 @@ def curves() -> str:
     """Draw the measurements against the arity, on a root scale, which spreads small values."""
     from boolrank import Experiment, load_dataset, run_experiment
     from boolrank.models import ModelSpec
-    from boolrank.studies import spectral_curves
+    from boolrank.studies import spectral_curve
 
+    data = load_dataset(DATASET)
     ratios = {
-        curve.family: dict(zip(curve.arities, curve.ratios, strict=True))
-        for curve in spectral_curves(
-            load_dataset(DATASET), ["disjunctive", "conjunctive"], list(ARITIES)
-        )
+        name: dict(zip(ARITIES, spectral_curve(data, name, ARITIES).ratios, strict=True))
+        for name in ("disjunctive", "conjunctive")
     }
     models = {a: ModelSpec("kernel-ranker", {"kernel": f"disjunctive({a})"}) for a in ARITIES}
     experiment = Experiment((DATASET,), tuple(models.values()), metrics=("auc",))

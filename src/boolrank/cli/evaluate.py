@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import ParameterError
 from ..evaluation.result import nulls
 from ..models.spec import ModelSpec, labels, parse_model
-from ..studies import Experiment, Run, Summary, read_experiment, run_experiment, summarize
+from ..studies import Experiment, Run, read_experiment, run_experiment
 from ..table import Table
 from ._inputs import note_ratings
 from ._options import Columns, given, option_name
@@ -64,8 +64,8 @@ def evaluate(
     with work.counter("Evaluating") as count:
         run = run_experiment(experiment, out, split=parts, n_threads=threads, progress=count)
     with work.status("Comparing"):
-        found = summarize(run)
-    output.show(_table(run), records=[_record(each, run) for each in found])
+        table, records = _results(run)
+    output.show(table, records=records)
     where = "" if run.folder is None else f"; {run.folder / 'results.json'}"
     total = len(run.split) * len(run.evaluations)
     work.done(f"{run.computed} of {total} results are new{where}", beside_data=out is None)
@@ -81,29 +81,30 @@ def _specs(models: list[str], kernels: list[str]) -> tuple[ModelSpec, ...]:
     return *rankers, *map(parse_model, models)
 
 
-def _record(found: Summary, run: Run) -> dict[str, Any]:
-    row = found.versus_best
-    return {
-        "model": found.model,
-        "means": nulls(found.means),
-        "deviations": nulls(found.deviations),
-        "folds": len(run.split),
-        "split_hash": run.split.hash,
-        "best": row and row.baseline,
-        "difference": row and row.difference,
-        "interval": row and list(row.interval),
-        "p": row and row.t_holm,
-        "p_wilcoxon": row and row.wilcoxon_holm,
-    }
-
-
-def _table(run: Run) -> Table:
+def _results(run: Run) -> tuple[Table, list[dict[str, Any]]]:
+    """Return a table for people, and a record per model for programs."""
     from ..report.tables import COSTS, by_metric, evaluation_table
 
-    names = labels(run.experiment.models)
-    evaluations = dict(zip(names, run.evaluations.values(), strict=True))
-    results = evaluation_table(evaluations, run.experiment.seed)
+    names, found = labels(run.experiment.models), run.evaluations
+    results = evaluation_table(dict(zip(names, found.values(), strict=True)), run.experiment.seed)
+    rows = dict(zip(found, results.records(), strict=True))
+    best = next((name for name, row in rows.items() if row["difference"] is None), None)
+    records = [
+        {
+            "model": name,
+            "means": nulls(found[name].means),
+            "deviations": nulls(found[name].deviations),
+            "folds": len(run.split),
+            "split_hash": run.split.hash,
+            "best": None if row["difference"] is None else best,
+            "difference": row["difference"],
+            "interval": None if row["difference"] is None else [row["from"], row["to"]],
+            "p": row["p (t)"],
+            "p_wilcoxon": row["p (Wilcoxon)"],
+        }
+        for name, row in rows.items()
+    ]
     (table,) = by_metric(results, ["p (Wilcoxon)", *COSTS])
-    users = sum(len(fold.users) for fold in evaluations[names[0]].folds)
+    users = sum(len(fold.users) for fold in next(iter(found.values())).folds)
     title = f"{users:,} test users in {len(run.split)} folds"
-    return replace(table, title=title, note=repr(run.split))
+    return replace(table, title=title, note=repr(run.split)), records

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from .._extras import needs
-from ..studies import Curve, parse_arities, spectral_curves
+from ..kernels.expressiveness import PairSpectrum
+from ..studies import Curve, parse_arities, spectral_curve
 from ..studies.cache import write_text
 from ..table import Table
 from ._inputs import read_events
@@ -40,7 +41,9 @@ def spectrum(
     if arities is None:
         chosen = tuple(arity for arity in chosen if arity <= len(events.users))
     with work.status("Counting pairs of items"):
-        curves = spectral_curves(events, kernel or ["disjunctive"], chosen)
+        pairs = PairSpectrum.of(events.T.matrix())
+        families = dict.fromkeys(kernel or ["disjunctive"])
+        curves = [spectral_curve(pairs, name, chosen) for name in families]
     if out is not None:
         _draw(curves, out)
     records = [

@@ -12,7 +12,7 @@ from ..data.protocols import paper_protocol
 from ..kernels.expressiveness import PairSpectrum
 from ..models.spec import ModelSpec
 from ..report.page import Example, Listed, Listing
-from ..studies.arity import Curve, family, measured_curve
+from ..studies.arity import Curve, family, spectral_curve
 from ..studies.experiment import Experiment
 from ..studies.run import run_experiment
 from .tastes import TITLES, PlantedTastes, plant_tastes
@@ -77,7 +77,7 @@ def measure(seed: int, n_users: int, progress: Callable[[str], None]) -> Finding
     evaluations = {name: run.evaluations[str(spec)] for name, spec in specs.items()}
     progress("measuring how expressive kernels are")
     pairs = PairSpectrum.of(data.events.T.matrix())
-    curves = [measured_curve(name, some, pairs, evaluations) for name, some in ARITIES.items()]
+    curves = [spectral_curve(pairs, name, some, evaluations) for name, some in ARITIES.items()]
     progress("recommending films to viewers")
     models = fit_models(data)
     return Findings(

@@ -1,27 +1,17 @@
 """Metrics, evaluation of models on splits, and significance tests."""
 
 from .folds import evaluate, evaluate_fold, rank_fold
-from .metrics import METRICS, Measure, Metric, measure, parse_metric
+from .metrics import METRICS, Metric, measure, parse_metric
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
 from .scoring import masks, scorer
-from .significance import (
-    Comparison,
-    Interval,
-    bootstrap_interval,
-    compare,
-    holm,
-    paired_t,
-    wilcoxon,
-)
+from .significance import Comparison, bootstrap_interval, compare, holm, paired_t, wilcoxon
 
 __all__ = [
     "METRICS",
     "Comparison",
     "Evaluation",
     "FoldResult",
-    "Interval",
-    "Measure",
     "Metric",
     "Rankings",
     "bootstrap_interval",

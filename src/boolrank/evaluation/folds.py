@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..data.interactions import Interactions
 from ..data.splits import Fold, Split
 from ..errors import InputError, ParameterTypeError
-from .metrics import Measure, Metrics, measure, parse_metrics
+from .metrics import Metric, Metrics, measure, parse_metrics
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
 
@@ -52,9 +52,8 @@ def evaluate(
     Parameters
     ----------
     model : anything with ``fit`` and ``score``; a copy is fitted
-    split : a `Split`, or a single `Fold`
     metrics : names such as ``"auc"`` or ``"ndcg@10"``, see `METRICS`, or functions, see `Metric.of`
-    n_threads : threads for ranking and measuring; all by default. The model has its own setting
+    n_threads : for ranking and measuring; all by default. The model has its own setting
 
     >>> from boolrank import KernelRanker, leave_one_out
     >>> profiles = ["abc", "bca", "cab", "def", "efd", "fde"]
@@ -63,16 +62,19 @@ def evaluate(
     >>> evaluate(KernelRanker("linear"), leave_one_out(data), ["auc", "mrr"]).means
     {'auc': 1.0, 'mrr': 1.0}
     """
-    measures = parse_metrics(metrics)
     if not isinstance(split, Split | Fold):
         raise ParameterTypeError(
             f"evaluate takes a Split or a Fold, not {type(split).__name__}",
             hint="make one with make_split(interactions)",
         )
     folds = [split] if isinstance(split, Fold) else split
-    results = tuple(evaluate_fold(model, fold, measures, n_threads) for fold in folds)
-    digest = split.hash if isinstance(split, Split) else ""
-    return Evaluation(model_text(model), repr(split), digest, results)
+    parsed = parse_metrics(metrics)
+    results = tuple(evaluate_fold(model, fold, parsed, n_threads) for fold in folds)
+    text = repr(model)
+    if hasattr(model, "get_params"):
+        params = {k: v for k, v in model.get_params().items() if k != "n_threads"}
+        text = f"{type(model).__name__}({', '.join(f'{k}={v!r}' for k, v in params.items())})"
+    return Evaluation(text, repr(split), split.hash if isinstance(split, Split) else "", results)
 
 
 def evaluate_fold(
@@ -88,17 +90,18 @@ def evaluate_fold(
     >>> list(evaluate_fold(KernelRanker(), hold_out(synthetic(60, 30, 700))[0]).means)
     ['auc', 'map@10', 'ndcg@10']
     """
-    measures = parse_metrics(metrics)
-    ranked = fit_and_rank(model, fold, largest_cut(measures), n_threads, **fit_options)
-    return measure_fold(ranked, fold, measures, n_threads)
+    parsed = parse_metrics(metrics)
+    ranked = fit_and_rank(model, fold, largest_cut(parsed), n_threads, **fit_options)
+    return measure_fold(ranked, fold, parsed, n_threads)
 
 
 def fit_and_rank(
-    model: Model, fold: Fold, n: int, n_threads: int | None = None, **fit_options: Any
+    model: Any, fold: Fold, n: int, n_threads: int | None = None, **fit_options: Any
 ) -> Ranked:
     """Fit a copy of a model on a fold, and rank the n best items for its test users."""
     start = time.perf_counter()
-    fresh = _unfitted(model)
+    plain = not hasattr(model, "get_params")
+    fresh = copy.deepcopy(model) if plain else type(model)(**model.get_params())
     fresh.fit(fold.train, **fit_options)
     fitted = time.perf_counter()
     rankings = rank_fold(fresh, fold, n, n_threads)
@@ -106,10 +109,10 @@ def fit_and_rank(
 
 
 def measure_fold(
-    ranked: Ranked, fold: Fold, measures: Sequence[Measure], n_threads: int | None = None
+    ranked: Ranked, fold: Fold, metrics: Sequence[Metric], n_threads: int | None = None
 ) -> FoldResult:
     """Return the metrics of rankings of a fold."""
-    values = measure(ranked.rankings, measures, n_threads)
+    values = measure(ranked.rankings, metrics, n_threads)
     return FoldResult(
         list(fold.users),
         {name: np.asarray(each) for name, each in values.items()},
@@ -118,13 +121,13 @@ def measure_fold(
         fold.unseen_items,
         fold.cold_users,
         ranked.peak_memory,
-        tuple(str(each) for each in measures if not each.metric.higher_is_better),
+        tuple(str(each) for each in metrics if not each.higher_is_better),
     )
 
 
-def largest_cut(measures: Iterable[Measure]) -> int:
+def largest_cut(metrics: Sequence[Metric]) -> int:
     """Return how many items of each ranking the metrics need."""
-    return max((each.k or 0 for each in measures), default=0)
+    return max(each.k or 0 for each in metrics)
 
 
 def rank_fold(model: Model, fold: Fold, n: int = 10, n_threads: int | None = None) -> Rankings:
@@ -157,20 +160,6 @@ def rank_fold(model: Model, fold: Fold, n: int = 10, n_threads: int | None = Non
         relevant, known = fold.relevant.part(start, stop), fold.known.part(start, stop)
         parts.append(Rankings.from_scores(scores, relevant, known, n, n_threads))
     return replace(Rankings.joined(parts), popularity=popularity, n_users=len(fold.train.users))
-
-
-def model_text(model: Any) -> str:
-    """Return a model's parameters as text, without the number of threads."""
-    if not hasattr(model, "get_params"):
-        return repr(model)
-    params = {name: value for name, value in model.get_params().items() if name != "n_threads"}
-    return f"{type(model).__name__}({', '.join(f'{k}={v!r}' for k, v in params.items())})"
-
-
-def _unfitted(model: Any) -> Any:
-    if hasattr(model, "get_params"):
-        return type(model)(**model.get_params())
-    return copy.deepcopy(model)
 
 
 def _scores(model: Any, fold: Fold, start: int, stop: int) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
 
@@ -29,16 +29,14 @@ _SHARED = ("precision", "recall", "capped_recall", "hit_rate", "mrr", "map", "ca
 
 @dataclass(frozen=True)
 class Metric:
-    """A row of the table of metrics.
+    """A row of the table of metrics, or one of these with a cut; no cut is the whole ranking.
 
     Attributes
     ----------
     cut : ``"needed"`` (``precision@10``), ``"optional"`` (``mrr``, ``mrr@10``) or ``"none"``
-    value : the function of rankings, and of the cut unless there is none, that computes it; None
-        for the metrics that are computed together
-    per_user : True if each user has a value, False if only the model as a whole has one
+    value : function of rankings, and of the cut if there is one; None if it shares a pass
+    per_user : False if only the model as a whole has a value
     empty : the value of a user without relevant items
-    higher_is_better : the direction, which tuning and comparisons follow
     version : of a function, see `of`
     """
 
@@ -50,21 +48,25 @@ class Metric:
     empty: str = _UNDEFINED
     higher_is_better: bool = True
     version: str = ""
+    k: int | None = None
+
+    def __str__(self) -> str:
+        return self.name + ("" if self.k is None else f"@{self.k}")
 
     @staticmethod
     def of(
         function: Callable[..., Any],
         higher_is_better: bool | None = None,
-        per_user: bool | None = None,
+        per_user: bool = True,
         version: str = "",
     ) -> Metric:
         """Return a function as a metric, which can be used wherever the name of a metric can.
 
         The function takes `Rankings`, and the cut k if it has a second parameter; then
         ``rankings.top`` has at least k items. It returns a value per user, NaN if undefined, or
-        one number if not ``per_user``. Its attributes ``higher_is_better`` and ``per_user`` are
-        the defaults here, else True. Results are cached only if there is a ``version``, to be
-        changed with the function.
+        one number if not ``per_user``. The default of ``higher_is_better`` is its attribute of that
+        name, else True. Results are cached only if there is a ``version``, to be changed with the
+        function.
 
         >>> def filled(rankings, k):
         ...     return (rankings.top[:, :k] >= 0).mean(axis=1)
@@ -76,47 +78,30 @@ class Metric:
         name = getattr(function, "__name__", "")
         if not re.fullmatch(r"\w+", name):
             raise ParameterError(f"{function!r} has no name", hint="define it with def")
-        if name in METRICS:
+        if name in BUILT_IN:
             raise ParameterError(f"there is a metric {name!r} already", hint="rename the function")
         if higher_is_better is None:
             higher_is_better = getattr(function, "higher_is_better", True)
-        if per_user is None:
-            per_user = getattr(function, "per_user", True)
         cut = "needed" if len(signature(function).parameters) > 1 else "none"
         formula = " ".join((function.__doc__ or "").split())
         return Metric(name, formula, cut, function, per_user, "", higher_is_better, version)
 
-    def at(self, k: int | None) -> Measure:
+    def at(self, k: int | None) -> Metric:
         """Return the metric with a cut, such as ``METRICS["ndcg"].at(10)``."""
         if k is None and self.cut == "needed":
             hint = f"write {self.name}@10, or metric.at(10)"
             raise ParameterError(f"{self.name} needs a cut", hint=hint)
         if k is not None and self.cut == "none":
             raise ParameterError(f"{self.name} has no cut", hint=f"write {self.name} without @{k}")
-        return Measure(self, k)
+        return replace(self, k=k)
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A metric with its cut; a cut of None is the whole ranking.
-
-    >>> str(Measure(METRICS["mrr"], 5))
-    'mrr@5'
-    """
-
-    metric: Metric
-    k: int | None
-
-    def __str__(self) -> str:
-        return self.metric.name + ("" if self.k is None else f"@{self.k}")
-
-
-AnyMetric = str | Measure | Metric | Callable[..., Any]
+AnyMetric = str | Metric | Callable[..., Any]
 Metrics = Iterable[AnyMetric] | AnyMetric
 
 
-def parse_metric(metric: AnyMetric) -> Measure:
-    """Return a metric and its cut, given as text such as ``"ndcg@10"`` or as a function.
+def parse_metric(metric: AnyMetric) -> Metric:
+    """Return a metric with its cut, given as text such as ``"ndcg@10"`` or as a function.
 
     >>> str(parse_metric("nDCG@10"))
     'ndcg@10'
@@ -124,10 +109,8 @@ def parse_metric(metric: AnyMetric) -> Measure:
     Traceback (most recent call last):
     boolrank.errors.ParameterError: there is no metric 'ncdg'; did you mean 'ndcg'?
     """
-    if isinstance(metric, Measure):
-        return metric
     if isinstance(metric, Metric):
-        return metric.at(None)
+        return metric.at(metric.k)
     if not isinstance(metric, str):
         if not callable(metric):
             raise ParameterTypeError(f"a metric is a name or a function, not {metric!r}")
@@ -143,7 +126,7 @@ def parse_metric(metric: AnyMetric) -> Measure:
     return METRICS[name].at(None if match[2] is None else int(match[2]))
 
 
-def parse_metrics(metrics: Metrics) -> list[Measure]:
+def parse_metrics(metrics: Metrics) -> list[Metric]:
     """Return several metrics, each once; text may separate them by commas."""
     if isinstance(metrics, str):
         metrics = metrics.split(",")
@@ -157,16 +140,16 @@ def parse_metrics(metrics: Metrics) -> list[Measure]:
     return list(parsed)
 
 
-def user_metrics(metrics: Metrics) -> list[Measure]:
+def user_metrics(metrics: Metrics) -> list[Metric]:
     """Return metrics by which models can be compared user by user."""
-    measures = parse_metrics(metrics)
-    for each in measures:
-        if not each.metric.per_user:
+    parsed = parse_metrics(metrics)
+    for each in parsed:
+        if not each.per_user:
             raise ParameterError(
                 f"models are compared user by user, and {each} is not a metric of users",
                 hint="use another metric",
             )
-    return measures
+    return parsed
 
 
 def measure(
@@ -182,13 +165,13 @@ def measure(
     out: dict[str, Floats | float] = {}
     cuts: dict[int, Floats] = {}
     with threads(n_threads):
-        for each in parse_metrics(metrics):
-            metric, k = each.metric, rankings.depth if each.k is None else each.k
+        for metric in parse_metrics(metrics):
+            k = rankings.depth if metric.k is None else metric.k
             if metric.value is None:
                 if k not in cuts:
                     cuts[k] = _cut_metrics(rankings, k)
                 # A copy: a view would keep the whole matrix in memory.
-                out[str(each)] = cuts[k][_SHARED.index(metric.name)].copy()
+                out[str(metric)] = cuts[k][_SHARED.index(metric.name)].copy()
                 continue
             given = (rankings,) if metric.cut == "none" else (rankings, k)
             values = np.asarray(metric.value(*given), np.float64)
@@ -198,7 +181,7 @@ def measure(
                     f"{metric.name} returns shape {values.shape} instead of {expected}",
                     hint="return a value per user, or use Metric.of(function, per_user=False)",
                 )
-            out[str(each)] = values if metric.per_user else float(values)
+            out[str(metric)] = values if metric.per_user else float(values)
     return out
 
 
@@ -218,44 +201,43 @@ def _cut_metrics(rankings: Rankings, k: int) -> Floats:
     return np.asarray(cut_metrics(rankings.indptr, rankings.ranks, k, discount, ideal))
 
 
-_NO_SCORES = (
-    "AUC needs all scores, and lists have only the best items",
-    "use Rankings.from_scores, or another metric",
-)
-
-
 # Named functions, not lambdas: scikit-learn pickles metrics to send them to other processes.
 def _auc(rankings: Rankings) -> Floats:
-    return _needed(rankings.strict, *_NO_SCORES)
+    return _from_scores(rankings.strict)
 
 
 def _auc_ties(rankings: Rankings) -> Floats:
-    return _needed(rankings.half, *_NO_SCORES)
+    return _from_scores(rankings.half)
+
+
+def _from_scores(values: Floats | None) -> Floats:
+    if values is None:
+        raise InputError(
+            "AUC needs all scores, and lists have only the best items",
+            hint="use Rankings.from_scores, or another metric",
+        )
+    return values
 
 
 def _counts(rankings: Rankings, k: int) -> NDArray[np.int64]:
     """Return how often each item is among the first k of a user."""
-    top = _top(rankings, k)
-    return np.bincount(top[top >= 0], minlength=len(_popularity(rankings)))
+    top, popularity = _top(rankings, k)
+    return np.bincount(top[top >= 0], minlength=len(popularity))
 
 
 def _coverage(rankings: Rankings, k: int) -> float:
-    counts = _counts(rankings, k)
-    return float(np.count_nonzero(counts) / len(counts))
+    return float(np.mean(_counts(rankings, k) > 0))
 
 
 def _gini(rankings: Rankings, k: int) -> float:
     counts = np.sort(_counts(rankings, k))
     size, total = len(counts), int(counts.sum())
-    if not total:
-        return float("nan")
     weights = 2 * np.arange(1, size + 1) - size - 1
-    return float(int((weights * counts).sum()) / (size * total))
+    return int((weights * counts).sum()) / (size * total) if total else float("nan")
 
 
 def _novelty(rankings: Rankings, k: int) -> Floats:
-    top = _top(rankings, k)
-    popularity = _popularity(rankings)
+    top, popularity = _top(rankings, k)
     # An item without training users would be infinitely novel; it counts as an item with one.
     information = np.log2(rankings.n_users) - np.log2(np.maximum(popularity, 1))
     sums = np.where(top >= 0, information[top], 0.0).sum(axis=1)
@@ -263,27 +245,19 @@ def _novelty(rankings: Rankings, k: int) -> Floats:
     return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
 
 
-def _top(rankings: Rankings, k: int) -> NDArray[np.int32]:
+def _top(rankings: Rankings, k: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the first k items of each user, and the popularity of all items."""
     if rankings.top.shape[1] < min(k, rankings.depth):
         raise InputError(
             f"the rankings have the best {rankings.top.shape[1]} items, and {k} are needed",
             hint=f"make them with n={k}",
         )
-    return rankings.top[:, :k]
-
-
-def _popularity(rankings: Rankings) -> NDArray[np.int64]:
-    return _needed(
-        rankings.popularity,
-        "coverage, gini and novelty need the popularity of items in training",
-        "set popularity and n_users of the rankings with dataclasses.replace",
-    )
-
-
-def _needed(values: NDArray[Any] | None, message: str, hint: str) -> NDArray[Any]:
-    if values is None:
-        raise InputError(message, hint=hint)
-    return values
+    if rankings.popularity is None:
+        raise InputError(
+            "coverage, gini and novelty need the popularity of items in training",
+            hint="set popularity and n_users of the rankings with dataclasses.replace",
+        )
+    return rankings.top[:, :k], rankings.popularity
 
 
 _TABLE = (
@@ -326,3 +300,4 @@ _TABLE = (
     ),
 )
 METRICS = {row.name: row for row in _TABLE}
+BUILT_IN = frozenset(METRICS)  # users may add others

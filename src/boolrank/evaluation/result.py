@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,7 @@ class FoldResult:
     ----------
     users : ids of the u test users
     values : by metric, u values, NaN if undefined; a 0-d array for a metric of the whole model
-    fit_seconds : time to count overlaps, if the model uses them, and to fit
-    rank_seconds : time to score and rank for all test users
+    fit_seconds, rank_seconds : including the time to count overlaps, if the model uses them
     unseen_items, cold_users : test interactions and users that the fold left out
     peak_memory : largest memory of the process in bytes, if it did nothing else
     lower : names of the metrics for which lower is better
@@ -50,10 +50,6 @@ class FoldResult:
         """By metric, the mean over the users who have a value."""
         return {name: mean(values) for name, values in self.values.items()}
 
-    def empty(self, metric: str) -> int:
-        """Return the number of users without a value."""
-        return int(np.isnan(self.values[metric]).sum())
-
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON types, NaN as None; ids other than int and str become text."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {
@@ -72,20 +68,10 @@ class FoldResult:
         means = ", ".join(f"{name} {value:.4f}" for name, value in self.means.items())
         return f"FoldResult: {len(self.users):,} users, {means}"
 
-    def _repr_html_(self) -> str:
-        return Evaluation("a fold", f"{len(self.users):,} users", "", (self,))._repr_html_()
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """Results of a model on a split.
-
-    Attributes
-    ----------
-    model : the model with its parameters, as text
-    split : the split with its parameters, as text
-    split_hash : hash of the split's content, or "" for a single fold
-    folds : the results on each fold
+    """Results of a model on a split, both as text; the hash is "" for a single fold.
 
     >>> folds = [FoldResult([1], {"auc": np.array([value])}, 0.1, 0.2) for value in (0.5, 0.75)]
     >>> found = Evaluation("linear", "two halves", "", tuple(folds))
@@ -117,20 +103,22 @@ class Evaluation:
     def deviations(self) -> dict[str, float]:
         """By metric, the standard deviation of the folds' means (n - 1); NaN for a single fold."""
         means = {name: self._fold_means(name) for name in self.metrics}
-        return {
-            name: float(found.std(ddof=1)) if len(found) > 1 else math.nan
-            for name, found in means.items()
-        }
+        return {k: float(v.std(ddof=1)) if len(v) > 1 else math.nan for k, v in means.items()}
 
     @property
-    def fit_seconds(self) -> float:
-        """Time to fit, on all folds together."""
-        return math.fsum(fold.fit_seconds for fold in self.folds)
+    def seconds(self) -> tuple[float, float]:
+        """Time to fit, and to rank for all test users of a fold: medians over folds.
+
+        Not means: on its first fold a process also loads or compiles its loops.
+        """
+        folds = self.folds
+        return median(f.fit_seconds for f in folds), median(f.rank_seconds for f in folds)
 
     @property
-    def rank_seconds(self) -> float:
-        """Time to score and rank, on all folds together."""
-        return math.fsum(fold.rank_seconds for fold in self.folds)
+    def peak_memory(self) -> int | None:
+        """Largest memory of a process in bytes; None if it was not measured."""
+        found = [fold.peak_memory for fold in self.folds if fold.peak_memory is not None]
+        return max(found, default=None)
 
     def per_user(self, metric: str) -> NDArray[np.float64]:
         """Return the values of all users, one fold after the other."""
@@ -147,33 +135,6 @@ class Evaluation:
         if math.isnan(value):
             return -math.inf
         return -value if metric in self.folds[0].lower else value
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each fold and metric, for a frame."""
-        return [
-            {
-                "model": self.model,
-                "split_hash": self.split_hash,
-                "fold": k,
-                "metric": name,
-                "value": fold.means[name],
-                "users": len(fold.users),
-                "empty": fold.empty(name),
-                "fit_seconds": fold.fit_seconds,
-                "rank_seconds": fold.rank_seconds,
-            }
-            for k, fold in enumerate(self.folds)
-            for name in self.metrics
-        ]
-
-    def user_rows(self) -> list[dict[str, Any]]:
-        """Return a row for each fold and user, with a column for each metric of users."""
-        return [
-            {"fold": k, "user": user}
-            | {name: float(fold.values[name][u]) for name in self.user_metrics}
-            for k, fold in enumerate(self.folds)
-            for u, user in enumerate(fold.users)
-        ]
 
     def figures(self) -> dict[str, Any]:
         """Return means and deviations as JSON types, NaN as None, without times, which vary."""
@@ -196,32 +157,25 @@ class Evaluation:
         about = {"model": self.model, "split": self.split, "split_hash": self.split_hash}
         return about | self.figures() | {"folds": [fold.to_dict() for fold in self.folds]}
 
-    @staticmethod
-    def from_dict(content: Mapping[str, Any]) -> Evaluation:
-        """Return the results that `to_dict` wrote."""
-        folds = tuple(FoldResult.from_dict(fold) for fold in content["folds"])
-        return Evaluation(content["model"], content["split"], content["split_hash"], folds)
-
     def __repr__(self) -> str:
-        lines = [f"Evaluation of {self.model}", f"on {self.split}", ""]
-        width = max(len(name) for name in self.metrics)
-        for name, average, deviation, empty in self._figures():
-            line = f"  {name:<{width}}  {average:.4f}"
-            line += f" ± {deviation:.4f}" if len(self.folds) > 1 else ""
-            lines.append(line + (f"  ({empty:,} without a value)" if empty else ""))
-        return "\n".join([*lines, "", *self._remarks()])
+        width = max(map(len, self.metrics))
+        lines = []
+        for name, average, deviation, empty in self._rows():
+            spread = f" ± {deviation:.4f}" if len(self.folds) > 1 else ""
+            note = f"  ({empty:,} without a value)" if empty else ""
+            lines.append(f"  {name:<{width}}  {average:.4f}{spread}{note}")
+        head = [f"Evaluation of {self.model}", f"on {self.split}"]
+        return "\n".join([*head, "", *lines, "", *self._remarks()])
 
     def _repr_html_(self) -> str:
         note = "; ".join([f"on {self.split}", *self._remarks()])
         heads = ["metric", "mean", "±", "without a value"]
-        caption = f"Evaluation of {self.model}"
-        return Table.of(caption, heads, self._figures(), note=note).to_html()
+        return Table.of(f"Evaluation of {self.model}", heads, self._rows(), note=note).to_html()
 
-    def _figures(self) -> list[tuple[str, float, float, int]]:
-        return [
-            (name, self.means[name], self.deviations[name], sum(f.empty(name) for f in self.folds))
-            for name in self.metrics
-        ]
+    def _rows(self) -> list[tuple[str, float, float, int]]:
+        """Return mean, deviation and number of users without a value, by metric."""
+        empty = {k: sum(int(np.isnan(f.values[k]).sum()) for f in self.folds) for k in self.metrics}
+        return [(k, self.means[k], self.deviations[k], empty[k]) for k in self.metrics]
 
     def _remarks(self) -> list[str]:
         users = sum(len(fold.users) for fold in self.folds)
@@ -231,11 +185,12 @@ class Evaluation:
         }
         text = f"{users:,} test users in {len(self.folds)} folds"
         text += "".join(f", {n:,} {what} left out" for what, n in left_out.items() if n)
-        return [text, f"fitted in {self.fit_seconds:.2f} s, ranked in {self.rank_seconds:.2f} s"]
+        fit, rank = self.seconds
+        return [text, f"fitted in {fit:.2f} s, ranked in {rank:.2f} s per fold"]
 
     def _fold_means(self, name: str) -> NDArray[np.float64]:
         """Return the means of the folds that have one."""
-        means = [fold.means[name] for fold in self.folds]
+        means = (fold.means[name] for fold in self.folds)
         return np.array([value for value in means if not math.isnan(value)])
 
 

@@ -1,6 +1,4 @@
-"""Cross-validation with scikit-learn: folds as masks, and metrics as scorers.
-
-A sample is an interaction, so a fold is two masks over the interactions::
+"""Cross-validation with scikit-learn: folds as masks over the interactions, metrics as scorers::
 
     GridSearchCV(KernelRanker(), grid, scoring=scorer("auc"), cv=masks(split)).fit(split.data)
 
@@ -19,8 +17,8 @@ from ..data.interactions import Interactions
 from ..data.protocols import published_folds
 from ..data.splits import KNOWN, TEST, TRAIN, Split
 from ..errors import ParameterError
-from .folds import largest_cut, rank_fold
-from .metrics import AnyMetric, Measure, mean, measure, parse_metric
+from .folds import rank_fold
+from .metrics import AnyMetric, Metric, mean, measure, parse_metric
 
 Mask = NDArray[np.bool_]
 
@@ -46,14 +44,14 @@ def masks(split: Split) -> list[tuple[Mask, Mask]]:
 class Scorer:
     """A metric as a function of a fitted model and test interactions; see `scorer`."""
 
-    measure: Measure
+    metric: Metric
 
     def __call__(self, model: Any, test: Interactions, y: None = None) -> float:  # noqa: ARG002
         """Return the mean over users, negated if lower is better; y is what scikit-learn passes."""
         fold = published_folds((model.interactions, test))[0]
-        rankings = rank_fold(model, fold, largest_cut([self.measure]))
-        value = mean(np.asarray(measure(rankings, [self.measure])[str(self.measure)]))
-        return value if self.measure.metric.higher_is_better else -value
+        rankings = rank_fold(model, fold, self.metric.k or 0)
+        value = mean(np.asarray(measure(rankings, [self.metric])[str(self.metric)]))
+        return value if self.metric.higher_is_better else -value
 
 
 def scorer(metric: AnyMetric = "auc") -> Scorer:

@@ -1,15 +1,13 @@
-"""Significance tests for the difference between two models.
+"""Paired significance tests: both models ranked for the same users, whose differences are tested.
 
-All tests are paired: both models ranked for the same users, and the differences of these users are
-tested. Degenerate cases have the limits as answers: p = 1 without any difference or with a single
-user, and p = 0 by the t test if all users have the same difference.
+Degenerate cases have the limits as answers: p = 1 without any difference or with a single user, and
+p = 0 by the t test if all users have the same difference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,30 +24,18 @@ Floats = NDArray[np.float64]
 _BATCH = 1 << 22
 
 
-class Interval(NamedTuple):
-    """A confidence interval.
-
-    >>> Interval(0.1, 0.3).high
-    0.3
-    """
-
-    low: float
-    high: float
-
-
 @dataclass(frozen=True)
 class Comparison:
     """A model compared with a baseline, on the users that both have a value of.
 
     Attributes
     ----------
-    mean, baseline_mean, difference : over these users
-    interval : bootstrap confidence interval of the difference
+    interval : bootstrap confidence interval of the difference of means
     t_p, wilcoxon_p : two-sided p-values
     t_holm, wilcoxon_holm : the same with Holm's correction for the number of models
 
-    >>> Comparison("a", "b", "auc", 9, 0.7, 0.5, 0.2, Interval(0.1, 0.3), *[0.04] * 4).interval.low
-    0.1
+    >>> Comparison("a", "b", "auc", 9, 0.7, 0.5, 0.2, (0.1, 0.3), *[0.04] * 4).interval
+    (0.1, 0.3)
     """
 
     model: str
@@ -59,40 +45,35 @@ class Comparison:
     mean: float
     baseline_mean: float
     difference: float
-    interval: Interval
+    interval: tuple[float, float]
     t_p: float
     wilcoxon_p: float
     t_holm: float
     wilcoxon_holm: float
-
-    def _repr_html_(self) -> str:
-        return Comparisons([self])._repr_html_()
 
 
 class Comparisons(list[Comparison]):
     """Several models compared with one baseline; notebooks show a table."""
 
     def _repr_html_(self) -> str:
-        if not self:
-            return Table.of("no comparisons", [], []).to_html()
-        first = self[0]
-        heads = ["model", first.metric, "difference", "low", "high", "users"]
+        heads = ["model", "mean", "difference", "low", "high", "users", "p (t)", "p (Wilcoxon)"]
         rows = [
             [c.model, c.mean, c.difference, *c.interval, c.users, c.t_holm, c.wilcoxon_holm]
             for c in self
         ]
+        first = self[0]
         caption = f"Compared with {first.baseline}, {first.metric} {first.baseline_mean:.4f}"
         note = "low and high: interval of the difference; p-values with Holm's correction"
-        return Table.of(caption, [*heads, "p (t)", "p (Wilcoxon)"], rows, note=note).to_html()
+        return Table.of(caption, heads, rows, note=note).to_html()
 
 
 def bootstrap_interval(
     a: ArrayLike, b: ArrayLike, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
-) -> Interval:
+) -> tuple[float, float]:
     """Return the percentile interval of the mean of a - b, over users drawn with replacement.
 
     >>> bootstrap_interval([0.5, 0.7, 0.9], [0.4, 0.6, 0.8], seed=1)
-    Interval(low=0.09999999999999998, high=0.09999999999999998)
+    (0.09999999999999998, 0.09999999999999998)
     """
     from scipy.stats import bootstrap
 
@@ -101,7 +82,7 @@ def bootstrap_interval(
     whole("", "resamples", resamples, low=1)
     differences = _differences(a, b)
     if _all_equal(differences):
-        return Interval(float(differences[0]), float(differences[0]))
+        return float(differences[0]), float(differences[0])
     found = bootstrap(
         (differences,),
         np.mean,
@@ -111,7 +92,7 @@ def bootstrap_interval(
         method="percentile",
         random_state=np.random.default_rng(seed),
     ).confidence_interval
-    return Interval(float(found.low), float(found.high))
+    return float(found.low), float(found.high)
 
 
 def paired_t(a: ArrayLike, b: ArrayLike) -> float:
@@ -167,13 +148,12 @@ def compare(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparisons:
-    """Compare each model with the best one or with a baseline, with Holm's correction.
+    """Compare each model with a baseline, by default the best model, with Holm's correction.
 
     Parameters
     ----------
     evaluations : by name, or in a sequence and named by their models; all on the same split
     metric : a metric of users
-    baseline : name of a model; by default the one with the best mean
     confidence, resamples, seed : of the bootstrap
 
     >>> from boolrank import KernelRanker, evaluate, hold_out, synthetic
@@ -192,7 +172,8 @@ def compare(
         raise ParameterError(f"{len(named)} model cannot be compared", hint="give two or more")
     (first, reference), *others = named.items()
     for name, other in others:
-        if other.split_hash != reference.split_hash or _users(other) != _users(reference):
+        users, expected = ([fold.users for fold in each.folds] for each in (other, reference))
+        if other.split_hash != reference.split_hash or users != expected:
             raise InputError(
                 f"{name} and {first} were evaluated on different splits",
                 hint="evaluate both on the same one",
@@ -204,13 +185,13 @@ def compare(
         raise ParameterError(
             f"there is no model {baseline!r}", hint=f"there are {', '.join(named)}"
         )
+    theirs = values.pop(baseline)
     pairs = {}
-    for name in named:
-        both = ~(np.isnan(values[name]) | np.isnan(values[baseline]))
+    for name, ours in values.items():
+        both = ~(np.isnan(ours) | np.isnan(theirs))
         if not both.any():
             raise InputError(f"no user has a value of {metric} for both {name} and {baseline}")
-        if name != baseline:
-            pairs[name] = values[name][both], values[baseline][both]
+        pairs[name] = ours[both], theirs[both]
     by_t, by_ranks = ([test(*pair) for pair in pairs.values()] for test in (paired_t, wilcoxon))
     p_values = zip(by_t, by_ranks, holm(by_t).tolist(), holm(by_ranks).tolist(), strict=True)
     return Comparisons(
@@ -227,10 +208,6 @@ def compare(
         )
         for (name, (a, b)), p in zip(pairs.items(), p_values, strict=True)
     )
-
-
-def _users(evaluation: Evaluation) -> list[Any]:
-    return [fold.users for fold in evaluation.folds]
 
 
 def _differences(a: ArrayLike, b: ArrayLike) -> Floats:

@@ -24,7 +24,7 @@ from ..matrix import kernel_matrix
 from ..models.kernel_ranker import KernelRanker
 from ..models.spec import ModelSpec
 from ..report.page import claim_folder
-from ..studies.arity import Curve, family, measured_curve
+from ..studies.arity import Curve, family, spectral_curve
 from ..studies.experiment import Experiment
 from ..studies.machine import machine
 from ..studies.run import run_experiment
@@ -169,7 +169,7 @@ class _Lab:
         for name, usual in _ARITIES.items():
             some = arities or usual
             swept = self._run(family(name, some), f"{name} sweep", split)[1] if sweep else {}
-            curves.append(measured_curve(name, some, pairs, swept))
+            curves.append(spectral_curve(pairs, name, some, swept))
         self.progress(f"{paper.title}: spectral ratios and times")
         return SetResult(
             paper,

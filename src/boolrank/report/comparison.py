@@ -169,7 +169,9 @@ def _figures(found: SetComparison, prefix: str) -> list[Block]:
         draw("quality", metric_title(one), metric_title(two), dots)
     for metric, models in near.items():
         dots = {
-            name: Dots([sum(model.seconds(metric))], [model.by(metric).means[metric]], model.ours)
+            name: Dots(
+                [sum(model.by(metric).seconds)], [model.by(metric).means[metric]], model.ours
+            )
             for name, model in models.items()
         }
         name = f"time-{metric.replace('@', '-')}"

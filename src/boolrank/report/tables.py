@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ..evaluation.significance import compare
@@ -159,11 +158,8 @@ def _row(
         row.append(_significant(versus))
     for each in metrics:
         row += [found.means[each], found.deviations[each]]
-    peaks = [fold.peak_memory for fold in found.folds if fold.peak_memory is not None]
-    # Medians: the first fold of a process also loads the compiled loops.
-    row += [median(fold.fit_seconds for fold in found.folds)]
-    row += [median(fold.rank_seconds for fold in found.folds)]
-    return [*row, max(peaks) / 1e6 if peaks else None]
+    peak = found.peak_memory
+    return [*row, *found.seconds, None if peak is None else peak / 1e6]
 
 
 def _significant(versus: Comparison) -> str:

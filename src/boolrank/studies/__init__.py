@@ -1,6 +1,5 @@
 """Experiments, tuning and comparisons: tasks with cached results."""
 
-from ..models.spec import ModelSpec, parse_model
 from .arity import (
     ArityChoice,
     Curve,
@@ -8,26 +7,23 @@ from .arity import (
     best_arity,
     family,
     parse_arities,
-    spectral_curves,
+    spectral_curve,
 )
-from .comparison import METRICS, OURS, ModelResult, SetComparison, compare_models, record
+from .comparison import OURS, ModelResult, SetComparison, compare_models, record
 from .experiment import Experiment, read_experiment, to_toml
-from .run import Run, Summary, run_experiment, summarize
+from .run import Run, run_experiment
 from .tune import FOLDS, Study, Trial, best_spec, tune_model, validation_fold
 
 __all__ = [
     "FOLDS",
-    "METRICS",
     "OURS",
     "ArityChoice",
     "Curve",
     "Experiment",
     "ModelResult",
-    "ModelSpec",
     "Run",
     "SetComparison",
     "Study",
-    "Summary",
     "Trial",
     "arity_from_spectrum",
     "best_arity",
@@ -35,12 +31,10 @@ __all__ = [
     "compare_models",
     "family",
     "parse_arities",
-    "parse_model",
     "read_experiment",
     "record",
     "run_experiment",
-    "spectral_curves",
-    "summarize",
+    "spectral_curve",
     "to_toml",
     "tune_model",
     "validation_fold",

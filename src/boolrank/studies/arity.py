@@ -2,8 +2,6 @@
 
 `best_arity` validates: the arity is doubled until the metric has not improved three times in a row,
 then the range between the neighbours of the best is narrowed by golden sections of the logarithm.
-That takes about a dozen arities, and finds the peak next to the best doubling.
-
 `arity_from_spectrum` fits no model: it takes the highest arity whose spectral ratio is still a
 given share of that of arity 1. Up to there the kernel keeps most of what tells items apart.
 """
@@ -48,13 +46,14 @@ def parse_arities(text: str) -> tuple[int, ...]:
     found: set[int] = set()
     for part in str(text).split(","):
         match = _RANGE.fullmatch(part)
-        if match is None:
-            wrong = f"arities are written as '1,2,5', '1:150' or '1:150:10', not {text!r}"
-            raise ParameterError(wrong, parameter="arities")
-        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        first, last, step = match.groups() if match else ("0", "0", "0")
+        first, last, step = int(first), int(last or first), int(step or 1)
         if not 1 <= first <= last <= _MOST or step < 1:
-            wrong = f"the arities {part.strip()!r} must ascend, from 1 to at most {_MOST:,}"
-            raise ParameterError(wrong, parameter="arities")
+            raise ParameterError(
+                f"arities are written as '1,2,5', '1:150' or '1:150:10', not {text!r}",
+                hint=f"they must ascend, from 1 to at most {_MOST:,}",
+                parameter="arities",
+            )
         found.update(range(first, last + 1, step))
     return tuple(sorted(found))
 
@@ -66,29 +65,17 @@ def family(kernel: str, arities: Iterable[int]) -> tuple[str, ...]:
     (('disjunctive(1)', 'disjunctive(2)'), ('threshold(2, 5)',))
     """
     if "{}" not in kernel:
-        _check_arity_alone(kernel.strip())
+        first = {k: [f.name for f in fields(cast("Any", v))][:1] for k, v in KERNELS.items()}
+        known = [name for name, takes in first.items() if takes in (["arity"], ["degree"])]
+        name = kernel.strip()
+        if name.endswith(")") or (name in KERNELS and name not in known):
+            raise ParameterError(
+                f"{name} does not take an arity alone",
+                hint=f"use {' or '.join(known)}, or write {{}} in place of the arity, as in "
+                "'threshold(2, {})'",
+            )
         kernel += "({})"
     return tuple(kernel.replace("{}", str(arity)) for arity in arities)
-
-
-def _kernel_at(kernels: str, arity: int) -> str:
-    return family(kernels, [arity])[0]
-
-
-def _check_arity_alone(kernel: str) -> None:
-    """Raise if a kernel does not take an arity as its only argument."""
-    takes = {name: [f.name for f in fields(cast("Any", each))] for name, each in KERNELS.items()}
-    known = [name for name, names in takes.items() if names[:1] in (["arity"], ["degree"])]
-    if kernel.endswith(")"):
-        wrong = f"{kernel!r} has its numbers already"
-    elif takes.get(kernel) == []:
-        wrong = f"{kernel} has no arity"
-    elif kernel in takes and kernel not in known:
-        wrong = f"{kernel} takes ({', '.join(takes[kernel])}), not an arity alone"
-    else:
-        return
-    hint = "write {} in place of the arity, as in 'threshold(2, {})'"
-    raise ParameterError(wrong, hint=f"use {' or '.join(known)}, or {hint}")
 
 
 @dataclass(frozen=True)
@@ -108,56 +95,42 @@ class Curve:
     deviations: tuple[float, ...] = ()
 
 
-def spectral_curves(
-    data: Interactions | PairSpectrum, kernels: Iterable[str], arities: Sequence[int]
-) -> list[Curve]:
-    """Return how expressive the kernels of each family are on the items of data.
+def spectral_curve(
+    data: Interactions | PairSpectrum,
+    kernels: str,
+    arities: Sequence[int],
+    evaluations: Mapping[str, Evaluation] | None = None,
+    metric: str = "auc",
+) -> Curve:
+    """Return how expressive a family is on the items of data, and evaluations of its kernels.
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3, 3], list("abbcca"))
-    >>> [round(ratio, 3) for ratio in spectral_curves(data, ["disjunctive"], [1, 2])[0].ratios]
+    >>> [round(ratio, 3) for ratio in spectral_curve(data, "disjunctive", [1, 2]).ratios]
     [0.566, 0.0]
     """
     pairs = data if isinstance(data, PairSpectrum) else PairSpectrum.of(data.T.matrix())
-    return [measured_curve(name, arities, pairs, {}) for name in dict.fromkeys(kernels)]
-
-
-def measured_curve(
-    name: str,
-    arities: Sequence[int],
-    pairs: PairSpectrum,
-    evaluations: Mapping[str, Evaluation],
-    metric: str = "auc",
-) -> Curve:
-    """Return the curve of a family, given the evaluation of each of its kernels, or none."""
-    kernels = family(name, arities)
-    found = [evaluations[text] for text in kernels] if evaluations else []
+    texts = family(kernels, arities)
+    ratios = tuple(pairs.ratio(parse_kernel(text).normalized()) for text in texts)
+    found = [evaluations[text] for text in texts] if evaluations else []
+    means = tuple(each.means[metric] for each in found)
     return Curve(
-        name,
-        tuple(arities),
-        tuple(pairs.ratio(parse_kernel(text).normalized()) for text in kernels),
-        tuple(each.means[metric] for each in found),
-        tuple(each.deviations[metric] for each in found),
+        kernels, tuple(arities), ratios, means, tuple(each.deviations[metric] for each in found)
     )
 
 
 @dataclass(frozen=True)
 class ArityChoice:
-    """A chosen arity, and the values of a measure at all arities that were tried."""
+    """A kernel with the chosen arity, and the values of a measure at all arities tried."""
 
-    family: str
+    kernel: str
     arity: int
     measure: str
     measured: dict[int, float]
 
-    @property
-    def kernel(self) -> str:
-        """The kernel, as text."""
-        return _kernel_at(self.family, self.arity)
-
 
 def best_arity(
     data: Interactions | Fold,
-    family: str = "disjunctive",
+    kernels: str = "disjunctive",
     metric: AnyMetric = "auc",
     least: int = 1,
     most: int | None = None,
@@ -170,13 +143,13 @@ def best_arity(
     Parameters
     ----------
     data : a fold, or interactions, whose `validation_fold` is used
-    family : of kernels, such as ``"disjunctive"`` or ``"threshold(2, {})"``
+    kernels : a family, such as ``"disjunctive"`` or ``"threshold(2, {})"``
     metric : a metric of users
     least, most : range of the arity, by default up to the inverse of the density
     params : other parameters of the ranker, such as ``reg``
     """
     fold = data if isinstance(data, Fold) else validation_fold(data)
-    (measure,) = user_metrics([metric])
+    (parsed,) = user_metrics([metric])
     highest = Arity(least).most(fold.train) if most is None else most
     if not 1 <= least <= highest:
         raise ParameterError(
@@ -184,24 +157,24 @@ def best_arity(
         )
     measured: dict[int, float] = {}
     expected = round(log2(highest / least)) + 8  # the doublings, and some sections
-    sign = 1 if measure.metric.higher_is_better else -1
+    sign = 1 if parsed.higher_is_better else -1
     with Executor(n_threads=n_threads) as executor:
 
         def value(arity: int) -> float:
             if arity not in measured:
-                kernel = _kernel_at(family, arity)
+                (kernel,) = family(kernels, [arity])
                 spec = ModelSpec("kernel-ranker", params | {"kernel": kernel})
-                measured[arity] = executor.run(Task(fold, spec, (measure,))).means[str(measure)]
+                measured[arity] = executor.run(Task(fold, spec, (parsed,))).means[str(parsed)]
                 done = len(measured)
                 progress(done, max(done, expected), f"{kernel} {measured[arity]:.4f}")
             return sign * measured[arity]
 
-        best = _narrow(value, _double(value, least, highest))
-    return ArityChoice(family, best, str(measure), dict(sorted(measured.items())))
+        best = _narrow(value, *_double(value, least, highest))
+    return _choice(kernels, best, str(parsed), measured)
 
 
 def arity_from_spectrum(
-    data: Interactions | PairSpectrum, family: str = "disjunctive", share: float = 0.8
+    data: Interactions | PairSpectrum, kernels: str = "disjunctive", share: float = 0.8
 ) -> ArityChoice:
     """Return the highest arity whose spectral ratio is still a share of that of arity 1.
 
@@ -216,18 +189,21 @@ def arity_from_spectrum(
 
     def ratio(arity: int) -> float:
         if arity not in measured:
-            kernel = parse_kernel(_kernel_at(family, arity))
-            measured[arity] = pairs.ratio(kernel.normalized())
+            (measured[arity],) = spectral_curve(pairs, kernels, [arity]).ratios
         return measured[arity]
 
     if pairs.n < 2 or ratio(2) > ratio(1):
         raise ParameterError(
-            f"the spectral ratio of {family} does not fall with the arity on these data",
+            f"the spectral ratio of {kernels} does not fall with the arity on these data",
             hint="use best_arity, which measures",
         )
     arities = range(1, pairs.n + 1)
     found = bisect_left(arities, True, key=lambda arity: ratio(arity) < share * ratio(1))
-    return ArityChoice(family, found, "spectral ratio", dict(sorted(measured.items())))
+    return _choice(kernels, found, "spectral ratio", measured)
+
+
+def _choice(kernels: str, arity: int, measure: str, measured: dict[int, float]) -> ArityChoice:
+    return ArityChoice(family(kernels, [arity])[0], arity, measure, dict(sorted(measured.items())))
 
 
 def _double(value: Callable[[int], float], least: int, most: int) -> tuple[int, int, int]:
@@ -242,9 +218,8 @@ def _double(value: Callable[[int], float], least: int, most: int) -> tuple[int, 
     return tried[max(best - 1, 0)], tried[best], tried[min(best + 1, len(tried) - 1)]
 
 
-def _narrow(value: Callable[[int], float], bracket: tuple[int, int, int]) -> int:
+def _narrow(value: Callable[[int], float], low: int, best: int, high: int) -> int:
     """Return the best arity between the ends, by golden sections of the larger side."""
-    low, best, high = bracket
     while high > _NEAR * low and max(best - low, high - best) > 1:
         up = best - low <= 1 or (high - best > 1 and high / best >= best / low)
         new = round(best * ((high if up else low) / best) ** _GOLDEN_SECTION)

@@ -19,7 +19,7 @@ from uuid import uuid4
 from .._version import __version__
 from ..data.splits import Fold
 from ..errors import InputError
-from ..evaluation.metrics import METRICS, Measure
+from ..evaluation.metrics import BUILT_IN, Metric
 from ..evaluation.result import FoldResult
 from ..models import MODELS
 from ..models.spec import ModelSpec
@@ -39,7 +39,7 @@ class Task:
 
     fold: Fold
     model: ModelSpec
-    measures: tuple[Measure, ...]
+    metrics: tuple[Metric, ...]
     alone: bool = False
 
     @property
@@ -54,7 +54,7 @@ class Task:
             "library": version(library) if library else "",
             "fold": self.fold.hash,
             "model": self.model.to_dict(),
-            "metrics": [str(each) for each in self.measures],
+            "metrics": [str(each) for each in self.metrics],
             "functions": self.functions,
             "alone": self.alone,
         }
@@ -62,8 +62,7 @@ class Task:
     @property
     def functions(self) -> dict[str, str]:
         """The versions of the metrics that are functions, by name."""
-        metrics = [each.metric for each in self.measures]
-        return {each.name: each.version for each in metrics if each.name not in METRICS}
+        return {each.name: each.version for each in self.metrics if each.name not in BUILT_IN}
 
 
 @dataclass(frozen=True)
@@ -75,39 +74,34 @@ class Outcome:
     error: str = ""
     ended_after: float | None = None
 
-    def is_final(self, seconds: float | None) -> bool:
-        """Return False if the process was ended and would have more time now."""
-        ended = self.ended_after
-        return ended is None or (seconds is not None and seconds <= ended)
-
 
 @dataclass(frozen=True)
 class Cache:
-    """A folder of outcomes."""
+    """A folder of outcomes; without a folder nothing is kept."""
 
-    folder: Path
+    folder: Path | None
 
     def path(self, task: Task) -> Path:
         """Return the path of an outcome."""
         name = digest(task.key)
-        return self.folder / name[:2] / f"{name[2:40]}.json"
+        return Path(self.folder or "") / name[:2] / f"{name[2:40]}.json"
 
     def read(self, task: Task) -> Outcome | None:
         """Return an outcome; None if it is absent or damaged."""
-        try:
+        if self.folder is None:
+            return None
+        with suppress(OSError, ValueError, KeyError, TypeError):
             content = read_json(self.path(task))
-            if content["key"] != task.key:
-                return None
             result = content["result"]
             if result is not None:
                 result = FoldResult.from_dict(result | {"users": list(task.fold.users)})
-            return Outcome(result, *content["about"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+            if content["key"] == task.key:
+                return Outcome(result, *content["about"])
+        return None
 
     def write(self, task: Task, outcome: Outcome) -> None:
         """Keep an outcome, without the users, which are the fold's."""
-        if not all(task.functions.values()):
+        if self.folder is None or not all(task.functions.values()):
             return  # a function without a version may have changed
         result = outcome.result and outcome.result.to_dict() | {"users": []}
         about = [outcome.seconds, outcome.error, outcome.ended_after]
@@ -158,14 +152,14 @@ def whole_file(path: Path) -> Iterator[Path]:
             fresh.unlink()
 
 
-def check_folder(folder: str | Path) -> None:
+def check_folder(folder: str | Path | None) -> None:
     """Raise if a folder cannot be written to, before any work is done."""
-    why = obstacle(Path(folder))
+    why = obstacle(Path(folder)) if folder is not None else ""
     if why:
-        raise _unwritable(Path(folder), why)
+        raise _unwritable(folder, why)
 
 
-def _unwritable(path: Path, why: str) -> InputError:
+def _unwritable(path: object, why: str) -> InputError:
     return InputError(
         f"{path} cannot be written: {why}", hint="choose another folder, or make room"
     )

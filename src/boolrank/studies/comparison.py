@@ -7,7 +7,7 @@ model that fails is part of the result. In the folder of a comparison:
     cells/          one result per fold and model
     studies/        the trials of each model
     results.json    the results, equal for equal comparisons, resumed or not
-    manifest.json   time, machine, versions and durations
+    manifest.json   time, machine and versions
 """
 
 from __future__ import annotations
@@ -18,22 +18,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from ..data.splits import Split
 from ..errors import MissingExtraError, ParameterError
-from ..evaluation.folds import model_text
 from ..evaluation.metrics import Metrics, mean, user_metrics
 from ..evaluation.result import Evaluation
 from ..evaluation.significance import Comparison, compare
 from ..models.spec import ModelSpec, parse_model
-from .cache import Task, check_folder, write_json
+from .cache import Task, check_folder
 from .executor import Executor, TaskFailedError, reason
-from .machine import write_manifest
+from .machine import write_results
 from .tune import check_budget
 
-METRICS = ("auc", "ndcg@10")
 # Models on boolean kernels; all others are baselines.
 OURS = ("kernel-ranker", "kernel-ease", "mean-ranker")
 
@@ -46,7 +43,7 @@ class ModelResult:
     ----------
     name : the model as it was asked for
     chosen : by metric, the parameters that were best in validation
-    evaluations : by the text of the parameters, the results on the test folds
+    evaluations : by metric, the results of these parameters on the test folds
     trials, failed : number of trials, and of those that failed
     """
 
@@ -64,23 +61,11 @@ class ModelResult:
 
     def by(self, metric: str) -> Evaluation:
         """Return the results of the parameters that were chosen by a metric."""
-        return self.evaluations[str(self.chosen[metric])]
-
-    def seconds(self, metric: str) -> tuple[float, float]:
-        """Return the time to fit, and to rank for all test users of a fold: medians over folds.
-
-        Not means: on its first fold a process also loads or compiles its loops.
-        """
-        folds = self.by(metric).folds
-        return median(f.fit_seconds for f in folds), median(f.rank_seconds for f in folds)
-
-    def peak_memory(self, metric: str) -> int | None:
-        """Return the largest memory of the process in bytes; None if the system does not tell."""
-        found = [fold.peak_memory for fold in self.by(metric).folds]
-        return max((each for each in found if each is not None), default=None)
+        return self.evaluations[metric]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results as JSON types, without times and memory, which vary."""
+        distinct = {spec: self.evaluations[metric] for metric, spec in self.chosen.items()}
         return {
             "model": self.name,
             "error": self.error,
@@ -88,8 +73,7 @@ class ModelResult:
             "failed_trials": self.failed,
             "chosen": {metric: str(spec) for metric, spec in self.chosen.items()},
             "measured": [
-                {"parameters": spec.to_dict()} | self.evaluations[str(spec)].figures()
-                for spec in dict.fromkeys(self.chosen.values())
+                {"parameters": spec.to_dict()} | found.figures() for spec, found in distinct.items()
             ],
         }
 
@@ -170,7 +154,7 @@ class SetComparison:
 def compare_models(
     split: Split,
     models: Sequence[str],
-    metrics: Metrics = METRICS,
+    metrics: Metrics = ("auc", "ndcg@10"),
     *,
     title: str = "",
     tuner: Callable[..., Any] | None = None,
@@ -202,7 +186,7 @@ def compare_models(
     >>> [each.name for each in found.ranked("auc")], found.computed
     (['kernel-ranker(kernel=linear)', 'popularity'], 4)
     """
-    measures = tuple(user_metrics(metrics))
+    parsed = tuple(user_metrics(metrics))
     check_budget(trials, seconds, seed, least=0)
     if len(split) < 2:
         raise ParameterError("a comparison needs a fold for validation and others for tests")
@@ -211,11 +195,10 @@ def compare_models(
     for name in models:
         with suppress(MissingExtraError):  # it is part of the result; a wrong name is an error
             parse_model(name)
-    if folder is not None:
-        check_folder(folder)
-    names = tuple(map(str, measures))
+    check_folder(folder)
+    names = tuple(map(str, parsed))
     tuner = tuner if trials else None
-    tests = split[1:]
+    title, tests = title or split.name, split[1:]
 
     def choose(name: str) -> tuple[dict[str, ModelSpec], Sequence[Any]]:
         """Return the parameters of a model by metric, and the trials."""
@@ -225,7 +208,7 @@ def compare_models(
         study = tuner(
             name,
             split[0],
-            metrics=measures,
+            metrics=parsed,
             trials=trials,
             seconds=seconds,
             seed=seed,
@@ -239,8 +222,8 @@ def compare_models(
 
     def evaluate(spec: ModelSpec) -> Evaluation:
         progress(f"{title}, {spec.name}: measuring {spec}")
-        results = tuple(executor.run(Task(fold, spec, measures, alone=True)) for fold in tests)
-        found = Evaluation(model_text(spec.make()), repr(split), split.hash, results)
+        results = tuple(executor.run(Task(fold, spec, parsed, alone=True)) for fold in tests)
+        found = Evaluation(str(spec), repr(split), split.hash, results)
         for metric, value in found.means.items():
             if math.isnan(value):
                 raise TaskFailedError(f"no test user has a value of {metric}: use other metrics")
@@ -249,12 +232,12 @@ def compare_models(
     def result(name: str) -> ModelResult:
         try:
             chosen, tried = choose(name)
-            found = {str(spec): evaluate(spec) for spec in dict.fromkeys(chosen.values())}
+            found = {spec: evaluate(spec) for spec in dict.fromkeys(chosen.values())}
         except Exception as error:  # noqa: BLE001 - the other models may work
             return ModelResult(name, error=reason(error))
-        return ModelResult(name, chosen, found, len(tried), sum(bool(t.error) for t in tried))
+        by_metric = {metric: found[spec] for metric, spec in chosen.items()}
+        return ModelResult(name, chosen, by_metric, len(tried), sum(bool(t.error) for t in tried))
 
-    title = title or split.name
     with Executor(folder, n_threads, apart=True) as executor:
         results = tuple(result(model) for model in dict.fromkeys(models))
     trials = trials if tuner else 0
@@ -270,25 +253,6 @@ def record(
     n_threads: int | None = None,
 ) -> dict[str, Any]:
     """Write results.json and manifest.json; return the manifest of whoever computed the results."""
-    write_json(Path(folder) / "results.json", {"sets": [each.to_dict() for each in sets]}, indent=1)
-    about = {"command": command, "sets": [_costs(each) for each in sets]}
-    computed = sum(each.computed for each in sets)
-    return write_manifest(Path(folder) / "manifest.json", about, computed, started, n_threads)
-
-
-def _costs(found: SetComparison) -> dict[str, Any]:
-    return {
-        "title": found.title,
-        "split_hash": found.split.hash,
-        "computed_now": found.computed,
-        "models": {
-            each.name: {
-                str(each.chosen[metric]): {
-                    "seconds": dict(zip(("fit", "rank"), each.seconds(metric), strict=True)),
-                    "peak_memory": each.peak_memory(metric),
-                }
-                for metric in found.metrics
-            }
-            for each in found.measured
-        },
-    }
+    results, computed = {"sets": [each.to_dict() for each in sets]}, sum(s.computed for s in sets)
+    about = {"command": command}
+    return write_results(Path(folder), results, about, computed, started, n_threads)

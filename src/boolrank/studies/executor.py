@@ -5,6 +5,7 @@ A worker process fits and ranks. Metrics are always computed here, since functio
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from ..evaluation.folds import Ranked, fit_and_rank, largest_cut, measure_fold
 from ..evaluation.rankings import Rankings
 from ..evaluation.result import FoldResult
 from ..models.spec import ModelSpec
+from ..storage.folder import locked
 from .cache import Cache, Outcome, Task
 
 # Arrays of rankings that a worker passes on.
@@ -46,7 +48,7 @@ class Executor:
     def __init__(
         self, folder: str | Path | None = None, n_threads: int | None = None, *, apart: bool = False
     ) -> None:
-        self.cache = None if folder is None else Cache(Path(folder) / "cells")
+        self.cache = Cache(None if folder is None else Path(folder) / "cells")
         self.n_threads = n_threads
         self.computed = 0
         self._stack = ExitStack()
@@ -60,19 +62,24 @@ class Executor:
 
     def run(self, task: Task) -> FoldResult:
         """Return the result of a task; errors are raised, and not cached."""
-        kept = self._read(task)
+        kept = self.cache.read(task)
         if kept is not None and kept.result is not None:
             return kept.result
         start = time.perf_counter()
         result = self._compute(task)
-        self._write(task, Outcome(result, time.perf_counter() - start))
+        self._keep(task, Outcome(result, time.perf_counter() - start))
         return result
 
     def attempt(self, task: Task, seconds: float | None = None) -> Outcome:
-        """Return the outcome of a task within a time limit; errors are outcomes, and cached."""
-        kept = self._read(task)
-        if kept is not None and kept.is_final(seconds):
-            return kept
+        """Return the outcome of a task within a time limit; errors are outcomes, and cached.
+
+        A task whose process was ended is tried again if it has more time now.
+        """
+        kept = self.cache.read(task)
+        if kept is not None:
+            ended = kept.ended_after
+            if ended is None or (seconds is not None and seconds <= ended):
+                return kept
         start = time.perf_counter()
         try:
             outcome = Outcome(self._compute(task, seconds), time.perf_counter() - start)
@@ -81,21 +88,17 @@ class Executor:
             died_after = took if isinstance(error, WorkerEndedError) else None
             ended_after = seconds if isinstance(error, OutOfTimeError) else died_after
             outcome = Outcome(None, took, reason(error), ended_after)
-        self._write(task, outcome)
+        self._keep(task, outcome)
         return outcome
 
     def _compute(self, task: Task, seconds: float | None = None) -> FoldResult:
-        n = largest_cut(task.measures)
+        n = largest_cut(task.metrics)
         ranked = self._rank(task.fold, task.model, n, task.alone, seconds)
-        return measure_fold(ranked, task.fold, task.measures, self.n_threads)
+        return measure_fold(ranked, task.fold, task.metrics, self.n_threads)
 
-    def _read(self, task: Task) -> Outcome | None:
-        return None if self.cache is None else self.cache.read(task)
-
-    def _write(self, task: Task, outcome: Outcome) -> None:
+    def _keep(self, task: Task, outcome: Outcome) -> None:
         self.computed += 1
-        if self.cache is not None:
-            self.cache.write(task, outcome)
+        self.cache.write(task, outcome)
 
 
 class _Ranker:
@@ -169,11 +172,8 @@ def start_worker(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, 
             np.savez(question["out"], **{name: getattr(ranked.rankings, name) for name in _ARRAYS})
         except Exception as error:  # noqa: BLE001 - the parent decides
             return {"error": reason(error)}
-        return {
-            "fit_seconds": ranked.fit_seconds,
-            "rank_seconds": ranked.rank_seconds,
-            "peak_memory": peak_memory() if alone else None,
-        }
+        times = {"fit_seconds": ranked.fit_seconds, "rank_seconds": ranked.rank_seconds}
+        return times | {"peak_memory": peak_memory() if alone else None}
 
     return answer
 
@@ -191,15 +191,10 @@ def reason(error: BaseException) -> str:
 @contextmanager
 def _scratch_folder() -> Iterator[Path]:
     """Yield a temporary folder, and remove those of processes that were killed."""
-    with TemporaryDirectory(prefix=_SCRATCH) as name, Path(name, "lock").open("wb") as lock:
-        folder = Path(name)
-        with suppress(ImportError):  # Windows has no fcntl
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            for old in folder.parent.glob(f"{_SCRATCH}*"):
-                with suppress(OSError), (old / "lock").open("rb") as other:
-                    fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails if its owner lives
-                    if time.time() - old.stat().st_mtime > _SECONDS_TO_LOCK:
-                        shutil.rmtree(old, ignore_errors=True)
-        yield folder
+    with TemporaryDirectory(prefix=_SCRATCH) as name, locked(Path(name)):
+        others = Path(name).parent.glob(f"{_SCRATCH}*") if os.name == "posix" else ()
+        for old in others:
+            with suppress(OSError), locked(old, wait=False):  # raises if its owner lives
+                if time.time() - old.stat().st_mtime > _SECONDS_TO_LOCK:
+                    shutil.rmtree(old, ignore_errors=True)
+        yield Path(name)

@@ -1,26 +1,7 @@
 """Experiments: models, metrics, data and split, as values and as TOML files.
 
 Equal experiments give equal results, bit for bit with any number of threads; on another machine the
-last digits may differ. A file needs no more than data and a model:
-
-data = "movielens-1m"            # or files: ["ratings.csv"], relative to this file
-metrics = ["auc", "ndcg@10"]
-seed = 0
-
-[split]
-protocol = "paper"
-folds = 5
-
-[[models]]
-kernel = "disjunctive"           # the model is kernel-ranker if no other is named
-arities = "1:150"                # one model for each
-reg = 0.1
-
-[[models]]
-model = "popularity"
-
-[columns]                        # of files, if their names do not tell
-user = "customer"
+last digits may differ.
 """
 
 from __future__ import annotations
@@ -28,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from inspect import signature
@@ -82,17 +63,14 @@ class Experiment:
     def __post_init__(self) -> None:
         data, columns = cast("Any", self.data), cast("Any", self.columns)
         data = (data,) if isinstance(data, str) else data
+        is_table = isinstance(columns, Mapping) and _are_texts(list(columns.values()))
+        are_models = self.models and all(isinstance(each, ModelSpec) for each in self.models)
         _check("data", data and _are_texts(data), data, '["ratings.csv"]')
         _check("metrics", _are_texts(self.metrics), self.metrics, '["auc", "ndcg@10"]')
-        is_table = isinstance(columns, Mapping) and _are_texts(list(columns.values()))
         _check("columns", is_table, columns, 'user = "customer"')
         _check("split", isinstance(self.split, Mapping), self.split, "folds = 5")
-        are_models = self.models and all(isinstance(each, ModelSpec) for each in self.models)
         _check("models", are_models, self.models, "[ModelSpec('popularity')]")
-        for name in columns:
-            if name not in _COLUMNS:
-                hint = f"there are {', '.join(_COLUMNS)}"
-                raise ParameterError(f"no column option {name!r}", hint=hint, parameter=name)
+        _check_keys("column option", columns, _COLUMNS)
         split = {name: _plain(name, value) for name, value in self.split.items()}
         if "seed" in split:
             hint = "put it beside data, not into split"
@@ -149,6 +127,12 @@ class Experiment:
         return Experiment(**dict(content) | fields)
 
 
+def _check_keys(what: str, given: Iterable[str], known: Sequence[str]) -> None:
+    for key in given:
+        if key not in known:
+            raise ParameterError(f"no {what} {key!r}", hint=near_name(key, known), parameter=key)
+
+
 def _check(name: str, right: Any, value: Any, example: str) -> None:
     if not right:
         raise ParameterTypeError(f"{name} is written as {example}, not {value!r}", parameter=name)
@@ -189,9 +173,7 @@ def read_experiment(path: str | Path) -> Experiment:
 
 
 def _experiment(content: dict[str, Any], folder: Path) -> Experiment:
-    for key in content:
-        if key not in _KEYS:
-            raise ParameterError(f"no key {key!r}", hint=near_name(key, _KEYS), parameter=key)
+    _check_keys("key", content, _KEYS)
     for key in ("data", "models"):
         if not content.get(key):
             raise ParameterError(f"{key} is missing")

@@ -1,4 +1,4 @@
-"""Manifests: when, where and with which versions results were computed."""
+"""Results on disk, and manifests: when, where and with which versions they were computed."""
 
 from __future__ import annotations
 
@@ -13,20 +13,28 @@ from typing import Any
 
 from .._version import __version__
 from ..engines.threads import threads
-from .cache import write_text
+from .cache import write_json, write_text
 
 # The last ones are optional.
 _LIBRARIES = ("numpy", "scipy", "numba", "narwhals", "implicit", "irspack", "optuna")
 
 
-def write_manifest(
-    path: Path, about: Mapping[str, Any], computed: int, started: float, n_threads: int | None
+def write_results(
+    folder: Path,
+    results: Mapping[str, Any],
+    about: Mapping[str, Any],
+    computed: int,
+    started: float,
+    n_threads: int | None,
 ) -> dict[str, Any]:
-    """Write and return a manifest; keep the one that is there if nothing was recomputed."""
-    with threads(n_threads) as count:
-        pass
+    """Write results.json and manifest.json; keep the manifest if nothing was recomputed."""
+    write_json(folder / "results.json", results, indent=1)
     manifest = dict(about) | machine()
-    manifest |= {"threads": count, "started": _clock(started), "finished": _clock(time.time())}
+    for name, moment in (("started", started), ("finished", time.time())):
+        manifest[name] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+    with threads(n_threads) as manifest["threads"]:
+        pass
+    path = folder / "manifest.json"
     if not computed:
         with suppress(OSError, ValueError):
             kept = json.loads(path.read_text(encoding="utf-8"))
@@ -48,24 +56,15 @@ def machine() -> dict[str, Any]:
     for name in _LIBRARIES:
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
+    processor = platform.processor()
+    with suppress(OSError):  # Linux has the name only in a file
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+        processor = next(named, processor)
     about = {
         "system": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),
-        "processor": _processor(),
+        "processor": processor,
         "cores": os.cpu_count(),
     }
     return {"versions": versions, "machine": about}
-
-
-def _clock(moment: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
-
-
-def _processor() -> str:
-    """Return the name of the processor, which Linux has only in a file."""
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return value.strip()
-    return platform.processor()

@@ -9,7 +9,7 @@ worker process, whose death does not end the study.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,10 +24,8 @@ from ..data.protocols import paper_protocol
 from ..data.splits import Fold
 from ..errors import InputError, ParameterError, ParameterTypeError
 from ..evaluation.metrics import Metrics, user_metrics
-from ..models.recommender import Recommender
 from ..models.registry import find_model
 from ..models.spec import ModelSpec
-from ..table import Table
 from .cache import Task, check_folder, digest, read_json, write_json
 from .executor import Executor
 
@@ -77,17 +75,12 @@ class Study:
     lower: tuple[str, ...] = ()
 
     @property
-    def seconds(self) -> float:
-        """Time for all trials together."""
-        return sum(trial.seconds for trial in self.trials)
-
-    @property
     def failed(self) -> int:
         """Number of trials that failed."""
         return sum(not trial.worked for trial in self.trials)
 
     def ranked(self, metric: str | None = None) -> list[Trial]:
-        """Return the trials that worked, best first; equal ones in their order."""
+        """Return the trials that worked, best first by a metric, the first one by default."""
         metric = _one_of(self.metrics, metric)
         sign = 1 if metric in self.lower else -1
         worked = [trial for trial in self.trials if trial.worked]
@@ -105,18 +98,9 @@ class Study:
             )
         return ranked[0]
 
-    @property
-    def winners(self) -> dict[str, Trial]:
-        """The best trial by each metric; empty if none worked."""
-        return {metric: best for metric in self.metrics for best in self.ranked(metric)[:1]}
-
     def spec(self, metric: str | None = None) -> ModelSpec:
-        """Return the model with the best parameters by a metric, as a value."""
+        """Return the model with the best parameters by a metric; ``make()`` gives the model."""
         return ModelSpec(self.model, self.best(metric).params)
-
-    def make(self, metric: str | None = None) -> Recommender:
-        """Return the unfitted model with the best parameters by a metric."""
-        return self.spec(metric).make()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the study as JSON types."""
@@ -131,19 +115,11 @@ class Study:
 
     def __repr__(self) -> str:
         lines = [f"Study of {self.model}: {len(self.trials)} trials, {self.failed} failed"]
-        for metric, best in self.winners.items():
-            given = ", ".join(f"{k}={v!r}" for k, v in best.params.items()) or "the defaults"
-            lines.append(f"  {metric} {best.metrics[metric]:.4f} with {given}")
+        for metric in self.metrics:
+            for best in self.ranked(metric)[:1]:
+                given = ", ".join(f"{k}={v!r}" for k, v in best.params.items()) or "the defaults"
+                lines.append(f"  {metric} {best.metrics[metric]:.4f} with {given}")
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = [
-            [repr(dict(trial.params)), *(trial.metrics[name] for name in self.metrics)]
-            for trial in self.ranked()[:10]
-        ]
-        note = f"{len(self.trials)} trials, {self.failed} failed, {self.seconds:.1f} s"
-        heads = ["parameters", *self.metrics]
-        return Table.of(f"Study of {self.model}", heads, rows, note=note).to_html()
 
 
 def tune_model(
@@ -164,7 +140,6 @@ def tune_model(
 
     Parameters
     ----------
-    name : name of the model, see `make_model`
     metrics : metrics of users
     trials : number of trials, including those that fail
     seconds : for all trials together; the trial that runs then is ended and recorded as failed
@@ -184,30 +159,28 @@ def tune_model(
             f"a study takes a Fold, not {type(fold).__name__}",
             hint="take one of make_split(interactions)",
         )
-    measures = tuple(user_metrics(metrics))
+    parsed = tuple(user_metrics(metrics))
     check_budget(trials, seconds, seed, least=1)
-    if folder is not None:
-        check_folder(folder)
-    lower = tuple(str(each) for each in measures if not each.metric.higher_is_better)
-    study = Study(name, tuple(map(str, measures)), seed, fold.hash, (), lower)
+    check_folder(folder)
+    lower = tuple(str(each) for each in parsed if not each.higher_is_better)
+    study = Study(name, tuple(map(str, parsed)), seed, fold.hash, (), lower)
     file = f"{name}-{digest([study.fold, study.metrics, seed])[:16]}.json"
     path = None if folder is None else Path(folder) / "studies" / file
-    space = entry.space
-    most = trials if space else 1
+    most = trials if entry.space else 1
     with _quiet_optuna() as optuna, Executor(folder, n_threads, apart=True) as executor:
         sides = ["minimize" if each in lower else "maximize" for each in study.metrics]
         search = optuna.create_study(directions=sides)
         for number in range(most):
-            left = None if seconds is None else seconds - study.seconds
+            spent = sum(trial.seconds for trial in study.trials)
+            left = None if seconds is None else seconds - spent
             if left is not None and left <= 0:
                 break
             draws = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
             search.sampler = optuna.samplers.TPESampler(seed=draws, multivariate=False)
             asked = search.ask()
-            drawn = space if number else {}
-            params = {key: each.draw(asked, key, fold.train) for key, each in drawn.items()}
-            task = Task(fold, ModelSpec(name, params), measures)
-            found = executor.attempt(task, left)
+            space = entry.space if number else {}
+            params = {key: each.draw(asked, key, fold.train) for key, each in space.items()}
+            found = executor.attempt(Task(fold, ModelSpec(name, params), parsed), left)
             means = {} if found.result is None else found.result.means
             trial = Trial(params, means, found.seconds, found.error, found.ended_after)
             undefined = [metric for metric, value in means.items() if not math.isfinite(value)]
@@ -221,7 +194,7 @@ def tune_model(
             study = replace(study, trials=(*study.trials, trial))
             if path is not None and executor.computed:
                 write_json(path, study.to_dict(), indent=1)
-            best = [f"{each} {t.metrics[each]:.4f}" for each, t in study.winners.items()]
+            best = [f"{m} {t.metrics[m]:.4f}" for m in study.metrics for t in study.ranked(m)[:1]]
             text = ", ".join(best) or "no trial has worked yet"
             progress(number + 1, most, f"{name}: {text}")
     study.best()  # raises if no trial worked
@@ -280,18 +253,17 @@ def best_spec(folder: str | Path, metric: str | None = None) -> ModelSpec:
         raise InputError(
             f"{folder} has no study and no comparison", hint="run boolrank tune or compare first"
         )
-    studies = [Study.from_dict(read_json(path)) for path in paths]
-    first = studies[0]
-    if any((each.fold, each.metrics) != (first.fold, first.metrics) for each in studies):
+    first, *others = studies = [Study.from_dict(read_json(path)) for path in paths]
+    if any((each.fold, each.metrics) != (first.fold, first.metrics) for each in others):
         raise InputError(
             f"{folder} has studies of different data or metrics",
             hint=f"name one file of {folder / 'studies'}",
         )
-    metric = _one_of(first.metrics, metric)
-    sign = -1 if metric in first.lower else 1
-    worked = [each for each in studies if each.winners]
-    best = max(worked or studies, key=lambda each: sign * each.best(metric).metrics[metric])
-    return best.spec(metric)
+    chosen = _one_of(first.metrics, metric)
+    sign = -1 if chosen in first.lower else 1
+    worked = [each for each in studies if each.failed < len(each.trials)]
+    best = max(worked or studies, key=lambda each: sign * each.best(chosen).metrics[chosen])
+    return best.spec(chosen)
 
 
 def _winner(path: Path, metric: str | None) -> ModelSpec:
@@ -308,7 +280,7 @@ def _winner(path: Path, metric: str | None) -> ModelSpec:
     return ModelSpec.from_dict(first["winners"][metric])
 
 
-def _one_of(metrics: tuple[str, ...], metric: str | None) -> str:
+def _one_of(metrics: Sequence[str], metric: str | None) -> str:
     if metric is not None and metric not in metrics:
         raise ParameterError(f"{metric!r} was not measured", hint=f"there are {', '.join(metrics)}")
     return metric or metrics[0]
