@@ -204,7 +204,7 @@ def test_an_arity_is_searched_beside_that_of_the_spectrum(run, folder):
         (["--arity", "disjunctive", "--metric", "auc,mrr"], 2, "chosen by one metric"),
         (["--arity", "magic"], 2, "magic"),
         (["--arity", "tanimoto"], 2, "tanimoto does not take an arity alone"),
-        (["--arity", "threshold"], 2, "write {} in place of the arity"),
+        (["--arity", "threshold"], 2, "threshold does not take an arity alone"),
         (["--arity", "disjunctive(3)"], 2, "disjunctive(3) does not take an arity alone"),
         (["--order", "sideways"], 2, "sideways"),
     ],
