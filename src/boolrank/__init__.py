@@ -37,6 +37,7 @@ from .models import (
     Popularity,
     Recommendations,
     Recommender,
+    SpectralRanker,
     load_model,
     make_model,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "Popularity",
     "Recommendations",
     "Recommender",
+    "SpectralRanker",
     "Tanimoto",
     "Threshold",
     "UnknownIdError",

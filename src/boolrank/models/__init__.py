@@ -17,6 +17,7 @@ from .registry import MODELS, ModelEntry, find_model, make_model
 from .scorer import Scorer
 from .search import Kernels, Real, Whole
 from .spec import ModelSpec, labels, parse_model
+from .spectral_ranker import SpectralRanker
 
 __all__ = [
     "MODELS",
@@ -37,6 +38,7 @@ __all__ = [
     "Recommendations",
     "Recommender",
     "Scorer",
+    "SpectralRanker",
     "Whole",
     "array",
     "find_model",

@@ -95,7 +95,7 @@ class Recommender(ABC):
     def _fit(self, checked: Self, data: Interactions, overlaps: Overlaps | None) -> None:
         exponent = getattr(checked, "user_exponent", 0.0)
         if overlaps is not None and overlaps.user_exponent != exponent:
-            overlaps = None
+            overlaps = None  # of users with other weights
         with threads(self._n_threads):
             if self.keeps_overlaps and overlaps is None:
                 overlaps = Overlaps.of(data, self._n_threads, exponent)

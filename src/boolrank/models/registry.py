@@ -108,6 +108,13 @@ _ENTRIES = (
         f"after {_POLATO}",
     ),
     ModelEntry(
+        "spectral-ranker",
+        ".spectral_ranker:SpectralRanker",
+        "Neighbours, a low-pass filter and sharpening in one operator, without training",
+        "after Shen et al., How powerful is graph convolution for recommendation?, CIKM 2021, and "
+        "Choi et al., Blurring-sharpening process models for collaborative filtering, SIGIR 2023",
+    ),
+    ModelEntry(
         "item-knn",
         ".item_knn:ItemKNN",
         "Items near the user's, by the cosine or an asymmetric one",

@@ -1,0 +1,146 @@
+"""Scores of an operator that is sparse + low rank, and the best of them.
+
+A profile's score of item j is the sum of ``values`` of its sparse rows in column j, and the product
+of ``y``, the sum of its rows of the left factors, with row j of the right factors. Each number is
+summed in one fixed order by one thread, so a score is the same alone and among all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compiler import loop, ranged
+from .ranking import best
+from .weights import settled
+
+# Columns that are worked on at a time: those of all factors fit into a cache.
+_WIDTH = 256
+# Scores are rounded to 2^-36 of their terms: digits of singular vectors beyond that depend on BLAS.
+_GRID = 2.0**16
+
+
+@ranged(lambda out, _left, _start, items: (len(out), out.shape[1] * len(items)))
+def sum_rows(begin, end, out, left, start, items):
+    """Fill with the sums of the rows of each profile."""
+    for k in range(begin, end):
+        for t in range(out.shape[1]):
+            out[k, t] = 0.0
+        for s in range(start[k], start[k + 1]):
+            row = left[items[s]]
+            for t in range(len(row)):
+                out[k, t] += row[t]
+
+
+@ranged(lambda out, *_: (len(out), 2 * out.size))
+def add_sparse(begin, end, out, sparse, start, items):
+    """Set the scores of each profile to the sums of its sparse rows."""
+    for k in range(begin, end):
+        row = out[k]
+        for j in range(len(row)):
+            row[j] = 0.0
+        _add_rows(row, sparse, items[start[k] : start[k + 1]])
+
+
+@loop
+def _add_rows(sums, sparse, items):
+    indptr, columns, values, own = sparse
+    for s in range(len(items)):
+        item = items[s]
+        sums[item] += own[item]
+        for at in range(indptr[item], indptr[item + 1]):
+            sums[columns[at]] += values[at]
+
+
+@loop
+def _clear_rows(sums, sparse, items):
+    indptr, columns, _, _ = sparse
+    for s in range(len(items)):
+        item = items[s]
+        sums[item] = 0.0
+        for at in range(indptr[item], indptr[item + 1]):
+            sums[columns[at]] = 0.0
+
+
+@ranged(lambda out, y, *_: (-(-out.shape[1] // _WIDTH), out.size * (y.shape[1] + 1)))
+def add_products(begin, end, out, y, across, norms):
+    """Add the products with the right factors, which lie ``across``; settle the scores."""
+    products = np.empty(_WIDTH)
+    for block in range(begin, end):
+        low = block * _WIDTH
+        high = min(low + _WIDTH, out.shape[1])
+        for k in range(len(out)):
+            for j in range(high - low):
+                products[j] = 0.0
+            for t in range(y.shape[1]):
+                weight, row = y[k, t], across[t, low:high]
+                for j in range(high - low):
+                    products[j] += weight * row[j]
+            length = _norm(y[k])
+            for j in range(low, high):
+                total = out[k, j] + products[j - low]
+                out[k, j] = settled(total, abs(total) + length * norms[j], _GRID)
+
+
+@loop
+def _norm(values):
+    total = 0.0
+    for t in range(len(values)):
+        total += values[t] * values[t]
+    return np.sqrt(total)
+
+
+@ranged(lambda _out, near, *_: (len(near), 4 * near.size))
+def rank_near(begin, end, out, near, y, operator, profiles, request):
+    """Fill with the n best items of each profile, by scores that are computed for a few.
+
+    ``near`` has products in single precision, (u, m). An item is looked at if twice the error of
+    single precision could lift it into the list.
+    """
+    chosen, scores = out
+    sparse, right, norms = operator
+    (start, items), (hidden, hide_own) = profiles, request
+    size = near.shape[1]
+    row, sums = np.empty(size), np.zeros(size)
+    largest = 0.0
+    for j in range(size):
+        largest = max(largest, norms[j])
+    for k in range(begin, end):
+        own = items[start[k] : start[k + 1]]
+        _add_rows(sums, sparse, own)
+        for j in range(size):
+            row[j] = near[k, j] + sums[j]
+        for h in range(len(hidden)):
+            row[hidden[h]] = -np.inf
+        if hide_own:
+            for s in range(len(own)):
+                row[own[s]] = -np.inf
+        # Each factor adds a rounding of its product and of the sum, 2^-24 of the terms.
+        error = (y.shape[1] + 4) * 2.0**-23 * _norm(y[k]) * largest
+        _rank_few(chosen[k], scores[k], row, error, sums, y[k], right, norms)
+        _clear_rows(sums, sparse, own)
+
+
+@loop
+def _rank_few(chosen, scores, row, error, sums, y, right, norms):
+    """Compute the scores of items whose near score allows a place in the list; rank these."""
+    n, length = len(chosen), _norm(y)
+    found, highest, same = np.empty(n, np.int32), np.full(n, -np.inf), np.zeros(len(row))
+    best(row, same, 0.0, n, found, highest)
+    limit = highest[n - 1] - 2 * error if n > 0 else np.inf
+    few, used = np.empty(len(row), np.int32), 0
+    for j in range(len(row)):
+        if row[j] >= limit and row[j] > -np.inf:
+            few[used] = j
+            used += 1
+    exact = np.empty(used)
+    for c in range(used):
+        j, product = few[c], 0.0
+        for t in range(len(y)):
+            product += y[t] * right[j, t]
+        total = sums[j] + product
+        exact[c] = settled(total, abs(total) + length * norms[j], _GRID)
+    found[:] = -1
+    best(exact, same[:used], 0.0, n, found, scores)
+    for place in range(n):
+        if found[place] >= 0:
+            chosen[place] = few[found[place]]
