@@ -58,7 +58,8 @@ class SpectralScorer(Scorer):
 
     @cached_property
     def _norms(self) -> Floats:
-        return np.linalg.norm(self.right.astype(np.float64), axis=1)
+        norms: Floats = np.linalg.norm(self.right.astype(np.float64), axis=1)
+        return norms
 
     def _sums(self, profiles: Rows) -> Floats:
         """(u, k) Return the sum of the left factors of each profile's items."""
