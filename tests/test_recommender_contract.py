@@ -146,8 +146,10 @@ class EmptyForNewcomers(Broken):
 
 
 class Forgetful(Broken):
+    fits = 0
+
     def fit(self, interactions, overlaps=None):
-        self.fits = getattr(self, "fits", 0) + 1
+        self.fits += 1
         return super().fit(interactions, overlaps)
 
     def recommend(self, users=None, n=10, **options):
@@ -218,14 +220,14 @@ BROKEN = {
     MindsTheCompany: "any n, order and choice of users', ids text: the best 5 of .* among 1,",
     Unmarked: "empty histories",
     EmptyForNewcomers: "empty histories",
-    Forgetful: "the same each time",
-    MindsTheOrder: "any order of the events",
+    Forgetful: "the same lists by any way', ids text: the same model fitted again, the scores",
+    MindsTheOrder: "any order of the events', ids text: events shuffled",
     Tolerant: "unknown ids and impossible n",
     NegativeN: "unknown ids and impossible n",
-    OtherProfiles: "profiles as users",
-    LostInSaving: "saving and loading",
+    OtherProfiles: "the same lists by any way', ids text: by profile",
+    LostInSaving: "the same lists by any way', ids text: saved and loaded",
     WrongReasons: "reasons that add up",
-    LazyUpdate: "updates as a new fit",
+    LazyUpdate: "any order of the events', ids text: updated instead of fitted",
 }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +30,6 @@ class Model(Protocol):
     def fit(self, interactions: Interactions) -> Any: ...
 
     def score(self, users: Any = None) -> NDArray[np.float64]: ...
-
-
-class Ranked(NamedTuple):
-    """Rankings of the test users of a fold, and the time they took."""
-
-    rankings: Rankings
-    fit_seconds: float
-    rank_seconds: float
-    peak_memory: int | None = None
 
 
 def evaluate(
@@ -91,38 +82,37 @@ def evaluate_fold(
     ['auc', 'map@10', 'ndcg@10']
     """
     parsed = parse_metrics(metrics)
-    ranked = fit_and_rank(model, fold, largest_cut(parsed), n_threads, **fit_options)
-    return measure_fold(ranked, fold, parsed, n_threads)
+    rankings, costs = fit_and_rank(model, fold, largest_cut(parsed), n_threads, **fit_options)
+    return measure_fold(rankings, costs, fold, parsed, n_threads)
 
 
 def fit_and_rank(
     model: Any, fold: Fold, n: int, n_threads: int | None = None, **fit_options: Any
-) -> Ranked:
-    """Fit a copy of a model on a fold, and rank the n best items for its test users."""
+) -> tuple[Rankings, dict[str, Any]]:
+    """Fit a copy of a model on a fold, and rank the n best items for its test users, with times."""
     start = time.perf_counter()
     plain = not hasattr(model, "get_params")
     fresh = copy.deepcopy(model) if plain else type(model)(**model.get_params())
     fresh.fit(fold.train, **fit_options)
     fitted = time.perf_counter()
     rankings = rank_fold(fresh, fold, n, n_threads)
-    return Ranked(rankings, fitted - start, time.perf_counter() - fitted)
+    ranked = time.perf_counter()
+    return rankings, {"fit_seconds": fitted - start, "rank_seconds": ranked - fitted}
 
 
 def measure_fold(
-    ranked: Ranked, fold: Fold, metrics: Sequence[Metric], n_threads: int | None = None
+    rankings: Rankings,
+    costs: Mapping[str, Any],
+    fold: Fold,
+    metrics: Sequence[Metric],
+    n_threads: int | None = None,
 ) -> FoldResult:
     """Return the metrics of rankings of a fold."""
-    values = measure(ranked.rankings, metrics, n_threads)
-    return FoldResult(
-        list(fold.users),
-        {name: np.asarray(each) for name, each in values.items()},
-        ranked.fit_seconds,
-        ranked.rank_seconds,
-        fold.unseen_items,
-        fold.cold_users,
-        ranked.peak_memory,
-        tuple(str(each) for each in metrics if not each.higher_is_better),
-    )
+    found = measure(rankings, metrics, n_threads)
+    values = {name: np.asarray(each) for name, each in found.items()}
+    lower = tuple(str(each) for each in metrics if not each.higher_is_better)
+    left_out = {"unseen_items": fold.unseen_items, "cold_users": fold.cold_users}
+    return FoldResult(list(fold.users), values, lower=lower, **costs, **left_out)
 
 
 def largest_cut(metrics: Sequence[Metric]) -> int:

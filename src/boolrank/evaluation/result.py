@@ -107,10 +107,7 @@ class Evaluation:
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Time to fit, and to rank for all test users of a fold: medians over folds.
-
-        Not means: on its first fold a process also loads or compiles its loops.
-        """
+        """Time to fit and to rank, medians over folds: the first also loads compiled loops."""
         folds = self.folds
         return median(f.fit_seconds for f in folds), median(f.rank_seconds for f in folds)
 
@@ -142,12 +139,8 @@ class Evaluation:
             "means": nulls(self.means),
             "deviations": nulls(self.deviations),
             "folds": [
-                {
-                    "users": len(fold.users),
-                    "unseen_items": fold.unseen_items,
-                    "cold_users": fold.cold_users,
-                    "means": nulls(fold.means),
-                }
+                {"users": len(fold.users), "means": nulls(fold.means)}
+                | {name: getattr(fold, name) for name in ("unseen_items", "cold_users")}
                 for fold in self.folds
             ],
         }

@@ -21,13 +21,14 @@ from ..counts.overlaps import Overlaps
 from ..data.splits import Fold, read_fold, write_fold
 from ..engines.worker import OutOfTimeError, Worker, WorkerEndedError
 from ..errors import BoolrankError
-from ..evaluation.folds import Ranked, fit_and_rank, largest_cut, measure_fold
+from ..evaluation.folds import fit_and_rank, largest_cut, measure_fold
 from ..evaluation.rankings import Rankings
 from ..evaluation.result import FoldResult
 from ..models.spec import ModelSpec
 from ..storage.folder import locked
 from .cache import Cache, Outcome, Task
 
+_Ranked = tuple[Rankings, dict[str, Any]]  # and what they cost
 # Arrays of rankings that a worker passes on.
 _ARRAYS = ("indptr", "ranks", "top", "strict", "half")
 _SCRATCH = "boolrank-"
@@ -93,8 +94,8 @@ class Executor:
 
     def _compute(self, task: Task, seconds: float | None = None) -> FoldResult:
         n = largest_cut(task.metrics)
-        ranked = self._rank(task.fold, task.model, n, task.alone, seconds)
-        return measure_fold(ranked, task.fold, task.metrics, self.n_threads)
+        rankings, costs = self._rank(task.fold, task.model, n, task.alone, seconds)
+        return measure_fold(rankings, costs, task.fold, task.metrics, self.n_threads)
 
     def _keep(self, task: Task, outcome: Outcome) -> None:
         self.computed += 1
@@ -110,7 +111,7 @@ class _Ranker:
         self._overlaps: Overlaps | None = None
         self._seconds = 0.0
 
-    def __call__(self, fold: Fold, spec: ModelSpec, n: int, alone: bool, *_: Any) -> Ranked:
+    def __call__(self, fold: Fold, spec: ModelSpec, n: int, alone: bool, *_: Any) -> _Ranked:
         model = spec.make(self.n_threads)
         if alone or not model.uses_overlaps:
             return fit_and_rank(model, fold, n, self.n_threads)
@@ -119,9 +120,9 @@ class _Ranker:
             start = time.perf_counter()
             self._overlaps = Overlaps.of(fold.train, self.n_threads)
             self._seconds = time.perf_counter() - start
-        ranked = fit_and_rank(model, fold, n, self.n_threads, overlaps=self._overlaps)
-        # Each model is charged for counting, as if it had counted by itself.
-        return ranked._replace(fit_seconds=ranked.fit_seconds + self._seconds)
+        rankings, costs = fit_and_rank(model, fold, n, self.n_threads, overlaps=self._overlaps)
+        costs["fit_seconds"] += self._seconds  # as if it had counted by itself
+        return rankings, costs
 
 
 class _WorkerRanker:
@@ -135,7 +136,7 @@ class _WorkerRanker:
 
     def __call__(
         self, fold: Fold, spec: ModelSpec, n: int, alone: bool, seconds: float | None
-    ) -> Ranked:
+    ) -> _Ranked:
         if alone and spec != self._model:
             self._worker.end()  # the next process has no memory in use
         self._model = spec
@@ -153,7 +154,7 @@ class _WorkerRanker:
                 popularity=fold.train.popularity(),
                 n_users=len(fold.train.users),
             )
-        return Ranked(rankings, **answer)
+        return rankings, answer
 
 
 def start_worker(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -168,12 +169,11 @@ def start_worker(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, 
                 folds.clear()
                 folds[path] = read_fold(path)
             spec = ModelSpec.from_dict(question["model"])
-            ranked = rank(folds[path], spec, question["n"], alone)
-            np.savez(question["out"], **{name: getattr(ranked.rankings, name) for name in _ARRAYS})
+            rankings, costs = rank(folds[path], spec, question["n"], alone)
+            np.savez(question["out"], **{name: getattr(rankings, name) for name in _ARRAYS})
         except Exception as error:  # noqa: BLE001 - the parent decides
             return {"error": reason(error)}
-        times = {"fit_seconds": ranked.fit_seconds, "rank_seconds": ranked.rank_seconds}
-        return times | {"peak_memory": peak_memory() if alone else None}
+        return costs | {"peak_memory": peak_memory() if alone else None}
 
     return answer
 
