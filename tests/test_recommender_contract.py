@@ -160,6 +160,8 @@ class Forgetful(Broken):
 
 
 class MindsTheOrder(Broken):
+    odd = False
+
     def fit(self, interactions, overlaps=None):
         self.odd = interactions.duplicates > 0
         return super().fit(interactions, overlaps)

@@ -34,6 +34,10 @@ def _evaluation(model: str, *folds: list[float], split_hash: str = "abc") -> Eva
     return Evaluation(model, "some split", split_hash, results)
 
 
+def _named(*evaluations: Evaluation) -> dict[str, Evaluation]:
+    return {each.model: each for each in evaluations}
+
+
 def test_t_is_the_textbook_formula() -> None:
     a, b = np.array([3.0, 4.0, 6.0, 2.0]), np.array([1.0, 3.0, 3.0, 2.5])
     d = a - b
@@ -154,7 +158,7 @@ def test_models_are_compared_with_the_best_over_all_folds() -> None:
         "bad": base + rng.normal(0, 0.05, (2, 40)),
     }
     evaluations = [_evaluation(name, *values.tolist()) for name, values in models.items()]
-    near, bad = compare(evaluations, "auc")
+    near, bad = compare(_named(*evaluations), "auc")
     assert (near.model, near.baseline, near.users) == ("near", "good", 80)
     assert bad.difference == pytest.approx((models["bad"] - models["good"]).mean())
     assert bad.interval[0] < bad.difference < bad.interval[1] < 0
@@ -162,23 +166,23 @@ def test_models_are_compared_with_the_best_over_all_folds() -> None:
     assert near.t_holm > 0.05
     assert bad.wilcoxon_holm < 1e-6
     assert (near.t_holm, bad.t_holm) == (near.t_p, 2 * bad.t_p)
-    given = compare({e.model: e for e in evaluations}, "auc", baseline="bad")
+    given = compare(_named(*evaluations), "auc", baseline="bad")
     assert [row.model for row in given] == ["good", "near"]
 
 
 def test_the_best_model_has_the_lowest_mean_if_lower_is_better() -> None:
     low, high = _evaluation("low", [0.1, 0.2]), _evaluation("high", [0.5, 0.9])
-    (row,) = compare([low, high], "auc", resamples=50)
+    (row,) = compare(_named(low, high), "auc", resamples=50)
     assert row.baseline == "high"
     turned = [replace(e, folds=(replace(e.folds[0], lower=("auc",)),)) for e in (low, high)]
-    (row,) = compare(turned, "auc", resamples=50)
+    (row,) = compare(_named(*turned), "auc", resamples=50)
     assert row.baseline == "low"
 
 
 def test_users_without_a_value_in_both_models_are_left_out() -> None:
     a = _evaluation("a", [0.1, math.nan, 0.5, 0.7])
     b = _evaluation("b", [0.2, 0.9, math.nan, 0.7])
-    (row,) = compare([a, b], "auc", baseline="a", resamples=50)
+    (row,) = compare(_named(a, b), "auc", baseline="a", resamples=50)
     assert row.users == 2
     assert row.difference == pytest.approx(0.05)
 
@@ -192,31 +196,26 @@ def test_users_without_a_value_in_both_models_are_left_out() -> None:
         (lambda: bootstrap_interval([1, 2], [2, 1], confidence=95), ParameterError, "not 95"),
         (lambda: bootstrap_interval([1, 2], [2, 1], resamples=0), ParameterError, "1 or more"),
         (lambda: holm([2.0]), ParameterError, "from 0 to 1"),
-        (lambda: compare([_evaluation("a", [1.0])], "auc"), ParameterError, "give two"),
-        (
-            lambda: compare([_evaluation("a", [1.0]), _evaluation("a", [1.0])], "auc"),
-            ParameterError,
-            "the same name",
-        ),
+        (lambda: compare(_named(_evaluation("a", [1.0])), "auc"), ParameterError, "give two"),
         (
             lambda: compare(
-                [_evaluation("a", [1.0]), _evaluation("b", [1.0], split_hash="x")], "auc"
+                _named(_evaluation("a", [1.0]), _evaluation("b", [1.0], split_hash="x")), "auc"
             ),
             InputError,
             "on the same one",
         ),
         (
-            lambda: compare([_evaluation("a", [1.0]), _evaluation("b", [1.0])], "mrr"),
+            lambda: compare(_named(_evaluation("a", [1.0]), _evaluation("b", [1.0])), "mrr"),
             ParameterError,
             "was not measured; there are auc",
         ),
         (
-            lambda: compare([_evaluation("a", [1.0]), _evaluation("b", [1.0])], "auc", "c"),
+            lambda: compare(_named(_evaluation("a", [1.0]), _evaluation("b", [1.0])), "auc", "c"),
             ParameterError,
             "there are a, b",
         ),
         (
-            lambda: compare([_evaluation("a", [1.0]), _evaluation("b", [math.nan])], "auc"),
+            lambda: compare(_named(_evaluation("a", [1.0]), _evaluation("b", [math.nan])), "auc"),
             InputError,
             "no user has a value",
         ),

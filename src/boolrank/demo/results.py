@@ -13,8 +13,7 @@ from ..kernels.expressiveness import PairSpectrum
 from ..models.spec import ModelSpec
 from ..report.page import Example, Listed, Listing
 from ..studies.arity import Curve, family, spectral_curve
-from ..studies.experiment import Experiment
-from ..studies.run import run_experiment
+from ..studies.experiment import Experiment, run_experiment
 from .tastes import TITLES, PlantedTastes, plant_tastes
 
 if TYPE_CHECKING:

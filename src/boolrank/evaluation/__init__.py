@@ -5,7 +5,7 @@ from .metrics import METRICS, Metric, measure, parse_metric
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
 from .scoring import masks, scorer
-from .significance import Comparison, bootstrap_interval, compare, holm, paired_t, wilcoxon
+from .significance import Comparison, compare
 
 __all__ = [
     "METRICS",
@@ -14,16 +14,12 @@ __all__ = [
     "FoldResult",
     "Metric",
     "Rankings",
-    "bootstrap_interval",
     "compare",
     "evaluate",
     "evaluate_fold",
-    "holm",
     "masks",
     "measure",
-    "paired_t",
     "parse_metric",
     "rank_fold",
     "scorer",
-    "wilcoxon",
 ]

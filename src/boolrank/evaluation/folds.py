@@ -6,12 +6,11 @@ import copy
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.interactions import Interactions
 from ..data.splits import Fold, Split
 from ..errors import InputError, ParameterTypeError
 from .metrics import Metric, Metrics, measure, parse_metrics
@@ -24,16 +23,8 @@ DEFAULT_METRICS = ("auc", "map@10", "ndcg@10")
 _BLOCK = 1 << 23
 
 
-class Model(Protocol):
-    """Anything with ``fit`` and ``score``; unseen users also need ``score_profiles(lists)``."""
-
-    def fit(self, interactions: Interactions) -> Any: ...
-
-    def score(self, users: Any = None) -> NDArray[np.float64]: ...
-
-
 def evaluate(
-    model: Model,
+    model: Any,
     split: Split | Fold,
     metrics: Metrics = DEFAULT_METRICS,
     n_threads: int | None = None,
@@ -42,11 +33,12 @@ def evaluate(
 
     Parameters
     ----------
-    model : anything with ``fit`` and ``score``; a copy is fitted
+    model : anything with ``fit(interactions)`` and ``score(users)``, and for unseen users
+        ``score_profiles(lists)``; a copy is fitted
     metrics : names such as ``"auc"`` or ``"ndcg@10"``, see `METRICS`, or functions, see `Metric.of`
     n_threads : for ranking and measuring; all by default. The model has its own setting
 
-    >>> from boolrank import KernelRanker, leave_one_out
+    >>> from boolrank import Interactions, KernelRanker, leave_one_out
     >>> profiles = ["abc", "bca", "cab", "def", "efd", "fde"]
     >>> users = [user for user in range(6) for _ in range(3)]
     >>> data = Interactions.from_pairs(users, list("".join(profiles)), np.arange(18))
@@ -69,7 +61,7 @@ def evaluate(
 
 
 def evaluate_fold(
-    model: Model,
+    model: Any,
     fold: Fold,
     metrics: Metrics = DEFAULT_METRICS,
     n_threads: int | None = None,
@@ -120,7 +112,7 @@ def largest_cut(metrics: Sequence[Metric]) -> int:
     return max(each.k or 0 for each in metrics)
 
 
-def rank_fold(model: Model, fold: Fold, n: int = 10, n_threads: int | None = None) -> Rankings:
+def rank_fold(model: Any, fold: Fold, n: int = 10, n_threads: int | None = None) -> Rankings:
     """Rank the candidates of each test user by a fitted model, and keep the n best items.
 
     Users whose scores are all NaN have no history; they get the popular items, as in `recommend`.

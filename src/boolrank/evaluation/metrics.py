@@ -126,8 +126,11 @@ def parse_metric(metric: AnyMetric) -> Metric:
     return METRICS[name].at(None if match[2] is None else int(match[2]))
 
 
-def parse_metrics(metrics: Metrics) -> list[Metric]:
-    """Return several metrics, each once; text may separate them by commas."""
+def parse_metrics(metrics: Metrics, of_users: bool = False) -> list[Metric]:
+    """Return several metrics, each once; text may separate them by commas.
+
+    Models can be compared by metrics ``of_users`` only.
+    """
     if isinstance(metrics, str):
         metrics = metrics.split(",")
     elif not isinstance(metrics, Iterable):
@@ -137,19 +140,11 @@ def parse_metrics(metrics: Metrics) -> list[Metric]:
         raise ParameterError("there are no metrics", hint="give some, such as ['auc', 'ndcg@10']")
     if len(set(parsed.values())) < len(parsed):
         raise ParameterError("two functions have the same name", hint="rename one of them")
-    return list(parsed)
-
-
-def user_metrics(metrics: Metrics) -> list[Metric]:
-    """Return metrics by which models can be compared user by user."""
-    parsed = parse_metrics(metrics)
-    for each in parsed:
+    for each in parsed if of_users else ():
         if not each.per_user:
-            raise ParameterError(
-                f"models are compared user by user, and {each} is not a metric of users",
-                hint="use another metric",
-            )
-    return parsed
+            wrong = f"models are compared user by user, and {each} is not a metric of users"
+            raise ParameterError(wrong, hint="use another metric")
+    return list(parsed)
 
 
 def measure(

@@ -70,11 +70,7 @@ class Comparisons(list[Comparison]):
 def bootstrap_interval(
     a: ArrayLike, b: ArrayLike, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> tuple[float, float]:
-    """Return the percentile interval of the mean of a - b, over users drawn with replacement.
-
-    >>> bootstrap_interval([0.5, 0.7, 0.9], [0.4, 0.6, 0.8], seed=1)
-    (0.09999999999999998, 0.09999999999999998)
-    """
+    """Return the percentile interval of the mean of a - b, over users drawn with replacement."""
     from scipy.stats import bootstrap
 
     if not 0 < real("", "confidence", confidence) < 1:
@@ -96,11 +92,7 @@ def bootstrap_interval(
 
 
 def paired_t(a: ArrayLike, b: ArrayLike) -> float:
-    """Return the two-sided p-value of Student's paired t test.
-
-    >>> round(paired_t([3.0, 4.0, 6.0], [1.0, 3.0, 3.0]), 4)
-    0.0742
-    """
+    """Return the two-sided p-value of Student's paired t test."""
     from scipy.stats import ttest_rel
 
     differences = _differences(a, b)
@@ -112,11 +104,7 @@ def paired_t(a: ArrayLike, b: ArrayLike) -> float:
 
 
 def wilcoxon(a: ArrayLike, b: ArrayLike) -> float:
-    """Return the two-sided p-value of Wilcoxon's signed-rank test; equal pairs are left out.
-
-    >>> wilcoxon([1.0, 2.0, 3.0, 4.5], [0.9, 1.8, 2.7, 4.0])
-    0.125
-    """
+    """Return the two-sided p-value of Wilcoxon's signed-rank test; equal pairs are left out."""
     from scipy.stats import wilcoxon as signed_ranks
 
     differences = _differences(a, b)
@@ -125,11 +113,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> float:
 
 
 def holm(p_values: Sequence[float]) -> Floats:
-    """Return p-values with Holm's correction for their number; NaN stays and is not counted.
-
-    >>> holm([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
-    """
+    """Return p-values with Holm's correction for their number; NaN stays and is not counted."""
     p = np.asarray(p_values, np.float64)
     if (p < 0).any() or (p > 1).any():
         raise ParameterError(f"p-values must be from 0 to 1, not {p.tolist()}")
@@ -141,7 +125,7 @@ def holm(p_values: Sequence[float]) -> Floats:
 
 
 def compare(
-    evaluations: Mapping[str, Evaluation] | Sequence[Evaluation],
+    evaluations: Mapping[str, Evaluation],
     metric: str,
     baseline: str | None = None,
     confidence: float = 0.95,
@@ -152,7 +136,7 @@ def compare(
 
     Parameters
     ----------
-    evaluations : by name, or in a sequence and named by their models; all on the same split
+    evaluations : by name, all on the same split
     metric : a metric of users
     confidence, resamples, seed : of the bootstrap
 
@@ -162,15 +146,9 @@ def compare(
     >>> [(row.model, row.baseline, row.users) for row in compare(found, "auc", "linear")]
     [('disjunctive(4)', 'linear', 49)]
     """
-    if isinstance(evaluations, Mapping):
-        named = dict(evaluations)
-    else:
-        named = {each.model: each for each in evaluations}
-        if len(named) != len(evaluations):
-            raise ParameterError("two models have the same name", hint="give a dict with names")
-    if len(named) < 2:
-        raise ParameterError(f"{len(named)} model cannot be compared", hint="give two or more")
-    (first, reference), *others = named.items()
+    if len(evaluations) < 2:
+        raise ParameterError("one model cannot be compared", hint="give two or more")
+    (first, reference), *others = evaluations.items()
     for name, other in others:
         users, expected = ([fold.users for fold in each.folds] for each in (other, reference))
         if other.split_hash != reference.split_hash or users != expected:
@@ -178,12 +156,13 @@ def compare(
                 f"{name} and {first} were evaluated on different splits",
                 hint="evaluate both on the same one",
             )
-    values = {name: each.per_user(metric) for name, each in named.items()}
+    values = {name: each.per_user(metric) for name, each in evaluations.items()}
     if baseline is None:
-        baseline = max(named, key=lambda name: named[name].gain(metric, mean(values[name])))
-    elif baseline not in named:
+        gains = {name: reference.gain(metric, mean(own)) for name, own in values.items()}
+        baseline = max(gains, key=lambda name: gains[name])
+    elif baseline not in values:
         raise ParameterError(
-            f"there is no model {baseline!r}", hint=f"there are {', '.join(named)}"
+            f"there is no model {baseline!r}", hint=f"there are {', '.join(values)}"
         )
     theirs = values.pop(baseline)
     pairs = {}

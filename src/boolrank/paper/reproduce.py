@@ -25,9 +25,8 @@ from ..models.kernel_ranker import KernelRanker
 from ..models.spec import ModelSpec
 from ..report.page import claim_folder
 from ..studies.arity import Curve, family, spectral_curve
-from ..studies.experiment import Experiment
+from ..studies.experiment import Experiment, run_experiment
 from ..studies.machine import machine
-from ..studies.run import run_experiment
 from .published import COLUMNS, PAPER, Figure, PaperSet, Reading
 
 # Denser where the curves bend, with the paper's best arities among them.

@@ -10,8 +10,7 @@ from .arity import (
     spectral_curve,
 )
 from .comparison import OURS, ModelResult, SetComparison, compare_models, record
-from .experiment import Experiment, read_experiment, to_toml
-from .run import Run, run_experiment
+from .experiment import Experiment, Run, read_experiment, run_experiment, to_toml
 from .tune import FOLDS, Study, Trial, best_spec, tune_model, validation_fold
 
 __all__ = [

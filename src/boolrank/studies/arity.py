@@ -18,7 +18,7 @@ from typing import Any, cast
 from ..data.interactions import Interactions, check_interactions
 from ..data.splits import Fold
 from ..errors import ParameterError
-from ..evaluation.metrics import AnyMetric, user_metrics
+from ..evaluation.metrics import AnyMetric, parse_metrics
 from ..evaluation.result import Evaluation
 from ..kernels import KERNELS, parse_kernel
 from ..kernels.expressiveness import PairSpectrum
@@ -149,7 +149,7 @@ def best_arity(
     params : other parameters of the ranker, such as ``reg``
     """
     fold = data if isinstance(data, Fold) else validation_fold(data)
-    (parsed,) = user_metrics([metric])
+    (parsed,) = parse_metrics([metric], of_users=True)
     highest = Arity(least).most(fold.train) if most is None else most
     if not 1 <= least <= highest:
         raise ParameterError(

@@ -22,7 +22,7 @@ from typing import Any
 
 from ..data.splits import Split
 from ..errors import MissingExtraError, ParameterError
-from ..evaluation.metrics import Metrics, mean, user_metrics
+from ..evaluation.metrics import Metrics, mean, parse_metrics
 from ..evaluation.result import Evaluation
 from ..evaluation.significance import Comparison, compare
 from ..models.spec import ModelSpec, parse_model
@@ -186,7 +186,7 @@ def compare_models(
     >>> [each.name for each in found.ranked("auc")], found.computed
     (['kernel-ranker(kernel=linear)', 'popularity'], 4)
     """
-    parsed = tuple(user_metrics(metrics))
+    parsed = tuple(parse_metrics(metrics, of_users=True))
     check_budget(trials, seconds, seed, least=0)
     if len(split) < 2:
         raise ParameterError("a comparison needs a fold for validation and others for tests")

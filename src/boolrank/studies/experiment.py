@@ -1,15 +1,21 @@
 """Experiments: models, metrics, data and split, as values and as TOML files.
 
 Equal experiments give equal results, bit for bit with any number of threads; on another machine the
-last digits may differ.
+last digits may differ. In the folder of a run:
+
+    cells/                  one result per fold and model, shared by all runs in the folder
+    runs/ID/experiment.toml the experiment
+    runs/ID/results.json    the results, equal for equal experiments, resumed or not
+    runs/ID/manifest.json   time, machine, versions and durations
 """
 
 from __future__ import annotations
 
 import json
 import re
+import time
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from inspect import signature
@@ -18,6 +24,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from .._version import __version__
 from ..checks import whole
 from ..data.inputs import is_name, load_inputs, load_published
 from ..data.protocols import SPLITS, check_split, make_split
@@ -26,8 +33,12 @@ from ..data.vocabulary import near_name
 from ..errors import BoolrankError, InputError, ParameterError, ParameterTypeError
 from ..evaluation.folds import DEFAULT_METRICS
 from ..evaluation.metrics import parse_metrics
+from ..evaluation.result import Evaluation, FoldResult
 from ..models.spec import ModelSpec
 from .arity import family, parse_arities
+from .cache import Task, digest, write_text
+from .executor import Executor
+from .machine import write_results
 
 # The protocol for data that are split already.
 PUBLISHED = "published"
@@ -217,3 +228,84 @@ def to_toml(experiment: Experiment) -> str:
         parts += [head + lines] if table else []
     # JSON writes values as TOML does, except for one control character.
     return "\n".join(parts).replace("\x7f", "\\u007f")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Evaluations of an experiment, by the text of the model.
+
+    ``computed`` is the number of results that were not in the cache, ``folder`` the run's own.
+    """
+
+    experiment: Experiment
+    split: Split
+    evaluations: dict[str, Evaluation]
+    computed: int
+    folder: Path | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results as JSON types, without times, which vary."""
+        return {
+            "experiment": self.experiment.to_dict(),
+            "split": repr(self.split),
+            "split_hash": self.split.hash,
+            "results": [
+                {"model": name} | found.figures() for name, found in self.evaluations.items()
+            ],
+        }
+
+
+def run_experiment(
+    experiment: Experiment,
+    folder: str | Path | None = None,
+    *,
+    split: Split | None = None,
+    data_folder: str | Path | None = None,
+    n_threads: int | None = None,
+    progress: Callable[[int, int, str], None] = lambda _done, _total, _what: None,
+) -> Run:
+    """Compute the results that are not in the cache; models of a fold share overlaps.
+
+    Parameters
+    ----------
+    folder : for the cache and the results; None to write nothing
+    split : the split of the experiment, if it has been made already
+    data_folder : the folder of data sets, see `load_dataset`
+    progress : called with the number of results done and planned, and the last one
+
+    >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (ModelSpec("popularity"),)))
+    >>> len(found.evaluations["popularity"].folds), found.computed
+    (5, 5)
+    """
+    start = time.time()
+    split = experiment.load_split(data_folder) if split is None else split
+    key = {"boolrank": __version__, "split": split.hash, "experiment": experiment.to_dict()}
+    place = None if folder is None else Path(folder) / "runs" / digest(key)[:16]
+    if place is not None:  # first, to fail early if the folder cannot be written to
+        write_text(place / "experiment.toml", to_toml(experiment.anchored()))
+    metrics = tuple(parse_metrics(experiment.metrics))
+    results: dict[ModelSpec, list[FoldResult]] = {model: [] for model in experiment.models}
+    total, done = len(split) * len(results), 0
+    with Executor(folder, n_threads) as executor:
+        for number, fold in enumerate(split, start=1):
+            for model in experiment.models:
+                results[model].append(executor.run(Task(fold, model, metrics)))
+                done += 1
+                progress(done, total, f"fold {number}, {model}")
+    evaluations = {
+        str(model): Evaluation(str(model), repr(split), split.hash, tuple(found))
+        for model, found in results.items()
+    }
+    run = Run(experiment, split, evaluations, executor.computed, place)
+    if place is not None:
+        about = {
+            "run": place.name,
+            "seed": experiment.seed,
+            "split": repr(split),
+            "split_hash": split.hash,
+            "computed_now": run.computed,
+            "computed_before": total - run.computed,
+            "seconds": {name: list(found.seconds) for name, found in evaluations.items()},
+        }
+        write_results(place, run.to_dict(), about, run.computed, start, n_threads)
+    return run

@@ -23,7 +23,7 @@ from ..data.interactions import Interactions, check_interactions
 from ..data.protocols import paper_protocol
 from ..data.splits import Fold
 from ..errors import InputError, ParameterError, ParameterTypeError
-from ..evaluation.metrics import Metrics, user_metrics
+from ..evaluation.metrics import Metrics, parse_metrics
 from ..models.registry import find_model
 from ..models.spec import ModelSpec
 from .cache import Task, check_folder, digest, read_json, write_json
@@ -159,7 +159,7 @@ def tune_model(
             f"a study takes a Fold, not {type(fold).__name__}",
             hint="take one of make_split(interactions)",
         )
-    parsed = tuple(user_metrics(metrics))
+    parsed = tuple(parse_metrics(metrics, of_users=True))
     check_budget(trials, seconds, seed, least=1)
     check_folder(folder)
     lower = tuple(str(each) for each in parsed if not each.higher_is_better)

@@ -255,11 +255,7 @@ def check_kernel(
 ) -> None:
     """Raise `LawError` if a kernel breaks a law, with the law, the data and the values.
 
-    Parameters
-    ----------
-    kernel : one of the library's, or your own
-    rng : generator or seed of the data; the same data each time by default
-    n : number of variables of the data, at least the kernel's arity
+    The data have n variables, which must be at least the kernel's arity.
 
     >>> from boolrank import Disjunctive
     >>> check_kernel(Disjunctive(3))
