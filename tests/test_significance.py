@@ -42,8 +42,8 @@ def test_t_is_the_textbook_formula() -> None:
     a, b = np.array([3.0, 4.0, 6.0, 2.0]), np.array([1.0, 3.0, 3.0, 2.5])
     d = a - b
     t = d.mean() / (d.std(ddof=1) / math.sqrt(len(d)))
-    assert paired_t(a, b) == pytest.approx(2 * stats.t.sf(abs(t), len(d) - 1), rel=1e-12)
-    assert paired_t(a, b) == paired_t(b, a)
+    assert paired_t(a - b) == pytest.approx(2 * stats.t.sf(abs(t), len(d) - 1), rel=1e-12)
+    assert paired_t(a - b) == paired_t(b - a)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.02, 0.05])
@@ -57,8 +57,8 @@ def test_t_and_wilcoxon_are_close_to_a_permutation_test(shift: float) -> None:
         n_resamples=20_000,
         rng=np.random.default_rng(0),
     ).pvalue
-    assert paired_t(a, b) == pytest.approx(permuted, abs=0.01)
-    assert wilcoxon(a, b) == pytest.approx(permuted, abs=0.15)
+    assert paired_t(a - b) == pytest.approx(permuted, abs=0.01)
+    assert wilcoxon(a - b) == pytest.approx(permuted, abs=0.15)
 
 
 @pytest.mark.parametrize("levels", [3, 20, 10**6])
@@ -67,30 +67,29 @@ def test_both_tests_equal_scipy(size: int, levels: int) -> None:
     """With few levels there are many ties, and many pairs that are equal."""
     rng = np.random.default_rng(size + levels)
     a, b = rng.integers(0, levels, (2, size)) / levels
-    assert paired_t(a, b) == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-9)
+    assert paired_t(a - b) == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-9)
     whole = np.round((a - b) * levels)  # as differences of decimals, equal ones may differ
-    zero = np.zeros(size)
-    assert wilcoxon(whole, zero) == pytest.approx(stats.wilcoxon(whole).pvalue, rel=1e-12)
+    assert wilcoxon(whole) == pytest.approx(stats.wilcoxon(whole).pvalue, rel=1e-12)
 
 
 def test_wilcoxon_of_few_users_counts_signs() -> None:
     """All eight differences have one sign: 2 of the 2^8 choices of signs are so extreme."""
-    assert wilcoxon(np.arange(1.0, 9.0) ** 2, np.zeros(8)) == pytest.approx(2 / 2**8)
+    assert wilcoxon(np.arange(1.0, 9.0) ** 2) == pytest.approx(2 / 2**8)
 
 
 def test_wilcoxon_leaves_out_equal_pairs() -> None:
     a, b = _pairs(30, 0.05)
-    assert wilcoxon(np.append(a, [0.5] * 9), np.append(b, [0.5] * 9)) == wilcoxon(a, b)
+    assert wilcoxon(np.append(a - b, np.zeros(9))) == wilcoxon(a - b)
 
 
 def test_the_interval_is_close_to_the_normal_one() -> None:
     a, b = _pairs(500, 0.03)
-    low, high = bootstrap_interval(a, b)
+    low, high = bootstrap_interval(a - b)
     d = a - b
     half = 1.96 * d.std(ddof=1) / math.sqrt(len(d))
     assert low == pytest.approx(d.mean() - half, abs=half / 10)
     assert high == pytest.approx(d.mean() + half, abs=half / 10)
-    wide = bootstrap_interval(a, b, confidence=0.99)
+    wide = bootstrap_interval(a - b, confidence=0.99)
     assert wide[0] < low < high < wide[1]
 
 
@@ -98,52 +97,51 @@ def test_the_interval_has_its_nominal_coverage() -> None:
     inside = 0
     for seed in range(200):
         a, b = _pairs(60, 0.02, seed)
-        low, high = bootstrap_interval(a, b, confidence=0.8, resamples=500, seed=seed)
+        low, high = bootstrap_interval(a - b, confidence=0.8, resamples=500, seed=seed)
         inside += low <= 0.02 <= high
     assert 0.7 < inside / 200 < 0.88
 
 
 def test_the_same_seed_gives_the_same_interval() -> None:
     a, b = _pairs(50, 0.1)
-    assert bootstrap_interval(a, b, seed=1) == bootstrap_interval(a, b, seed=1)
-    assert bootstrap_interval(a, b, seed=1) != bootstrap_interval(a, b, seed=2)
+    assert bootstrap_interval(a - b, seed=1) == bootstrap_interval(a - b, seed=1)
+    assert bootstrap_interval(a - b, seed=1) != bootstrap_interval(a - b, seed=2)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 100])
 def test_no_difference_is_no_evidence(size: int) -> None:
     """Warnings are errors in these tests, so this also shows that there are none."""
     a = np.linspace(0, 1, size)
-    assert paired_t(a, a) == 1.0
-    assert wilcoxon(a, a) == 1.0
-    assert bootstrap_interval(a, a) == (0.0, 0.0)
+    assert paired_t(a - a) == 1.0
+    assert wilcoxon(a - a) == 1.0
+    assert bootstrap_interval(a - a) == (0.0, 0.0)
 
 
 def test_one_user_proves_nothing() -> None:
-    assert paired_t([0.9], [0.1]) == 1.0
-    assert wilcoxon([0.9], [0.1]) == 1.0
-    assert bootstrap_interval([0.9], [0.1]) == (0.8, 0.8)
+    assert paired_t(np.array([0.8])) == 1.0
+    assert wilcoxon(np.array([0.8])) == 1.0
+    assert bootstrap_interval(np.array([0.8])) == (0.8, 0.8)
 
 
 @pytest.mark.parametrize("size", [2, 10, 100])
 def test_an_equal_difference_for_all_users_is_certain(size: int) -> None:
     b = np.linspace(0, 1, size)
-    assert paired_t(b + 0.1, b) == 0.0
-    assert wilcoxon(b + 0.1, b) == pytest.approx(2 / 2**size, abs=1e-3)
-    assert bootstrap_interval(b + 0.1, b)[0] == pytest.approx(0.1)
+    assert paired_t((b + 0.1) - b) == 0.0
+    assert wilcoxon((b + 0.1) - b) == pytest.approx(2 / 2**size, abs=1e-3)
+    assert bootstrap_interval((b + 0.1) - b)[0] == pytest.approx(0.1)
 
 
 def test_holm_equals_hand_computed_values() -> None:
     """In order 0.005·4, 0.011·3, 0.02·2, 0.04·1, each at least the one before."""
     assert holm([0.02, 0.005, 0.04, 0.011]) == pytest.approx([0.04, 0.02, 0.04, 0.033])
-    assert holm([0.6, 0.7]).tolist() == [1.0, 1.0]
-    assert holm([]).tolist() == []
-    assert holm([0.03]).tolist() == [0.03]
-    assert holm([math.nan, 0.02, 0.5]) == pytest.approx([math.nan, 0.04, 0.5], nan_ok=True)
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
+    assert holm([0.03]) == [0.03]
 
 
 def test_holm_bounds_the_rate_of_false_differences() -> None:
     rng = np.random.default_rng(0)
-    false = sum((holm(rng.random(10)) < 0.05).any() for _ in range(2000))
+    false = sum(min(holm(rng.random(10))) < 0.05 for _ in range(2000))
     assert false / 2000 < 0.065
     raw = sum((rng.random(10) < 0.05).any() for _ in range(2000))
     assert raw / 2000 > 0.3, "without the correction it would be many more"
@@ -190,12 +188,13 @@ def test_users_without_a_value_in_both_models_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: paired_t([1.0], [1.0, 2.0]), InputError, "of the same length"),
-        (lambda: paired_t([], []), InputError, "of the same length"),
-        (lambda: wilcoxon([math.nan], [1.0]), InputError, "must be finite"),
-        (lambda: bootstrap_interval([1, 2], [2, 1], confidence=95), ParameterError, "not 95"),
-        (lambda: bootstrap_interval([1, 2], [2, 1], resamples=0), ParameterError, "1 or more"),
-        (lambda: holm([2.0]), ParameterError, "from 0 to 1"),
+        (
+            lambda: compare(_named(_evaluation("a", [1.0]), _evaluation("b", [math.inf])), "auc"),
+            InputError,
+            "auc must be finite",
+        ),
+        (lambda: bootstrap_interval(np.arange(2.0), confidence=95), ParameterError, "not 95"),
+        (lambda: bootstrap_interval(np.arange(2.0), resamples=0), ParameterError, "1 or more"),
         (lambda: compare(_named(_evaluation("a", [1.0])), "auc"), ParameterError, "give two"),
         (
             lambda: compare(

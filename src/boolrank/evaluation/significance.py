@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..checks import real, whole
 from ..errors import InputError, ParameterError
@@ -68,15 +68,14 @@ class Comparisons(list[Comparison]):
 
 
 def bootstrap_interval(
-    a: ArrayLike, b: ArrayLike, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
+    differences: Floats, confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> tuple[float, float]:
-    """Return the percentile interval of the mean of a - b, over users drawn with replacement."""
+    """Return the percentile interval of the mean, over users drawn with replacement."""
     from scipy.stats import bootstrap
 
     if not 0 < real("", "confidence", confidence) < 1:
         raise ParameterError(f"confidence must be between 0 and 1, not {confidence!r}")
     whole("", "resamples", resamples, low=1)
-    differences = _differences(a, b)
     if _all_equal(differences):
         return float(differences[0]), float(differences[0])
     found = bootstrap(
@@ -91,11 +90,10 @@ def bootstrap_interval(
     return float(found.low), float(found.high)
 
 
-def paired_t(a: ArrayLike, b: ArrayLike) -> float:
+def paired_t(differences: Floats) -> float:
     """Return the two-sided p-value of Student's paired t test."""
     from scipy.stats import ttest_rel
 
-    differences = _differences(a, b)
     if len(differences) < 2:
         return 1.0
     if _all_equal(differences):
@@ -103,25 +101,20 @@ def paired_t(a: ArrayLike, b: ArrayLike) -> float:
     return float(ttest_rel(differences, np.zeros(len(differences))).pvalue)
 
 
-def wilcoxon(a: ArrayLike, b: ArrayLike) -> float:
+def wilcoxon(differences: Floats) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test; equal pairs are left out."""
     from scipy.stats import wilcoxon as signed_ranks
 
-    differences = _differences(a, b)
-    differences = differences[differences != 0]
-    return float(signed_ranks(differences).pvalue) if len(differences) else 1.0
+    some = differences[differences != 0]
+    return float(signed_ranks(some).pvalue) if len(some) else 1.0
 
 
-def holm(p_values: Sequence[float]) -> Floats:
-    """Return p-values with Holm's correction for their number; NaN stays and is not counted."""
-    p = np.asarray(p_values, np.float64)
-    if (p < 0).any() or (p > 1).any():
-        raise ParameterError(f"p-values must be from 0 to 1, not {p.tolist()}")
-    out = np.full(len(p), np.nan)
-    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]
-    steps = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
-    out[order] = np.minimum(steps, 1.0)
-    return out
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values with Holm's correction for their number."""
+    p = np.array(p_values)
+    order = np.argsort(p, kind="stable")
+    p[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return [float(each) for each in np.minimum(p, 1.0)]
 
 
 def compare(
@@ -170,9 +163,11 @@ def compare(
         both = ~(np.isnan(ours) | np.isnan(theirs))
         if not both.any():
             raise InputError(f"no user has a value of {metric} for both {name} and {baseline}")
-        pairs[name] = ours[both], theirs[both]
-    by_t, by_ranks = ([test(*pair) for pair in pairs.values()] for test in (paired_t, wilcoxon))
-    p_values = zip(by_t, by_ranks, holm(by_t).tolist(), holm(by_ranks).tolist(), strict=True)
+        pairs[name] = ours[both], theirs[both], ours[both] - theirs[both]
+        if not np.isfinite(pairs[name][2]).all():
+            raise InputError(f"{metric} must be finite", hint="NaN is for users without a value")
+    by_t, by_ranks = ([test(d) for *_, d in pairs.values()] for test in (paired_t, wilcoxon))
+    p_values = zip(by_t, by_ranks, holm(by_t), holm(by_ranks), strict=True)
     return Comparisons(
         Comparison(
             name,
@@ -181,25 +176,12 @@ def compare(
             len(a),
             float(a.mean()),
             float(b.mean()),
-            float((a - b).mean()),
-            bootstrap_interval(a, b, confidence, resamples, seed),
+            float(d.mean()),
+            bootstrap_interval(d, confidence, resamples, seed),
             *p,
         )
-        for (name, (a, b)), p in zip(pairs.items(), p_values, strict=True)
+        for (name, (a, b, d)), p in zip(pairs.items(), p_values, strict=True)
     )
-
-
-def _differences(a: ArrayLike, b: ArrayLike) -> Floats:
-    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    if x.ndim != 1 or x.shape != y.shape or not len(x):
-        raise InputError(
-            f"paired values are two sequences of the same length, not of shapes {x.shape} and "
-            f"{y.shape}"
-        )
-    differences = x - y
-    if not np.isfinite(differences).all():
-        raise InputError("paired values must be finite", hint="leave out users without a value")
-    return differences
 
 
 def _all_equal(differences: Floats) -> bool:

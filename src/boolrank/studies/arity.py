@@ -85,7 +85,7 @@ class Curve:
     Attributes
     ----------
     ratios : normalised spectral ratios; 0 = all items equal, 1 = no two items related
-    means, deviations : of a metric over folds; empty if nothing was measured
+    means, deviations : of AUC over folds; empty if nothing was measured
     """
 
     family: str
@@ -100,9 +100,8 @@ def spectral_curve(
     kernels: str,
     arities: Sequence[int],
     evaluations: Mapping[str, Evaluation] | None = None,
-    metric: str = "auc",
 ) -> Curve:
-    """Return how expressive a family is on the items of data, and evaluations of its kernels.
+    """Return how expressive a family is on the items of data, and the AUC of its kernels.
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3, 3], list("abbcca"))
     >>> [round(ratio, 3) for ratio in spectral_curve(data, "disjunctive", [1, 2]).ratios]
@@ -112,10 +111,9 @@ def spectral_curve(
     texts = family(kernels, arities)
     ratios = tuple(pairs.ratio(parse_kernel(text).normalized()) for text in texts)
     found = [evaluations[text] for text in texts] if evaluations else []
-    means = tuple(each.means[metric] for each in found)
-    return Curve(
-        kernels, tuple(arities), ratios, means, tuple(each.deviations[metric] for each in found)
-    )
+    means = tuple(each.means["auc"] for each in found)
+    deviations = tuple(each.deviations["auc"] for each in found)
+    return Curve(kernels, tuple(arities), ratios, means, deviations)
 
 
 @dataclass(frozen=True)
