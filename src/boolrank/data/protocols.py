@@ -71,12 +71,17 @@ def leave_one_out(data: Interactions, order: str = "time", seed: int = 0, least:
 
 
 def hold_out(
-    data: Interactions, share: float = 0.2, order: str = "random", seed: int = 0, least: int = 2
+    data: Interactions,
+    share: float = 0.2,
+    order: str = "random",
+    seed: int = 0,
+    least: int = 2,
+    most: int | None = None,
 ) -> Split:
     """Test a share of each user's interactions: random ones, or the last.
 
     The number is rounded, halves up, and at least one interaction stays for training. Users with
-    fewer than ``least`` interactions only train.
+    fewer than ``least`` interactions only train, and so do users beyond ``most``, drawn at random.
 
     >>> data = Interactions.from_pairs([1] * 5 + [2] * 5 + [3] * 5, list("abcde" * 3))
     >>> hold_out(data, share=0.2)[0]
@@ -84,6 +89,8 @@ def hold_out(
     """
     share = real("hold_out", "share", share, above=0, high=1)
     users, place, length, given = _ordered("hold_out", data, order, seed, least)
+    if most is not None:
+        users, given = users[: whole("hold_out", "most", most, 1)], given | {"most": most}
     later = place >= length - _part(length, share)
     return _split("hold_out", {"share": share} | given, data, [users], later)
 

@@ -9,6 +9,7 @@ from .arity import (
     parse_arities,
     spectral_curve,
 )
+from .choose import Choice, choose
 from .comparison import OURS, ModelResult, SetComparison, compare_models, record
 from .experiment import Experiment, Run, read_experiment, run_experiment, to_toml
 from .tune import FOLDS, Study, Trial, best_spec, tune_model, validation_fold
@@ -17,6 +18,7 @@ __all__ = [
     "FOLDS",
     "OURS",
     "ArityChoice",
+    "Choice",
     "Curve",
     "Experiment",
     "ModelResult",
@@ -27,6 +29,7 @@ __all__ = [
     "arity_from_spectrum",
     "best_arity",
     "best_spec",
+    "choose",
     "compare_models",
     "family",
     "parse_arities",

@@ -103,11 +103,14 @@ class Executor:
 
 
 class _Ranker:
-    """Fits and ranks in this process, without a time limit. The models of a fold share overlaps."""
+    """Fits and ranks in this process, without a time limit.
+
+    Consecutive models of a fold share overlaps if they weigh users alike.
+    """
 
     def __init__(self, n_threads: int | None) -> None:
         self.n_threads = n_threads
-        self._fold: Fold | None = None
+        self._key: tuple[Fold, float] | None = None
         self._overlaps: Overlaps | None = None
         self._seconds = 0.0
 
@@ -115,10 +118,11 @@ class _Ranker:
         model = spec.make(self.n_threads)
         if alone or not model.uses_overlaps:
             return fit_and_rank(model, fold, n, self.n_threads)
-        if fold is not self._fold:
-            self._fold, self._overlaps = fold, None  # free the old ones before counting
+        exponent = getattr(model, "user_exponent", 0.0)
+        if self._key is None or self._key[0] is not fold or self._key[1] != exponent:
+            self._key, self._overlaps = (fold, exponent), None  # free the old before counting
             start = time.perf_counter()
-            self._overlaps = Overlaps.of(fold.train, self.n_threads)
+            self._overlaps = Overlaps.of(fold.train, self.n_threads, exponent)
             self._seconds = time.perf_counter() - start
         rankings, costs = fit_and_rank(model, fold, n, self.n_threads, overlaps=self._overlaps)
         costs["fit_seconds"] += self._seconds  # as if it had counted by itself

@@ -1,0 +1,314 @@
+"""Choose a model: a race on held-out interactions.
+
+Each family of models starts with one setting. Families that are significantly worse than the leader
+drop out. The others take turns: each tries settings that differ from its best in one parameter by
+one step. What is tried depends on the results alone, so the same number of trials gives the same
+choice on any machine.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..checks import real, whole
+from ..data.interactions import Interactions, check_interactions
+from ..data.protocols import hold_out
+from ..data.splits import Fold
+from ..errors import InputError
+from ..evaluation.metrics import user_metrics
+from ..evaluation.result import FoldResult
+from ..models.spec import ModelSpec, parse_model
+from ..table import Column, Table
+from .cache import Task
+from .executor import Executor
+from .tune import Progress
+
+# Users whose interactions are held out, at most: differences of 1 % are significant with these.
+_USERS = 3_000
+# A family is out if it is worse than the leader by this many standard errors.
+_OUT = 3.0
+# Fitted without a race if there is nothing to hold out.
+_FALLBACK = "item-knn"
+
+
+@dataclass(frozen=True)
+class Family:
+    """A model in the race.
+
+    Attributes
+    ----------
+    start : the first setting
+    steps : values of parameters, ascending, the most important parameter first
+    most_items : catalogues up to this size
+    """
+
+    start: str
+    steps: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    most_items: float = math.inf
+
+
+_RECENCY = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
+# The cheapest first, so that a short budget still compares some.
+FAMILIES = (
+    Family("popularity"),
+    Family(
+        "item-knn",
+        {
+            "recency": _RECENCY,
+            "user_exponent": (0.0, 0.25, 0.5, 0.75, 1.0),
+            "alpha": (0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
+            "locality": (0.5, 1.0, 1.5, 2.0),
+        },
+    ),
+    Family(
+        "spectral-ranker",
+        {
+            "recency": _RECENCY,
+            "sharpening": (0.0, 0.5, 1.0, 1.5, 2.0),
+            "output_exponent": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
+            "low_pass": (0.0, 0.15, 0.3, 0.6, 1.2),
+            "input_exponent": (0.2, 0.3, 0.4, 0.5, 0.6),
+            "user_exponent": (0.0, 0.25, 0.5, 0.75, 1.0),
+        },
+    ),
+    Family(
+        "kernel-ranker",
+        {"user_exponent": (0.0, 0.5, 1.0), "reg": (0.01, 0.1, 1.0, 10.0), "recency": _RECENCY},
+    ),
+    Family(
+        "ease",
+        {
+            "recency": _RECENCY,
+            "reg": (20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0),
+            "user_exponent": (0.0, 0.25, 0.5, 0.75, 1.0),
+        },
+        most_items=10_000,
+    ),
+    Family(
+        "kernel-ease",
+        {
+            "recency": _RECENCY,
+            "reg": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
+            "input_exponent": (0.0, 0.15, 0.3, 0.45),
+            "output_exponent": (-0.45, -0.3, -0.15, 0.0, 0.15),
+        },
+        most_items=10_000,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A setting that was tried: its mean metric, or NaN and the error, and the seconds it took."""
+
+    spec: ModelSpec
+    value: float
+    seconds: float
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen model, and the race that chose it.
+
+    Attributes
+    ----------
+    spec : the model; ``spec.make().fit(interactions)`` fits it
+    metric : the metric that decided
+    entrants : all settings, in the order tried
+    reason : why this one, in a sentence
+    """
+
+    spec: ModelSpec
+    metric: str
+    entrants: tuple[Entrant, ...]
+    reason: str
+
+    def table(self) -> Table:
+        """Return the best setting of each model, the chosen one first."""
+        best: dict[str, Entrant] = {}
+        for each in sorted(self.entrants, key=lambda each: each.spec != self.spec):
+            kept = best.setdefault(each.spec.name, each)
+            if kept.spec != self.spec and not kept.value >= each.value:
+                best[each.spec.name] = each
+        columns = [
+            Column("model", style="name", wrap="fold"),
+            Column(self.metric, ".4f"),
+            Column("seconds", ".1f"),
+            Column("settings", "d"),
+        ]
+        rows = [
+            (
+                str(each.spec),
+                each.error or each.value,
+                sum(e.seconds for e in self.entrants if e.spec.name == name),
+                sum(e.spec.name == name for e in self.entrants),
+            )
+            for name, each in best.items()
+        ]
+        return Table("", columns, rows, strong=frozenset({0}), note=self.reason)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice as JSON types."""
+        settings = [
+            {"model": str(e.spec), "value": None if e.error else e.value, "error": e.error}
+            | {"seconds": round(e.seconds, 2)}
+            for e in self.entrants
+        ]
+        return {"metric": self.metric, "reason": self.reason, "settings": settings}
+
+
+def choose(
+    interactions: Interactions,
+    metric: str = "ndcg@10",
+    trials: int = 24,
+    budget: float | None = None,
+    seed: int = 0,
+    n_threads: int | None = None,
+    progress: Progress = lambda _done, _total, _what: None,
+) -> Choice:
+    """Choose a model and its parameters on held-out interactions.
+
+    Parameters
+    ----------
+    interactions : the last fifth of each user's are held out, or a random fifth without times
+    metric : what decides
+    trials : settings to try
+    budget : seconds for all trials; the one that runs then is given up
+    seed : for what is held out
+    progress : called with the number of trials done and planned, and the leader
+
+    >>> from boolrank import synthetic
+    >>> choice = choose(synthetic(60, 30, 700), trials=2)
+    >>> choice.spec.make().fit(synthetic(60, 30, 700)).recommend([0], n=2).items.shape
+    (1, 2)
+    """
+    check_interactions(interactions, "a model is chosen on")
+    (parsed,) = user_metrics([metric])
+    whole("choose", "trials", trials, low=1)
+    if budget is not None:
+        real("choose", "budget", budget, above=0)
+    order = "random" if interactions.time is None else "time"
+    try:
+        fold = hold_out(interactions, order=order, seed=seed, most=_USERS)[0]
+    except InputError as error:
+        spec = parse_model(_FALLBACK)
+        return Choice(spec, str(parsed), (), f"{spec.name} without a comparison: {error.message}")
+    race = _Race(str(parsed), parsed.higher_is_better)
+    started = time.perf_counter()
+    with Executor(n_threads=n_threads, apart=True) as executor:
+        for spec in race.settings(fold):
+            left = None if budget is None else budget - (time.perf_counter() - started)
+            if len(race.entrants) == trials or (left is not None and left <= 0 and race.leader):
+                break
+            outcome = executor.attempt(Task(fold, spec, (parsed,)), left)
+            race.add(spec, outcome.result, outcome.seconds, outcome.error)
+            leader = race.leader
+            best = "" if leader is None else f"{leader.spec} {leader.value:.4f}"
+            progress(len(race.entrants), trials, best)
+    return race.choice()
+
+
+class _Race:
+    """The settings tried so far, with the metric of each user."""
+
+    def __init__(self, metric: str, higher: bool) -> None:
+        self.metric = metric
+        self.entrants: list[Entrant] = []
+        self._sign = 1.0 if higher else -1.0
+        self._of_users: dict[ModelSpec, np.ndarray[Any, Any]] = {}
+
+    def add(
+        self, spec: ModelSpec, result: FoldResult | None, seconds: float, error: str = ""
+    ) -> None:
+        """Record an outcome; a metric that is undefined for all users is an error."""
+        value = math.nan
+        if result is not None:
+            self._of_users[spec] = np.nan_to_num(self._sign * result.values[self.metric])
+            value = result.means[self.metric]
+            error = "" if math.isfinite(value) else f"no user has a value of {self.metric}"
+        self.entrants.append(Entrant(spec, value, seconds, error))
+
+    @property
+    def leader(self) -> Entrant | None:
+        """The best setting."""
+        return self.best(self.entrants)
+
+    def best(self, entrants: list[Entrant]) -> Entrant | None:
+        """Return the best of some settings, the first of equal ones."""
+        worked = [each for each in entrants if not each.error]
+        return max(worked, key=lambda each: self._sign * each.value, default=None)
+
+    def behind(self, entrant: Entrant) -> float:
+        """Return by how many standard errors a setting is behind the leader."""
+        leader = self.leader
+        if leader is None or leader.spec == entrant.spec:
+            return 0.0
+        gaps = self._of_users[leader.spec] - self._of_users[entrant.spec]
+        error = float(gaps.std()) / math.sqrt(len(gaps))
+        return float(gaps.mean()) / error if error > 0 else 0.0
+
+    def settings(self, fold: Fold) -> Iterator[ModelSpec]:
+        """Yield settings to try; the caller adds the outcome of each before asking for the next."""
+        items = len(fold.train.items)
+        families = [each for each in FAMILIES if items <= each.most_items]
+        for family in families:
+            yield parse_model(family.start)
+        while True:
+            turns = sorted(families, key=lambda each: len(self._of_family(each)))
+            found = (spec for each in turns for spec in self._next(each, fold))
+            spec = next(found, None)
+            if spec is None:
+                return
+            yield spec
+
+    def _of_family(self, family: Family) -> list[Entrant]:
+        name = parse_model(family.start).name
+        return [each for each in self.entrants if each.spec.name == name]
+
+    def _next(self, family: Family, fold: Fold) -> Iterator[ModelSpec]:
+        """Yield the first untried neighbour of a family's best setting, if it is in the race."""
+        mine = self._of_family(family)
+        best = self.best(mine)
+        if best is None or self.behind(best) > _OUT:
+            return
+        tried = {each.spec for each in mine}
+        for spec in _neighbours(best.spec, family, fold):
+            if spec not in tried:
+                yield spec
+                return
+
+    def choice(self) -> Choice:
+        leader = self.leader
+        if leader is None:
+            first = self.entrants[0]
+            raise InputError(
+                f"none of {len(self.entrants)} settings worked; {first.spec}: {first.error}",
+                hint="give more time, or name a model with --model",
+            )
+        others = [each for each in self.entrants if each.spec.name != leader.spec.name]
+        second = self.best(others)
+        reason = f"best {self.metric} of {len(self.entrants)} settings on held-out interactions"
+        if second is not None:
+            margin = abs(leader.value - second.value)
+            reason += f", {margin:.4f} ahead of {second.spec.name}"
+            reason += f" ({self.behind(second):.1f} standard errors)"
+        return Choice(leader.spec, self.metric, tuple(self.entrants), reason)
+
+
+def _neighbours(spec: ModelSpec, family: Family, fold: Fold) -> Iterator[ModelSpec]:
+    """Yield the settings one step away: up and down, parameter by parameter."""
+    for name, values in family.steps.items():
+        known = name in spec.params and (name != "recency" or fold.train.time is not None)
+        if not known:
+            continue
+        at = min(range(len(values)), key=lambda k: abs(values[k] - spec.params[name]))
+        for step in (1, -1):
+            if 0 <= at + step < len(values):
+                yield ModelSpec(spec.name, {**spec.params, name: values[at + step]})
