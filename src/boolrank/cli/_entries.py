@@ -61,6 +61,7 @@ def _metric_names() -> Iterable[str]:
 _KERNELS = _one_of(lambda: KERNELS)
 _METRICS = _one_of(_metric_names)
 _MODELS = _one_of(lambda: MODELS)
+_FIT_MODELS = _one_of(lambda: ("auto", *MODELS))
 _PAPER_SETS = _one_of(lambda: PAPER)
 _ORDERS = _one_of(lambda: ("time", "file", "random"))
 _PROTOCOLS = _one_of(lambda: (*SPLITS, "published"))
@@ -121,9 +122,14 @@ ENTRIES = {
     "metric": Entry(
         "Metrics as name,name@k,...; trials are sorted by the first; default auc,ndcg@10.", _METRICS
     ),
-    "fit metric": Entry(
-        "Metric that decides with --tuned; the first of the folder if not given.", _METRICS
+    "fit model": Entry(
+        f"{_MODEL}; default auto, which tries some and takes the best.", _FIT_MODELS
     ),
+    "fit metric": Entry(
+        "Metric that decides; default ndcg@10, with --tuned the first of the folder.", _METRICS
+    ),
+    "fit trials": Entry("Settings to try when choosing; default 24.", least=1),
+    "budget": Entry("Time for choosing, such as 120s or 10m; default 5m unless --trials is given."),
     "metrics": Entry("Metrics as name,name@k,...; the text above has the default.", _METRICS),
     "trials": Entry("Parameter sets to try for a model; default 30, 0 means no tuning.", least=0),
     "seconds": Entry("Time limit for all trials of a model."),

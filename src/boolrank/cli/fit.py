@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import ParameterError
 from ..models.spec import ModelSpec, parse_model
 from ..storage.folder import check_target
-from ..studies import best_spec
+from ..studies import best_spec, choose
 from ._inputs import read_events
-from ._options import Columns
+from ._options import Columns, given
+from ._output import Output
 from ._work import Work
+
+_AUTO = "auto"
+# Seconds for choosing a model, unless trials or a budget are given.
+_BUDGET = "5m"
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def fit(
@@ -21,36 +30,69 @@ def fit(
     kernel: str | None = None,
     tuned: Path | None = None,
     metric: str | None = None,
+    trials: int | None = None,
+    budget: str | None = None,
     columns: Columns,
     threads: int | None = None,
+    output: Output,
 ) -> None:
     """Fit a model on events and save it in a folder.
 
+    By default the model is chosen: a race over models and settings on held-out events, printed as a
+    table and kept with the model (see `boolrank show`). The same --trials give the same choice.
     Columns are found by the usual names (user, user_id, item, movieId, rating, timestamp, ...).
     Repeated events count once. The first run on a machine compiles some code.
     """
     work = Work()
-    spec = _spec(model, kernel, tuned, metric)
+    race = {"trials": trials, "budget": budget}
+    spec = _spec(model, kernel, tuned, metric, race)
     check_target(out)
+    seconds = _seconds(budget or _BUDGET) if budget or trials is None else None
     events = read_events(work, inputs, columns.given())
+    choice = None
+    if spec is None:
+        with work.counter("Choosing") as count:
+            options = given({"metric": metric, "trials": trials, "budget": seconds})
+            choice = choose(events, **options, n_threads=threads, progress=count)
+        spec = choice.spec
+        output.show(choice.table())
     with work.status("Fitting"):
         fitted = spec.make(threads).fit(events)
+    if choice is not None:
+        fitted.restore(replace(fitted.fitted, choice=choice.to_dict()))
     with work.status("Saving"):
         fitted.save(out)
     work.done(f"{out}: {spec} on {events!r}")
 
 
 def _spec(
-    model: str | None, kernel: str | None, tuned: Path | None, metric: str | None
-) -> ModelSpec:
+    model: str | None,
+    kernel: str | None,
+    tuned: Path | None,
+    metric: str | None,
+    race: Mapping[str, object],
+) -> ModelSpec | None:
+    """Return the model to fit; None if it is to be chosen."""
+    auto = model == _AUTO or (model is None and kernel is None)
+    if tuned is not None or not auto:
+        for name in given(race):
+            raise ParameterError(f"--{name} goes with --model auto", hint="leave out one of them")
     if tuned is not None:
         if model or kernel:
             raise ParameterError(
                 "--tuned chooses the model and its kernel", hint="leave out --model and --kernel"
             )
         return best_spec(tuned, metric)
+    if auto:
+        if kernel is not None:
+            raise ParameterError(
+                "--kernel needs a model", hint="add --model kernel-ranker, or leave out --kernel"
+            )
+        return None
     if metric is not None:
-        raise ParameterError("--metric goes with --tuned", hint="add --tuned FOLDER")
+        raise ParameterError(
+            "--metric goes with --model auto or --tuned", hint="leave out one of them"
+        )
     spec = parse_model(model or "kernel-ranker")
     if kernel is None:
         return spec
@@ -60,3 +102,12 @@ def _spec(
             hint="leave out --kernel, or choose another --model, such as kernel-ranker",
         )
     return ModelSpec(spec.name, {**spec.params, "kernel": kernel})
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if match is None or not float(match[1]):
+        raise ParameterError(
+            f"--budget is a time such as 120s, 10m or 1h, not {text!r}", parameter="budget"
+        )
+    return float(match[1]) * _UNITS[match[2]]

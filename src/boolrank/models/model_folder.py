@@ -53,6 +53,7 @@ def save_model(model: Recommender, path: str | Path) -> None:
         "ids": kinds,
         "scorer": scorer,
         "overlaps": overlaps,
+        "choice": fitted.choice,
     }
     arrays |= of_scorer | of_overlaps
     # What cannot be read back is refused now, while the fitted model still exists.
@@ -104,6 +105,8 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
         created = datetime.fromisoformat(about["created"]).timestamp()
         if not 0 <= created < 1 << 37:
             raise reader.broken("an impossible date")
+        if not isinstance(choice := about.get("choice"), dict | None):
+            raise reader.broken("a choice that is not an object")
     except (BoolrankError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, ModelFileError):
             raise
@@ -113,7 +116,7 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
             hint="import the module of its model or kernel" if unknown else "save the model again",
             parameter="import" if unknown else "",
         ) from None
-    model.restore(Fitted(params, data, scorer, overlaps, created))
+    model.restore(Fitted(params, data, scorer, overlaps, created, choice))
     return model
 
 
@@ -121,12 +124,13 @@ def model_info(path: str | Path) -> dict[str, Any]:
     """Return what the header of a saved model says, without opening its arrays.
 
     Keys: model, parameters, users, items, interactions, created, fingerprint (of the data), hash
-    (of all arrays), boolrank (the version that wrote it), bytes.
+    (of all arrays), boolrank (the version that wrote it), bytes, choice (how the model was chosen,
+    or None).
     """
     about = read_about(path)
     if not about.keys() >= set(_INFO):
         raise ModelFileError(f"{path} is not a saved model", hint="name the folder of one")
-    return {name: about[name] for name in _INFO}
+    return {name: about[name] for name in _INFO} | {"choice": about.get("choice")}
 
 
 def _plain(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,6 +43,7 @@ class Fitted:
     scorer : the fitted state
     overlaps : counts from which an update continues, for models that keep them
     created : seconds since 1970
+    choice : how the model was chosen, as JSON types, if it was
     """
 
     params: Mapping[str, Any]
@@ -50,6 +51,7 @@ class Fitted:
     scorer: Scorer
     overlaps: Overlaps | None
     created: float
+    choice: Mapping[str, Any] | None = None
 
 
 class Recommender(ABC):
@@ -92,7 +94,13 @@ class Recommender(ABC):
         given = {p.name: p.check(owner, getattr(self, p.name)) for p in parameters_of(type(self))}
         return type(self)(**given)
 
-    def _fit(self, checked: Self, data: Interactions, overlaps: Overlaps | None) -> None:
+    def _fit(
+        self,
+        checked: Self,
+        data: Interactions,
+        overlaps: Overlaps | None,
+        choice: Mapping[str, Any] | None = None,
+    ) -> None:
         exponent = getattr(checked, "user_exponent", 0.0)
         if overlaps is not None and overlaps.user_exponent != exponent:
             overlaps = None  # of users with other weights
@@ -101,7 +109,7 @@ class Recommender(ABC):
                 overlaps = Overlaps.of(data, self._n_threads, exponent)
             scorer = checked._learn(data, overlaps)
         kept = overlaps if self.keeps_overlaps else None
-        self.restore(Fitted(checked.get_params(), data, scorer, kept, time.time()))
+        self.restore(Fitted(checked.get_params(), data, scorer, kept, time.time(), choice))
 
     def restore(self, fitted: Fitted) -> None:
         """Take over a fitted state."""
@@ -124,7 +132,7 @@ class Recommender(ABC):
         overlaps = fitted.overlaps
         if overlaps is not None:
             overlaps = overlaps.updated(fitted.interactions, after)
-        self._fit(type(self)(**fitted.params), after, overlaps)
+        self._fit(type(self)(**fitted.params), after, overlaps, fitted.choice)
         return self
 
     @property

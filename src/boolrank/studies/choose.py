@@ -21,7 +21,7 @@ from ..data.interactions import Interactions, check_interactions
 from ..data.protocols import hold_out
 from ..data.splits import Fold
 from ..errors import InputError
-from ..evaluation.metrics import user_metrics
+from ..evaluation.metrics import parse_metrics
 from ..evaluation.result import FoldResult
 from ..models.spec import ModelSpec, parse_model
 from ..table import Column, Table
@@ -123,20 +123,21 @@ class Choice:
     metric : the metric that decided
     entrants : all settings, in the order tried
     reason : why this one, in a sentence
+    lower : whether lower is better
     """
 
     spec: ModelSpec
     metric: str
     entrants: tuple[Entrant, ...]
     reason: str
+    lower: bool = False
 
     def table(self) -> Table:
         """Return the best setting of each model, the chosen one first."""
-        best: dict[str, Entrant] = {}
-        for each in sorted(self.entrants, key=lambda each: each.spec != self.spec):
-            kept = best.setdefault(each.spec.name, each)
-            if kept.spec != self.spec and not kept.value >= each.value:
-                best[each.spec.name] = each
+        names = dict.fromkeys(each.spec.name for each in self.entrants)
+        mine = {name: [e for e in self.entrants if e.spec.name == name] for name in names}
+        best = {name: min(tried, key=self._place) for name, tried in mine.items()}
+        order = sorted(names, key=lambda name: self._place(best[name]))
         columns = [
             Column("model", style="name", wrap="fold"),
             Column(self.metric, ".4f"),
@@ -145,14 +146,19 @@ class Choice:
         ]
         rows = [
             (
-                str(each.spec),
-                each.error or each.value,
-                sum(e.seconds for e in self.entrants if e.spec.name == name),
-                sum(e.spec.name == name for e in self.entrants),
+                str(best[name].spec),
+                best[name].error or best[name].value,
+                sum(each.seconds for each in mine[name]),
+                len(mine[name]),
             )
-            for name, each in best.items()
+            for name in order
         ]
         return Table("", columns, rows, strong=frozenset({0}), note=self.reason)
+
+    def _place(self, entrant: Entrant) -> tuple[bool, bool, float]:
+        """Return a sort key: the chosen setting, then by the metric, then those that failed."""
+        value = 0.0 if entrant.error else entrant.value
+        return entrant.spec != self.spec, bool(entrant.error), value if self.lower else -value
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choice as JSON types."""
@@ -190,7 +196,7 @@ def choose(
     (1, 2)
     """
     check_interactions(interactions, "a model is chosen on")
-    (parsed,) = user_metrics([metric])
+    (parsed,) = parse_metrics([metric], of_users=True)
     whole("choose", "trials", trials, low=1)
     if budget is not None:
         real("choose", "budget", budget, above=0)
@@ -299,7 +305,7 @@ class _Race:
             margin = abs(leader.value - second.value)
             reason += f", {margin:.4f} ahead of {second.spec.name}"
             reason += f" ({self.behind(second):.1f} standard errors)"
-        return Choice(leader.spec, self.metric, tuple(self.entrants), reason)
+        return Choice(leader.spec, self.metric, tuple(self.entrants), reason, self._sign < 0)
 
 
 def _neighbours(spec: ModelSpec, family: Family, fold: Fold) -> Iterator[ModelSpec]:

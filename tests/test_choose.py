@@ -1,0 +1,162 @@
+"""The choice of a model: the race, its table, and `fit` with --model auto."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from boolrank import InputError, Interactions, load_dataset, synthetic
+from boolrank.evaluation.result import FoldResult
+from boolrank.models import load_model, model_info, parse_model
+from boolrank.studies import Choice, choose
+from boolrank.studies.choose import FAMILIES, _Race
+
+DATA = "synthetic:120x60x1500:3"
+
+
+def result(values: np.ndarray) -> FoldResult:
+    users = list(range(len(values)))
+    return FoldResult(users, {"ndcg@10": values}, 0.1, 0.1, 0, 0, None, ())
+
+
+def entered(**means: float) -> _Race:
+    """Return a race with settings of these means, of users who differ a little."""
+    race, noise = _Race("ndcg@10", higher=True), np.random.default_rng(0).random(100) / 100
+    for text, mean in means.items():
+        race.add(parse_model(text.replace("_", "-")), result(mean + noise), 1.0)
+    return race
+
+
+def test_the_same_trials_give_the_same_choice() -> None:
+    data = load_dataset(DATA)
+    first, second = (choose(data, trials=7) for _ in range(2))
+    assert first.spec == second.spec
+    assert [(e.spec, e.value) for e in first.entrants] == [
+        (e.spec, e.value) for e in second.entrants
+    ]
+    assert len(first.entrants) == 7
+    longer = choose(data, trials=8)
+    assert [e.spec for e in longer.entrants[:7]] == [e.spec for e in first.entrants]
+    best = max(first.entrants, key=lambda e: e.value)
+    assert first.spec == best.spec
+    assert first.table().rows[0][0] == str(best.spec)
+
+
+def test_every_family_starts_and_has_steps_around_its_start() -> None:
+    for family in FAMILIES:
+        spec = parse_model(family.start)
+        for name, values in family.steps.items():
+            assert list(values) == sorted(values)
+            assert spec.params[name] in values
+
+
+def test_families_far_behind_get_no_more_trials() -> None:
+    race = entered(popularity=0.1, item_knn=0.5, spectral_ranker=0.5)
+    fold = type("Fold", (), {"train": synthetic(20, 10, 60)})
+    rng = np.random.default_rng(1)
+    settings = race.settings(fold)
+    for _ in range(len(FAMILIES)):
+        next(settings)  # the starts
+    for _ in range(12):
+        spec = next(settings)
+        assert spec.name in ("item-knn", "spectral-ranker")
+        mean = 0.4 if spec.name == "item-knn" else 0.49
+        race.add(spec, result(mean + rng.random(100) / 50), 1.0)
+
+
+def test_a_setting_differs_from_the_best_of_its_family_by_one_step() -> None:
+    race = entered(item_knn=0.5)
+    fold = type("Fold", (), {"train": synthetic(20, 10, 60)})
+    settings = race.settings(fold)
+    for _ in range(len(FAMILIES)):
+        next(settings)
+    spec = next(settings)
+    start = parse_model("item-knn").params
+    changed = {name for name, value in spec.params.items() if value != start[name]}
+    assert len(changed) == 1
+    assert "recency" not in changed  # there are no times
+
+
+def test_errors_and_undefined_metrics_are_entrants_that_lose() -> None:
+    race = entered(popularity=0.2)
+    race.add(parse_model("ease"), None, 1.0, "out of memory")
+    race.add(parse_model("item-knn"), result(np.full(10, np.nan)), 1.0)
+    choice = race.choice()
+    assert choice.spec.name == "popularity"
+    assert [bool(e.error) for e in choice.entrants] == [False, True, True]
+    assert "out of memory" in str(choice.table().rows)
+    assert json.loads(json.dumps(choice.to_dict()))["settings"][1]["value"] is None
+    empty = _Race("ndcg@10", higher=True)
+    empty.add(parse_model("ease"), None, 1.0, "out of memory")
+    with pytest.raises(InputError, match="out of memory"):
+        empty.choice()
+
+
+def test_lower_is_better_for_some_metrics() -> None:
+    race = _Race("ndcg@10", higher=False)
+    for name, mean in (("popularity", 0.4), ("ease", 0.2), ("item-knn", 0.3)):
+        race.add(parse_model(name), result(np.full(50, mean)), 1.0)
+    choice = race.choice()
+    assert [row[0] for row in choice.table().rows] == ["ease", "item-knn", "popularity"]
+
+
+def test_data_without_anything_to_hold_out_get_a_model_all_the_same() -> None:
+    choice = choose(Interactions.from_pairs([1, 1], ["a", "b"]))
+    assert choice.spec.name == "item-knn"
+    assert "one user" in choice.reason
+    assert choice.entrants == ()
+
+
+def test_a_budget_ends_the_race() -> None:
+    choice = choose(load_dataset(DATA), trials=1000, budget=1e-3)
+    assert 1 <= len(choice.entrants) < 10
+
+
+@pytest.mark.parametrize("wrong", [{"trials": 0}, {"budget": 0.0}, {"metric": "coverage@10"}])
+def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        choose(load_dataset(DATA), **wrong)
+
+
+def test_fit_chooses_by_default_and_show_tells_again(run, tmp_path) -> None:
+    out = str(tmp_path / "model")
+    code, printed, _ = run("fit", DATA, "--out", out, "--trials", 3, "--metric", "auc")
+    assert code == 0
+    choice: Choice = choose(load_dataset(DATA), metric="auc", trials=3)
+    for each in choice.entrants:
+        assert str(each.spec) in printed
+    info = model_info(out)
+    assert parse_model(info["model"]).name == choice.spec.name
+    assert info["choice"]["reason"] == choice.reason
+    assert [
+        math.isclose(s["value"], e.value)
+        for s, e in zip(info["choice"]["settings"], choice.entrants, strict=True)
+    ] == [True] * 3
+    assert choice.reason in run("show", out)[1]
+    model = load_model(out)
+    assert (
+        model.recommend(n=3).lists()
+        == choice.spec.make().fit(load_dataset(DATA)).recommend(n=3).lists()
+    )
+    assert model.update().fitted.choice == info["choice"]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--model", "auto", "--kernel", "linear"], "--kernel needs a model"),
+        (["--model", "ease", "--trials", "3"], "--trials goes with --model auto"),
+        (["--model", "ease", "--metric", "auc"], "--metric goes with --model auto"),
+        (["--budget", "soon"], "a time such as 120s"),
+        (["--budget", "0s"], "a time such as 120s"),
+        (["--metric", "nonsense"], "nonsense"),
+    ],
+)
+def test_fit_refuses_options_that_do_not_go_together(run, tmp_path, args, message) -> None:
+    code, _, messages = run("fit", DATA, "--out", str(tmp_path / "model"), *args)
+    assert code
+    assert message in messages
+    assert not (tmp_path / "model").exists()
