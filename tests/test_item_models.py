@@ -85,6 +85,24 @@ def test_ease_is_the_inverse_of_the_counts(data, seen, reg, dtype):
     assert _furthest(Ease(reg, dtype), data, expected) < CLOSE[dtype]
 
 
+def _weighted(seen, exponent):
+    """Shared users, where a user weighs activity^-exponent."""
+    return (seen.T * seen.sum(axis=1) ** -exponent) @ seen
+
+
+@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize("exponents", [(0.5, 0.0, 0.0), (1.0, -0.4, 0.3), (0.0, 0.2, -0.1)])
+def test_ease_and_lrec_weigh_users_and_items(data, seen, exponents, dtype):
+    users, given, scored = exponents
+    gram, sizes = _weighted(seen, users), seen.sum(axis=0)
+    params = {"user_exponent": users, "input_exponent": given, "output_exponent": scored}
+    expected = (seen * sizes**-given) @ _autoencoder(gram, 3.0) * sizes**-scored
+    assert _furthest(Ease(3.0, dtype, **params), data, expected) < CLOSE[dtype]
+    weights = np.linalg.solve(gram + 3.0 * np.eye(len(gram)), gram)
+    expected = (seen * sizes**-given) @ weights * sizes**-scored
+    assert _furthest(LRec(3.0, dtype, **params), data, expected) < CLOSE[dtype]
+
+
 def test_ease_predicts_an_item_from_the_others_by_least_squares(data, seen):
     reg, scores = 7.0, Ease(7.0).fit(data).score()
     for item in (0, 13, 69):
@@ -154,6 +172,37 @@ def test_item_knn_is_the_asymmetric_cosine_to_a_power(data, seen, alpha, localit
                 near[i, j] = len(of_i & of_j) / (len(of_i) ** alpha * len(of_j) ** (1 - alpha))
     expected = seen @ near**locality
     assert _furthest(ItemKNN(alpha, locality), data, expected) < 1e-12
+
+
+@pytest.mark.parametrize("exponent", [0.3, 1.0])
+def test_item_knn_weighs_users(data, seen, exponent):
+    counts = _weighted(seen, exponent)
+    masses = np.diag(counts)
+    near = (counts / (masses[:, None] ** 0.2 * masses**0.8)) ** 1.5
+    np.fill_diagonal(near, 0.0)
+    model = ItemKNN(0.2, 1.5, user_exponent=exponent)
+    assert _furthest(model, data, seen @ near) < 1e-10
+
+
+WEIGHTED = [
+    Ease(1.0, user_exponent=0.7, input_exponent=0.3, output_exponent=-0.2),
+    LRec(1.0, user_exponent=1.0),
+    ItemKNN(user_exponent=0.5, neighbours=6),
+]
+
+
+@pytest.mark.parametrize("model", WEIGHTED, ids=lambda model: type(model).__name__)
+def test_weighted_users_keep_the_contract(model):
+    check_recommender(model, n_users=15, n_items=9)
+
+
+@pytest.mark.parametrize("model", WEIGHTED, ids=lambda model: type(model).__name__)
+def test_overlaps_of_other_weights_are_ignored(data, model):
+    scores = copy.deepcopy(model).fit(data).score()
+    assert np.array_equal(copy.deepcopy(model).fit(data, Overlaps.of(data)).score(), scores)
+    own = Overlaps.of(data, user_exponent=model.user_exponent)
+    for shared in (own, own.sparse()):
+        assert np.array_equal(copy.deepcopy(model).fit(data, shared).score(), scores)
 
 
 def test_item_knn_keeps_the_nearest_of_each_item(data, seen):

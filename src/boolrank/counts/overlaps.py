@@ -126,6 +126,11 @@ class Overlaps(State):
         return self.n if self.weighting is None else self.weighting.total
 
     @property
+    def unit(self) -> int:
+        """Weight of a user with one item."""
+        return 1 if self.weighting is None else 1 << _UNIT
+
+    @property
     def degrees(self) -> NDArray[np.int64]:
         """(m,) Users of each item, whatever they weigh."""
         return self.sizes if self.weighting is None else self.weighting.degrees
@@ -257,7 +262,7 @@ def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:
         return np.ones(len(activity), np.int32)
     distinct, inverse = np.unique(activity, return_inverse=True)
     # Python's power: an element of numpy's could depend on its place in the array.
-    table = [max(round(2**_UNIT * int(a) ** -exponent), 1) if a else 0 for a in distinct]
+    table = [max(round((1 << _UNIT) * int(a) ** -exponent), 1) if a else 0 for a in distinct]
     return np.array(table, np.int64)[inverse]
 
 

@@ -12,6 +12,11 @@ interactions X has argmin_w ‖Xᵀw - y‖² + reg·‖w‖², and the scores X
 
 so all users together are the same inverse. Unlike EASE, an item contributes to its own score, which
 matters for seen items only.
+
+Both can weigh users by activity, G = Xᵀ·diag(activity^-user_exponent)·X, and items by their numbers
+of users x:
+
+    score_j = x_j^-output_exponent · Σ x_i^-input_exponent·B[i, j].
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ from .gram import Gram
 from .inverse import DTYPES, GroupScorer, check_room, invert
 from .item_groups import ItemGroups
 from .kernel_ranker import MOST_REG
-from .parameters import param, threads_param
+from .parameters import param, threads_param, user_exponent_param
 from .recommender import Recommender
 from .scorer import Floats
 from .search import Only, Real
@@ -44,6 +49,10 @@ class _CountsInverse(Recommender):
     reg: float = param(500.0, low=0, high=MOST_REG, search=Real(1.0, 1e6, log=True))
     # Single precision halves the time of a trial; its rounding is noise in a metric.
     dtype: str = param("float64", choices=DTYPES, search=Only("float32"))
+    user_exponent: float = user_exponent_param()
+    # From KernelEase with the linear kernel, whose weights lack the factor √(x_j/x_i), to EASE.
+    input_exponent: float = param(0.0, low=-10, high=10, search=Real(-0.5, 0.0))
+    output_exponent: float = param(0.0, low=-10, high=10, search=Real(0.0, 0.5))
     n_threads: int | None = threads_param()
 
     @abstractmethod
@@ -53,9 +62,14 @@ class _CountsInverse(Recommender):
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> GroupScorer:
         name, groups = type(self).__name__, ItemGroups.of(data)
         check_room(name, len(data.items), self.dtype, groups)
-        matrix = Gram.of_groups(data, groups, overlaps).triangle(self.dtype)
+        counts = Gram.of_groups(data, groups, overlaps, self.user_exponent)
+        matrix = counts.triangle(self.dtype)
+        del counts  # an inverse needs their room
         diagonal, twins = invert(name, matrix, self.reg, groups)
-        return GroupScorer.of(matrix, groups, twins, *self._scaling(diagonal))
+        columns, own = self._scaling(diagonal)
+        sizes = np.maximum(data.popularity()[groups.first], 1.0)
+        rows, scored = sizes**-self.input_exponent, sizes**-self.output_exponent
+        return GroupScorer.of(matrix, groups, twins, columns * scored, own * rows * scored, rows)
 
 
 @dataclass(repr=False, eq=False)
@@ -66,6 +80,9 @@ class Ease(_CountsInverse):
     ----------
     reg : added to the diagonal of the matrix of shared users; above 0 unless items are independent
     dtype : ``"float64"``, or ``"float32"`` for half the memory and time
+    user_exponent : users weigh activity^-user_exponent
+    input_exponent : above 0, popular items of a profile count less
+    output_exponent : above 0, popular items score less
     n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -89,6 +106,9 @@ class LRec(_CountsInverse):
     ----------
     reg : cost of weights; above 0 unless items are independent
     dtype : ``"float64"``, or ``"float32"`` for half the memory and time
+    user_exponent : users weigh activity^-user_exponent
+    input_exponent : above 0, popular items of a profile count less
+    output_exponent : above 0, popular items score less
     n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])

@@ -26,8 +26,15 @@ class Gram(NamedTuple):
     items: NDArray[np.int32]
 
     @staticmethod
-    def of_groups(data: Interactions, groups: ItemGroups, overlaps: Overlaps | None) -> Gram:
+    def of_groups(
+        data: Interactions,
+        groups: ItemGroups,
+        overlaps: Overlaps | None,
+        user_exponent: float = 0.0,
+    ) -> Gram:
         """Take one item of each group: counted, or taken from given overlaps of all items."""
+        if overlaps is None and user_exponent:  # weights depend on all items of a user
+            overlaps = Overlaps.of(data, user_exponent=user_exponent)
         if overlaps is None:
             return Gram.of_all(Overlaps.of(groups.representatives(data)))
         return Gram(overlaps, groups.first)
@@ -38,9 +45,15 @@ class Gram(NamedTuple):
         return Gram(overlaps, np.arange(overlaps.items, dtype=np.int32))
 
     def triangle(self, dtype: str) -> Matrix:
-        """(u, u) Return counts with sizes on the diagonal; below the diagonal nothing is set."""
+        """(u, u) Return counts with sizes on the diagonal; below the diagonal nothing is set.
+
+        A user with one item counts as 1, whatever the weights.
+        """
         out = np.empty((len(self.items), len(self.items)), dtype)
         self._fill(out, self.items, 0, triangle=True)
+        if self.overlaps.weighting is not None:
+            with np.errstate(all="ignore"):  # below the diagonal
+                out *= 1 / self.overlaps.unit
         return out
 
     def values(self, kernel: Kernel, dtype: str) -> Matrix:

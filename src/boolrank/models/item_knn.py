@@ -6,7 +6,7 @@ With c_ij the users that items i and j share, and x_i those of item i,
 
 over the items i ≠ j of a user. alpha = 1/2 is the cosine. alpha = 1 is the share of the users of i
 who have j, which favours popular items; alpha = 0 is the share of the users of j who have i. A
-higher locality gives more weight to the nearest items.
+higher locality gives more weight to the nearest items. Users count as activity^-user_exponent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .._memory import free_memory, size
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..errors import MatrixTooLargeError
-from .parameters import param, threads_param
+from .parameters import param, threads_param, user_exponent_param
 from .recommender import Recommender
 from .search import NEIGHBOURS, Real
 from .sparse_scorer import SparseScorer
@@ -36,6 +36,7 @@ class ItemKNN(Recommender):
     alpha : 0 to 1, share of the normalisation by the user's item rather than the scored one
     locality : power of the similarities; at 100 only the nearest item counts
     neighbours : most similar items kept per item; all by default
+    user_exponent : users weigh activity^-user_exponent
     n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -52,12 +53,13 @@ class ItemKNN(Recommender):
     alpha: float = param(0.5, low=0, high=1, search=Real(0.0, 1.0))
     locality: float = param(1.0, low=0, high=100, search=Real(0.5, 8.0, log=True))
     neighbours: int | None = param(None, low=1, search=NEIGHBOURS)
+    user_exponent: float = user_exponent_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SparseScorer:
         from .._compiled.weights import fill_similarities, keep_nearest
 
-        counted = overlaps or Overlaps.of(data, self.n_threads)
+        counted = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
         indptr, columns, counts = counted.rows()
         lengths = np.minimum(np.diff(indptr), self.neighbours or len(data.items))
         kept = np.concatenate(([0], np.cumsum(lengths)))

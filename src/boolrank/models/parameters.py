@@ -12,7 +12,7 @@ from typing import Any
 from ..checks import real, whole
 from ..errors import ParameterError, ParameterTypeError
 from ..kernels import Kernel, parse_kernel
-from .search import Range
+from .search import Range, Real
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,11 @@ def param(
 def threads_param() -> Any:
     """Declare the number of threads."""
     return param(None, low=1, technical=True)
+
+
+def user_exponent_param(default: float = 0.0) -> Any:
+    """Declare the exponent of users' weights, activity^-user_exponent."""
+    return param(default, low=0, high=1, search=Real(0.0, 1.0))
 
 
 def parameters_of(model: type) -> tuple[Parameter, ...]:

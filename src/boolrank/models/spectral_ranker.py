@@ -27,7 +27,7 @@ from ..data.interactions import Interactions
 from ..errors import InputError, MatrixTooLargeError
 from ..kernels import Kernel, Linear, parse_kernel
 from ..matrix import CompressedMatrix
-from .parameters import param, threads_param
+from .parameters import param, threads_param, user_exponent_param
 from .recommender import Recommender
 from .scorer import Floats
 from .search import Real, Whole
@@ -69,7 +69,7 @@ class SpectralRanker(Recommender):
     scorers: ClassVar = (SpectralScorer,)
 
     kernel: Kernel | str = param("linear")
-    user_exponent: float = param(1.0, low=0, high=1, search=Real(0.0, 1.0))
+    user_exponent: float = user_exponent_param(1.0)
     input_exponent: float = param(0.5, low=-10, high=10, search=Real(0.2, 0.8))
     output_exponent: float = param(0.3, low=-10, high=10, search=Real(0.0, 0.6))
     low_pass: float = param(0.3, low=0, high=1e6, search=Real(0.0, 1.0))
