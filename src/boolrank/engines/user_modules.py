@@ -19,7 +19,7 @@ def import_user_module(name: str) -> None:
     Its kernels are then known to `parse_kernel`. Modules of the current folder are found.
     """
     try:
-        _import(name)
+        load_module(name)
     except Exception as error:
         found = isinstance(error, FileNotFoundError) or getattr(error, "name", None) == name
         why = "it is not there" if found else f"{type(error).__name__}: {error}"
@@ -36,13 +36,8 @@ def user_modules() -> list[str]:
     return [name for name in os.environ.get(_VARIABLE, "").split(os.pathsep) if name]
 
 
-def import_for_workers() -> None:
-    """Import what the parent process has imported."""
-    for name in user_modules():
-        _import(name)
-
-
-def _import(name: str) -> None:
+def load_module(name: str) -> None:
+    """Import a module by name or path, here only."""
     if not name.endswith(".py"):
         if "" not in sys.path:
             sys.path.append("")

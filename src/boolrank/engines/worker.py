@@ -19,7 +19,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import IO, Any
 
-from .user_modules import import_for_workers
+from .user_modules import load_module, user_modules
 
 Json = dict[str, Any]
 
@@ -104,7 +104,8 @@ def _serve(name: str) -> None:
     os.dup2(2, 1)  # output of libraries is not an answer
     lines = queue.Queue[str]()
     _read_lines(sys.stdin, lambda line: lines.put(line) if line else os._exit(0))
-    import_for_workers()
+    for each in user_modules():
+        load_module(each)
     module, _, function = name.partition(":")
     answer = getattr(import_module(module), function)(json.loads(lines.get()))
     while True:

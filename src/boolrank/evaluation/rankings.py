@@ -28,8 +28,7 @@ class Rankings:
     depth : largest length of a ranking: the number of items, or the length of the lists
     strict, half : (u,) share of pairs of a relevant and another candidate that are in the right
         order, with ties wrong and half right; None for lists, NaN if there is no pair
-    popularity : (m,) number of training users of each item
-    n_users : number of training users
+    popularity, n_users : (m,) number of training users of each item, and in total
     """
 
     indptr: NDArray[np.int64]

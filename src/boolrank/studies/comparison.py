@@ -174,11 +174,9 @@ def compare_models(
     split : two folds or more, which share no test user
     models : names such as ``"ease"``; ``"ease(reg=500)"`` is not tuned
     metrics : metrics of users; for each, the parameters that are best by it are measured
-    title : of the data
     tuner : `tune_model`, or a function like it; None to use the default parameters
     trials, seconds : budget of the tuner for each model
     folder : for results; a comparison there is resumed
-    progress : called with the next step
 
     >>> from boolrank import paper_protocol, synthetic
     >>> split = paper_protocol(synthetic(150, 60, 1800), folds=3)
@@ -205,19 +203,13 @@ def compare_models(
         spec = parse_model(name)
         if tuner is None or name != spec.name:
             return dict.fromkeys(names, spec), ()
-        study = tuner(
-            name,
-            split[0],
-            metrics=parsed,
-            trials=trials,
-            seconds=seconds,
-            seed=seed,
-            folder=folder,
-            n_threads=n_threads,
-            progress=lambda done, total, what: progress(
-                f"{title}, {name}: trial {done} of {total} ({what})"
-            ),
-        )
+        budget = {"trials": trials, "seconds": seconds, "seed": seed}
+        options = {"metrics": parsed, "folder": folder, "n_threads": n_threads}
+
+        def tell(done: int, total: int, what: str) -> None:
+            progress(f"{title}, {name}: trial {done} of {total} ({what})")
+
+        study = tuner(name, split[0], **budget, **options, progress=tell)
         return {each: ModelSpec(name, study.best(each).params) for each in names}, study.trials
 
     def evaluate(spec: ModelSpec) -> Evaluation:
