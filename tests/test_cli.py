@@ -18,8 +18,8 @@ from typer.main import get_command
 import boolrank
 from boolrank import cli
 from boolrank.cli._app import EXAMPLES, VERBS, app
-from boolrank.cli._entries import ENTRIES
 from boolrank.cli._errors import EXIT_CODES
+from boolrank.cli._options import OPTIONS
 from boolrank.cli.kernels import describe
 from boolrank.errors import BoolrankError, ConvergenceWarning, InputError, ParameterError
 from boolrank.kernels import KERNELS, known_kernels
@@ -55,7 +55,7 @@ def test_help_has_every_exit_code(run):
 
 
 def test_an_option_has_one_help_and_range_unless_a_verb_has_its_own():
-    own = {name.split()[1] for name in ENTRIES if " " in name}
+    own = {name.split()[1] for name in OPTIONS if " " in name}
     found = defaultdict(set)
     commands = get_command(app).commands
     for verb in VERBS:
@@ -65,7 +65,7 @@ def test_an_option_has_one_help_and_range_unless_a_verb_has_its_own():
     assert {name for name, kinds in found.items() if len(kinds) > 1} <= own
 
 
-def test_every_entry_is_used():
+def test_every_row_of_the_table_of_options_is_used():
     root = get_command(app)
     used = {option.name for option in root.params}
     for verb, command in root.commands.items():
@@ -73,8 +73,8 @@ def test_every_entry_is_used():
         for path, each in parts.items():
             for option in each.params:
                 own = f"{path} {option.name}"
-                used.add(own if own in ENTRIES else option.name)
-    assert set(ENTRIES) <= used
+                used.add(own if own in OPTIONS else option.name)
+    assert set(OPTIONS) <= used
 
 
 @pytest.mark.parametrize(
@@ -392,7 +392,7 @@ def test_an_imported_module_makes_its_kernels_known(run, module, place):
     code, out, err = run(*words, *verb) if place == "before" else run(*verb, *words)
     assert code == 0, err
     linear = run("evaluate", "synthetic:60x30x600", "--kernel", "linear", "--json")[1]
-    assert json.loads(out)[0]["means"] == json.loads(linear)[0]["means"]
+    assert json.loads(out)[0]["mean"] == json.loads(linear)[0]["mean"]
     assert f"shared_{name}" in run("kernels")[1]
 
 

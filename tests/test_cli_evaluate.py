@@ -41,6 +41,11 @@ def ratings(tmp_path):
     return path
 
 
+def _means(record):
+    """The means of a record, by the default metrics."""
+    return [record[name] for name in ("mean", "mAP@10", "nDCG@10")]
+
+
 def test_evaluate_prints_what_the_library_finds(run):
     args = ["--kernel", "linear", "--kernel", "disjunctive(3)", "--folds", 3, "--seed", 2]
     code, printed, _ = run("evaluate", DATA, *args, "--json")
@@ -50,15 +55,16 @@ def test_evaluate_prints_what_the_library_finds(run):
     for record, kernel in zip(records, ["linear", "disjunctive(3)"], strict=True):
         expected = evaluate(KernelRanker(kernel), split)
         assert record["model"] == f"kernel-ranker(kernel={kernel})"
-        assert record["means"] == expected.means
-        assert record["deviations"] == expected.deviations
-        assert record["split_hash"] == split.hash
-    best = max(records, key=lambda record: record["means"]["auc"])
-    assert best["best"] is None
+        assert _means(record) == list(expected.means.values())
+        assert record["deviation"] == expected.deviations["auc"]
+        assert record["nDCG@10_deviation"] == expected.deviations["ndcg@10"]
+        assert (record["folds"], record["split_hash"]) == (3, split.hash)
+    best = max(records, key=lambda record: record["mean"])
+    assert best["difference"] is None
     (other,) = (record for record in records if record is not best)
-    assert other["best"] == best["model"]
-    low, high = other["interval"]
-    assert low <= other["difference"] <= high
+    assert other["difference"] == pytest.approx(other["mean"] - best["mean"], abs=0.05)
+    assert other["from"] <= other["difference"] <= other["to"]
+    assert other["significant"] == (other["p_t"] < 0.05)
 
 
 def test_evaluate_takes_models_by_name_beside_kernels(run):
@@ -71,8 +77,10 @@ def test_evaluate_takes_models_by_name_beside_kernels(run):
         "popularity": Popularity(),
         "kernel-ranker(kernel=tanimoto, reg=1)": KernelRanker("tanimoto", reg=1),
     }
-    found = {record["model"]: record["means"] for record in json.loads(printed)}
-    assert found == {name: evaluate(model, split).means for name, model in expected.items()}
+    found = {record["model"]: _means(record) for record in json.loads(printed)}
+    assert found == {
+        name: list(evaluate(model, split).means.values()) for name, model in expected.items()
+    }
 
 
 def test_evaluate_prints_a_table_with_deviations_and_the_best(run, monkeypatch):
@@ -95,7 +103,9 @@ def test_evaluate_keeps_results_and_takes_them_up_again(run, tmp_path):
     assert "0 of 5 results are new" in messages
     assert first == second
     row = next(csv.DictReader(io.StringIO(first)))
-    assert set(json.loads(row["means"])) == {"auc", "recall@5"}
+    assert row["metric"] == "AUC"
+    assert float(row["mean"]) > 0.5
+    assert float(row["recall@5"]) > 0
 
 
 def test_evaluate_takes_files_experiments_and_other_protocols(run, ratings, tmp_path):
@@ -122,7 +132,7 @@ def test_undefined_values_are_null_in_json(run):
     )
     assert code == 0
     assert "NaN" not in printed
-    assert json.loads(printed)[0]["deviations"]["auc"] is None
+    assert json.loads(printed)[0]["deviation"] is None
 
 
 @pytest.mark.parametrize(
@@ -210,10 +220,10 @@ def test_a_narrow_terminal_cuts_no_name_and_no_figure(run, monkeypatch, width):
     assert "…" not in narrow
     for record in json.loads(printed):
         assert record["model"].removeprefix("kernel-ranker(kernel=")[:-1] in narrow
-        for value in (*record["means"].values(), *record["deviations"].values()):
+        for value in (*_means(record), record["deviation"], record["nDCG@10_deviation"]):
             assert f"{value:.4f}" in narrow
-        if record["p"] is not None:
-            assert f" {record['p']:.2g} " in narrow
+        if record["p_t"] is not None:
+            assert f" {record['p_t']:.2g} " in narrow
     assert max(len(line) for line in narrow.splitlines()) <= 80, "no wider than it must be"
 
 

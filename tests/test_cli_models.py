@@ -309,7 +309,8 @@ def test_people_without_a_history_get_popular_items_and_it_shows(run, tmp_path):
     data = Interactions.from_matrix(matrix, ["a", "b", "new"], ["x", "y", "z"])
     KernelRanker("linear").fit(data).save(tmp_path / "model")
     _, out, _ = run("recommend", tmp_path / "model", "--users", "new", "--n", 1)
-    assert re.search(r"new +1 +x +2 +popular: no history", out)
+    assert re.search(r"new +1 +x \* +2 ", out)
+    assert "* popular items, as there is no history" in out
     code, out, err = run("explain", tmp_path / "model", "new", "x", "--csv")
     assert (code, out) == (0, "item,adds\n")
     assert "new has no history" in err
@@ -537,16 +538,17 @@ def test_on_a_terminal_a_table_has_the_first_users_and_says_how_many_more(run, m
     assert "2 users, 3 more with --out, --json or --csv" in err
 
 
-def test_batches_have_everything_once_and_tell_how_far_it_is(monkeypatch, capsys):
+def test_batches_have_everybody_once_and_tell_how_far_it_is(run, model, monkeypatch):
+    _, expected, _ = run("recommend", model, "--csv")
+    monkeypatch.setattr(recommend, "_BATCH", 2)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setattr(_work, "_QUIET_SECONDS", 0.0)
-    parts = []
-    for part in _work.Work().batches(range(2500), "Counting"):
-        parts += part
-        time.sleep(0.2)
-    assert parts == list(range(2500))
-    assert "Counting: 2,000 of 2,500, about 0 s left" in capsys.readouterr().err
+    append = recommend._append
+    monkeypatch.setattr(recommend, "_append", lambda *args: (append(*args), time.sleep(0.2)))
+    code, out, err = run("recommend", model, "--csv")
+    assert (code, out) == (0, expected)
+    assert "Recommending: 4 of 5, about 0 s left" in err
 
 
 def test_progress_leaves_stdout_alone(monkeypatch):

@@ -202,7 +202,7 @@ def table() -> Table:
         Column("odd", marks="auc"),
         Column("secret", shown=False),
     ]
-    rows = [("a|b", 0.5, 0.01, -0.001, "no", True), ("b_c", 0.75, float("nan"), None, "yes", [1])]
+    rows = [("a|b", 0.5, 0.01, -0.001, False, True), ("b_c", 0.75, float("nan"), None, True, [1])]
     return Table("Title & more", columns, rows)
 
 
@@ -222,13 +222,13 @@ def test_a_table_gives_programs_all_columns_and_digits(table: Table) -> None:
         "auc": 0.75,
         "off": None,
         "p": None,
-        "odd": "yes",
+        "odd": True,
         "secret": [1],
     }
     assert table.to_csv().splitlines() == [
         "model,auc,off,p,odd,secret",
-        "a|b,0.5,0.01,-0.001,no,true",
-        "b_c,0.75,,,yes,[1]",
+        "a|b,0.5,0.01,-0.001,false,true",
+        "b_c,0.75,,,true,[1]",
     ]
 
 
@@ -240,7 +240,7 @@ def test_a_table_escapes_latex(table: Table) -> None:
 
 def test_the_highest_values_of_a_column_are_emphasised(table: Table) -> None:
     assert table.emphasise_max("auc").strong == {1}
-    assert table.where({"odd": "no"}).emphasise_max("auc").strong == {0}
+    assert table.where({"odd": False}).emphasise_max("auc").strong == {0}
     assert Table.of("t", ["a"], [(None,)]).emphasise_max("a").strong == frozenset()
 
 

@@ -159,9 +159,7 @@ def _bare(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(
-    "words", [["demo", "--out", "page"], ["-h"], ["recommend", "model"]], ids=" ".join
-)
+@pytest.mark.parametrize("words", [["demo"], ["-h"], ["recommend", "model"]], ids=" ".join)
 def test_without_extras_one_line_says_what_installs_all_of_them(words: list[str]) -> None:
     done = _bare(f"from boolrank.cli import main\nmain({words!r})\n")
     assert done.returncode == 1
@@ -169,23 +167,6 @@ def test_without_extras_one_line_says_what_installs_all_of_them(words: list[str]
     error, hint = done.stderr.splitlines()
     assert re.fullmatch(r"error: The command line needs \w+, which is not installed", error)
     assert hint == "hint: pip install 'boolrank[all]'"
-
-
-def test_without_extras_the_demonstration_is_plain_text() -> None:
-    """With a few viewers, for time; ``make dist`` runs it whole."""
-    done = _bare(
-        "from functools import partial\n"
-        "import boolrank.demo\n"
-        "boolrank.demo.run_demo = partial(boolrank.demo.run_demo, n_users=100)\n"
-        "from boolrank.cli import main\n"
-        "main(['demo', '--seed', '1'])\n"
-    )
-    assert done.returncode == 0, done.stderr
-    for text in ("popularity", "disjunctive(4)", "nDCG@10", "Why ", "the score"):
-        assert text in done.stdout
-    assert "measuring" in done.stderr
-    assert "pip install 'boolrank[all]'" in done.stderr
-    assert "boolrank fit events.csv --out model" in done.stderr
 
 
 def test_in_an_environment_of_pipx_the_command_is_its_own(

@@ -69,7 +69,7 @@ def test_one_model_has_no_differences(evaluations):
 def test_points_of_curves_have_tooltips():
     """The discs lie on the markers of matplotlib."""
     series = {"one <": ([1, 2, 4], [0.25, 0.5, 1.0])}
-    svg = Plot("f", "", curves_figure(series, x_label="arity", y_label="y")).element()
+    svg = Plot("f", "", curves_figure(series, "y")).element()
     assert "<title>arity 4: one &lt; 1</title>" in svg
     discs = [tuple(map(float, at)) for at in re.findall(r'<circle .*?cx="(.*?)" cy="(.*?)"', svg)]
     markers = re.findall(r'<use xlink:href="#f-m\w+" x="([\d.]+)" y="([\d.]+)"', svg)
@@ -80,7 +80,7 @@ def test_points_of_curves_have_tooltips():
 
 
 def test_a_tail_leaves_out_zeros():
-    figure = tail_figure(np.array([5, 0, 9, 1]), x_label="rank", y_label="items")
+    figure = tail_figure(np.array([5, 0, 9, 1]), "rank", "items")
     xs, ys = figure.axes[0].lines[0].get_data()
     assert list(xs) == [1, 2, 3]
     assert list(ys) == [9, 5, 1]
@@ -95,7 +95,7 @@ def test_labels_in_a_figure_overlap_no_label_and_no_point():
     rng = np.random.default_rng(0)
     points = rng.normal(100, 14, (13, 2))
     dots = {f"a model {k}": Dots([x], [y], k % 3 == 0) for k, (x, y) in enumerate(points)}
-    figure = scatter_figure(dots, x_label="x", y_label="y")
+    figure = scatter_figure(dots, "x", "y")
     (axes,) = figure.axes
     places = axes.transData.transform(points)
     boxes = [Text.get_window_extent(text) for text in axes.texts]
@@ -109,7 +109,7 @@ def test_labels_in_a_figure_overlap_no_label_and_no_point():
 
 def test_points_of_a_figure_have_labels():
     dots = {"one": Dots([1.0, 2.0], [0.5, 0.6], strong=True), "two": Dots([30.0], [0.55])}
-    figure = scatter_figure(dots, x_label="seconds", y_label="AUC", log=True)
+    figure = scatter_figure(dots, "seconds", "AUC", log=True)
     axes = figure.axes[0]
     assert [text.get_text() for text in axes.texts] == ["one", "two"]
     assert axes.get_xscale() == "log"

@@ -16,7 +16,7 @@ from boolrank import parse_kernel, synthetic
 from boolrank.data import DATASETS
 from boolrank.errors import DatasetNotFoundError, ParameterError
 from boolrank.kernels.expressiveness import PairSpectrum
-from boolrank.paper.page import tables, write_reproduction
+from boolrank.paper.page import results_table, tables, write_reproduction
 from boolrank.paper.published import COLUMNS, PAPER
 from boolrank.paper.reproduce import reproduce
 from pages import check_page
@@ -58,8 +58,13 @@ def out(found, tmp_path_factory):
     return place
 
 
-def _best(each):
-    return max(each.rows, key=lambda row: row.means["auc"]).column
+def _rows(found, title):
+    """The results on a data set."""
+    return results_table(found).where({"data set": title}).records()
+
+
+def _best(rows):
+    return max(rows, key=lambda row: row["AUC"])["kernel"].partition("(")[0]
 
 
 def test_every_data_set_of_the_paper_has_results_of_every_kernel():
@@ -67,8 +72,8 @@ def test_every_data_set_of_the_paper_has_results_of_every_kernel():
     for row in PAPER.values():
         assert list(row.figures) == list(COLUMNS)
         assert all(0.5 < each.auc < 1 and 0 < each.deviation < 0.1 for each in row.figures.values())
-        for column in COLUMNS:
-            assert parse_kernel(row.kernel(column)).name == column
+        for column, kernel in row.kernels.items():
+            assert parse_kernel(kernel).name == column
 
 
 def test_the_paper_finds_the_disjunctive_kernel_best_except_on_movielens():
@@ -87,28 +92,31 @@ def test_available_sets_are_measured_and_the_others_named(found):
 
 def test_rows_have_our_result_the_papers_and_the_difference(found):
     published, filmtrust = found.sets
-    assert [row.kernel for row in filmtrust.rows] == [
+    rows = _rows(found, "FilmTrust")
+    assert [row["kernel"] for row in rows] == [
         "disjunctive(38)",
         "conjunctive(2)",
         "linear",
         "tanimoto",
         "monotone_dnf",
     ]
-    for row in filmtrust.rows:
-        assert row.difference == row.means["auc"] - PAPER["filmtrust"].figures[row.column].auc
-        assert row.far == (abs(row.difference) > 2 * row.paper.deviation)
-        assert set(row.means) == {"auc", "map@10", "ndcg@10"}
+    for row, paper in zip(rows, PAPER["filmtrust"].figures.values(), strict=True):
+        ours = filmtrust.evaluations[row["kernel"]]
+        assert (row["AUC"], row["deviation"]) == (ours.means["auc"], ours.deviations["auc"])
+        assert (row["paper's AUC"], row["paper's deviation"]) == paper
+        assert row["difference"] == row["AUC"] - paper.auc
+        assert row["beyond two deviations"] == (abs(row["difference"]) > 2 * paper.deviation)
+        assert (row["mAP@10"], row["nDCG@10"]) == (ours.means["map@10"], ours.means["ndcg@10"])
     assert len(filmtrust.split) == 5
     assert len(published.split) == 1
-    assert np.isnan(published.rows[0].deviations["auc"])
-    assert filmtrust.expected == "1,508 users, 2,071 items, 35,494 ratings"  # this is an excerpt
+    assert _rows(found, "BookCrossing")[0]["deviation"] is None
 
 
 def test_curves_agree_with_the_table_and_with_the_spectral_ratio_of_items(found):
     filmtrust = found.sets[1]
     disjunctive, conjunctive = filmtrust.curves
-    linear = next(row for row in filmtrust.rows if row.column == "linear")
-    assert disjunctive.means[0] == conjunctive.means[0] == pytest.approx(linear.means["auc"])
+    linear = filmtrust.evaluations["linear"].means["auc"]
+    assert disjunctive.means[0] == conjunctive.means[0] == pytest.approx(linear)
     assert disjunctive.ratios[0] == pytest.approx(conjunctive.ratios[0])
     data = synthetic(150, 80, 2_000, 5)
     rows = PairSpectrum.of(data.T.matrix())
@@ -122,18 +130,18 @@ def test_a_second_run_uses_the_cached_results(folder, found, place, monkeypatch)
 
     monkeypatch.setattr("boolrank.studies.executor.fit_and_rank", refuse)
     again = reproduce(place, ["filmtrust"], folder=folder, sweep=False, arities=ARITIES)
-    assert again.sets[0].rows == found.sets[1].rows
+    assert _rows(again, "FilmTrust") == _rows(found, "FilmTrust")
     assert again.sets[0].curves[0].means == ()
 
 
 def test_the_page_is_valid_and_self_contained(out, found):
     outline = check_page((out / "report.html").read_text(encoding="utf-8"))
-    for name in ("results", "differences", "readings", "auc", "spectrum", "time", "made"):
+    for name in ("results", "differences", "readings", "auc", "spectrum", "made"):
         assert name in outline.ids
     # The heads of the tables aside, all of them under one name.
     values = [row[1][0] for row in outline.tables["results"] if row[1][0]]
     assert [float(value) for value in values] == [
-        row.means["auc"] for each in found.sets for row in each.rows
+        row["AUC"] for row in results_table(found).records()
     ]
 
 
@@ -141,12 +149,14 @@ def test_the_page_names_differences_and_missing_sets(out, found):
     page = (out / "report.html").read_text(encoding="utf-8")
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", page))
     assert "Netflix was not measured" in text
-    assert "This is not the whole set, which has 1,508 users" in text
-    far = [(each.paper, row) for each in found.sets for row in each.rows if row.far]
+    assert "This is not the whole set, which has 1,508 users, 2,071 items, 35,494 ratings" in text
+    papers = {each.paper.title: each.paper for each in found.sets}
+    far = [row for row in results_table(found).records() if row["beyond two deviations"]]
     assert far  # a made-up set differs from the paper's
     assert page.count('class="mark"') == len(far)
-    for paper, row in far:
-        assert paper.reason(row.column).split(".")[0].replace("'", "&#39;") in page
+    for row in far:
+        reason = papers[row["data set"]].reason(row["kernel"].partition("(")[0])
+        assert reason.split(".")[0].replace("'", "&#39;") in page
     assert "one fold" in text
     for each in found.sets:
         assert each.split.hash[:12] in page
@@ -163,19 +173,19 @@ def test_tables_are_written_in_three_forms_with_the_same_numbers(out, found):
         assert markdown.count("\n|") == len(table.rows) + 2
     text = (out / "tables" / "results.csv").read_text()
     first = next(csv.DictReader(io.StringIO(text)))
-    assert float(first["AUC"]) == found.sets[0].rows[0].means["auc"]
+    assert float(first["AUC"]) == found.sets[0].evaluations["disjunctive(8)"].means["auc"]
     assert first["deviation"] == ""  # one fold only
 
 
 def test_figures_are_written_as_svg_and_png(out):
     names = {path.name for path in (out / "figures").iterdir()}
-    stems = {"time"} | {
+    stems = {
         f"{kind}-{name}"
         for kind in ("auc", "spectrum")
         for name in ("filmtrust", "bookcrossing-reduced")
     }
     assert names == {stem + ending for stem in stems for ending in (".svg", ".png")}
-    assert (out / "figures" / "time.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "figures" / "auc-filmtrust.png").read_bytes().startswith(b"\x89PNG")
     svg = (out / "figures" / "auc-filmtrust.svg").read_text()
     assert 'xmlns="http://www.w3.org/2000/svg"' in svg
     assert "var(--" not in svg  # a file has no page to take colours from
@@ -200,23 +210,24 @@ def test_sets_that_cannot_be_measured_are_errors(folder, tmp_path):
 def test_filmtrust_agrees_with_the_paper(tmp_path):
     if not DATASETS["filmtrust"].is_here():
         pytest.skip("filmtrust is not in BOOLRANK_DATA")
-    each = reproduce(tmp_path, ["filmtrust"], sweep=False, arities=ARITIES).sets[0]
-    assert each.expected == ""
-    assert _best(each) == "disjunctive"
-    for row in each.rows:
-        assert abs(row.difference) < 0.01
-        assert not row.far
+    found = reproduce(tmp_path, ["filmtrust"], sweep=False, arities=ARITIES)
+    assert _best(_rows(found, "FilmTrust")) == "disjunctive"
+    for row in _rows(found, "FilmTrust"):
+        assert abs(row["difference"]) < 0.01
+        assert not row["beyond two deviations"]
+    write_reproduction(found, tmp_path)
+    assert "This is not the whole set" not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif("BOOLRANK_DATA" not in os.environ, reason="BOOLRANK_DATA is not set")
 def test_bookcrossings_published_fold_agrees_with_the_paper(tmp_path):
     if not DATASETS["bookcrossing-reduced"].is_here():
         pytest.skip("bookcrossing-reduced is not in BOOLRANK_DATA")
-    each = reproduce(tmp_path, ["bookcrossing-reduced"], sweep=False, arities=ARITIES).sets[0]
-    assert _best(each) == "disjunctive"
-    assert len(each.split) == 1
-    for row in each.rows:
-        assert abs(row.difference) < 0.01
+    found = reproduce(tmp_path, ["bookcrossing-reduced"], sweep=False, arities=ARITIES)
+    assert _best(_rows(found, "BookCrossing")) == "disjunctive"
+    assert len(found.sets[0].split) == 1
+    for row in _rows(found, "BookCrossing"):
+        assert abs(row["difference"]) < 0.01
 
 
 def test_the_command_writes_the_page_and_prints_the_table(run, folder, tmp_path, monkeypatch):

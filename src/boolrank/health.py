@@ -9,10 +9,9 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,8 +32,7 @@ _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", 
 Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that was examined, what was found, and what to do about it.
 
     The state is ``"fine"``, ``"missing"`` (an extra), ``"warning"``, or ``"broken"``.
@@ -54,8 +52,7 @@ def examine(*, compile_loops: bool = True, progress: Tell = lambda _: None) -> l
     'boolrank'
     """
     compiled = [_compile(progress)] if compile_loops else []
-    parts = (_versions, _machine, _threads, _blas, _folders)
-    return [*(each for part in parts for each in part()), *compiled]
+    return [*_versions(), *_machine(), *_folders(), *compiled]
 
 
 def compile_ahead(progress: Tell = lambda _: None) -> None:
@@ -117,14 +114,11 @@ def _package(name: str, least: str, extra: str) -> Finding:
     except metadata.PackageNotFoundError:
         state, wanted = ("missing", f"boolrank[{extra}]") if extra else ("broken", name)
         return Finding(part, name, "not installed", state, f"pip install '{wanted}'")
-    if _numbers(version) >= _numbers(least):
+    have, need = (list(map(int, re.findall(r"\d+", v)[:3])) for v in (version, least))
+    if have >= need:
         return Finding(part, name, version)
     state, hint = "warning" if extra else "broken", f"pip install --upgrade '{name}>={least}'"
     return Finding(part, name, f"{version}, and {least} is needed", state, hint)
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", version)[:3]]
 
 
 def _machine() -> Iterator[Finding]:
@@ -134,22 +128,16 @@ def _machine() -> Iterator[Finding]:
     text = "unknown" if free >= 1 << 60 else size(free)
     little = ("warning", "close other programs") if free < _LITTLE_MEMORY else ()
     yield Finding("machine", "free memory", text, *little)
-
-
-def _threads() -> Iterator[Finding]:
     try:
         numba = import_module("numba")
     except ImportError as error:
         hint = "pip install --upgrade --force-reinstall numba"
         yield Finding("threads", "number", f"{error}".partition("\n")[0], "broken", hint)
-        return
-    yield Finding("threads", "number", f"{numba.config.NUMBA_NUM_THREADS}")
-    if numba.config.DISABLE_JIT:
-        hint = "unset NUMBA_DISABLE_JIT"
-        yield Finding("threads", "compiler", "off: everything is slow", "warning", hint)
-
-
-def _blas() -> Iterator[Finding]:
+    else:
+        yield Finding("threads", "number", f"{numba.config.NUMBA_NUM_THREADS}")
+        if numba.config.DISABLE_JIT:
+            hint = "unset NUMBA_DISABLE_JIT"
+            yield Finding("threads", "compiler", "off: everything is slow", "warning", hint)
     config: Any = np.show_config(mode="dicts")
     blas = config.get("Build Dependencies", {}).get("blas", {})
     yield Finding("BLAS", "library", " ".join(blas.get(k, "") for k in ("name", "version")).strip())

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from numbers import Integral, Real
@@ -33,7 +33,7 @@ class Column:
     shown: bool = True  # False for a column for programs only
     under: str | None = None  # the column whose cells show these values in small print
     template: str = "{}"  # of the small print, such as "± {}"
-    marks: str | None = None  # the column whose cells are highlighted where the value is "yes"
+    marks: str | None = None  # the column whose cells are highlighted where this is True
     wrap: Literal["words", "fold", "never"] = "words"  # where a terminal may break cells
     style: str = ""  # the name of a terminal's style
 
@@ -100,7 +100,6 @@ class Table:
     rows: Sequence[Sequence[Any]]
     name: str = ""  # of its files
     note: str = ""  # below the table
-    footer: Sequence[Any] = ()  # totals, a value per column, for terminals only
     strong: frozenset[int] = frozenset()  # numbers of the rows to emphasise
 
     @classmethod
@@ -139,7 +138,7 @@ class Table:
             if column.is_own:
                 below = [(c, v) for c, v in pairs if c.under == column.name and not _is_missing(v)]
                 small = "".join(c.template.format(c.text(v)) for c, v in below)
-                marked = any(c.marks == column.name and v == "yes" for c, v in pairs)
+                marked = any(c.marks == column.name and v is True for c, v in pairs)
                 cells.append(Cell(column.text(value), value, small, marked))
         return cells
 
@@ -149,10 +148,10 @@ class Table:
         rows = ([None if _is_missing(value) else value for value in row] for row in self.rows)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def select(self, names: Iterable[str]) -> Table:
-        """Return these columns."""
-        kept = set(names)
-        at = [k for k, column in enumerate(self.columns) if column.name in kept]
+    def without(self, names: Iterable[str]) -> Table:
+        """Return the other columns."""
+        left_out = set(names)
+        at = [k for k, column in enumerate(self.columns) if column.name not in left_out]
         rows = [[row[k] for k in at] for row in self.rows]
         return replace(self, columns=[self.columns[k] for k in at], rows=rows)
 
@@ -164,8 +163,14 @@ class Table:
         """
         pairs = zip(self.records(), self.rows, strict=True)
         rows = [row for record, row in pairs if values.items() <= record.items()]
-        names = [column.name for column in self.columns if column.name not in values]
-        return replace(self, rows=rows, strong=frozenset()).select(names)
+        return replace(self, rows=rows, strong=frozenset()).without(values)
+
+    def mapped(self, name: str, function: Callable[[Any], Any]) -> Table:
+        """Return the table with other values in a column."""
+        at = [column.name for column in self.columns].index(name)
+        return replace(
+            self, rows=[[*row[:at], function(row[at]), *row[at + 1 :]] for row in self.rows]
+        )
 
     def emphasise_max(self, name: str) -> Table:
         """Return the table with emphasis on the rows that have the highest value of a column."""

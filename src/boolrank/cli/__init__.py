@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from .._extras import needs
 from ..engines.user_modules import import_user_module
-from ..errors import MissingExtraError, ParameterError
+from ..errors import ParameterError
 from ._errors import INTERRUPTED, READER_GONE, TERMINATED, in_options, present
 from ._output import printable
 
@@ -59,18 +59,10 @@ def _exit_code(args: list[str], *, debug: bool) -> int:
 
 
 def _run(args: list[str]) -> int:
-    try:
-        # The extra with everything that verbs need: nobody should have to install twice.
-        with needs("all", "The command line"):
-            import rich  # noqa: F401 - tables need it; better to fail now than after the work
-            import typer  # noqa: F401
-    except MissingExtraError as error:
-        if args[:1] != ["demo"]:
-            raise
-        from .demo import bare_demo
-
-        return bare_demo(args[1:], error)
-
+    # The extra with everything that verbs need: nobody should have to install twice.
+    with needs("all", "The command line"):
+        import rich  # noqa: F401 - tables need it; better to fail now than after the work
+        import typer  # noqa: F401
     from ._app import app  # needs typer
 
     def print_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -59,14 +59,11 @@ def _boolrank(
     del version, debug, modules
 
 
-def _group(
-    verb: Callable[..., None], path: str, below: dict[str, Callable[..., None]]
-) -> typer.Typer:
+def _group(verb: Callable[..., None], path: str, below: Mapping[str, Any]) -> typer.Typer:
     """Return a verb with others below it, and its own options."""
+    # Plain tracebacks of bugs, which people can paste.
     group = typer.Typer(
-        invoke_without_command=True,
-        pretty_exceptions_enable=False,  # a bug gets the plain traceback, which people can paste
-        **_look(verb, path),
+        invoke_without_command=True, pretty_exceptions_enable=False, **_look(verb, path)
     )
     group.callback()(typer_function(verb, path))
     for name, each in below.items():

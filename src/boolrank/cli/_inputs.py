@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,12 @@ from ._work import Work
 _LISTED = 10  # ids that a message names
 
 
-def read_events(work: Work, inputs: Sequence[str], columns: Mapping[str, str]) -> Interactions:
+def read_events(
+    work: Work, inputs: Sequence[str], columns: Mapping[str, str], *, file_order: bool = False
+) -> Interactions:
     """Read interactions from files, or load the data set if the input is its name."""
     with work.status("Reading"):
-        events = load_inputs(inputs, None, False, **columns)
+        events = load_inputs(inputs, None, file_order, **columns)
     note_ratings(inputs, columns)
     return events
 
@@ -63,32 +65,19 @@ def _lines(path: str, option: str) -> list[str]:
         ) from None
 
 
-def parse_ids(vocabulary: Vocabulary, texts: Iterable[str]) -> list[Any]:
-    """Return known ids in the type that the vocabulary has; raise if one is unknown."""
-    return [vocabulary[vocabulary.number(vocabulary.parsed(text))] for text in texts]
-
-
-def known_ids(
-    vocabulary: Vocabulary,
-    texts: Sequence[str],
-    option: str,
-    *,
-    strict: bool,
-    fate: str = "ignored",
-) -> dict[str, Any]:
-    """Return the known ids by their text; report the unknown ones, or raise if ``strict``."""
-    texts = list(dict.fromkeys(texts))
-    if strict:
-        return dict(zip(texts, parse_ids(vocabulary, texts), strict=True))
+def parse_ids(
+    vocabulary: Vocabulary, texts: Sequence[str], option: str, *, strict: bool, fate: str
+) -> list[Any]:
+    """Return ids in the type of the vocabulary; report unknown ones, or raise if ``strict``."""
     ids = [vocabulary.parsed(text) for text in texts]
-    numbers = vocabulary.find(ids).tolist()
-    known = {text: key for text, key, at in zip(texts, ids, numbers, strict=True) if at >= 0}
-    unknown = [text for text in texts if text not in known]
+    numbers = (vocabulary.numbers if strict else vocabulary.find)(ids).tolist()
+    found = dict(zip(texts, numbers, strict=True))
+    unknown = [text for text, number in found.items() if number < 0]
     if unknown:
         names = ", ".join(unknown[:_LISTED]) + (", ..." if len(unknown) > _LISTED else "")
-        of = f"{len(unknown):,} of {len(texts):,} ids in --{option}"
+        of = f"{len(unknown):,} of {len(found):,} ids in --{option}"
         say(f"note: {of} are unknown and {fate}: {names}")
-    return known
+    return ids
 
 
 def plain_id(key: Any) -> Any:

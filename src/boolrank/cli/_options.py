@@ -1,23 +1,31 @@
-"""Make typer commands of verbs.
+"""Make typer commands of verbs; the table of all arguments and options.
 
-A verb is a plain function. Positional parameters become arguments, keyword-only ones options, both
-described in ``ENTRIES``. A parameter whose type is a dataclass is a bundle: each of its fields
-becomes an option, and the verb receives one object.
+A verb is a plain function. Positional parameters become arguments, keyword-only ones options. A
+parameter whose type is a dataclass is a bundle: each of its fields becomes an option, and the verb
+receives one object.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from typing import Any
 
 import typer
 
+from .._version import __version__
+from ..data import DATASETS
+from ..data.protocols import SPLITS
 from ..engines.user_modules import user_modules
+from ..evaluation import METRICS
+from ..kernels import KERNELS
+from ..models import MODELS
 from ..models.spec import ModelSpec
-from ._entries import ENTRIES
+from ..paper.published import PAPER
+
+Complete = Callable[[str], list[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +41,149 @@ class Columns:
     def given(self) -> dict[str, str]:
         """Return the options that have a value."""
         return given(asdict(self))
+
+
+def _one_of(names: Callable[[], Iterable[str]], shortest: int = 0) -> Complete:
+    """Return a completion by names, in a list with commas of its last part.
+
+    Below ``shortest`` letters nothing is offered, and shells offer files instead.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        known = names() if len(last) >= shortest else ()
+        return [before + comma + name for name in known if name.startswith(last)]
+
+    return complete
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        typer.echo(f"boolrank {__version__}")
+        raise typer.Exit
+
+
+def _metric_names() -> Iterable[str]:
+    cuts = {"none": ("",), "optional": ("", "@10"), "needed": ("@10",)}
+    return [name + cut for name, metric in METRICS.items() for cut in cuts[metric.cut]]
+
+
+def _row(text: str, complete: Complete | None = None, **settings: Any) -> dict[str, Any]:
+    return {"help": text, "autocompletion": complete, **settings}
+
+
+_KERNELS = _one_of(lambda: KERNELS)
+_METRICS = _one_of(_metric_names)
+_MODELS = _one_of(lambda: MODELS)
+_SETS = _one_of(lambda: (*DATASETS, "synthetic"), shortest=1)
+
+_IDS = "as id,id,... or @FILE with one id per line"
+_MODEL = "Model as name or 'name(parameter=value, ...)', see `boolrank models`"
+_BY_NAME = "found by its name if not given."
+
+# By parameter, or by verb and parameter where a verb has its own meaning; ``flag`` is the option if
+# it is not ``--parameter``.
+OPTIONS = {
+    "version": _row("Print the version.", callback=_print_version, is_eager=True),
+    "debug": _row("Show the traceback of an error; also after the verb."),
+    "modules": _row(
+        "Import a module or .py file with your kernels, models or metrics; repeat for more; also "
+        "after the verb.",
+        metavar="MODULE",
+        flag="--import",
+    ),
+    "inputs": _row(
+        "CSV, TSV, Parquet or JSON-lines files with a row per event, globs of them, or the name of "
+        "a data set (see `boolrank datasets`).",
+        _SETS,
+        metavar="INPUT",
+    ),
+    "update inputs": _row("Files with new events.", metavar="INPUT"),
+    "folder": _row("Folder that `boolrank fit` wrote.", metavar="MODEL"),
+    "user": _row(f"User column; {_BY_NAME}"),
+    "item": _row(f"Item column; {_BY_NAME}"),
+    "rating": _row(f"Rating column; {_BY_NAME}"),
+    "time": _row(f"Time column; {_BY_NAME}"),
+    "positive": _row("Ratings that count, such as '>= 4'; all if not given."),
+    "as_json": _row("Print JSON.", flag="--json"),
+    "as_csv": _row("Print CSV.", flag="--csv"),
+    "model": _row(f"{_MODEL}; default kernel-ranker.", _MODELS),
+    "tune model": _row("Name of a model, see `boolrank models`; default kernel-ranker.", _MODELS),
+    "evaluate model": _row(f"{_MODEL}; repeat for more models.", _MODELS),
+    "models": _row(
+        "Models as name,name,...; all that are installed if not given. A model with parameters, "
+        "such as 'ease(reg=500)', is not tuned.",
+        _MODELS,
+    ),
+    "kernel": _row("Kernel of the model, see `boolrank kernels`.", _KERNELS),
+    "evaluate kernel": _row(
+        "Kernel of a kernel-ranker, see `boolrank kernels`; repeat for more models.", _KERNELS
+    ),
+    "spectrum kernel": _row(
+        "Kernel family, such as disjunctive or 'threshold(2, {})'; repeat for more; default "
+        "disjunctive.",
+        _KERNELS,
+    ),
+    "arity": _row(
+        "Search only the arity of a kernel family, such as disjunctive or 'threshold(2, {})'.",
+        _KERNELS,
+    ),
+    "arities": _row("Arities as 1:150, 1:150:10 or 1,2,5; a range of them if not given."),
+    "tuned": _row("Fit the best model of a folder that `tune` or `compare` wrote."),
+    "metric": _row(
+        "Metrics as name,name@k,...; trials are sorted by the first; default auc,ndcg@10.", _METRICS
+    ),
+    "fit model": _row(
+        f"{_MODEL}; default auto, which tries some and takes the best.",
+        _one_of(lambda: ("auto", *MODELS)),
+    ),
+    "fit metric": _row(
+        "Metric that decides; default ndcg@10, with --tuned the first of the folder.", _METRICS
+    ),
+    "fit trials": _row("Settings to try when choosing; default 24.", min=1),
+    "budget": _row("Time for choosing, such as 120s or 10m; default 5m unless --trials is given."),
+    "metrics": _row("Metrics as name,name@k,...; the text above has the default.", _METRICS),
+    "trials": _row("Parameter sets to try for a model; default 30, 0 means no tuning.", min=0),
+    "seconds": _row("Time limit for all trials of a model."),
+    "protocol": _row(
+        "How to split: paper, leave_one_out, hold_out, temporal, strong, published; default paper.",
+        _one_of(lambda: (*SPLITS, "published")),
+    ),
+    "folds": _row("Number of folds, if the protocol has any."),
+    "order": _row(
+        "Order in which a user's first events train: time, file or random; default time.",
+        _one_of(lambda: ("time", "file", "random")),
+    ),
+    "least": _row("Minimum number of events of a test user."),
+    "share": _row("Share of the events that test, if the protocol has one."),
+    "seed": _row("Random seed; default 0.", min=0),
+    "threads": _row("Number of threads; all cores if not given.", min=1),
+    "users": _row(f"Users {_IDS}; all users if not given."),
+    "profile": _row(f"Items of somebody who may not be in the data, {_IDS}."),
+    "profiles": _row("File with a profile per line, as id,id,...", metavar="FILE"),
+    "candidates": _row(f"The only items to recommend, {_IDS}."),
+    "exclude": _row(f"Items not to recommend, {_IDS}."),
+    "include_seen": _row("Recommend items that the user already has, too."),
+    "strict": _row("Refuse unknown ids instead of ignoring them."),
+    "n": _row("Maximum number of items.", min=1),
+    "items": _row("Ids of items.", metavar="ITEM"),
+    "ids": _row("A user and an item; with --profile only an item.", metavar="USER ITEM"),
+    "remove": _row("File with events to remove; repeat for more."),
+    "name": _row("Name of a data set.", _SETS, metavar="NAME"),
+    "check": _row("Read those on this machine, and count."),
+    "data": _row("Folder of data sets; BOOLRANK_DATA or the cache if not given.", flag="--folder"),
+    "datasets": _row(
+        "Data sets as name,name,...; all that are here if not given.", _one_of(lambda: PAPER)
+    ),
+    "sweep": _row("Measure AUC by arity, which takes longest.", flag="--sweep/--no-sweep"),
+    "compiling": _row("Compile what a first run would.", flag="--compile/--no-compile"),
+    "out": _row("Folder for the page, tables, figures and results."),
+    "fit out": _row("Folder for the model."),
+    "recommend out": _row("File for the result: .parquet, .csv or .jsonl."),
+    "spectrum out": _row("File for a figure: .svg or .png."),
+    "evaluate out": _row("Folder for results; those that exist are not computed again."),
+    "tune out": _row("Folder for studies; trials that exist are not repeated."),
+}
 
 
 def typer_function(verb: Callable[..., None], name: str) -> Callable[..., None]:
@@ -61,25 +212,12 @@ def _parameters(function: Callable[..., Any], verb: str) -> Iterator[Parameter]:
         elif each.annotation is typer.Context:
             yield each
         else:
-            yield each.replace(default=_typer_info(each, verb))
-
-
-def _typer_info(parameter: Parameter, verb: str) -> Any:
-    name, default = parameter.name, parameter.default
-    entry = ENTRIES.get(f"{verb} {name}") or ENTRIES[name]
-    default = ... if default is Parameter.empty else default
-    options: dict[str, Any] = {
-        "help": entry.help,
-        "metavar": entry.metavar,
-        "min": entry.least,
-        "autocompletion": entry.complete,
-        "callback": entry.callback,
-        "is_eager": entry.callback is not None,
-    }
-    if parameter.kind is not Parameter.KEYWORD_ONLY:
-        return typer.Argument(default, **options)
-    flag = entry.flag or (option_name(name) if default is False else "")
-    return typer.Option(default, *filter(None, [flag]), **options)
+            settings = dict(OPTIONS.get(f"{verb} {each.name}") or OPTIONS[each.name])
+            flag = settings.pop("flag", option_name(each.name))
+            default = ... if each.default is Parameter.empty else each.default
+            is_option = each.kind is Parameter.KEYWORD_ONLY
+            made = typer.Option(default, flag, **settings) if is_option else None
+            yield each.replace(default=made or typer.Argument(default, **settings))
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,12 +38,10 @@ def printable(text: str) -> str:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return rich's console on stdout or stderr, which respects NO_COLOR and COLUMNS.
-
-    Brackets and colons in a formula or an id are not markup.
-    """
+    """Return rich's console on stdout or stderr, which respects NO_COLOR and COLUMNS."""
     from rich.console import Console  # slow, and not needed for --version and --json
 
+    # Brackets and colons in a formula or an id are not markup.
     chosen = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if not chosen.is_terminal and "COLUMNS" not in os.environ:
         chosen.width = _PIPE_WIDTH
@@ -108,7 +106,6 @@ def _rich_table(table: Table) -> rich.table.Table:
 
     made = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     made.show_header = any(column.title.strip() for column in table.shown)
-    made.show_footer = bool(table.footer)
     for column, number in zip(table.shown, table.numeric, strict=True):
         made.add_column(
             printable(column.title),
@@ -117,12 +114,12 @@ def _rich_table(table: Table) -> rich.table.Table:
             no_wrap=column.wrap == "never",
             overflow="fold" if column.wrap == "fold" else "ellipsis",
         )
-    if table.footer:
-        for place, text in zip(made.columns, _texts(table, table.footer), strict=True):
-            place.footer = text
     above = [""] * len(table.shown)
     for at, row in enumerate(table.rows):
-        texts = _texts(table, row)
+        texts = []
+        for cell in table.cells(row):
+            parts = filter(None, (cell.text, cell.small, "*" if cell.marked else ""))
+            texts.append(printable(" ".join(parts).replace("\u00a0", " ")))
         cells = (
             "" if column.style == "group" and text == before else text
             for column, text, before in zip(table.shown, texts, above, strict=True)
@@ -130,12 +127,6 @@ def _rich_table(table: Table) -> rich.table.Table:
         made.add_row(*cells, style="bold" if at in table.strong else None)
         above = texts
     return made
-
-
-def _texts(table: Table, row: Sequence[Any]) -> list[str]:
-    """Return the cells of a row; highlighted ones end with a star."""
-    cells = ((c.text, c.small, "*" if c.marked else "") for c in table.cells(row))
-    return [printable(" ".join(filter(None, parts)).replace("\u00a0", " ")) for parts in cells]
 
 
 def _fit(table: rich.table.Table, width: int) -> int:
@@ -147,7 +138,7 @@ def _fit(table: rich.table.Table, width: int) -> int:
 
     ranges = []
     for column in table.columns:
-        text = "\n".join(map(str, (column.header, column.footer, *column.cells)))
+        text = "\n".join(map(str, (column.header, *column.cells)))
         line, word = (
             max(map(cell_len, parts), default=0) for parts in (text.split("\n"), text.split())
         )

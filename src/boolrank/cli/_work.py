@@ -6,11 +6,10 @@ Progress appears on stderr if that is a terminal, and only after a second.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
-from typing import Any
 
 from .._memory import peak_memory
 from ..errors import InputError, ParameterError
@@ -18,7 +17,6 @@ from ..storage.folder import obstacle
 from ._output import console, printable, say
 
 _QUIET_SECONDS = 1.0
-_BATCH = 1_000
 
 Tell = Callable[[str], None]
 
@@ -37,7 +35,7 @@ class Work:
         """
         messages = console(stderr=True)
         if not messages.is_terminal:
-            yield tell_parts(self._log) if log else lambda _: None
+            yield self._log() if log else lambda _: None
             return
         from rich.live import Live
         from rich.spinner import Spinner
@@ -63,8 +61,16 @@ class Work:
             later.join()
             live.stop()
 
-    def _log(self, part: str) -> None:
-        say(f"{self._seconds:7.1f} s  {part}")
+    def _log(self) -> Tell:
+        said = [""]
+
+        def tell(text: str) -> None:
+            part = text.partition(": ")[0]
+            if part != said[-1]:
+                said.append(part)
+                say(f"{self._seconds:7.1f} s  {part}")
+
+        return tell
 
     @contextmanager
     def counter(self, text: str) -> Iterator[Callable[[int, int, str], None]]:
@@ -72,19 +78,12 @@ class Work:
         with self.status(text) as tell:
             start = time.perf_counter()
 
-            def count(done: int, total: int, remark: str = "") -> None:
+            def count(done: int, total: int, remark: str) -> None:
                 left = (time.perf_counter() - start) * (total - done) / max(done, 1)
                 more = f"; {remark}" if remark else ""
                 tell(f"{text}: {done:,} of {total:,}, about {left:,.0f} s left{more}")
 
             yield count
-
-    def batches(self, values: Sequence[Any], text: str) -> Iterator[Sequence[Any]]:
-        """Yield parts of ``values`` and show how far it is."""
-        with self.counter(text) as count:
-            for start in range(0, len(values), _BATCH):
-                yield values[start : start + _BATCH]
-                count(min(start + _BATCH, len(values)), len(values), "")
 
     def done(self, text: str, *, beside_data: bool = False) -> None:
         """Print a summary with the time taken and the peak memory.
@@ -100,20 +99,6 @@ class Work:
     @property
     def _seconds(self) -> float:
         return time.perf_counter() - self._started
-
-
-def tell_parts(write: Callable[[str], object]) -> Tell:
-    """Return a function that writes the part of ``"part: more"`` where it changes."""
-    last = ""
-
-    def tell(text: str) -> None:
-        nonlocal last
-        part = text.partition(": ")[0]
-        if part != last:
-            last = part
-            write(part)
-
-    return tell
 
 
 def check_output(path: Path, endings: Collection[str]) -> None:

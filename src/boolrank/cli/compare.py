@@ -10,9 +10,13 @@ import typer
 
 from .._extras import needs
 from ..data.inputs import is_name
+from ..data.splits import Split
+from ..errors import ParameterError
 from ..models import MODELS
 from ..models.spec import ModelSpec, split_commas
 from ..studies import FOLDS, Experiment, compare_models, record, tune_model
+from ..studies.cache import check_folder
+from ..studies.comparison import check_comparison
 from ._inputs import note_ratings
 from ._options import Columns, command_text, fit_command, given
 from ._output import Output, say
@@ -56,21 +60,28 @@ def compare(
 
     work, started = Work(), time.time()
     check_report()
-    claim_folder(out, "compare")
     if trials != 0:
         with needs("tune", "Tuning"):  # fail now rather than for each model
             import optuna  # noqa: F401
-    budget = given({"metrics": metrics, "trials": trials, "seconds": seconds, "seed": seed})
-    split = given({"order": order, "least": least})
-    sets = _sets(inputs, split, columns.given(), seed or 0)
     installed = [name for name, entry in MODELS.items() if entry.available]
-    found = []
+    names = installed if models is None else split_commas(models)
+    budget = given({"metrics": metrics, "trials": trials, "seconds": seconds, "seed": seed})
+    check_comparison(names, **budget)
+    check_folder(out)
+    split = given({"order": order, "least": least})
+    parts = [[each] for each in inputs] if all(is_name([each]) for each in inputs) else [inputs]
+    titles = [", ".join(Path(each).name for each in part) for part in parts]
+    given_columns = columns.given()
     with work.status(log=True) as tell:
-        for title, experiment in sets.items():
+        splits = []
+        for title, part in zip(titles, parts, strict=True):
             tell(f"{title}: reading and splitting")
-            each = compare_models(
-                experiment.load_split(),
-                installed if models is None else split_commas(models),
+            splits.append(_split(part, split, given_columns, seed or 0))
+        claim_folder(out, "compare")
+        found = [
+            compare_models(
+                each,
+                names,
                 **budget,
                 title=title,
                 tuner=tune_model,
@@ -78,10 +89,11 @@ def compare(
                 n_threads=threads,
                 progress=tell,
             )
-            found.append(each)
-    for experiment in sets.values():
-        note_ratings(experiment.data, experiment.columns)
-    options = {"models": models, **budget, **split, "out": out, **columns.given()}
+            for title, each in zip(titles, splits, strict=True)
+        ]
+    for part in parts:
+        note_ratings(part, given_columns)
+    options = {"models": models, **budget, **split, "out": out, **given_columns}
     command = command_text("compare", inputs, options)
     with work.status("Writing the report"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
@@ -94,24 +106,23 @@ def compare(
         for failed in each.failed:
             say(f"{each.title}: {failed.name} failed: {failed.error}")
     work.done(f"{page}")
-    for each, experiment in zip(found, sets.values(), strict=True):
+    for each, part in zip(found, parts, strict=True):
         for metric in each.metrics if each.measured else ():
             spec = each.ranked(metric)[0].chosen[metric]
-            command = fit_command(experiment.data, columns, spec)
-            say(f"best {metric} on {each.title}: {command}")
+            say(f"best {metric} on {each.title}: {fit_command(part, columns, spec)}")
     if not any(each.measured for each in found):
         raise typer.Exit(1)
 
 
-def _sets(
-    inputs: list[str], split: dict[str, Any], columns: dict[str, str], seed: int
-) -> dict[str, Experiment]:
-    """Return the experiments by title; only their split matters here."""
-    parts = [[each] for each in inputs] if all(is_name([each]) for each in inputs) else [inputs]
+def _split(inputs: list[str], split: dict[str, Any], columns: dict[str, str], seed: int) -> Split:
+    """Read and split, as an experiment does."""
+    given = {"folds": FOLDS} | split
     models = (ModelSpec("popularity"),)
-    return {
-        ", ".join(Path(each).name for each in part): Experiment(
-            tuple(part), models, split={"folds": FOLDS} | split, columns=columns, seed=seed
-        )
-        for part in parts
-    }
+    try:
+        return Experiment(
+            tuple(inputs), models, split=given, columns=columns, seed=seed
+        ).load_split()
+    except ParameterError as error:
+        if error.parameter == "folds":  # which are fixed here
+            error.hint = "lower --least, or give more data"
+        raise

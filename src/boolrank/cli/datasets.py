@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -13,8 +12,7 @@ from ..table import Column, Table
 from ._output import Output, say
 from ._work import Work
 
-_COUNTS = ("users", "items", "interactions")
-_PRINTED = (*_COUNTS, "density")
+_PRINTED = ("users", "items", "interactions", "density")
 
 
 def datasets(
@@ -27,17 +25,62 @@ def datasets(
     """
     if context.invoked_subcommand is not None:
         return
-    records = []
-    for dataset in DATASETS.values():
-        counted = None
-        if check and dataset.is_here(data):
-            with Work().status(f"Reading {dataset.name}"):
-                events = dataset.load(data)
-                counted = Size(*events.shape, events.size)
-        records.append(describe(dataset, data, counted))
-    output.show(_table(records), _notes_table(records), records=records)
+    records, rows, notes = [], [], []
+    for each in DATASETS.values():
+        here, counted = each.is_here(data), None
+        if check and here:
+            with Work().status(f"Reading {each.name}"):
+                events = each.load(data)
+            counted = Size(*events.shape, events.size)
+        size = counted or each.size
+        as_known = None if counted is None else counted == each.size
+        about = {
+            "name": each.name,
+            "title": each.title,
+            **each.size._asdict(),
+            "density": each.size.density,
+            "time": each.time,
+            "here": here,
+            "folder": str(each.folder(data)),
+            "counted": counted and counted._asdict(),
+            "as_known": as_known,
+            "paper": dict(zip(_PRINTED, each.printed, strict=True)) if each.printed else None,
+        }
+        texts = ("differs", "remark", "licence", "citation", "page", "by_hand")
+        about |= {name: getattr(each, name) for name in texts}
+        records.append(about | {"addresses": [file.address for file in each.downloads]})
+        share = f"{size.density:.2%}" if size.density >= 0.01 else f"{100 * size.density:.2g}%"
+        paper = ("≠" if each.differs else "=") if each.printed else ""
+        state = {None: "yes", True: "counted", False: "differs"}[as_known] if here else "no"
+        rows.append((each.name, *size, share.replace("%", " %"), paper, state))
+        notes += [(each.name, *note) for note in _notes(each, as_known, here=here)]
+    formats = dict.fromkeys(_PRINTED[:3], ",d") | {"density": "f", "paper": "s", "here": "s"}
+    columns = [Column("data set", style="name", wrap="never")]
+    columns += [Column(name, form, wrap="never") for name, form in formats.items()]
+    below = [Column("", style="group", wrap="never"), Column(" ", style="dim")]
+    below.append(Column("  ", wrap="fold"))
+    note = "Synthetic data of any size: synthetic:USERSxITEMSxINTERACTIONS[:SEED]"
+    tables = Table("", columns, rows), Table("", below, notes, note=note)
+    output.show(*tables, records=records)
     if output.is_table:
         say(f"Data sets are in {data_folder(data)}")
+
+
+def _notes(dataset: Dataset, as_known: bool | None, *, here: bool) -> Iterator[tuple[str, str]]:
+    yield "title", dataset.title
+    if as_known is False:
+        known = ", ".join(f"{count:,} {name}" for name, count in dataset.size._asdict().items())
+        yield "counted", f"not the published {known}; this is a part of it, or damaged"
+    if dataset.printed and dataset.differs:
+        users, items, ratings, density = dataset.printed
+        counts = f"{users} users, {items} items, {ratings} ratings, {density}"
+        yield "paper", f"prints {counts}; {dataset.differs}"
+    if dataset.remark:
+        yield "note", dataset.remark
+    yield "licence", dataset.licence
+    yield "cite", dataset.citation
+    if not here:
+        yield "get it", dataset.by_hand or f"boolrank datasets fetch {dataset.name}"
 
 
 def fetch(name: str, *, data: Path | None = None) -> None:
@@ -58,71 +101,3 @@ def fetch(name: str, *, data: Path | None = None) -> None:
         say(f"{path}: {path.stat().st_size:,} bytes")
     say(f"Licence: {dataset.licence}")
     say(f"Please cite: {dataset.citation}")
-
-
-def describe(dataset: Dataset, folder: Path | None, counted: Size | None) -> dict[str, Any]:
-    """Return what is known about a data set, ready for JSON.
-
-    >>> from boolrank.data import DATASETS
-    >>> describe(DATASETS["jester"], None, None)["users"]
-    24430
-    """
-    return {
-        "name": dataset.name,
-        "title": dataset.title,
-        **dataset.size._asdict(),
-        "density": dataset.size.density,
-        "time": dataset.time,
-        "here": dataset.is_here(folder),
-        "folder": str(dataset.folder(folder)),
-        "counted": None if counted is None else counted._asdict(),
-        "as_known": None if counted is None else counted == dataset.size,
-        "paper": dict(zip(_PRINTED, dataset.printed, strict=True)) if dataset.printed else None,
-        "differs": dataset.differs,
-        "remark": dataset.remark,
-        "licence": dataset.licence,
-        "citation": dataset.citation,
-        "page": dataset.page,
-        "addresses": [download.address for download in dataset.downloads],
-        "by_hand": dataset.by_hand,
-    }
-
-
-def _table(records: list[dict[str, Any]]) -> Table:
-    states = {None: "yes", True: "counted", False: "differs"}
-    rows = []
-    for record in records:
-        size = Size(*((record["counted"] or record)[name] for name in _COUNTS))
-        density = 100 * size.density
-        share = f"{density:.2g} %" if density < 1 else f"{density:.2f} %"
-        paper = "" if record["paper"] is None else "≠" if record["differs"] else "="
-        here = states[record["as_known"]] if record["here"] else "no"
-        rows.append((record["name"], *size, share, paper, here))
-    formats = dict.fromkeys(_COUNTS, ",d") | {"density": "f", "paper": "s", "here": "s"}
-    columns = [Column("data set", style="name", wrap="never")]
-    columns += [Column(name, form, wrap="never") for name, form in formats.items()]
-    return Table("", columns, rows)
-
-
-def _notes_table(records: list[dict[str, Any]]) -> Table:
-    rows = [(record["name"], *note) for record in records for note in _notes(record)]
-    names = [Column("", style="group", wrap="never"), Column(" ", style="dim")]
-    note = "Synthetic data of any size: synthetic:USERSxITEMSxINTERACTIONS[:SEED]"
-    return Table("", [*names, Column("  ", wrap="fold")], rows, note=note)
-
-
-def _notes(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "title", record["title"]
-    if record["as_known"] is False:
-        known = ", ".join(f"{record[name]:,} {name}" for name in _COUNTS)
-        yield "counted", f"not the published {known}; this is a part of it, or damaged"
-    if record["paper"] is not None and record["differs"]:
-        users, items, ratings, density = record["paper"].values()
-        counts = f"{users} users, {items} items, {ratings} ratings, {density}"
-        yield "paper", f"prints {counts}; {record['differs']}"
-    if record["remark"]:
-        yield "note", record["remark"]
-    yield "licence", record["licence"]
-    yield "cite", record["citation"]
-    if not record["here"]:
-        yield "get it", record["by_hand"] or f"boolrank datasets fetch {record['name']}"

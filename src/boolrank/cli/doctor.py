@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import typer
 
 from ..table import Column, Table
@@ -23,20 +21,19 @@ def doctor(*, compiling: bool = True, output: Output) -> None:
     work = Work()
     with work.status("Examining") as tell:
         findings = examine(compile_loops=compiling, progress=tell)
-    columns = [
-        Column("part", heading=" ", style="group", wrap="never"),
+    rows, wrong = [], set()
+    for at, (part, name, value, state, hint) in enumerate(findings):
+        is_wrong = state in ("warning", "broken")
+        wrong |= {at} if is_wrong else set()
+        said = f"{state}: {value}" if is_wrong else value
+        rows.append((part, name, f"{said}\n{hint}" if hint else said))
+    columns = [Column("part", heading=" ", style="group", wrap="never")]
+    columns += [
         Column("name", heading=" ", wrap="never"),
         Column("value", heading=" ", wrap="fold"),
     ]
-    rows, wrong = [], set()
-    for at, each in enumerate(findings):
-        value = each.value
-        if each.state in ("warning", "broken"):
-            wrong.add(at)
-            value = f"{each.state}: {value}"
-        rows.append((each.part, each.name, "\n".join(filter(None, (value, each.hint)))))
     table = Table("", columns, rows, strong=frozenset(wrong))
-    output.show(table, records=[asdict(each) for each in findings])
+    output.show(table, records=[each._asdict() for each in findings])
     broken = sum(each.state == "broken" for each in findings)
     work.done(f"{broken} broken" if broken else "all is well", beside_data=True)
     if broken:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ..errors import ParameterError
-from ..models import Recommender, load_model
+from ..models import load_model
 from ..table import Column, Table
-from ._inputs import known_ids, parse_ids, plain_id, read_ids
+from ._inputs import parse_ids, plain_id, read_ids
 from ._output import Output, say
 
 
@@ -29,26 +28,22 @@ def explain(
             f"expected {'USER ITEM' if profile is None else 'ITEM'}, not {' '.join(ids)!r}",
             hint="write `explain MODEL USER ITEM` or `explain MODEL --profile ID,ID ITEM`",
         )
-    parts = _parts(load_model(folder), ids, profile)
-    whom = ids[0] if profile is None else profile
+    fitted = load_model(folder)
+    users, items = fitted.interactions.users, fitted.interactions.items
+    whom, item = profile or ids[0], items.parsed(ids[-1])
+    if profile is None:
+        parts = fitted.explain(users.parsed(whom), item)
+    else:
+        texts = read_ids(profile, "profile")
+        known = parse_ids(items, texts, "profile", strict=False, fate="ignored")
+        parts = fitted.explain_profile(known, item, unknown="ignore")
     if not parts:
         say(f"note: {whom} has no history and gets popular items, without reasons")
-    rows, rest = parts[:n], [] if n is None else [part for _, part in parts[n:]]
-    records = [{"item": item, "adds": part} for item, part in rows]
-    if rest:
-        rows.append((f"{len(rest):,} more", sum(rest)))
+    rows = [(plain_id(own), part) for own, part in parts]
+    records = [{"item": own, "adds": part} for own, part in rows[:n]]
+    rest = [] if n is None else [part for _, part in rows[n:]]
+    shown = rows[:n] + ([(f"{len(rest):,} more", sum(rest))] if rest else [])
+    shown.append(("score", sum(part for _, part in rows)))
     columns = [Column("item", "s", "because of", style="name"), Column("adds", ".6f")]
-    footer = ("score", sum(part for _, part in parts))
-    output.show(Table(f"Why {ids[-1]} for {whom}", columns, rows, footer=footer), records=records)
-
-
-def _parts(fitted: Recommender, ids: list[str], profile: str | None) -> list[tuple[Any, float]]:
-    items = fitted.interactions.items
-    (item,) = parse_ids(items, ids[-1:])
-    if profile is None:
-        (user,) = parse_ids(fitted.interactions.users, ids[:1])
-        parts = fitted.explain(user, item)
-    else:
-        known = known_ids(items, read_ids(profile, "profile"), "profile", strict=False)
-        parts = fitted.explain_profile(list(known.values()), item)
-    return [(plain_id(own), part) for own, part in parts]
+    strong = frozenset({len(shown) - 1})
+    output.show(Table(f"Why {ids[-1]} for {whom}", columns, shown, strong=strong), records=records)

@@ -28,28 +28,18 @@ def kernels(*, output: Output) -> None:
 
 
 def describe(kernel: type[Kernel]) -> dict[str, Any]:
-    """Return the name, class, signature, formula and parameters of a kernel, ready for JSON.
-
-    >>> from boolrank.kernels import Disjunctive
-    >>> describe(Disjunctive)["signature"]
-    'disjunctive(arity)'
-    """
-    parameters = [
-        {
-            "name": field.name,
-            "required": field.default is MISSING,
-            "default": None if field.default is MISSING else field.default,
-            "range": field.metadata.get("range", "any"),
-        }
-        for field in fields(kernel)  # type: ignore[arg-type]  # every kernel is a dataclass
-    ]
-    inside = ", ".join(
-        p["name"] if p["required"] else f"{p['name']}={p['default']}" for p in parameters
-    )
+    """Return the name, class, signature, formula and parameters of a kernel, ready for JSON."""
+    parameters, inside = [], []
+    for each in fields(kernel):  # type: ignore[arg-type]  # every kernel is a dataclass
+        needed = each.default is MISSING
+        default = None if needed else each.default
+        about = {"name": each.name, "required": needed, "default": default}
+        parameters.append(about | {"range": each.metadata.get("range", "any")})
+        inside.append(each.name if needed else f"{each.name}={default}")
     return {
         "name": kernel.name,
         "class": kernel.__name__,
-        "signature": f"{kernel.name}({inside})" if parameters else kernel.name,
+        "signature": f"{kernel.name}({', '.join(inside)})" if inside else kernel.name,
         "formula": getattr(kernel, "formula", ""),
         "parameters": parameters,
     }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..models.spec import split_commas
 from ..studies import parse_arities
-from ._options import command_text
+from ._options import command_text, given
 from ._output import Output, say
 from ._work import Work
 
@@ -32,19 +32,12 @@ def reproduce(
 
     work = Work()
     check_report()
-    chosen = () if arities is None else parse_arities(arities)
+    names = split_commas(datasets) if datasets else ()
+    options = given({"arities": parse_arities(arities) if arities else None, "seed": seed})
     with work.status(log=True) as tell:
-        found = run(
-            out,
-            () if datasets is None else split_commas(datasets),
-            sweep=sweep,
-            arities=chosen,
-            seed=seed or 0,
-            n_threads=threads,
-            progress=tell,
-        )
-    options = {"no_sweep": None if sweep else True, "arities": arities, "seed": seed or None}
-    command = command_text("reproduce", [], {"datasets": datasets} | options)
+        found = run(out, names, sweep=sweep, **options, n_threads=threads, progress=tell)
+    shown = {"datasets": datasets, "no_sweep": None if sweep else True, "arities": arities}
+    command = command_text("reproduce", [], shown | {"seed": seed or None})
     with work.status("Writing the page"):
         page = write_reproduction(found, out, command)
     output.show(results_table(found))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..models import load_model
 from ..table import Column, Table
-from ._inputs import parse_ids, plain_id
+from ._inputs import plain_id
 from ._output import Output
 
 
@@ -16,15 +16,8 @@ def similar(folder: Path, items: list[str], *, n: int = 10, output: Output) -> N
     The model defines similarity; for kernels, 1 = identical and 0 = unrelated.
     """
     fitted = load_model(folder)
-    found = fitted.similar_items(parse_ids(fitted.interactions.items, items), n=n).to_dict()
-    columns = [
-        Column("item", "s", style="group"),
-        Column("rank", "d"),
-        Column("similar", "s"),
-        Column("similarity", ".6g"),
-    ]
-    rows = [
-        (plain_id(item), rank, plain_id(other), value)
-        for item, rank, other, value in zip(*found.values(), strict=True)
-    ]
-    output.show(Table("", columns, rows))
+    ids = [fitted.interactions.items.parsed(text) for text in items]
+    formats = {"rank": "d", "similar": "s", "similarity": ".6g"}
+    columns = [Column("item", "s", style="group"), *(Column(*each) for each in formats.items())]
+    rows = zip(*fitted.similar_items(ids, n=n).to_dict().values(), strict=True)
+    output.show(Table("", columns, [tuple(map(plain_id, row[:3])) + row[3:] for row in rows]))

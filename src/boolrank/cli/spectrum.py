@@ -6,15 +6,16 @@ from pathlib import Path
 
 from .._extras import needs
 from ..kernels.expressiveness import PairSpectrum
-from ..studies import Curve, parse_arities, spectral_curve
+from ..studies import parse_arities, spectral_curve
 from ..studies.cache import write_text
-from ..table import Table
+from ..table import Column, Table
 from ._inputs import read_events
 from ._options import Columns
 from ._output import Output
 from ._work import Work, check_output
 
 _ARITIES = "1:10,12:20:2,25:50:5,60:150:10"  # denser where curves bend
+_TITLE = "Normalised spectral ratio: 0 = all items identical, 1 = no two items related"
 
 
 def spectrum(
@@ -45,26 +46,15 @@ def spectrum(
         families = dict.fromkeys(kernel or ["disjunctive"])
         curves = [spectral_curve(pairs, name, chosen) for name in families]
     if out is not None:
-        _draw(curves, out)
-    records = [
-        {"kernel": curve.family, "arity": arity, "ratio": ratio}
+        from ..report.sections import arity_plots
+
+        (plot,) = arity_plots(curves)
+        write_text(out, plot.file("svg" if out.suffix.lower() == ".svg" else "png"))
+    rows = [
+        (curve.family, arity, ratio)
         for curve in curves
         for arity, ratio in zip(curve.arities, curve.ratios, strict=True)
     ]
-    output.show(_table(curves), records=records)
+    shown = [Column("kernel", style="group"), Column("arity", "d"), Column("ratio", ".6f")]
+    output.show(Table(_TITLE, shown, rows))
     work.done(f"{events!r}" + ("" if out is None else f"; {out}"), beside_data=out is None)
-
-
-def _draw(curves: list[Curve], path: Path) -> None:
-    from ..report.sections import arity_plots
-
-    (plot,) = arity_plots(curves)
-    write_text(path, plot.file("svg" if path.suffix.lower() == ".svg" else "png"))
-
-
-def _table(curves: list[Curve]) -> Table:
-    title = "Normalised spectral ratio: 0 = all items identical, 1 = no two items related"
-    columns = {"arity": "d"} | dict.fromkeys((curve.family for curve in curves), ".6f")
-    ratios = zip(*(curve.ratios for curve in curves), strict=True)
-    rows = [(arity, *row) for arity, row in zip(curves[0].arities, ratios, strict=True)]
-    return Table.of(title, columns, rows)

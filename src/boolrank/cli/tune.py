@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from ..data.inputs import load_inputs
 from ..data.splits import Fold
 from ..errors import ParameterError
 from ..models.spec import parse_model
 from ..studies import Study, arity_from_spectrum, best_arity, tune_model, validation_fold
 from ..studies.cache import check_folder
 from ..table import Column, Table
-from ._inputs import note_ratings
+from ._inputs import read_events
 from ._options import Columns, fit_command, given
 from ._output import Output, say
 from ._work import Work
@@ -46,58 +44,42 @@ def tune(
     budget = given({"trials": trials, "seconds": seconds})
     others = [*given({"model": model}), *budget]
     if arity is not None and others:
-        raise ParameterError(
-            f"--arity does not go with --{others[0]}", hint="leave out one of them"
-        )
+        problem = f"--arity does not go with --{others[0]}"
+        raise ParameterError(problem, hint="leave out one of them")
+    if arity is not None and "," in (metric or ""):
+        problem = "an arity is chosen by one metric"
+        raise ParameterError(problem, hint="give one, such as --metric auc")
     spec = parse_model(model or "kernel-ranker")
     if spec.changes:
-        raise ParameterError(
-            f"tune chooses the parameters of {spec.name}", hint=f"write --model {spec.name}"
-        )
+        problem = f"tune chooses the parameters of {spec.name}"
+        raise ParameterError(problem, hint=f"write --model {spec.name}")
     if arity is None:
         check_folder(out)
-    with work.status("Reading and splitting"):
-        fold = _fold(inputs, order, seed or 0, columns.given())
-    note_ratings(inputs, columns.given())
+    in_file_order = order == "file"
+    events = read_events(work, inputs, columns.given(), file_order=in_file_order)
+    fold = validation_fold(events, "time" if in_file_order else order or "time", seed or 0)
     if arity is not None:
         _tune_arity(work, fold, arity, metric or "auc", threads, output)
         return
+    options = budget | given({"metrics": metric, "seed": seed})
     try:
         with work.counter("Tuning") as count:
             study = tune_model(
-                spec.name,
-                fold,
-                **given({"metrics": metric, "seed": seed}),
-                **budget,
-                folder=out,
-                n_threads=threads,
-                progress=count,
+                spec.name, fold, **options, folder=out, n_threads=threads, progress=count
             )
     except KeyboardInterrupt:
         say(f"finished trials are kept in {out}; the same command continues")
         raise
-    records = _records(study)
-    output.show(_table(study, records), records=records)
+    _show(study, output)
     work.done(f"{len(study.trials)} trials, {study.failed} failed; {out}")
-    for each in study.metrics:
-        best = study.best(each)
-        command = fit_command(inputs, columns, study.spec(each))
-        say(f"best {each}, {best.metrics[each]:.4f}: {command}")
-
-
-def _fold(inputs: list[str], order: str | None, seed: int, columns: dict[str, str]) -> Fold:
-    in_file_order = order == "file"
-    data = load_inputs(inputs, None, in_file_order, **columns)
-    return validation_fold(data, "time" if in_file_order else order or "time", seed)
+    for name in study.metrics:
+        command = fit_command(inputs, columns, study.spec(name))
+        say(f"best {name}, {study.best(name).metrics[name]:.4f}: {command}")
 
 
 def _tune_arity(
     work: Work, fold: Fold, family: str, metric: str, threads: int | None, output: Output
 ) -> None:
-    if "," in metric:
-        raise ParameterError(
-            "an arity is chosen by one metric", hint="give one, such as --metric auc"
-        )
     with work.counter("Evaluating") as count:
         found = best_arity(fold, family, metric, n_threads=threads, progress=count)
     columns = {"kernel": "", "arity": "d", found.measure: ".4f", "best": ""}
@@ -110,11 +92,11 @@ def _tune_arity(
     work.done(f"best by {found.measure}: {found.kernel}{spectrum}")
 
 
-def _records(study: Study) -> list[dict[str, Any]]:
-    """Return the trials, the best first and the failed last."""
+def _show(study: Study, output: Output) -> None:
+    """Print the trials, the best first and the failed last; in a table only the best."""
+    ranked = study.ranked()
     numbers = {id(trial): number for number, trial in enumerate(study.trials)}
-    order = [*study.ranked(), *(trial for trial in study.trials if not trial.worked)]
-    return [
+    records = [
         {
             "model": study.model,
             "trial": numbers[id(trial)],
@@ -123,21 +105,14 @@ def _records(study: Study) -> list[dict[str, Any]]:
             "seconds": round(trial.seconds, 3),
             "error": trial.error or None,
         }
-        for trial in order
+        for trial in [*ranked, *(trial for trial in study.trials if not trial.worked)]
     ]
-
-
-def _table(study: Study, records: list[dict[str, Any]]) -> Table:
     columns = [Column("trial", "d"), Column("parameters", style="name", wrap="fold")]
     columns += [Column(name, ".4f", wrap="never") for name in study.metrics]
-    rows = [
-        (record["trial"], _text(record["params"]), *record["metrics"].values())
-        for record in records[: min(_MAX_TRIALS, len(study.trials) - study.failed)]
-    ]
+    rows = []
+    for trial in ranked[:_MAX_TRIALS]:
+        short = {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in trial.params.items()}
+        text = ", ".join(f"{name}={value}" for name, value in short.items()) or "defaults"
+        rows.append((numbers[id(trial)], text, *trial.metrics.values()))
     title = f"The best of {len(study.trials)} trials of {study.model}, {study.failed} failed"
-    return Table(title, columns, rows)
-
-
-def _text(params: dict[str, Any]) -> str:
-    texts = (f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in params.items())
-    return ", ".join(texts) or "defaults"
+    output.show(Table(title, columns, rows), records=records)

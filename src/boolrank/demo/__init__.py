@@ -30,7 +30,7 @@ NEXT = {
 
 
 def run_demo(
-    out: str | Path | None,
+    out: str | Path,
     *,
     seed: int = 0,
     n_users: int = 600,
@@ -38,17 +38,14 @@ def run_demo(
 ) -> Findings:
     """Run the demonstration, and write ``report.html`` and ``figures/`` into ``out``.
 
-    With ``out=None`` nothing is written and the extra ``report`` is not needed. ``progress`` gets
-    the current step, as ``"part: detail"``. The same seed gives the same results, except for time
-    and memory.
+    ``progress`` gets the current step, as ``"part: detail"``. The same seed gives the same results,
+    except for time and memory.
     """
-    if out is not None:
-        check_report()
-        claim_folder(out, "demo")
+    check_report()
+    claim_folder(out, "demo")
     start = time.perf_counter()
     found = measure(seed, n_users, progress)
-    if out is not None:
-        progress("writing the page")
-        page = demo_page(found, NEXT, time.perf_counter() - start)
-        write_page(page, [], Path(out) / "report.html")
+    progress("writing the page")
+    page = demo_page(found, NEXT, time.perf_counter() - start)
+    write_page(page, [], Path(out) / "report.html")
     return found

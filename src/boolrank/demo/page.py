@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,15 +14,14 @@ from ..report.sections import SIGNIFICANCE, arity_plots, data_facts, made_sectio
 from ..report.tables import COSTS, by_metric, evaluation_table
 from ..studies.machine import machine
 from ..table import Table
-from .results import RANKED, TOP
+from .results import TOP
 from .tastes import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..data.interactions import Interactions
-    from ..report.page import Example
-    from .results import Findings
+    from .results import Findings, Person
 
 _LEAD = (
     "A made-up catalogue of films, viewers who each like one or two genres, and models that see "
@@ -39,9 +39,9 @@ _RESULTS = (
     "wrong. mAP@10 and nDCG@10 look at the ten best."
 )
 _PEOPLE = (
-    "Three viewers of different tastes, chosen by taste and not by the results: films they have "
-    "seen, recommendations of each kernel, and the films that contribute most to the score of the "
-    "first recommendation. Green tags are tastes that the viewer likes."
+    "Three viewers of different tastes, chosen by taste and not by the results: the rarest films "
+    "they have seen, recommendations of each kernel, and the films that contribute most to the "
+    "score of the first recommendation. ✓ is a taste that the viewer likes."
 )
 _HITS = (
     f"Each viewer gets {TOP} recommendations. How many are of a taste that the viewer likes, one "
@@ -63,7 +63,10 @@ _FOOTER = "The same seed gives the same figures, except for time and memory."
 
 def demo_page(found: Findings, next_steps: Mapping[str, str], seconds: float) -> Page:
     """Return the page."""
-    hits: list[Block] = [_hits_table(found), Note(_HITS_NOTE)]
+    hits: list[Block] = [found.hits, Note(_HITS_NOTE)]
+    people: list[Block] = []
+    for person in found.people:
+        people += [person.table, Entries(_reasons(person))]
     peak = peak_memory()
     made = {
         "seed": f"{found.seed}, of the data and of the folds",
@@ -75,7 +78,7 @@ def demo_page(found: Findings, next_steps: Mapping[str, str], seconds: float) ->
     sections = [
         _data_section(found.data.events),
         Section("results", "Results", _RESULTS, [*_results(found), Note(SIGNIFICANCE)]),
-        Section("people", "Recommendations and reasons", _PEOPLE, found.people),
+        Section("people", "Recommendations and reasons", _PEOPLE, people),
         Section("tastes", "Do recommendations match the taste?", _HITS, hits),
         Section("arity", "Arity", _ARITY, [Figures(arity_plots(found.curves))]),
         made_section(f"boolrank demo --seed {found.seed}", made, machine()),
@@ -98,7 +101,7 @@ def _data_section(events: Interactions) -> Section:
     plots: list[Plot] = []
     for counts, of, by in ((popularity, "films", "viewers"), (films, "viewers", "films")):
         x_label, y_label = f"rank among {of}", f"{by} per {of[:-1]}"
-        figure = tail_figure(counts, x_label=x_label, y_label=y_label, colour=len(plots))
+        figure = tail_figure(counts, x_label, y_label, len(plots))
         about = f"{y_label} against {x_label}, both logarithmic"
         plots.append(Plot(f"tail-{of}", about, figure))
     return Section("data", "The data", _DATA, [Facts(facts), Figures(plots), Note(note)])
@@ -108,37 +111,27 @@ def _results(found: Findings) -> list[Table]:
     return by_metric(evaluation_table(found.evaluations, found.seed, by_each=True), COSTS)
 
 
+def _reasons(person: Person) -> dict[str, str]:
+    """Return the reasons for the first recommendation of each kernel, as text."""
+    first, said = person.table.records()[0], {}
+    for kernel, parts in person.reasons.items():
+        total = sum(part for _, part in parts)
+        text = ", ".join(f"{part:+.4f} {name}" for name, part in parts)
+        said[f"Why {first[kernel]} by {kernel}?"] = f"{text} = {total:.4f}, the score"
+    return said
+
+
 def demo_tables(found: Findings) -> list[Table]:
     """Return the tables that the command prints: recommendations, then the results."""
+    people = []
+    for person in found.people:
+        note = "\n".join(f"  {why} {text}" for why, text in _reasons(person).items())
+        people.append(replace(person.table, note=note))
     columns = {"kernel": "", "arity": "d", "AUC": ".4f", "spectral ratio": ".4f"}
     points = [
         (curve.family, *point)
         for curve in found.curves
         for point in zip(curve.arities, curve.means, curve.ratios, strict=True)
     ]
-    return [
-        *map(_person_table, found.people),
-        *_results(found),
-        _hits_table(found),
-        Table.of("AUC and normalised spectral ratio by arity", columns, points),
-    ]
-
-
-def _person_table(person: Example) -> Table:
-    rows, reasons = [], []
-    for kernel, listing in zip(RANKED, person.listings[1:], strict=True):
-        for k, each in enumerate(listing.items, start=1):
-            rows.append(
-                (kernel, k, each.name, f"{each.tag}{' ✓' if each.good else ''}", each.score)
-            )
-        parts = ", ".join(f"{part:+.4f} {name}" for name, part in listing.reasons)
-        first = listing.items[0].name
-        reasons.append(f"  Why {first} by {kernel}? {parts} = {listing.total:.4f}, the score")
-    columns = {"kernel": "", "rank": "d", "film": "", "taste": "", "score": ".4f"}
-    return Table.of(f"{person.title}, {person.about}", columns, rows, note="\n".join(reasons))
-
-
-def _hits_table(found: Findings) -> Table:
-    columns = {"model": "", "of a liked taste": ",", "share": ".1%", "mean viewers": ".0f"}
-    title = f"Recommendations of a taste that the viewer likes, of {TOP} to each viewer"
-    return Table.of(title, columns, found.hits, name="hits")
+    curves = Table.of("AUC and normalised spectral ratio by arity", columns, points)
+    return [*people, *_results(found), found.hits, curves]

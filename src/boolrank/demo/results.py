@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from ..data.protocols import paper_protocol
 from ..kernels.expressiveness import PairSpectrum
 from ..models.spec import ModelSpec
-from ..report.page import Example, Listed, Listing
 from ..studies.arity import Curve, family, spectral_curve
 from ..studies.experiment import Experiment, run_experiment
+from ..table import Column, Table
 from .tastes import TITLES, PlantedTastes, plant_tastes
 
 if TYPE_CHECKING:
@@ -31,19 +32,17 @@ ARITIES = {"disjunctive": (1, 2, 3, 4, 6, 8, 12, 16, 32, 64), "conjunctive": (1,
 
 # A viewer likes a taste with more than an even share of the planted liking: mostly one or two.
 LIKED = 1 / len(TITLES)
-TOP = 5  # films recommended
+TOP = 5  # films recommended, and films shown of a viewer
+_REASONS = 3  # shown of a recommendation
 # Films seen by the viewers shown: enough to have a taste, few enough to read.
 _FILMS = 12
-_SEEN, _REASONS = 10, 3  # films and reasons shown of a viewer
 
 
-class Hits(NamedTuple):
-    """Recommendations of a model to all viewers."""
+class Person(NamedTuple):
+    """Films of a viewer beside recommendations, and by kernel the reasons for the first one."""
 
-    model: str
-    n_liked: int | None  # of a taste that the viewer likes
-    liked: float  # as a share
-    users: float  # mean number of viewers of the films
+    table: Table
+    reasons: Mapping[str, list[tuple[str, float]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +54,8 @@ class Findings:
     split: Split
     evaluations: dict[str, Evaluation]  # by model
     curves: list[Curve]
-    people: list[Example]
-    hits: list[Hits]
+    people: list[Person]
+    hits: Table
 
 
 def measure(seed: int, n_users: int, progress: Callable[[str], None]) -> Findings:
@@ -79,15 +78,9 @@ def measure(seed: int, n_users: int, progress: Callable[[str], None]) -> Finding
     curves = [spectral_curve(pairs, name, some, evaluations) for name, some in ARITIES.items()]
     progress("recommending films to viewers")
     models = fit_models(data)
-    return Findings(
-        seed,
-        data,
-        split,
-        {name: evaluations[name] for name in (POPULARITY, *RANKED)},
-        curves,
-        [_person(data, models, user) for user in _example_users(data)],
-        _hits(data, models),
-    )
+    people = [_person(data, models, user) for user in _example_users(data)]
+    compared = {name: evaluations[name] for name in models}
+    return Findings(seed, data, split, compared, curves, people, _hits(data, models))
 
 
 def fit_models(data: PlantedTastes) -> dict[str, Recommender]:
@@ -99,60 +92,63 @@ def _spec(name: str) -> ModelSpec:
     return ModelSpec(name) if name == POPULARITY else ModelSpec("kernel-ranker", {"kernel": name})
 
 
-def _person(data: PlantedTastes, models: Mapping[str, Recommender], user: int) -> Example:
+def _person(data: PlantedTastes, models: Mapping[str, Recommender], user: int) -> Person:
     """Return a viewer's rarest films, and the recommendations of each kernel with reasons."""
-    events, own = data.events, data.events.rows.row(user)
+    events, own, viewer = data.events, data.events.rows.row(user), data.events.users[user]
+    likes = data.liking[user] > LIKED
 
-    def listed(film: str, score: float | None = None) -> Listed:
-        taste = data.taste_of[events.items.number(film)]
-        return Listed(film, data.tastes[taste], bool(data.liking[user, taste] > LIKED), score)
+    def tastes(films: list[str]) -> list[str]:
+        of = data.taste_of[events.items.numbers(films)]
+        return [data.tastes[taste] + (" ✓" if likes[taste] else "") for taste in of]
 
-    def ranked(values: Any, least: float) -> list[int]:
-        return [int(k) for k in np.argsort(-values, kind="stable") if values[k] > least]
+    def listed(values: Any, least: float, form: str) -> str:
+        order = [int(k) for k in np.argsort(-values, kind="stable") if values[k] > least]
+        return ", ".join(f"{values[k]:{form}} {data.tastes[k]}" for k in order)
 
-    def advice(kernel: str) -> Listing:
-        model = models[kernel]
-        found = model.recommend([viewer], n=TOP)
-        films = found.lists()[0]
-        parts = model.explain(viewer, films[0])
-        others = sum(part for _, part in parts[_REASONS:])
-        reasons = [*parts[:_REASONS], (f"{len(parts) - _REASONS} others", others)]
-        items = [listed(film, score) for film, score in zip(films, found.scores[0], strict=True)]
-        return Listing(f"`{kernel}` recommends", items, reasons=reasons)
-
-    viewer = events.users[user]
     # Rare films say more about a viewer than popular ones.
-    rarest = own[np.argsort(events.popularity()[own], kind="stable")][:_SEEN]
-    more = f"and {len(own) - len(rarest)} more" if len(own) > len(rarest) else ""
-    seen = Listing("has, rarest first", [listed(events.items[int(k)]) for k in rarest], more)
-    likes = ranked(data.liking[user], LIKED)
+    rarest = own[np.argsort(events.popularity()[own], kind="stable")][:TOP]
+    seen = [events.items[int(k)] for k in rarest]
+    columns = [Column("rank", "d"), Column("has seen"), Column("its taste", under="has seen")]
+    values: list[list[Any]] = [list(range(1, TOP + 1)), seen, tastes(seen)]
+    reasons = {}
+    for kernel in RANKED:
+        found = models[kernel].recommend([viewer], n=TOP)
+        (films,) = found.lists()
+        columns += [
+            Column(kernel, heading=f"{kernel} recommends"),
+            Column(f"{kernel}, taste", under=kernel),
+            Column(f"{kernel}, score", ".4f", under=kernel, template=", score {}"),
+        ]
+        values += [films, tastes(films), found.scores[0].tolist()]
+        parts = models[kernel].explain(viewer, films[0])
+        others = sum(part for _, part in parts[_REASONS:])
+        reasons[kernel] = [*parts[:_REASONS], (f"{len(parts) - _REASONS} others", others)]
     counts = np.bincount(data.taste_of[own], minlength=len(data.tastes))
-    planted = ", ".join(f"{data.liking[user, k]:.0%} {data.tastes[k]}" for k in likes)
-    watched = ", ".join(f"{counts[k]} {data.tastes[k]}" for k in ranked(counts, 0))
-    return Example(
-        str(viewer),
-        [data.tastes[k] for k in likes],
-        f"planted taste: {planted}; has seen {len(own)} films: {watched}",
-        [seen, *map(advice, RANKED)],
+    title = (
+        f"{viewer}, planted taste: {listed(data.liking[user], LIKED, '.0%')}; has seen {len(own)} "
+        f"films: {listed(counts, 0, 'd')}"
     )
+    return Person(Table(title, columns, list(zip_longest(*values))), reasons)
 
 
-def _hits(data: PlantedTastes, models: Mapping[str, Recommender]) -> list[Hits]:
+def _hits(data: PlantedTastes, models: Mapping[str, Recommender]) -> Table:
     """Count recommendations that match the viewer's taste, and the expectation at random."""
     popularity = data.events.popularity()
     likes = data.liking[:, data.taste_of] > LIKED
-    found = []
+    rows: list[tuple[Any, ...]] = []
     for name, model in models.items():
         # No viewer has seen more than half of the catalogue, so all lists are full.
         lists = model.recommend(n=TOP).lists()
         chosen = np.array([data.events.items.numbers(films) for films in lists])
         liked = np.take_along_axis(likes, chosen, axis=1)
-        users = float(popularity[chosen].mean())
-        found.append(Hits(name, int(liked.sum()), float(liked.mean()), users))
+        rows.append((name, int(liked.sum()), float(liked.mean()), popularity[chosen].mean()))
     unseen = data.events.matrix().toarray() == 0
     even = unseen / unseen.sum(axis=1, keepdims=True)
     chance = float((even * likes).sum(axis=1).mean())
-    return [*found, Hits("at random", None, chance, float((even @ popularity).mean()))]
+    rows.append(("at random", None, chance, (even @ popularity).mean()))
+    columns = {"model": "", "of a liked taste": ",", "share": ".1%", "mean viewers": ".0f"}
+    title = f"Recommendations of a taste that the viewer likes, of {TOP} to each viewer"
+    return Table.of(title, columns, rows, name="hits")
 
 
 def _example_users(data: PlantedTastes) -> list[int]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..report.figures import Plot, bars_figure
+from ..data.inputs import find_dataset
+from ..report.figures import Plot
 from ..report.page import Block, Entries, Figures, Note, Page, Section, write_page
 from ..report.sections import arity_plots, made_section
 from ..table import Column, Table
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..evaluation.result import Evaluation
+    from .published import Figure
     from .reproduce import Reproduction, SetResult
 
 _BESIDE = (
@@ -25,7 +28,8 @@ _BESIDE = (
     Column("paper's deviation", ".4f", under="paper's AUC", template="±\u00a0{}"),
     Column("difference", "+.4f"),
 )
-_PARTS = ("overlaps", "kernel matrix", "ranking a fold")  # of the times
+_FAR = 2.0  # differences of more than this many of the paper's deviations are marked
+
 _LEAD = (
     "Boolean kernels for collaborative filtering (Polato and Aiolli, 2018): five kernels on {} of "
     "the paper’s {} data sets, our results beside the published ones. Where the two differ by more "
@@ -51,11 +55,6 @@ _SPECTRUM = (
     "all items are identical to the kernel, 1 if no two have anything in common. The ring on the "
     "left is the mDNF kernel."
 )
-_TIME = (
-    "Seconds for the disjunctive kernel matrix of all items at the paper’s arity, then for the "
-    "weights and full rankings of the test users of a fold. The shortest of five times, or of all "
-    "folds. Compilation is not included."
-)
 _PROTOCOL = (
     "Users are split into five folds. The users of a fold train with the earlier half of their "
     "ratings and are tested on the later half; users with fewer than five ratings always train. "
@@ -71,47 +70,48 @@ _FOOTER = (
 
 def write_reproduction(found: Reproduction, out: str | Path, command: str = "") -> Path:
     """Write the page and, beside it, ``tables/`` and ``figures/``; return the path of the page."""
-    readings = _readings(found)
+    results, readings, _ = all_tables = tables(found)
     figures = [_arity_plots(each) for each in found.sets]
     curves = [each[0] for each in figures if len(each) > 1]
     spectra = [each[-1] for each in figures]
+    shown = [_results(results, each) for each in found.sets]
+    others = [
+        replace(
+            readings.where({"data set": each.paper.title, "reading": reading.title}),
+            title=f"{each.paper.title}: {reading.title}",
+            note=_test_users(evaluations),
+        )
+        for each in found.sets
+        for reading, evaluations in each.readings
+    ]
     sections = [
-        Section("results", "Results", _RESULTS, _results(found)),
-        _differences_section(found),
-        *([Section("readings", "Other readings", _READINGS, readings)] if readings else []),
+        Section("results", "Results", _RESULTS, shown),
+        _differences_section(found, results),
+        *([Section("readings", "Other readings", _READINGS, others)] if others else []),
         *([Section("auc", "AUC against arity", _AUC, [Figures(curves)])] if curves else []),
         Section("spectrum", "Expressiveness", _SPECTRUM, [Figures(spectra)]),
-        Section("time", "Time", _TIME, [Figures([_times(found)])]),
         made_section(command, _made(found), found.machine, _PROTOCOL),
     ]
     lead = _LEAD.format(len(found.sets), len(PAPER))
     page = Page("The paper’s experiments, reproduced", lead, sections, _FOOTER)
-    return write_page(page, tables(found), Path(out) / "report.html")
+    return write_page(page, all_tables, Path(out) / "report.html")
 
 
-def tables(found: Reproduction) -> list[Table]:
-    """Return all numbers of the page."""
-    parts = (results_table, _readings_table, _arities_table, _times_table)
-    return [part(found) for part in parts]
+def tables(found: Reproduction) -> tuple[Table, Table, Table]:
+    """Return all numbers of the page: results, other readings, and curves."""
+    return results_table(found), _readings_table(found), _arities_table(found)
 
 
 def results_table(found: Reproduction) -> Table:
     """Return our results and the paper's, a row per data set and kernel."""
-    rows = [
-        (
-            each.paper.title,
-            row.kernel,
-            row.means["auc"],
-            row.deviations["auc"],
-            *row.paper,
-            row.difference,
-            "yes" if row.far else "no",
-            row.means["map@10"],
-            row.means["ndcg@10"],
-        )
-        for each in found.sets
-        for row in each.rows
-    ]
+    rows = []
+    for each in found.sets:
+        for column, kernel in each.paper.kernels.items():
+            ours, paper = each.evaluations[kernel], each.paper.figures[column]
+            row = _beside(ours, "auc", paper)
+            far = abs(row[-1]) > _FAR * paper.deviation
+            others = [ours.means[metric] for metric in ("map@10", "ndcg@10")]
+            rows.append((each.paper.title, kernel, *row, far, *others))
     columns = [
         Column("data set"),
         Column("kernel"),
@@ -123,15 +123,21 @@ def results_table(found: Reproduction) -> Table:
     return Table("Results beside the paper's", columns, rows, "results")
 
 
+def _beside(ours: Evaluation, metric: str, paper: Figure) -> tuple[float, ...]:
+    mean = ours.means[metric]
+    return mean, ours.deviations[metric], *paper, mean - paper.auc
+
+
 def _readings_table(found: Reproduction) -> Table:
-    rows: list[tuple[Any, ...]] = []
-    for each in found.sets:
-        for reading, evaluations in each.readings:
-            for column, ours in evaluations.items():
-                mean, deviation = ours.means[reading.metric], ours.deviations[reading.metric]
-                paper = each.paper.figures[column]
-                name = each.paper.title, reading.title, each.paper.kernel(column)
-                rows.append((*name, mean, deviation, *paper, mean - paper.auc))
+    rows = [
+        (
+            *(each.paper.title, reading.title, kernel),
+            *_beside(evaluations[kernel], reading.metrics[0], each.paper.figures[column]),
+        )
+        for each in found.sets
+        for reading, evaluations in each.readings
+        for column, kernel in each.paper.kernels.items()
+    ]
     columns = [Column("data set"), Column("reading"), Column("kernel"), *_BESIDE]
     return Table("Other readings of the protocol", columns, rows, "readings")
 
@@ -140,9 +146,7 @@ def _arities_table(found: Reproduction) -> Table:
     rows: list[tuple[Any, ...]] = []
     for each in found.sets:
         for curve in each.curves:
-            empty = [None] * len(curve.arities)
-            measured = (curve.means or empty, curve.deviations or empty)
-            points = zip(curve.arities, *measured, curve.ratios, strict=True)
+            points = zip_longest(curve.arities, curve.means, curve.deviations, curve.ratios)
             rows += [(each.paper.title, curve.family, *point) for point in points]
         dnf = each.evaluations["monotone_dnf"]
         name = each.paper.title, "monotone_dnf", None
@@ -152,75 +156,47 @@ def _arities_table(found: Reproduction) -> Table:
     return Table.of("AUC and expressiveness against the arity", columns, rows, name="arities")
 
 
-def _times_table(found: Reproduction) -> Table:
-    rows: list[tuple[Any, ...]] = []
-    for each in found.sets:
-        users, items = each.split.data.shape
-        rows.append(
-            (each.paper.title, items, users, each.paper.kernel("disjunctive"), *each.timing)
-        )
-    columns = {"data set": "", "items": "d", "users": "d", "kernel": ""}
-    columns |= {f"{part} (s)": ".3f" for part in _PARTS}
-    return Table.of("Time for the disjunctive kernel", columns, rows, name="times")
-
-
-def _results(found: Reproduction) -> list[Table]:
-    results = results_table(found)
-    return [
-        replace(
-            results.where({"data set": each.paper.title}).emphasise_max("AUC"),
-            title=each.paper.title,
-            note=_size(each),
-        )
-        for each in found.sets
-    ]
-
-
-def _size(each: SetResult) -> str:
-    users, items = each.split.data.shape
+def _results(results: Table, each: SetResult) -> Table:
+    """Return the results on a data set, with its size below."""
+    data = each.split.data
+    size = (*data.shape, data.size)
+    known = find_dataset(each.paper.dataset).size
     folds = "one fold" if len(each.split) == 1 else f"{len(each.split)} folds"
-    excerpt = f" This is not the whole set, which has {each.expected}." if each.expected else ""
-    return (
-        f"{users:,} users, {items:,} items, {each.split.data.size:,} ratings; "
-        f"{_test_users(each.evaluations)} in {folds}.{excerpt}"
-    )
+    note = f"{_size(*size)}; {_test_users(each.evaluations)} in {folds}."
+    if size != known:
+        note += f" This is not the whole set, which has {_size(*known)}."
+    table = results.where({"data set": each.paper.title}).emphasise_max("AUC")
+    return replace(table, title=each.paper.title, note=note)
+
+
+def _size(users: int, items: int, ratings: int) -> str:
+    return f"{users:,} users, {items:,} items, {ratings:,} ratings"
 
 
 def _test_users(evaluations: Mapping[str, Evaluation]) -> str:
     return f"{sum(len(fold.users) for fold in evaluations['linear'].folds):,} test users"
 
 
-def _differences_section(found: Reproduction) -> Section:
+def _differences_section(found: Reproduction, results: Table) -> Section:
     """Return the section on results far from the paper's, grouped by reason."""
+    sets = {each.paper.title: each for each in found.sets}
     groups: dict[tuple[str, str], list[str]] = {}
-    for each in found.sets:
-        for row in (row for row in each.rows if row.far):
-            group = each.paper.title, each.paper.reason(row.column)
-            text = f"{row.kernel} {row.difference:+.4f}".replace("-", "−")
-            groups.setdefault(group, []).append(text)
+    for row in results.records():
+        if row["beyond two deviations"]:
+            title, kernel = row["data set"], row["kernel"]
+            reason = sets[title].paper.reason(kernel.partition("(")[0])
+            text = f"{kernel} {row['difference']:+.4f}".replace("-", "−")
+            groups.setdefault((title, reason), []).append(text)
     far = {f"{title}: {', '.join(rows)}": reason for (title, reason), rows in groups.items()}
     blocks: list[Block] = [Entries(far)] if far else []
     blocks += [
-        Note(f"**{each.paper.title}**: {each.paper.reason('')}")
-        for each in found.sets
+        Note(f"**{title}**: {each.paper.reason('')}")
+        for title, each in sets.items()
         if len(each.split) == 1
     ]
     blocks += [Note(f"**{paper.title}** was not measured. {why}") for paper, why in found.missing]
     text = "" if far else "No result differs by more than two of the paper’s deviations."
     return Section("differences", "Differences and reasons", text, blocks)
-
-
-def _readings(found: Reproduction) -> list[Table]:
-    readings = _readings_table(found)
-    return [
-        replace(
-            readings.where({"data set": each.paper.title, "reading": reading.title}),
-            title=f"{each.paper.title}: {reading.title}",
-            note=_test_users(evaluations),
-        )
-        for each in found.sets
-        for reading, evaluations in each.readings
-    ]
 
 
 def _made(found: Reproduction) -> dict[str, str]:
@@ -236,11 +212,3 @@ def _arity_plots(each: SetResult) -> list[Plot]:
     best = each.paper.arity, each.paper.figures["disjunctive"].auc
     points = {"paper’s best": best}, {"mDNF": (1.0, each.ratio)}
     return arity_plots(each.curves, f"{each.paper.title}: ", f"-{each.paper.dataset}", points)
-
-
-def _times(found: Reproduction) -> Plot:
-    bars = {}
-    for each in found.sets:
-        name = f"{each.paper.title}\n{len(each.split.data.items):,} items"
-        bars[name] = dict(zip(_PARTS, each.timing, strict=True))
-    return Plot("time", "Seconds by data set", bars_figure(bars, x_label="seconds"))

@@ -23,13 +23,12 @@ class Figure(NamedTuple):
     deviation: float
 
 
-@dataclass(frozen=True)
-class Reading:
-    """Another reading of the protocol: its changes to the split, and its metric."""
+class Reading(NamedTuple):
+    """Another reading of the protocol: its changes to the split, and its metrics."""
 
     title: str
     split: Mapping[str, Any]
-    metric: str
+    metrics: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -45,14 +44,15 @@ class PaperSet:
     readings: tuple[Reading, ...] = ()
     hidden: str = ""  # why the set cannot be measured
 
-    def kernel(self, column: str) -> str:
-        """Return the kernel of a column, as text.
+    @property
+    def kernels(self) -> dict[str, str]:
+        """The kernel of each column, as text.
 
-        >>> PAPER["ciaodvd"].kernel("disjunctive")
+        >>> PAPER["ciaodvd"].kernels["disjunctive"]
         'disjunctive(116)'
         """
-        arities = {"disjunctive": self.arity, "conjunctive": 2}
-        return f"{column}({arities[column]})" if column in arities else column
+        with_arity = {"disjunctive": f"({self.arity})", "conjunctive": "(2)"}
+        return {column: column + with_arity.get(column, "") for column in COLUMNS}
 
     def reason(self, column: str) -> str:
         """Return the known reasons for a difference from ours."""
@@ -65,7 +65,7 @@ def _figures(*values: tuple[float, float]) -> dict[str, Figure]:
 
 
 _EVERYBODY = Reading(
-    "all users with two or more ratings are tested, ties count half", {"least": 2}, "auc_ties"
+    "all users with two or more ratings are tested, ties count half", {"least": 2}, ("auc_ties",)
 )
 
 _ALL = (
@@ -122,7 +122,7 @@ _ALL = (
             "": "The set has no times. We use the order of the jokes; the order that the paper "
             "used is unknown. It matters: random halves give the reading below."
         },
-        readings=(Reading("random halves", {"order": "random"}, "auc"),),
+        readings=(Reading("random halves", {"order": "random"}, ("auc",)),),
     ),
     PaperSet(
         "MovieLens",

@@ -14,20 +14,27 @@ from ..studies.comparison import OURS
 from .figures import Dots, Plot, scatter_figure
 from .page import Block, Entries, Facts, Figures, Note, Page, Section, write_page
 from .sections import SIGNIFICANCE, data_facts, made_section
-from .tables import SIGNIFICANT, best_table, by_metric, comparison_table, metric_title
+from .tables import SIGNIFICANT, by_metric, comparison_table, metric_title
 
 if TYPE_CHECKING:
     from ..studies import ModelResult, SetComparison
-    from ..table import Table
 
 # A figure leaves out models that are this many times as far from the best as the median model:
 # they would squeeze the others into a corner.
 _OUTSIDE = 4.0
 _LONG = re.compile(r"\d+\.\d{4,}(?:e[+-]?\d+)?")
 
+_LEAD = (
+    "Every model had {} to find its parameters, in one search for {}, on a fold of users who are "
+    "not in the test. The best parameters by each metric were then measured on the other folds. "
+    "Models given with parameters were not tuned."
+)
+_UNTUNED = (
+    "**No model was tuned:** all have their default parameters, so the results say little about "
+    "what each of them can do."
+)
 _BEST_NOTE = (
-    f"Boolrank’s models are those on boolean kernels: {', '.join(f'`{name}`' for name in OURS)}. "
-    f"Differences with p below {SIGNIFICANT:g} are marked."
+    f"Boolrank’s models are those on boolean kernels: {', '.join(f'`{name}`' for name in OURS)}."
 )
 _MODELS_NOTE = (
     "Parameters are those that were best by the metric in validation, and the other metrics are of "
@@ -52,28 +59,26 @@ def write_comparison(
     sets: Sequence[SetComparison], out: str | Path, manifest: Mapping[str, Any]
 ) -> Path:
     """Write the page and, beside it, ``tables/`` and ``figures/``; return the path of the page."""
-    tables = [best_table(sets), comparison_table(sets)]
-    return write_page(comparison_page(sets, manifest), tables, Path(out) / "comparison.html")
+    page = comparison_page(sets, manifest)
+    return write_page(page, [comparison_table(sets)], Path(out) / "comparison.html")
 
 
 def comparison_page(sets: Sequence[SetComparison], manifest: Mapping[str, Any]) -> Page:
     """Return the page; `render_page` turns it into HTML."""
-    names = ", ".join(each.title for each in sets)
-    said = {each.title: " ".join(findings(each)) for each in sets}
-    best: list[Block] = [Entries(said), best_table(sets), Note(_BEST_NOTE)]
-    made = {"seed": str(sets[0].seed)}
+    first, names = sets[0], ", ".join(each.title for each in sets)
+    limit = "" if first.seconds is None else f" and at most {first.seconds:g} s"
+    searched = " and ".join(map(metric_title, first.metrics))
+    lead = _LEAD.format(f"{first.trials} trials{limit}", searched) if first.trials else _UNTUNED
+    best = Entries({each.title: " ".join(findings(each)) for each in sets})
+    made = {"seed": str(first.seed)}
     made |= {f"split of {each.title}": f"{each.split!r}; fold 0 is for validation" for each in sets}
-    times = f"{manifest['started']} to {manifest['finished']}, {manifest['threads']} threads"
-    return Page(
-        f"Comparison of models on {names}",
-        _lead(sets),
-        [
-            Section("best", "Best models", _budget(sets[0]), best),
-            *(_set_section(each, number) for number, each in enumerate(sets, start=1)),
-            made_section(manifest["command"], made | {"run": times}, manifest, _RERUN),
-        ],
-        _FOOTER,
-    )
+    made["run"] = f"{manifest['started']} to {manifest['finished']}, {manifest['threads']} threads"
+    sections = [
+        Section("best", "Best models", "", [best, Note(_BEST_NOTE)]),
+        *(_set_section(each, f"set{number}") for number, each in enumerate(sets, start=1)),
+        made_section(manifest["command"], made, manifest, _RERUN),
+    ]
+    return Page(f"Comparison of models on {names}", lead, sections, _FOOTER)
 
 
 def findings(found: SetComparison) -> list[str]:
@@ -84,10 +89,10 @@ def findings(found: SetComparison) -> list[str]:
 
 
 def _finding(found: SetComparison, metric: str) -> str:
-    ranked = found.ranked(metric)
-    best, title = ranked[0], metric_title(metric)
-    value = f"{best.by(metric).means[metric]:.4f}"
-    rival = next((each for each in ranked if each.ours != best.ours), None)
+    """Return how the best model compares with the best one from elsewhere."""
+    best, *others = found.ranked(metric)
+    title, value = metric_title(metric), f"{best.by(metric).means[metric]:.4f}"
+    rival = next((each for each in others if each.ours != best.ours), None)
     if rival is None:
         return f"`{best.name}` has the best {title}, {value}."
     versus = found.versus_best[metric][rival.name]
@@ -105,68 +110,30 @@ def _finding(found: SetComparison, metric: str) -> str:
     )
 
 
-def _lead(sets: Sequence[SetComparison]) -> str:
-    """Name the best models, with the data set if there are several."""
-    parts = []
-    for metric in sets[0].metrics:
-        best = [(each.ranked(metric)[0].name, each.title) for each in sets if each.measured]
-        names = [f"`{name}`" + (f" on {title}" if len(sets) > 1 else "") for name, title in best]
-        parts.append(f"by {metric_title(metric)}: {', '.join(names) or 'none, as all failed'}")
-    return f"Best {'; '.join(parts)}."
-
-
-def _budget(found: SetComparison) -> str:
-    if not found.trials:
-        return (
-            "**No model was tuned:** all have their default parameters, so the results say little "
-            "about what each of them can do."
-        )
-    limit = "" if found.seconds is None else f" and at most {found.seconds:g} s"
-    names = " and ".join(metric_title(metric) for metric in found.metrics)
-    return (
-        f"Every model had {found.trials} trials{limit} to find its parameters, in one search for "
-        f"{names}, on a fold of users who are not in the test. The best parameters by each metric "
-        "were then measured on the other folds. Models given with parameters were not tuned."
-    )
-
-
-def _set_section(found: SetComparison, number: int) -> Section:
-    name = f"set{number}"
+def _set_section(found: SetComparison, name: str) -> Section:
     facts = data_facts(found.split.data) | {"test users": f"{found.users:,}"}
     table = comparison_table([found]).where({"data set": found.title})
-    tables = by_metric(_short(replace(table, name=name)))
+    tables = by_metric(replace(table.mapped("parameters", _short), name=name))
     figures = _figures(found, name) if found.measured else []
     blocks = [Facts(facts), *tables, Note(_MODELS_NOTE), *figures]
     return Section(name, found.title, "", blocks)
 
 
-def _short(table: Table) -> Table:
-    """Return the table with short parameters: four digits, without the name of the model."""
-    at = [column.name for column in table.columns].index("parameters")
-
-    def short(text: str | None) -> str | None:
-        inside = text and text.partition("(")[2].removesuffix(")")
-        return _LONG.sub(lambda m: f"{float(m[0]):.4g}", inside) if inside else text
-
-    rows = [[short(v) if k == at else v for k, v in enumerate(row)] for row in table.rows]
-    return replace(table, rows=rows)
+def _short(text: str | None) -> str | None:
+    """Return parameters with four digits, without the name of the model."""
+    inside = text and text.partition("(")[2].removesuffix(")")
+    return _LONG.sub(lambda m: f"{float(m[0]):.4g}", inside) if inside else text
 
 
 def _figures(found: SetComparison, prefix: str) -> list[Block]:
     """Return figures of the trade-offs, and a note with the models that they leave out."""
-    plots = []
-
-    def draw(name: str, x_label: str, y_label: str, dots: Mapping[str, Dots]) -> None:
-        if dots:  # all models that are good by one metric may be bad by the other
-            log = name != "quality"
-            figure = scatter_figure(dots, x_label=x_label, y_label=y_label, log=log)
-            plots.append(Plot(f"{prefix}-{name}", f"{y_label} against {x_label}", figure))
-
     near = {metric: _near(found, metric) for metric in found.metrics}
+    drawn: list[tuple[str, str, str, dict[str, Dots]]] = []
     if len(found.metrics) > 1:
         one, two = found.metrics[:2]
-        dots = {name: _dots(near[one][name], one, two) for name in near[one] if name in near[two]}
-        draw("quality", metric_title(one), metric_title(two), dots)
+        both = {name: model for name, model in near[one].items() if name in near[two]}
+        dots = {name: _dots(model, one, two) for name, model in both.items()}
+        drawn.append(("quality", metric_title(one), metric_title(two), dots))
     for metric, models in near.items():
         dots = {
             name: Dots(
@@ -174,8 +141,13 @@ def _figures(found: SetComparison, prefix: str) -> list[Block]:
             )
             for name, model in models.items()
         }
-        name = f"time-{metric.replace('@', '-')}"
-        draw(name, "seconds per fold, to fit and rank", metric_title(metric), dots)
+        x_label = "seconds per fold, to fit and rank"
+        drawn.append((f"time-{metric.replace('@', '-')}", x_label, metric_title(metric), dots))
+    plots = [
+        Plot(f"{prefix}-{name}", f"{y} against {x}", scatter_figure(dots, x, y, log="time" in name))
+        for name, x, y, dots in drawn
+        if dots  # all models that are good by one metric may be bad by the other
+    ]
     names = [each.name for each in found.measured]
     far = [f"`{name}`" for name in names if any(name not in models for models in near.values())]
     note = f" Left out of figures, as too far below the others: {', '.join(far)}." if far else ""

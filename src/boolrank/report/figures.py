@@ -11,7 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .._extras import needs
 
@@ -102,44 +102,41 @@ class Dots(NamedTuple):
 
 
 def curves_figure(
-    series: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    *,
-    x_label: str,
+    series: Mapping[str, tuple[ArrayLike, ArrayLike]],
     y_label: str,
-    spread: Mapping[str, Sequence[float]] | None = None,
+    *,
+    spread: Mapping[str, ArrayLike] | None = None,
     dots: Mapping[str, tuple[float, float]] | None = None,
-    shares: bool = True,
+    top: float | None = None,
 ) -> Figure:
-    """Draw lines over a logarithmic axis.
+    """Draw lines over the arity, on a logarithmic axis.
 
     Parameters
     ----------
-    series : x and y values by label
+    series : arities and values by label
     spread : half widths of the bands around the lines, by label
     dots : single points by label, drawn as rings
-    shares : whether the values are shares, shown from 0 to 1
+    top : the end of the y axis, which then starts at 0
     """
-    with _canvas(x_label, y_label) as (figure, axes):
+    with _canvas("arity", y_label) as (figure, axes):
         for colour, (label, (xs, ys)) in zip(_SERIES, series.items(), strict=False):
             axes.plot(xs, ys, color=colour, label=label, zorder=3, **_LINE)
             if spread is not None:
-                off = np.asarray(spread[label])
-                low, high = np.asarray(ys) - off, np.asarray(ys) + off
-                axes.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0)
+                middle, off = np.asarray(ys), np.asarray(spread[label])
+                band: dict[str, Any] = {"color": colour, "alpha": 0.15, "linewidth": 0}
+                axes.fill_between(xs, middle - off, middle + off, **band)
         for colour, (label, (x, y)) in zip(_SERIES[2:], (dots or {}).items(), strict=False):
             axes.plot([x], [y], "o", color=colour, label=label, clip_on=False, zorder=4, **_RING)
         axes.set_xscale("log", base=2)
         _number(axes.xaxis, base=2, subs=(1,))
         axes.grid(visible=False, axis="x")
-        if shares:
-            axes.set_ylim(0, 1.04)
+        if top is not None:
+            axes.set_ylim(0, top)
         figure.legend(loc="outside upper left", ncols=3, labelcolor="linecolor")
     return figure
 
 
-def tail_figure(
-    counts: NDArray[np.int64], *, x_label: str, y_label: str, colour: int = 0
-) -> Figure:
+def tail_figure(counts: NDArray[np.int64], x_label: str, y_label: str, colour: int = 0) -> Figure:
     """Draw positive counts against their rank, largest first, on logarithmic axes."""
     values = np.sort(counts[counts > 0])[::-1]
     ranks = np.unique(np.geomspace(1, len(values), _MAX_RANKS).round().astype(int))
@@ -150,27 +147,8 @@ def tail_figure(
     return figure
 
 
-def bars_figure(bars: Mapping[str, Mapping[str, float]], *, x_label: str) -> Figure:
-    """Draw a stacked bar for each name, with the sum at its end; all have the same parts."""
-    with _canvas(x_label, "", 0.9 + 0.45 * len(bars)) as (figure, axes):
-        names = list(bars)[::-1]  # matplotlib counts from below
-        ends = np.zeros(len(names))
-        for colour, label in zip(_SERIES, next(iter(bars.values())), strict=False):
-            widths = np.array([bars[name][label] for name in names])
-            axes.barh(names, widths, left=ends, color=colour, height=0.6, label=label)
-            ends += widths
-        for name, end in zip(names, ends.tolist(), strict=True):
-            axes.annotate(
-                f"{end:.3g}", (end, name), xytext=(5, 0), textcoords="offset points", va="center"
-            )
-        axes.margins(x=0.1)
-        axes.grid(visible=False, axis="y")
-        figure.legend(loc="outside upper left", ncols=3)
-    return figure
-
-
 def scatter_figure(
-    dots: Mapping[str, Dots], *, x_label: str, y_label: str, log: bool = False
+    dots: Mapping[str, Dots], x_label: str, y_label: str, *, log: bool = False
 ) -> Figure:
     """Draw points with names beside them; ``log`` makes the x axis logarithmic."""
     with _canvas(x_label, y_label, 4.0) as (figure, axes):
@@ -192,11 +170,9 @@ def _write_names(figure: Figure, axes: Axes, dots: Mapping[str, Dots]) -> None:
 
     A name that has no room is left to the tooltip.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
-    renderer: Any = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
     figure.draw_without_rendering()  # from here on, the axes stay where they are
     figure.set_layout_engine("none")
     points = [point for each in dots.values() for point in zip(each.x, each.y, strict=True)]
@@ -217,7 +193,7 @@ def _write_names(figure: Figure, axes: Axes, dots: Mapping[str, Dots]) -> None:
                 fontweight="bold" if strong else "normal",
                 arrowprops=_LEADER if far > _FAR[1] else None,
             )
-            text.update_positions(renderer)
+            text.get_window_extent()  # places it
             box = Text.get_window_extent(text)  # without the leader
             inside = axes.bbox.contains(*box.min) and axes.bbox.contains(*box.max)
             if inside and not box.count_overlaps(taken):

@@ -47,38 +47,7 @@ class Figures(NamedTuple):
     plots: Sequence[Plot]
 
 
-class Listed(NamedTuple):
-    """An item of a list with a tag, which may be a good one, and a score if it has one."""
-
-    name: str
-    tag: str
-    good: bool
-    score: float | None = None
-
-
-class Listing(NamedTuple):
-    """Items under a title; ``reasons`` are the parts that add up to the score of the first."""
-
-    title: str
-    items: Sequence[Listed]
-    more: str = ""
-    reasons: Sequence[tuple[str, float]] = ()
-
-    @property
-    def total(self) -> float:
-        return sum(part for _, part in self.reasons)
-
-
-class Example(NamedTuple):
-    """A user with lists side by side."""
-
-    title: str
-    tags: Sequence[str]
-    about: str
-    listings: Sequence[Listing]
-
-
-Block = Note | Facts | Entries | Figures | Example | Table
+Block = Note | Facts | Entries | Figures | Table
 
 
 class Section(NamedTuple):

@@ -50,21 +50,15 @@ def arity_plots(
     if all(curve.means for curve in curves):
         figure = curves_figure(
             {curve.family: (curve.arities, curve.means) for curve in curves},
-            x_label="arity",
-            y_label=f"{title}AUC, ± standard deviation",
-            spread={curve.family: np.nan_to_num(curve.deviations).tolist() for curve in curves},
+            f"{title}AUC, ± standard deviation",
+            spread={curve.family: np.nan_to_num(curve.deviations) for curve in curves},
             dots=points[0],
-            shares=False,
         )
         plots.append(Plot(f"auc{name}", f"{title}AUC against arity", figure))
-    figure = curves_figure(
-        {curve.family: (curve.arities, curve.ratios) for curve in curves},
-        x_label="arity",
-        y_label=f"{title}normalised spectral ratio",
-        dots=points[1],
-    )
-    about = f"{title}normalised spectral ratio against arity"
-    return [*plots, Plot(f"spectrum{name}", about, figure)]
+    ratios = {curve.family: (curve.arities, curve.ratios) for curve in curves}
+    y_label = f"{title}normalised spectral ratio"
+    figure = curves_figure(ratios, y_label, dots=points[1], top=1.04)
+    return [*plots, Plot(f"spectrum{name}", f"{y_label} against arity", figure)]
 
 
 def made_section(
@@ -74,10 +68,12 @@ def made_section(
 
     ``machine`` is the result of `boolrank.studies.machine.machine`.
     """
-    made = {"command": f"`{command}`", **entries} if command else dict(entries)
-    made["versions"] = ", ".join(f"{name} {text}" for name, text in machine["versions"].items())
     here = machine["machine"]
-    made["machine"] = (
-        f"{here['processor']}, {here['cores']} cores, {here['system']} {here['architecture']}"
-    )
+    made = {
+        **({"command": f"`{command}`"} if command else {}),
+        **entries,
+        "versions": ", ".join(f"{name} {version}" for name, version in machine["versions"].items()),
+        "machine": f"{here['processor']}, {here['cores']} cores, {here['system']} "
+        f"{here['architecture']}",
+    }
     return Section("made", "How this was made", text, [Entries(made)])

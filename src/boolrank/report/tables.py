@@ -46,8 +46,9 @@ def comparison_table(sets: Sequence[SetComparison]) -> Table:
         for metric in each.metrics:
             for model in each.ranked(metric):
                 versus = each.versus_best[metric].get(model.name)
-                parameters = str(model.chosen[metric])
-                row = _row(metric, model.name, parameters, model.by(metric), versus, each.metrics)
+                row = _row(metric, model.name, model.by(metric), versus, each.metrics)
+                text = str(model.chosen[metric])
+                row[2] = None if text == model.name else text
                 counts = (model.trials, model.failed) if each.trials else (None, None)
                 rows.append((each.title, *row, *counts, None))
             title, empty = metric_title(metric), [None] * (len(columns) - 4)
@@ -70,8 +71,7 @@ def evaluation_table(
             found = compare(evaluations, metric, resamples=_RESAMPLES, seed=seed)
             versus = {each.model: each for each in found}
         rows += [
-            _row(metric, name, name, each, versus.get(name), others)
-            for name, each in evaluations.items()
+            _row(metric, name, each, versus.get(name), others) for name, each in evaluations.items()
         ]
     return Table("Results", _columns(others), rows, "results")
 
@@ -82,41 +82,15 @@ def by_metric(table: Table, hide: Collection[str] = ()) -> list[Table]:
     for metric in dict.fromkeys(each["metric"] for each in table.records()):
         part = table.where({"metric": metric})
         records = part.records()
-        hidden = {metric, f"{metric}, deviation", *hide}
-        hidden |= {name for name in records[0] if all(each[name] is None for each in records)}
+        empty = [name for name in records[0] if all(each[name] is None for each in records)]
+        part = part.without([metric, f"{metric}, deviation", *hide, *empty])
         best = [k for k, each in enumerate(records) if each["p (t)"] is each.get("error") is None]
-        part = part.select(name for name in records[0] if name not in hidden)
-        columns = [replace(c, heading=metric) if c.name == "mean" else c for c in part.columns]
-        name = f"{table.name}-{metric.lower()}"
         compared = len(best) < len(records) or len(records) == 1
+        columns = [replace(c, heading=metric) if c.name == "mean" else c for c in part.columns]
+        title, name = f"{metric}, and differences from the best model", f"{table.name}-{metric}"
         strong = frozenset(best if compared else [])
-        title = f"{metric}, and differences from the best model"
-        found.append(replace(part, title=title, columns=columns, name=name, strong=strong))
+        found.append(replace(part, title=title, columns=columns, name=name.lower(), strong=strong))
     return found
-
-
-def best_table(sets: Sequence[SetComparison]) -> Table:
-    """Return the best boolrank model and the best other model, by data set and metric."""
-    rows: list[Sequence[Any]] = []
-    for each in sets:
-        for metric in each.metrics:
-            ranked = each.ranked(metric)
-            sides = [[model for model in ranked if model.ours is ours] for ours in (True, False)]
-            row: list[Any] = [each.title, metric_title(metric)]
-            for models in sides:
-                best = models[0] if models else None
-                row += [best and best.name, best and best.by(metric).means[metric]]
-            if all(sides):
-                ours, theirs = (models[0] for models in sides)
-                # One of the two is the best of all, so the other was compared with it.
-                found = each.versus_best[metric][theirs.name if ours is ranked[0] else ours.name]
-                gap = -found.difference if ours is ranked[0] else found.difference
-                row += [gap, found.t_holm, _significant(found)]
-            rows.append(row if all(sides) else [*row, None, None, "no"])
-    columns = {"data set": "", "metric": "", "boolrank’s best": "", "its value": ".4f"}
-    columns |= {"others’ best": "", "value": ".4f", "difference": "+.4f", "p": ".2g"}
-    table = Table.of("Best boolrank model and best other model", columns, rows, name="best")
-    return replace(table, columns=[*table.columns, Column("significant", marks="difference")])
 
 
 def _columns(metrics: Iterable[str]) -> list[Column]:
@@ -138,29 +112,22 @@ def _columns(metrics: Iterable[str]) -> list[Column]:
         columns += [Column(title, ".4f"), below]
     fit, rank, memory = COSTS
     below = Column(rank, ".3f", under=fit, template="+\u00a0{} to rank")
-    return [*columns, Column(fit, ".3f"), below, Column(memory, ",.0f")]
+    hidden = [Column("folds", shown=False), Column("split hash", shown=False)]
+    return [*columns, Column(fit, ".3f"), below, Column(memory, ",.0f"), *hidden]
 
 
 def _row(
-    metric: str,
-    name: str,
-    parameters: str,
-    found: Evaluation,
-    versus: Comparison | None,
-    metrics: Iterable[str],
+    metric: str, name: str, found: Evaluation, versus: Comparison | None, metrics: Iterable[str]
 ) -> list[Any]:
-    row: list[Any] = [metric_title(metric), name, None if parameters == name else parameters]
+    row: list[Any] = [metric_title(metric), name, None]
     row += [found.means[metric], found.deviations[metric]]
     if versus is None:
-        row += [None] * 5 + ["no"]
+        row += [None] * 6
     else:
         row += [versus.difference, *versus.interval, versus.t_holm, versus.wilcoxon_holm]
-        row.append(_significant(versus))
+        row.append(versus.t_holm < SIGNIFICANT)
     for each in metrics:
         row += [found.means[each], found.deviations[each]]
     peak = found.peak_memory
-    return [*row, *found.seconds, None if peak is None else peak / 1e6]
-
-
-def _significant(versus: Comparison) -> str:
-    return "yes" if versus.t_holm < SIGNIFICANT else "no"
+    memory = None if peak is None else peak / 1e6
+    return [*row, *found.seconds, memory, len(found.folds), found.split_hash]

@@ -22,7 +22,7 @@ from typing import Any
 
 from ..data.splits import Split
 from ..errors import MissingExtraError, ParameterError
-from ..evaluation.metrics import Metrics, mean, parse_metrics
+from ..evaluation.metrics import Metric, Metrics, mean, parse_metrics
 from ..evaluation.result import Evaluation
 from ..evaluation.significance import Comparison, compare
 from ..models.spec import ModelSpec, parse_model
@@ -184,15 +184,9 @@ def compare_models(
     >>> [each.name for each in found.ranked("auc")], found.computed
     (['kernel-ranker(kernel=linear)', 'popularity'], 4)
     """
-    parsed = tuple(parse_metrics(metrics, of_users=True))
-    check_budget(trials, seconds, seed, least=0)
+    parsed = check_comparison(models, metrics, trials, seconds, seed)
     if len(split) < 2:
         raise ParameterError("a comparison needs a fold for validation and others for tests")
-    if not models:
-        raise ParameterError("there is no model to compare", hint="give some, such as 'ease'")
-    for name in models:
-        with suppress(MissingExtraError):  # it is part of the result; a wrong name is an error
-            parse_model(name)
     check_folder(folder)
     names = tuple(map(str, parsed))
     tuner = tuner if trials else None
@@ -234,6 +228,23 @@ def compare_models(
         results = tuple(result(model) for model in dict.fromkeys(models))
     trials = trials if tuner else 0
     return SetComparison(title, split, names, results, trials, seconds, seed, executor.computed)
+
+
+def check_comparison(
+    models: Sequence[str],
+    metrics: Metrics = ("auc", "ndcg@10"),
+    trials: int = 30,
+    seconds: float | None = None,
+    seed: int = 0,
+) -> tuple[Metric, ...]:
+    """Return the metrics; raise if a model, a metric or the budget is wrong."""
+    if not models:
+        raise ParameterError("there is no model to compare", hint="give some, such as 'ease'")
+    for name in models:
+        with suppress(MissingExtraError):  # it is part of the result; a wrong name is an error
+            parse_model(name)
+    check_budget(trials, seconds, seed, least=0)
+    return tuple(parse_metrics(metrics, of_users=True))
 
 
 def record(
