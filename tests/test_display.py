@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -14,16 +14,13 @@ import pytest
 from boolrank import (
     Disjunctive,
     Interactions,
-    Kernel,
     KernelRanker,
     Linear,
     compare,
     evaluate,
     paper_protocol,
-    parse_kernel,
     synthetic,
 )
-from boolrank.kernels import KERNELS
 from boolrank.table import MAX_HTML_ROWS, Column, Table
 
 EVIL = "<script>alert('x')</script>&\"<b>"
@@ -89,7 +86,6 @@ def _shown(named: Interactions) -> Iterator[tuple[str, Any]]:
     yield "similar items", model.similar_items([f"{EVIL}1"])
     yield "evaluation", found["linear"]
     yield "comparisons", rows
-    yield "long kernel", sum(Linear() ** k for k in range(1, 500))
 
 
 def test_every_display_is_a_small_table_with_escaped_ids(
@@ -155,35 +151,6 @@ def test_evaluations_and_comparisons_have_the_numbers_of_their_text() -> None:
     read = Reader(rows._repr_html_())
     assert read.rows[1][:2] == ["disjunctive(4)", f"{rows[0].mean:.4f}"]
     assert read.caption == f"Compared with linear, auc {rows[0].baseline_mean:.4f}"
-
-
-@pytest.mark.parametrize("name", KERNELS)
-def test_every_kernel_shows_its_formula_and_meaning(name: str) -> None:
-    kernel = next(_with_some_parameters(name))
-    rows = dict(Reader(kernel._repr_html_()).rows)
-    assert rows["formula"] == kernel.formula
-    assert len(rows["says"]) > 10
-    assert ">>>" not in rows["says"]
-    assert Reader(kernel._repr_html_()).caption == repr(kernel)
-
-
-def _with_some_parameters(name: str) -> Iterator[Kernel]:
-    for text in (name, f"{name}(2)", f"{name}(2, 3)"):
-        try:
-            yield parse_kernel(text)
-        except ValueError:
-            continue
-
-
-def test_a_custom_kernel_needs_neither_formula_nor_docstring() -> None:
-    @dataclass(frozen=True, repr=False)
-    class Mine(Kernel):
-        width: int = 3
-
-        def value(self, k: Any) -> Any:
-            return k.common
-
-    assert dict(Reader(Mine()._repr_html_()).rows) == {"width": "3"}
 
 
 def test_long_tables_and_cells_are_cut() -> None:

@@ -104,7 +104,9 @@ def test_all_code_of_the_pages_is_in_fenced_blocks():
         assert not re.search(r"^( {4}|\t)(\$|>>>|boolrank|pip|make) ", outside, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize(
+    "name", [name for name, each in KERNELS.items() if each.__module__.startswith("boolrank.")]
+)
 def test_every_kernel_is_in_the_tables(name):
     assert re.search(rf"^\|.* `{name}[(`]", _text(README), re.MULTILINE)
     row = rf"^\| `{name}[(`].*`{KERNELS[name].__name__}[(`]"

@@ -406,8 +406,9 @@ def test_kernels_are_values() -> None:
 
 
 def test_the_registry_names_thirteen_kernels_with_their_formulas() -> None:
-    assert len(KERNELS) == 13
-    for name, kernel in KERNELS.items():
+    ours = {n: k for n, k in KERNELS.items() if k.__module__.startswith("boolrank.kernels.")}
+    assert len(ours) == 13
+    for name, kernel in ours.items():
         assert kernel.name == name
         assert kernel.formula
         for field in dataclasses.fields(kernel):

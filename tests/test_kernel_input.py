@@ -218,8 +218,8 @@ def test_an_arity_that_is_too_high_raises_with_the_highest_one() -> None:
 def test_a_gram_matrix_too_large_for_memory_raises_before_it_is_computed() -> None:
     """Sixty million rows of one variable take 43 million GB."""
     many = np.ones((60_000_000, 1), dtype=bool)
-    for kernel, said in ((Linear(), "43,200,000.0 GB"), (Threshold(1, 1), "288,000,000.0 GB")):
-        with pytest.raises(MatrixTooLargeError, match=said) as caught:
+    for kernel in (Linear(), Threshold(1, 1)):
+        with pytest.raises(MatrixTooLargeError, match=r"43,200,000\.0 GB") as caught:
             kernel.normalized()(many)
         assert "blocks" in str(caught.value)
         assert "spectral_ratio" in str(caught.value)

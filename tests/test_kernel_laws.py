@@ -88,7 +88,8 @@ ALL = [
 
 
 def test_the_list_contains_every_kernel() -> None:
-    assert {type(kernel) for kernel in ALL} >= set(KERNELS.values())
+    ours = {each for each in KERNELS.values() if each.__module__.startswith("boolrank.")}
+    assert {type(kernel) for kernel in ALL} >= ours
 
 
 @pytest.mark.parametrize("kernel", ALL, ids=repr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from typing import Any
 
-from ..kernels import Kernel, known_kernels
+from ..kernels import KERNELS, Kernel
 from ..table import Column, Table
 from ._output import Output
 
@@ -18,7 +18,7 @@ _LETTERS = (
 
 def kernels(*, output: Output) -> None:
     """List the kernels: name, formula, and parameters with their ranges."""
-    records = [describe(kernel) for kernel in known_kernels().values()]
+    records = [describe(kernel) for kernel in KERNELS.values()]
     rows = []
     for each in records:
         ranges = (f"{p['name']}: {p['range']}" for p in each["parameters"])

@@ -1,7 +1,11 @@
 """Boolean kernels as values: pure functions of the counts of a pair of binary vectors."""
 
 from .algebra import Normalized, Power, Product, Scaled, Sum
-from .base import Kernel
+from .base import KERNELS, Kernel
+from .similarities import AllSubset, Linear, Polynomial, Tanimoto
+
+# The table of kernels has the order of these imports.
+# isort: split
 from .clauses import (
     Conjunctive,
     Disjunctive,
@@ -11,8 +15,7 @@ from .clauses import (
 )
 from .counts import Counts
 from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
-from .parser import KERNELS, known_kernels, parse_kernel
-from .similarities import AllSubset, Linear, Polynomial, Tanimoto
+from .parser import parse_kernel
 from .wide import Wide
 
 __all__ = [
@@ -39,6 +42,5 @@ __all__ = [
     "Tanimoto",
     "Threshold",
     "Wide",
-    "known_kernels",
     "parse_kernel",
 ]

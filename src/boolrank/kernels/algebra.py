@@ -41,7 +41,7 @@ KERNEL = {"check": check_kernel}
 
 
 @dataclass(frozen=True, repr=False)
-class Sum(Kernel):
+class Sum(Kernel, in_text=False):
     """κ₁ + κ₂ + …: the feature spaces side by side.
 
     >>> from boolrank import Linear, Tanimoto
@@ -52,7 +52,6 @@ class Sum(Kernel):
     """
 
     name = "sum"
-    formula = "κ₁ + κ₂ + ..."
     binding = 0
     parts: tuple[Kernel, ...]
 
@@ -87,10 +86,7 @@ class Sum(Kernel):
         for part, of_part in zip(self.parts, own, strict=True):
             share = where(some, of_part / where(some, whole, 1.0), 0.0).sqrt().floats()
             weights = share[x].reshape(pairs.x.shape) * share[z].reshape(pairs.z.shape)
-            values = part.cosines_of(pairs)
-            values *= weights
-            total += values
-            del values  # before those of the next part
+            total += part.cosines_of(pairs) * weights
         return total
 
     def __repr__(self) -> str:
@@ -98,7 +94,7 @@ class Sum(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class Product(Kernel):
+class Product(Kernel, in_text=False):
     """κ₁·κ₂·…: pairs of features, one of each space, both true.
 
     >>> from boolrank import Linear, Tanimoto
@@ -107,7 +103,6 @@ class Product(Kernel):
     """
 
     name = "product"
-    formula = "κ₁·κ₂·..."
     binding = 2
     parts: tuple[Kernel, ...]
 
@@ -146,7 +141,7 @@ class Product(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class Power(Kernel):
+class Power(Kernel, in_text=False):
     """κ^p for a whole p up to 2^20: the product of κ with itself.
 
     >>> from boolrank import Linear
@@ -155,7 +150,6 @@ class Power(Kernel):
     """
 
     name = "power"
-    formula = "κ^p"
     binding = 3
     kernel: Kernel = field(metadata=KERNEL)
     exponent: int = field(metadata={"check": power})
@@ -190,7 +184,7 @@ class Power(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class Scaled(Kernel):
+class Scaled(Kernel, in_text=False):
     """w·κ for a positive weight w.
 
     >>> from boolrank import Linear
@@ -199,7 +193,6 @@ class Scaled(Kernel):
     """
 
     name = "scaled"
-    formula = "w·κ"
     binding = 2
     weight: float = field(metadata={"check": positive})
     kernel: Kernel = field(metadata=KERNEL)
@@ -235,7 +228,7 @@ class Scaled(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class Normalized(Kernel):
+class Normalized(Kernel, in_text=False):
     """κ(x, z) / √(κ(x, x)·κ(z, z)); a null vector has 1 with itself and 0 with all others.
 
     >>> from boolrank import Linear
@@ -244,7 +237,6 @@ class Normalized(Kernel):
     """
 
     name = "normalized"
-    formula = "κ(x,z) / sqrt(κ(x,x) κ(z,z))"
     kernel: Kernel = field(metadata=KERNEL)
 
     def __post_init__(self) -> None:
@@ -269,10 +261,6 @@ class Normalized(Kernel):
 
     cosines_of = values_of
 
-    @property
-    def bytes_per_pair(self) -> int:
-        return _cosine_bytes(self.kernel)
-
 
 def _flat(node: Sum | Product) -> tuple[Kernel, ...]:
     """Return the parts of a node, with those of parts of its own kind in their place."""
@@ -294,18 +282,6 @@ def _flat(node: Sum | Product) -> tuple[Kernel, ...]:
             f"a {node.name} has two kernels or more, not {len(parts)}", parameter="parts"
         )
     return parts
-
-
-def _cosine_bytes(kernel: Kernel) -> int:
-    """Return the bytes per pair of cosines; combined ones need the sum so far and two arrays."""
-    if isinstance(kernel, Scaled):
-        return _cosine_bytes(kernel.kernel)
-    parts: tuple[Kernel, ...] = getattr(kernel, "parts", ())
-    if isinstance(kernel, Power) and kernel.exponent <= _LOW_POWER:
-        parts = (kernel.kernel,)
-    if isinstance(kernel, Product) or (parts and kernel.form == "any"):
-        return max(28, 8 + max(map(_cosine_bytes, parts)))
-    return kernel.bytes_per_pair
 
 
 def _form_of_product(parts: tuple[Kernel, ...]) -> Form:

@@ -6,15 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import wraps
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._memory import free_memory, size
-from ..errors import KernelOverflowError, MatrixTooLargeError, ParameterTypeError
-from ..table import Table
-from .binary_matrix import as_binary, overlap_counts
+from ..errors import (
+    KernelOverflowError,
+    MatrixTooLargeError,
+    ParameterError,
+    ParameterTypeError,
+)
+from .binary_matrix import active, as_binary, overlap_counts
 from .counts import Counts, Pairs
 from .parameters import check_arities
 from .values import compute_values, inverse_root
@@ -29,12 +34,17 @@ Form = Literal["common", "agreeing", "union", "any"]
 
 # Matrices up to this many bytes are computed without asking for the free memory.
 _SMALL = 1 << 26
+# Values of a Gram matrix that are computed at once: 84 MB at most.
+_BLOCK = 1 << 20
 # Members that follow from a formula: a class with its own formula inherits none of them.
 _DERIVED = (
     *("form", "own_value", "cosine", "features", "features_in_neither"),
-    *("values_of", "cosines_of", "bytes_per_pair", "from_full"),
+    *("values_of", "cosines_of", "from_full"),
 )
 _FORMULAS = ("value", "own_value", "cosine")
+
+# All kernels that text can name; a class with a name of its own adds itself.
+KERNELS: dict[str, type[Kernel]] = {}
 
 
 class Kernel(ABC):
@@ -74,8 +84,19 @@ class Kernel(ABC):
     # numpy scalars on the left of `*` must come to our operators.
     __array_ufunc__ = None
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, in_text: bool = True) -> None:
+        """Add the class to `KERNELS` if it has a name, unless it is inside a function."""
         super().__init_subclass__()
+        if "name" in vars(cls) and in_text and "<locals>" not in cls.__qualname__:
+            twin = KERNELS.setdefault(cls.name, cls)
+            places = [f"{each.__module__}.{each.__qualname__}" for each in (twin, cls)]
+            if places[0] != places[1]:  # a class defined again, as in a notebook, is not a twin
+                raise ParameterError(
+                    f"{cls.name!r} names several kernels: {', '.join(places)}",
+                    hint="rename one",
+                    parameter="name",
+                )
+            KERNELS[cls.name] = cls
         if not hasattr(cls, "name"):
             cls.name = cls.__name__
         own = {name: member for name, member in vars(cls).items() if name in _FORMULAS}
@@ -127,11 +148,6 @@ class Kernel(ABC):
         """Count the features that are false in both vectors, if no difference is needed."""
         return None
 
-    @property
-    def bytes_per_pair(self) -> int:
-        """Return the bytes that a Gram matrix takes per value while computed, as measured."""
-        return 80 if self.form == "any" else 12
-
     def values_of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Compute the values of pairs, in their broadcast shape."""
         return self._finite(compute_values(self, pairs, normalize=False))
@@ -163,12 +179,24 @@ class Kernel(ABC):
         """
         rows = as_binary(X, "X")
         others = rows if Z is None or Z is X else as_binary(Z, "Z", width=rows.shape[1])
-        self._check_memory(rows.shape[0], others.shape[0])
-        common = overlap_counts(rows, others)
-        n, x, z = rows.shape[1], rows.sums, others.sums
-        pairs = Pairs(np.asarray(n), x[:, None], z[None, :], common)
+        (m, n), k = rows.shape, others.shape[0]
+        needed = 12 * m * k  # the values, and the counts in single precision
+        if needed > _SMALL and needed > (free := free_memory()):
+            raise MatrixTooLargeError(
+                f"a Gram matrix of {m:,} x {k:,} values needs about {size(needed)} to compute, and "
+                f"{size(free)} are free",
+                hint="compute blocks of rows, such as kernel(X[:1000], X), or take a sample; "
+                "spectral_ratio needs no matrix",
+            )
+        x, z, common = active(rows), active(others), overlap_counts(rows, others)
+        gram, tables = np.empty((m, k)), dict[Any, Any]()
+        # Blocks of equal length: all of them are computed in the same way, to the last digit.
+        blocks = min(-(-m * k // _BLOCK), m)
         with np.errstate(all="ignore"):
-            gram = self.values_of(pairs)
+            for start, stop in pairwise(m * b // blocks for b in range(blocks + 1)):
+                part = slice(start, stop)
+                pairs = Pairs(np.asarray(n), x[part, None], z[None, :], common[part], tables)
+                gram[part] = self.values_of(pairs)
             if others is rows:
                 np.fill_diagonal(gram, self._own_values(n, x))
         return gram
@@ -177,23 +205,13 @@ class Kernel(ABC):
         """Compute the values of the rows of a binary matrix with themselves."""
         rows = as_binary(X, "X")
         with np.errstate(all="ignore"):
-            return self._own_values(rows.shape[1], rows.sums)
+            return self._own_values(rows.shape[1], active(rows))
 
     def normalized(self) -> Normalized:
         """Return κ(x, z) / √(κ(x, x)·κ(z, z)); a null vector has 1 with itself, 0 with others."""
         from .algebra import Normalized
 
         return self if isinstance(self, Normalized) else Normalized(self)
-
-    def _check_memory(self, m: int, k: int) -> None:
-        needed = m * k * self.bytes_per_pair
-        if needed > _SMALL and needed > (free := free_memory()):
-            raise MatrixTooLargeError(
-                f"a Gram matrix of {m:,} x {k:,} values needs about {size(needed)} to compute, and "
-                f"{size(free)} are free",
-                hint="compute blocks of rows, such as kernel(X[:1000], X), or take a sample; "
-                "spectral_ratio needs no matrix",
-            )
 
     def _own_values(self, n: int, x: NDArray[np.int64]) -> NDArray[np.float64]:
         distinct, inverse = np.unique(x, return_inverse=True)
@@ -223,10 +241,7 @@ class Kernel(ABC):
         if isinstance(other, Kernel):
             return Product.of(self, other)
         weight: Any = other[()] if isinstance(other, np.ndarray) and other.ndim == 0 else other
-        if not np.isscalar(weight):
-            return NotImplemented
-        number: Any = weight
-        return Scaled(number, self)
+        return NotImplemented if not np.isscalar(weight) else Scaled(weight, self)  # type: ignore[arg-type]
 
     __rmul__ = __mul__
 
@@ -253,20 +268,6 @@ class Kernel(ABC):
     def in_brackets(self, binding: int) -> str:
         """Return the text, in brackets if it binds less tightly."""
         return f"({self!r})" if self.binding < binding else repr(self)
-
-    def _repr_html_(self) -> str:
-        said = (type(self).__doc__ or "").partition("\n\n")[0].replace("`", "")
-        if said.startswith(f"{type(self).__name__}("):  # the default docstring of a dataclass
-            said = ""
-        formula = getattr(self, "formula", "")
-        head, _, words = said.partition(": ")
-        said = words if head.replace("…", "...") == formula else said
-        rows = [["formula", formula], ["says", " ".join(said.split())]]
-        for field in _fields(self):
-            allowed = field.metadata.get("range")
-            value = f"{getattr(self, field.name)!r}"
-            rows.append([field.name, f"{value}  ({allowed})" if allowed else value])
-        return Table.of(repr(self), ["", ""], [row for row in rows if row[1]]).to_html()
 
 
 def _fields(kernel: Any) -> tuple[Field[Any], ...]:

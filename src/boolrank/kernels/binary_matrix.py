@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,35 +20,13 @@ _DENSE_UP_TO = 1 << 28
 _NUMBERS = {bool, int, float, *(np.dtype(code).type for code in "?bBhHiIlLqQefd")}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Binary:
-    """A matrix of 0 and 1, dense or in compressed sparse rows, and the sums of its rows."""
-
-    matrix: Any
-    sums: NDArray[np.int64]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        rows, columns = self.matrix.shape
-        return rows, columns
-
-    @property
-    def sparse(self) -> bool:
-        return not isinstance(self.matrix, np.ndarray)
-
-    def dense(self, dtype: type) -> NDArray[Any]:
-        if self.sparse:
-            return np.asarray(self.matrix.astype(dtype).toarray())
-        return np.asarray(self.matrix, dtype=dtype)
-
-
-def as_binary(X: Any, name: str, width: int | None = None) -> Binary:
-    """Convert to a matrix of 0 and 1; raise and say why if that is not possible."""
+def as_binary(X: Any, name: str, width: int | None = None) -> Any:
+    """Convert to an array or sparse rows of 0 and 1; raise and say why if that is not possible."""
     if isinstance(X, np.ma.MaskedArray):
         raise InputError(f"{name} has masked values", hint=f"use {name}.filled(0)", parameter=name)
     sparse = hasattr(X, "tocsr")
     try:
-        matrix: Any = X.tocsr(copy=True) if sparse else _numbers(np.asarray(X))
+        matrix: Any = X.tocsr(copy=True) if sparse else np.asarray(X)
     except (ValueError, TypeError) as error:
         raise InputError(f"{name} is not a matrix: {error}", parameter=name) from None
     if 0 in matrix.shape:
@@ -67,28 +44,28 @@ def as_binary(X: Any, name: str, width: int | None = None) -> Binary:
         raise InputError(
             f"X has {width} variables (columns), but {name} has {matrix.shape[1]}", parameter=name
         )
+    types = {matrix.dtype.type}
+    if matrix.dtype == object and not sparse:  # as in frames with columns of several types
+        types = {type(value) for value in matrix.flat}
+        matrix = matrix.astype(np.float64) if types <= _NUMBERS else matrix
     if matrix.dtype.kind not in "biuf":
-        types = str(matrix.dtype)
-        if matrix.dtype == object and not sparse:
-            types = ", ".join(sorted(kind.__name__ for kind in _types(matrix) - _NUMBERS))
         raise InputError(
-            f"{name} must be a matrix of 0 and 1, but has values of type {types}",
+            f"{name} must be a matrix of 0 and 1, but has values of type "
+            f"{', '.join(sorted(each.__name__ for each in types - _NUMBERS))}",
             hint=f"fill in missing values, leave out text, and use {name}.astype(float)",
             parameter=name,
         )
     if sparse:
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-    _check_values(matrix, name, sparse)
-    sums = np.diff(matrix.indptr) if sparse else np.count_nonzero(matrix, axis=1)
-    return Binary(matrix, sums.astype(np.int64))
-
-
-def _check_values(matrix: Any, name: str, sparse: bool) -> None:
     values = matrix.data if sparse else matrix
     bad = np.asarray((values != 0) & (values != 1))
-    if not bad.any():
-        return
+    if bad.any():
+        raise _not_binary(matrix, name, sparse, bad)
+    return matrix
+
+
+def _not_binary(matrix: Any, name: str, sparse: bool, bad: NDArray[np.bool_]) -> InputError:
     if sparse:
         at, cells = int(np.argmax(bad)), matrix.tocoo()
         row, column, value = cells.row[at], cells.col[at], cells.data[at]
@@ -98,41 +75,37 @@ def _check_values(matrix: Any, name: str, sparse: bool) -> None:
     hint = f"choose a threshold, such as {name} > 0"
     if np.isnan(value):
         hint = f"fill in missing values, such as np.nan_to_num({name}{'.data' if sparse else ''})"
-    raise InputError(
+    return InputError(
         f"boolean kernels take 0 and 1, but {name}[{row}, {column}] is {value}",
         hint=hint,
         parameter=name,
     )
 
 
-def _numbers(matrix: NDArray[Any]) -> NDArray[Any]:
-    """Convert objects to doubles if all are numbers, as in frames with columns of several types."""
-    if matrix.dtype != object or not _types(matrix) <= _NUMBERS:
-        return matrix
-    return matrix.astype(np.float64)
+def active(X: Any) -> NDArray[np.int64]:
+    """Count the active variables of each row of a binary matrix."""
+    sums = np.count_nonzero(X, axis=1) if isinstance(X, np.ndarray) else np.diff(X.indptr)
+    return np.asarray(sums, dtype=np.int64)
 
 
-def _types(matrix: NDArray[Any]) -> set[type]:
-    return {type(value) for value in matrix.flat}
-
-
-def overlap_counts(X: Binary, Z: Binary) -> NDArray[Any]:
+def overlap_counts(X: Any, Z: Any) -> NDArray[Any]:
     """Count the variables that each row of X has in common with each row of Z."""
     n = X.shape[1]
+    sparse = [not isinstance(M, np.ndarray) for M in (X, Z)]
+    if any(sparse):
+        filled = max(float(active(M).mean()) for M in (X, Z)) / n
+        if filled < _DENSE_FROM or (X.shape[0] + Z.shape[0]) * n > _DENSE_UP_TO:
+            return _sparse_counts(X, Z)
     dtype = np.float32 if n <= _EXACT_SINGLE else np.float64
-    filled = max(float(X.sums.sum()) / X.shape[0], float(Z.sums.sum()) / Z.shape[0]) / n
-    affordable = (X.shape[0] + Z.shape[0]) * n <= _DENSE_UP_TO
-    if (X.sparse or Z.sparse) and not (filled >= _DENSE_FROM and affordable):
-        return _sparse_counts(X, Z)
-    left = X.dense(dtype)
-    right = left if Z is X else Z.dense(dtype)
+    left = np.asarray((X.toarray() if sparse[0] else X).astype(dtype))
+    right = left if Z is X else (Z.toarray() if sparse[1] else Z).astype(dtype)
     return np.asarray(left @ right.T)
 
 
-def _sparse_counts(X: Binary, Z: Binary) -> NDArray[np.int32]:
+def _sparse_counts(X: Any, Z: Any) -> NDArray[np.int32]:
     from scipy.sparse import csr_array
 
-    a, b = (csr_array(M.matrix.astype(np.int32) if M.sparse else M.dense(np.int32)) for M in (X, Z))
+    a, b = (csr_array(M.astype(np.int32)) for M in (X, Z))
     if a.nnz + b.nnz < X.shape[1]:  # a product takes memory for each column, used or not
         used, number = np.unique(np.concatenate((a.indices, b.indices)), return_inverse=True)
         a, b = (

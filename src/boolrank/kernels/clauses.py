@@ -118,53 +118,6 @@ def _disjunctive_by_draws(k: Counts, arity: int) -> Wide:
 
 
 @dataclass(frozen=True, repr=False)
-class LiteralConjunctive(Kernel):
-    """C(s, arity): conjunctions of `arity` literals, each variable plain or negated.
-
-    >>> LiteralConjunctive(2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
-    array([0., 1., 6.])
-    """
-
-    name = "literal_conjunctive"
-    formula = "C(s, d)"
-    form = "agreeing"
-    arity: int = field(metadata=ARITY)
-
-    def value(self, k: Counts) -> Wide:
-        return choose(k.agreeing, self.arity)
-
-    def features(self, n: Wide) -> Wide:
-        return choose(n, self.arity) * Wide.of(2.0) ** self.arity
-
-    def features_in_neither(self, k: Counts) -> Wide:
-        return LiteralDisjunctive(self.arity).value(k)
-
-
-@dataclass(frozen=True, repr=False)
-class LiteralDisjunctive(Kernel):
-    """(2^d - 2)·C(n, d) + C(s, d): disjunctions of `arity` literals, each plain or negated.
-
-    >>> LiteralDisjunctive(2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
-    array([12., 13., 18.])
-    """
-
-    name = "literal_disjunctive"
-    formula = "(2^d - 2)·C(n, d) + C(s, d)"
-    form = "agreeing"
-    arity: int = field(metadata=ARITY)
-
-    def value(self, k: Counts) -> Wide:
-        always = choose(k.n, self.arity) * (Wide.of(2.0) ** self.arity - 2.0)
-        return always + choose(k.agreeing, self.arity)
-
-    def features(self, n: Wide) -> Wide:
-        return choose(n, self.arity) * Wide.of(2.0) ** self.arity
-
-    def features_in_neither(self, k: Counts) -> Wide:
-        return choose(k.agreeing, self.arity)
-
-
-@dataclass(frozen=True, repr=False)
 class Threshold(Kernel):
     """Sets of `arity` variables with at least `satisfied` active in x, and as many in z.
 
@@ -253,3 +206,50 @@ def _subsets_meeting_both(k: Counts, least: int, size: int) -> Wide:
 def _most(a: Wide) -> int:
     """Return the largest of whole numbers, capped for loops."""
     return int(min(a.floats().max(), 2.0**62))
+
+
+@dataclass(frozen=True, repr=False)
+class LiteralConjunctive(Kernel):
+    """C(s, arity): conjunctions of `arity` literals, each variable plain or negated.
+
+    >>> LiteralConjunctive(2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
+    array([0., 1., 6.])
+    """
+
+    name = "literal_conjunctive"
+    formula = "C(s, d)"
+    form = "agreeing"
+    arity: int = field(metadata=ARITY)
+
+    def value(self, k: Counts) -> Wide:
+        return choose(k.agreeing, self.arity)
+
+    def features(self, n: Wide) -> Wide:
+        return choose(n, self.arity) * Wide.of(2.0) ** self.arity
+
+    def features_in_neither(self, k: Counts) -> Wide:
+        return LiteralDisjunctive(self.arity).value(k)
+
+
+@dataclass(frozen=True, repr=False)
+class LiteralDisjunctive(Kernel):
+    """(2^d - 2)·C(n, d) + C(s, d): disjunctions of `arity` literals, each plain or negated.
+
+    >>> LiteralDisjunctive(2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
+    array([12., 13., 18.])
+    """
+
+    name = "literal_disjunctive"
+    formula = "(2^d - 2)·C(n, d) + C(s, d)"
+    form = "agreeing"
+    arity: int = field(metadata=ARITY)
+
+    def value(self, k: Counts) -> Wide:
+        always = choose(k.n, self.arity) * (Wide.of(2.0) ** self.arity - 2.0)
+        return always + choose(k.agreeing, self.arity)
+
+    def features(self, n: Wide) -> Wide:
+        return choose(n, self.arity) * Wide.of(2.0) ** self.arity
+
+    def features_in_neither(self, k: Counts) -> Wide:
+        return choose(k.agreeing, self.arity)

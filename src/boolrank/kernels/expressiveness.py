@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from . import Kernel, parse_kernel
-from .binary_matrix import Binary, as_binary, overlap_counts
+from .binary_matrix import active, as_binary, overlap_counts
 from .counts import Counts, Pairs
-from .values import FEW_PAIRS
 from .wide import times_two_to
 
 if TYPE_CHECKING:
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 20
 # Most rows for the rank: the matrix takes 128 MB, its eigenvalues a minute.
 _MOST_FOR_RANK = 4096
-
-# Keys, and how often each occurs.
-_Numbers = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,27 +59,20 @@ class PairSpectrum:
     def of(X: MatrixLike) -> PairSpectrum:
         """Count the pairs of rows of a binary matrix, dense or sparse, block by block."""
         rows = as_binary(X, "X")
-        m, n = rows.shape
-        sizes, classes, vectors = np.unique(rows.sums, return_inverse=True, return_counts=True)
+        (m, n), own = rows.shape, active(rows)
+        sizes, classes, vectors = np.unique(own, return_inverse=True, return_counts=True)
         p, span = len(sizes), int(sizes[-1]) + 1
-        parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        keys, numbers = np.empty((2, 0), np.int64)
         step = max(1, _BLOCK // m)
         for start in range(0, m, step):
-            stop = min(start + step, m)
-            block = Binary(rows.matrix[start:stop], rows.sums[start:stop])
-            common = overlap_counts(block, rows)
-            i, j = np.nonzero(common)
-            later = j > i + start
-            i, j = i[later], j[later]
+            common = overlap_counts(rows[start : start + step], rows)
+            i, j = np.triu_indices(len(common), start + 1, m)
             a, b = classes[i + start], classes[j]
             both = np.minimum(a, b) * p + np.maximum(a, b)
-            parts.append(_counted(both * span + common[i, j].astype(np.int64)))
-            if sum(len(new) for new, _ in parts[1:]) > max(len(parts[0][0]), _BLOCK):
-                parts = [_merged(parts)]
-        keys, numbers = _merged(parts)
-        zero_keys, zero_numbers = _disjoint_pairs(vectors, keys // span, numbers, p)
-        keys = np.concatenate((keys, zero_keys * span))
-        numbers = np.concatenate((numbers, zero_numbers))
+            found = np.unique(both * span + common[i, j].astype(np.int64), return_counts=True)
+            keys, inverse = np.unique(np.concatenate((keys, found[0])), return_inverse=True)
+            weights = np.concatenate((numbers, found[1]))
+            numbers = np.bincount(inverse, weights=weights, minlength=len(keys)).astype(np.int64)
         both, c = np.divmod(keys, span)
         return PairSpectrum(n, m, sizes, vectors, sizes[both // p], sizes[both % p], c, numbers)
 
@@ -149,41 +138,3 @@ def kernel_rank(kernel: Kernel | str, X: MatrixLike, tolerance: float | None = N
             parameter="X",
         )
     return int(np.linalg.matrix_rank(parse_kernel(kernel)(X), tol=tolerance, hermitian=True))
-
-
-def _counted(keys: NDArray[np.int64]) -> _Numbers:
-    if len(keys) <= FEW_PAIRS:
-        return np.unique(keys, return_counts=True)
-    from .._compiled.distinct import distinct_keys
-
-    first, inverse = distinct_keys(keys)
-    return keys[first], np.bincount(inverse)
-
-
-def _merged(parts: list[_Numbers]) -> _Numbers:
-    """Return the sorted distinct keys of all parts, and the sum of the numbers of each."""
-    keys, inverse = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
-    weights = np.concatenate([part[1] for part in parts])
-    return keys, np.bincount(inverse, weights=weights, minlength=len(keys)).astype(np.int64)
-
-
-def _disjoint_pairs(
-    vectors: NDArray[np.int64], met: NDArray[np.int64], numbers: NDArray[np.int64], p: int
-) -> _Numbers:
-    """Return pairs of classes, as low·p + high, and the number of disjoint pairs of their rows.
-
-    ``met`` has the sorted pairs of classes of rows that are not disjoint, ``numbers`` their number.
-    """
-    met, first = np.unique(met, return_index=True)
-    seen = np.add.reduceat(numbers, first) if len(first) else numbers
-    keys, found = [], []
-    for low in range(p):
-        rest = vectors[low] * vectors[low:]
-        rest[0] = vectors[low] * (vectors[low] - 1) // 2
-        start = low * p + low
-        part = slice(*np.searchsorted(met, (start, low * p + p)))
-        rest[met[part] - start] -= seen[part]
-        some = np.flatnonzero(rest)
-        keys.append(start + some)
-        found.append(rest[some])
-    return np.concatenate(keys), np.concatenate(found)

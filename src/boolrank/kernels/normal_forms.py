@@ -22,7 +22,50 @@ from .wide import Wide
 
 
 @dataclass(frozen=True, repr=False)
-class DNF(Kernel):
+class _AllConjunctions(Kernel):
+    """All conjunctions, each of j variables or literals weighing weight^j."""
+
+    choices: ClassVar[int]  # literals of one variable
+    weight: float = field(default=1, metadata=POSITIVE)
+    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+
+    def features(self, n: Wide) -> Wide:
+        if self.weight != 1:
+            raise ParameterTypeError(
+                f"{self} cannot be the inner kernel of `outer @ inner`: its features are not 0 or "
+                "1, but weighted",
+                hint="use weight=1",
+                parameter="weight",
+            )
+        return weighted_subsets(n, float(self.choices), self.max_arity)
+
+
+@dataclass(frozen=True, repr=False)
+class MonotoneDNF(_AllConjunctions):
+    """(1+weight)^c - 1: all conjunctions of variables, each of j variables weighing weight^j.
+
+    >>> MonotoneDNF().on_counts(n=9, x=4, z=4, c=[0, 1, 4])
+    array([ 0.,  1., 15.])
+    """
+
+    name = "monotone_dnf"
+    formula = "(1+w)^c - 1; max_arity: Σ_{1≤j≤d} w^j C(c, j)"
+    form = "common"
+    choices = 1
+    features = _AllConjunctions.features
+
+    def value(self, k: Counts) -> Wide:
+        return weighted_subsets(k.common, float(self.weight), self.max_arity)
+
+    def cosine(self, k: Counts) -> Wide:
+        if self.max_arity is not None or not k.lifted:
+            return super().cosine(k)
+        half = (k.only_x + k.only_z) * 0.5
+        return power_cosine(k.common, k.x, k.z, half, float(self.weight))
+
+
+@dataclass(frozen=True, repr=False)
+class DNF(_AllConjunctions):
     """(1+weight)^s - 1: all conjunctions of literals, each of j literals weighing weight^j.
 
     A weight below 1 favours short conjunctions; ``max_arity`` leaves out longer ones.
@@ -36,8 +79,8 @@ class DNF(Kernel):
     name = "dnf"
     formula = "(1+w)^s - 1; max_arity: Σ_{1≤j≤d} w^j C(s, j)"
     form = "agreeing"
-    weight: float = field(default=1, metadata=POSITIVE)
-    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+    choices = 2
+    features = _AllConjunctions.features
 
     def value(self, k: Counts) -> Wide:
         return weighted_subsets(k.agreeing, float(self.weight), self.max_arity)
@@ -47,51 +90,9 @@ class DNF(Kernel):
             return super().cosine(k)
         return power_cosine(k.agreeing, k.n, k.n, k.only_x + k.only_z, float(self.weight))
 
-    def features(self, n: Wide) -> Wide:
-        _check_unweighted(self)
-        return weighted_subsets(n, 2.0, self.max_arity)
-
 
 @dataclass(frozen=True, repr=False)
-class MonotoneDNF(Kernel):
-    """(1+weight)^c - 1: all conjunctions of variables, each of j variables weighing weight^j.
-
-    >>> MonotoneDNF().on_counts(n=9, x=4, z=4, c=[0, 1, 4])
-    array([ 0.,  1., 15.])
-    """
-
-    name = "monotone_dnf"
-    formula = "(1+w)^c - 1; max_arity: Σ_{1≤j≤d} w^j C(c, j)"
-    form = "common"
-    weight: float = field(default=1, metadata=POSITIVE)
-    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
-
-    def value(self, k: Counts) -> Wide:
-        return weighted_subsets(k.common, float(self.weight), self.max_arity)
-
-    def cosine(self, k: Counts) -> Wide:
-        if self.max_arity is not None or not k.lifted:
-            return super().cosine(k)
-        half = (k.only_x + k.only_z) * 0.5
-        return power_cosine(k.common, k.x, k.z, half, float(self.weight))
-
-    def features(self, n: Wide) -> Wide:
-        _check_unweighted(self)
-        return weighted_subsets(n, 1.0, self.max_arity)
-
-
-def _check_unweighted(kernel: DNF | MonotoneDNF) -> None:
-    if kernel.weight != 1:
-        raise ParameterTypeError(
-            f"{kernel} cannot be the inner kernel of `outer @ inner`: its features are not 0 or 1, "
-            "but weighted",
-            hint="use weight=1",
-            parameter="weight",
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class Composed(Kernel):
+class Composed(Kernel, in_text=False):
     """``outer @ inner``: the outer kernel, with the features of the inner one as variables.
 
     An inner kernel with features of 0 and 1 lifts counts to counts: κ(x, x) of its features are
@@ -104,7 +105,6 @@ class Composed(Kernel):
 
     name = "composed"
     binding = 1
-    formula = "κ_outer on (features, κ(x,x), κ(z,z), κ(x,z)) of κ_inner"
     outer: Kernel = field(metadata=KERNEL)
     inner: Kernel = field(metadata=KERNEL)
 

@@ -6,35 +6,16 @@ The grammar is Python's for ``+ * ** @``, numbers and calls. Text is parsed, nev
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from difflib import get_close_matches
-from inspect import isabstract
 from operator import add, matmul, mul
 from typing import Any
 
 from ..errors import BoolrankError, KernelSyntaxError, ParameterTypeError
-from .algebra import Normalized, Power, Product, Scaled, Sum
-from .base import Kernel
-from .clauses import (
-    Conjunctive,
-    Disjunctive,
-    LiteralConjunctive,
-    LiteralDisjunctive,
-    Threshold,
-)
-from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
-from .similarities import AllSubset, Linear, Polynomial, Tanimoto
+from .algebra import Normalized
+from .base import KERNELS, Kernel
 
-KERNELS: Mapping[str, type[Kernel]] = {
-    kernel.name: kernel
-    for kernel in (
-        *(Linear, Polynomial, AllSubset, Tanimoto, Conjunctive, Disjunctive, Threshold),
-        *(LiteralConjunctive, LiteralDisjunctive, MonotoneDNF, DNF, ComposedDNF, ComposedCNF),
-    )
-}
-
-_OURS = {*KERNELS.values(), Sum, Product, Power, Scaled, Normalized, Composed}
 _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: add,
     ast.Mult: mul,
@@ -45,25 +26,6 @@ _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
 _MOST_CHARACTERS, _MOST_KERNELS, _MOST_LEVELS = 50_000, 1_000, 100
 # Characters of a text that an error shows.
 _SHOWN = 200
-
-
-def known_kernels() -> dict[str, type[Kernel]]:
-    """Return the kernels that text can name: the library's, and your own once they are imported.
-
-    >>> list(known_kernels())[:3]
-    ['linear', 'polynomial', 'all_subset']
-    """
-    return {**KERNELS, **{each.name: each for each in _own_kernels()}}
-
-
-def _own_kernels() -> Iterator[type[Kernel]]:
-    """Yield the named dataclasses outside of this library; not those inside a function."""
-    classes = Kernel.__subclasses__()
-    for each in classes:
-        named = "name" in vars(each) and "<locals>" not in each.__qualname__
-        if named and is_dataclass(each) and not isabstract(each) and each not in _OURS:
-            yield each
-        classes += each.__subclasses__()
 
 
 def parse_kernel(text: str | Kernel) -> Kernel:
@@ -138,7 +100,7 @@ class _Reader:
     """Walks the syntax tree of one expression."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.kernels, self.count = text, known_kernels(), 0
+        self.text, self.count = text, 0
 
     def kernel(self, node: ast.expr) -> Kernel:
         value = self.term(node)
@@ -212,8 +174,8 @@ class _Reader:
             raise self.error(node, f"{name} takes ({names})") from None
 
     def find(self, name: str) -> type[Kernel]:
-        if name not in self.kernels:
-            known = (*self.kernels, Normalized.name)
+        if name not in KERNELS:
+            known = (*KERNELS, Normalized.name)
             short = [full for full in known if len(name) > 1 and full.startswith(name.lower())]
             close = short or get_close_matches(name.lower(), known, n=1)
             raise KernelSyntaxError(
@@ -222,13 +184,7 @@ class _Reader:
                 if close
                 else f"there are {', '.join(known)}; import the module of one of your own",
             )
-        classes = [*KERNELS.values(), *_own_kernels()]
-        twins = {f"{each.__module__}.{each.__qualname__}" for each in classes if each.name == name}
-        if len(twins) > 1:  # a class defined again, as in a notebook, is not a twin
-            raise KernelSyntaxError(
-                f"{name!r} names several kernels: {', '.join(sorted(twins))}", hint="rename one"
-            )
-        return self.kernels[name]
+        return KERNELS[name]
 
     def error(self, node: ast.expr, why: str) -> KernelSyntaxError:
         part = ast.get_source_segment(self.text, node) or self.text

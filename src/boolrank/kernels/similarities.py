@@ -100,4 +100,3 @@ class Tanimoto(Kernel):
         return share
 
     cosines_of = values_of
-    bytes_per_pair = 28

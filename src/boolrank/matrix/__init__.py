@@ -3,14 +3,13 @@
 from .base import ItemMatrix
 from .compressed import CompressedMatrix
 from .dense import DenseMatrix
-from .kernel_matrix import STORAGES, Estimate, kernel_matrix
+from .kernel_matrix import STORAGES, kernel_matrix
 from .scale import Scale
 
 __all__ = [
     "STORAGES",
     "CompressedMatrix",
     "DenseMatrix",
-    "Estimate",
     "ItemMatrix",
     "Scale",
     "kernel_matrix",

@@ -2,6 +2,17 @@
 
 The mean of a column excludes its diagonal, which is 1 for every item: it moves no weight and no
 score, and beside it the small values of expressive kernels would be rounded away.
+
+To a long disjunction all popular items are nearly alike: they have nearly every feature of an item
+that everybody has, and their values differ beyond the last digit of a double near 1. So that item
+becomes the origin. With e_i = 1 - K(i, everybody's),
+
+    stored_ij = ⟨φ_i - φ_*, φ_j - φ_*⟩ = K_ij - 1 + e_i + e_j,     stored_ii = 2·e_i,
+
+which is as small as the items are near, with digits of its own. Weights sum to 1, so moving the
+origin changes no problem, and scores lose only what is the same for all items of a profile. This
+works for kernels that are additive in the union, the disjunctive ones: e is a quotient of
+binomials. Other kernels are stored as they are: their tiny values between rare items matter.
 """
 
 from __future__ import annotations
@@ -12,14 +23,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counts.overlaps import Overlaps
+from ..kernels import Counts, Kernel
 from ..storage.state import State
-from . import origin
 from .scale import Scale
 
 if TYPE_CHECKING:
     from .._compiled.matrix import Arrays
 
 Floats = NDArray[np.float64]
+
+# Values crowd where two items are closer than this to the origin.
+_NEAR = 2.0**-20
 
 
 class ItemMatrix(State, ABC):
@@ -42,7 +57,7 @@ class ItemMatrix(State, ABC):
         """Return the arrays of this storage by the names that compiled loops use."""
 
     @abstractmethod
-    def _stored(self, item: int) -> Floats:
+    def stored(self, item: int) -> Floats:
         """(m,) Return a row as it is stored."""
 
     @abstractmethod
@@ -64,15 +79,19 @@ class ItemMatrix(State, ABC):
     @property
     def means(self) -> Floats:
         """(m,) Mean of each column without its diagonal."""
-        return self.pull if self.distance is None else origin.means_of(self.pull, self.distance)
+        if self.distance is None:
+            return self.pull
+        m = len(self.distance)
+        means: Floats = self.pull - self.distance + (m - 1 - self.distance.sum()) / m
+        return means
 
     def row(self, item: int) -> Floats:
         """(m,) Return a row as doubles, as far as they can hold it."""
-        if self.distance is not None:
-            return origin.row_of(self._stored(item), self.distance, item)
         if self.scale is not None:
-            return self.scale.unscaled(self._stored(item), item)
-        row = self._stored(item).copy()
+            return self.scale.unscaled(self.stored(item), item)
+        row = self.stored(item).copy()
+        if self.distance is not None:
+            row += 1 - self.distance[item] - self.distance
         row[item] = 1.0
         return row
 
@@ -82,11 +101,11 @@ class ItemMatrix(State, ABC):
         The values are logarithms where no double holds them.
         """
         if self.scale is not None:
-            near = self.scale.nearness(self._stored(item), item)
+            near = self.scale.nearness(self.stored(item), item)
             return near, near.copy()
         row = self.row(item)
         if self.distance is not None:
-            return self._stored(item) - self.distance, row
+            return self.stored(item) - self.distance, row
         return row.copy(), row
 
     def terms(self, target: int, rows: NDArray[np.int32]) -> tuple[Floats, float]:
@@ -99,6 +118,13 @@ class ItemMatrix(State, ABC):
         stored = self._stored_column(target, rows)
         return self.scale.terms(stored, self.pull[target], target, rows)
 
-    def frobenius(self) -> float:
-        """Return √ΣK², for the spectral ratio."""
-        return float(np.sqrt(sum((self.row(i) ** 2).sum() for i in range(len(self.pull)))))
+
+def distances(kernel: Kernel, overlaps: Overlaps) -> Floats | None:
+    """(m,) Return the distance of items from the origin where values crowd, or None."""
+    sizes, inverse = np.unique(overlaps.sizes, return_inverse=True)
+    with np.errstate(all="ignore"):
+        found = kernel.from_full(Counts.of_vectors(overlaps.n, sizes))
+    if found is None:
+        return None
+    out: Floats = found.floats()[inverse]
+    return out if (out < _NEAR).sum() > 1 else None

@@ -16,8 +16,7 @@ from ..kernels.counts import Pairs
 from ..kernels.values import centred_values, scaled_cosines
 from ..kernels.wide import times_two_to
 from ..storage.state import array
-from .base import ItemMatrix
-from .origin import distances
+from .base import ItemMatrix, distances
 from .scale import NOTHING, Scale, too_small
 
 Floats = NDArray[np.float64]
@@ -72,7 +71,7 @@ class CompressedMatrix(ItemMatrix):
         names = ("background", "share", "classes", "indptr", "columns", "values")
         return {name: getattr(self, name) for name in names}
 
-    def _stored(self, item: int) -> Floats:
+    def stored(self, item: int) -> Floats:
         row: Floats = self.background[self.classes[item]][self.classes] * self.share
         part = slice(self.indptr[item], self.indptr[item + 1])
         row[self.columns[part]] += self.values[part]
@@ -81,18 +80,7 @@ class CompressedMatrix(ItemMatrix):
         return row
 
     def _stored_column(self, item: int, rows: NDArray[np.int32]) -> Floats:
-        return np.array([self._stored(int(row))[item] for row in rows])
-
-    def frobenius(self) -> float:
-        if self.scale is not None or self.distance is not None:
-            return super().frobenius()
-        numbers = np.bincount(self.classes, minlength=len(self.background))
-        rows = np.repeat(self.classes, np.diff(self.indptr))
-        under = self.background[rows, self.classes[self.columns]]
-        total = numbers @ self.background**2 @ numbers
-        total -= (np.diag(self.background) ** 2) @ numbers
-        total += (self.values * (2 * under + self.values)).sum() + len(self.classes)
-        return float(np.sqrt(total))
+        return np.array([self.stored(int(row))[item] for row in rows])
 
 
 @dataclass(frozen=True, eq=False)

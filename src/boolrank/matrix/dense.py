@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
-from ..kernels.values import centred_values, scaled_cosines
-from ..kernels.wide import times_two_to
+from ..kernels.values import centred_values
 from ..storage.state import array
-from .base import ItemMatrix
-from .origin import distances
-from .scale import NOTHING, Scale, too_small
+from .base import ItemMatrix, distances
+from .compressed import CompressedMatrix
+from .scale import Scale, too_small
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +45,11 @@ class DenseMatrix(ItemMatrix):
             values = kernel.cosines_of(pairs)
             np.fill_diagonal(values, 0.0)
             if too_small(kernel, overlaps, values.max(axis=0)):
-                return DenseMatrix._scaled(*scaled_cosines(kernel, pairs))
+                scaled = CompressedMatrix.of(kernel, overlaps)
+                for item in range(overlaps.items):
+                    values[item] = scaled.stored(item)
+                np.fill_diagonal(values, 0.0)
+                return DenseMatrix(values, scaled.pull, scale=scaled.scale)
         return DenseMatrix.with_unit_diagonal(values)
 
     @staticmethod
@@ -57,27 +60,10 @@ class DenseMatrix(ItemMatrix):
         np.fill_diagonal(values, 1.0)
         return DenseMatrix(values, pull)
 
-    @staticmethod
-    def _scaled(mantissas: Floats, powers: NDArray[np.int64]) -> DenseMatrix:
-        m = len(mantissas)
-        np.fill_diagonal(mantissas, 0.0)
-        powers[mantissas == 0] = NOTHING
-        first = powers.max(axis=0)
-        nearest = np.where(powers == first, mantissas, -1.0).argmax(axis=0)
-        columns = np.arange(m)
-        lead = mantissas[nearest, columns].copy()
-        mantissas[nearest, columns] = 0.0
-        powers[nearest, columns] = NOTHING
-        second = powers.max(axis=0)
-        values = times_two_to(mantissas, powers - second)
-        nearest = np.where(lead > 0, nearest, -1).astype(np.int32)
-        scale = Scale(second.astype(float), nearest, lead, first.astype(float))
-        return DenseMatrix(values, values.sum(axis=0) / m, scale=scale)
-
     def _parts(self) -> dict[str, Any]:
         return {"dense": self.values}
 
-    def _stored(self, item: int) -> Floats:
+    def stored(self, item: int) -> Floats:
         row: Floats = self.values[item]
         return row
 
