@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from boolrank import Interactions, KernelRanker
-from boolrank.cli import _work, recommend
+from boolrank.cli import _output, recommend
 from boolrank.models import MODELS, load_model, make_model
 
 DRINKS = """\
@@ -514,8 +514,8 @@ def test_that_ratings_count_whatever_they_are_is_said_once(run, drinks, tmp_path
 def test_a_step_is_named_on_a_terminal_only_once_it_takes_long(monkeypatch, capsys, quiet, shown):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setattr(_work, "_QUIET_SECONDS", quiet)
-    with _work.Work().status("Reading"):
+    monkeypatch.setattr(_output, "_QUIET_SECONDS", quiet)
+    with _output.Work().status("Reading"):
         time.sleep(0.3)
     assert ("Reading" in capsys.readouterr().err) == shown
 
@@ -543,7 +543,7 @@ def test_batches_have_everybody_once_and_tell_how_far_it_is(run, model, monkeypa
     monkeypatch.setattr(recommend, "_BATCH", 2)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setattr(_work, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(_output, "_QUIET_SECONDS", 0.0)
     append = recommend._append
     monkeypatch.setattr(recommend, "_append", lambda *args: (append(*args), time.sleep(0.2)))
     code, out, err = run("recommend", model, "--csv")
@@ -555,9 +555,9 @@ def test_progress_leaves_stdout_alone(monkeypatch):
     """A library that is imported meanwhile may keep it until the end of the process."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setattr(_work, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(_output, "_QUIET_SECONDS", 0.0)
     before = sys.stdout
-    with _work.Work().status("Reading"):
+    with _output.Work().status("Reading"):
         time.sleep(0.2)
         assert sys.stdout is before
 
@@ -565,8 +565,8 @@ def test_progress_leaves_stdout_alone(monkeypatch):
 def test_progress_is_not_markup(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setattr(_work, "_QUIET_SECONDS", 0.0)
-    with _work.Work().status() as tell:
+    monkeypatch.setattr(_output, "_QUIET_SECONDS", 0.0)
+    with _output.Work().status() as tell:
         time.sleep(0.1)
         tell("ratings [/old].csv: reading")
         time.sleep(0.3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 import shlex
 import sys
 from itertools import pairwise
@@ -180,7 +179,7 @@ def test_the_page_is_valid_self_contained_and_complete(page):
     outline = check_page(page)
     for name in ("data", "results", "people", "tastes", "arity", "made", "next"):
         assert name in outline.ids
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 2
 
 
 def test_the_page_has_the_numbers_of_the_library(found, page):
@@ -214,7 +213,7 @@ def test_the_page_has_viewers_reasons_split_and_next_steps(found, folder, page):
         for kernel, reasons in person.reasons.items():
             assert f"Why {person.table.records()[0][kernel]} by {kernel}?" in page
             assert f"{reasons[0][1]:+.4f}" in page
-    assert found.split.hash in page
+    assert found.split.hash[:12] in page
     for command in NEXT:
         assert command.replace("'", "&#39;") in page
     picture = (folder / "figures" / "spectrum.png").read_bytes()
@@ -229,16 +228,11 @@ def test_the_page_adapts_to_dark_and_narrow_screens_and_print(page):
 
 
 def test_the_same_seed_gives_the_same_page(found, page, tmp_path):
-    """Only time and memory differ."""
     again = run_demo(tmp_path, n_users=N_USERS)
     for one, two in zip(found.evaluations.values(), again.evaluations.values(), strict=True):
         for fold, other in zip(one.folds, two.folds, strict=True):
             assert all(np.array_equal(fold.values[m], other.values[m]) for m in fold.values)
-
-    def timeless(text: str) -> str:
-        return re.sub("<dt>(time|peak memory)</dt>\n<dd>.*</dd>", "", text)
-
-    assert timeless((tmp_path / "report.html").read_text(encoding="utf-8")) == timeless(page)
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
 
 
 def test_progress_is_reported_throughout(told):

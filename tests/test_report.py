@@ -9,7 +9,7 @@ import pytest
 from matplotlib.text import Text
 
 from boolrank import InputError, KernelRanker, compare, evaluate, paper_protocol, synthetic
-from boolrank.report.figures import Dots, Plot, curves_figure, scatter_figure, tail_figure
+from boolrank.report.figures import Dots, Plot, curves_figure, scatter_figure
 from boolrank.report.page import claim_folder
 from boolrank.report.tables import by_metric, evaluation_table
 from pages import Outline
@@ -77,13 +77,6 @@ def test_points_of_curves_have_tooltips():
     assert len(discs) == 3
     for disc in discs:
         assert min(np.hypot(disc[0] - x, disc[1] - y) for x, y in drawn) < 0.02
-
-
-def test_a_tail_leaves_out_zeros():
-    figure = tail_figure(np.array([5, 0, 9, 1]), "rank", "items")
-    xs, ys = figure.axes[0].lines[0].get_data()
-    assert list(xs) == [1, 2, 3]
-    assert list(ys) == [9, 5, 1]
 
 
 def test_results_can_be_written_as_csv(evaluations):

@@ -31,31 +31,26 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line with ``argv`` or the arguments of the process; always exits."""
     given = list(sys.argv[1:] if argv is None else argv)
     args = [arg for arg in given if arg != "--debug"]
+    debug = args != given
     try:
         with _reliable_stdout():
-            code = _exit_code(args, debug=args != given)
+            code = _run(args)
     except KeyboardInterrupt:
         code = INTERRUPTED
-    if code == INTERRUPTED:
-        sys.stderr.write("interrupted\n")
-    raise SystemExit(code)
-
-
-def _exit_code(args: list[str], *, debug: bool) -> int:
-    try:
-        return _run(args)
     except BrokenPipeError:
-        return READER_GONE
+        code = READER_GONE
     except SystemExit as end:  # raised by rich, typer and shell completion
         gone = isinstance(end.__context__, BrokenPipeError)
-        return READER_GONE if gone else int(end.code or 0)
+        code = READER_GONE if gone else int(end.code or 0)
     except Exception as error:
         presented = present(error, args)
         if presented is None or debug:
             raise
         code, text = presented
         sys.stderr.write(f"{printable(text)}\n")
-        return code
+    if code == INTERRUPTED:
+        sys.stderr.write("interrupted\n")
+    raise SystemExit(code)
 
 
 def _run(args: list[str]) -> int:

@@ -13,8 +13,7 @@ from ..data.inputs import is_name, load_inputs
 from ..data.interactions import Interactions
 from ..data.vocabulary import Vocabulary
 from ..errors import InputError, ParameterError
-from ._output import say
-from ._work import Work
+from ._output import Work, say
 
 _LISTED = 10  # ids that a message names
 

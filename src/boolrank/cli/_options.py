@@ -107,7 +107,10 @@ OPTIONS = {
     "positive": _row("Ratings that count, such as '>= 4'; all if not given."),
     "as_json": _row("Print JSON.", flag="--json"),
     "as_csv": _row("Print CSV.", flag="--csv"),
-    "model": _row(f"{_MODEL}; default kernel-ranker.", _MODELS),
+    "model": _row(
+        f"{_MODEL}; default auto, which tries some and takes the best.",
+        _one_of(lambda: ("auto", *MODELS)),
+    ),
     "tune model": _row("Name of a model, see `boolrank models`; default kernel-ranker.", _MODELS),
     "evaluate model": _row(f"{_MODEL}; repeat for more models.", _MODELS),
     "models": _row(
@@ -132,10 +135,6 @@ OPTIONS = {
     "tuned": _row("Fit the best model of a folder that `tune` or `compare` wrote."),
     "metric": _row(
         "Metrics as name,name@k,...; trials are sorted by the first; default auc,ndcg@10.", _METRICS
-    ),
-    "fit model": _row(
-        f"{_MODEL}; default auto, which tries some and takes the best.",
-        _one_of(lambda: ("auto", *MODELS)),
     ),
     "fit metric": _row(
         "Metric that decides; default ndcg@10, with --tuned the first of the folder.", _METRICS

@@ -19,8 +19,7 @@ from ..studies.cache import check_folder
 from ..studies.comparison import check_comparison
 from ._inputs import note_ratings
 from ._options import Columns, command_text, fit_command, given
-from ._output import Output, say
-from ._work import Work
+from ._output import Output, Work, say
 
 # Columns of the results in a table; JSON and CSV have all.
 _SHOWN = {

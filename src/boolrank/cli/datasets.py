@@ -9,8 +9,7 @@ import typer
 
 from ..data import DATASETS, Dataset, Size, data_folder, fetch_dataset, find_dataset
 from ..table import Column, Table
-from ._output import Output, say
-from ._work import Work
+from ._output import Output, Work, say
 
 _PRINTED = ("users", "items", "interactions", "density")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ._output import Output, say
-from ._work import Work
+from ._output import Output, Work, say
 
 
 def demo(*, out: Path = Path("demo"), seed: int | None = None) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import typer
 
 from ..table import Column, Table
-from ._output import Output
-from ._work import Work
+from ._output import Output, Work
 
 
 def doctor(*, compiling: bool = True, output: Output) -> None:

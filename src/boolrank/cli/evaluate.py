@@ -10,8 +10,7 @@ from ..models.spec import ModelSpec, labels, parse_model
 from ..studies import Experiment, read_experiment, run_experiment
 from ._inputs import note_ratings
 from ._options import Columns, given, option_name
-from ._output import Output
-from ._work import Work
+from ._output import Output, Work
 
 
 def evaluate(

@@ -13,8 +13,7 @@ from ..storage.folder import check_target
 from ..studies import best_spec, choose
 from ._inputs import read_events
 from ._options import Columns, given
-from ._output import Output
-from ._work import Work
+from ._output import Output, Work
 
 _AUTO = "auto"
 # Seconds for choosing a model, unless trials or a budget are given.

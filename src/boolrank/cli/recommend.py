@@ -14,8 +14,7 @@ from ..studies.cache import whole_file
 from ..table import Column, Table
 from ._inputs import parse_ids, plain_id, read_ids, read_profiles
 from ._options import given
-from ._output import Output, console
-from ._work import Work, check_output
+from ._output import Output, Work, check_output, console
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,8 +7,7 @@ from pathlib import Path
 from ..models.spec import split_commas
 from ..studies import parse_arities
 from ._options import command_text, given
-from ._output import Output, say
-from ._work import Work
+from ._output import Output, Work, say
 
 
 def reproduce(

@@ -17,8 +17,9 @@ def show(folder: Path, *, output: Output) -> None:
     """
     info = model_info(folder)
     columns = [Column("", style="name", wrap="never"), Column(" ", wrap="fold")]
-    rows = [(name, _text(value)) for name, value in info.items() if name != "choice"]
-    tables = [Table(str(folder), columns, rows)]
+    shown = {name: value for name, value in info.items() if name != "choice"}
+    shown["parameters"] = ", ".join(f"{name}={each}" for name, each in info["parameters"].items())
+    tables = [Table(str(folder), columns, list(shown.items()))]
     if info["choice"] is not None:
         tables.append(_settings(info["choice"]))
     output.show(*tables, records=[info])
@@ -33,9 +34,3 @@ def _settings(choice: dict[str, Any]) -> Table:
         for each in choice.get("settings", [])
     ]
     return Table("", columns, rows, note=str(choice.get("reason")))
-
-
-def _text(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name}={part}" for name, part in value.items())
-    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -12,8 +12,7 @@ from ..studies.cache import check_folder
 from ..table import Column, Table
 from ._inputs import read_events
 from ._options import Columns, fit_command, given
-from ._output import Output, say
-from ._work import Work
+from ._output import Output, Work, say
 
 _MAX_TRIALS = 10  # in a table
 

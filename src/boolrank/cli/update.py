@@ -8,7 +8,7 @@ from ..errors import ParameterError
 from ..models import load_model
 from ._inputs import read_events
 from ._options import Columns
-from ._work import Work
+from ._output import Work
 
 
 def update(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,14 +37,11 @@ def run_demo(
 ) -> Findings:
     """Run the demonstration, and write ``report.html`` and ``figures/`` into ``out``.
 
-    ``progress`` gets the current step, as ``"part: detail"``. The same seed gives the same results,
-    except for time and memory.
+    ``progress`` gets the current step, as ``"part: detail"``. The same seed gives the same results.
     """
     check_report()
     claim_folder(out, "demo")
-    start = time.perf_counter()
     found = measure(seed, n_users, progress)
     progress("writing the page")
-    page = demo_page(found, NEXT, time.perf_counter() - start)
-    write_page(page, [], Path(out) / "report.html")
+    write_page(demo_page(found, NEXT), [], Path(out) / "report.html")
     return found

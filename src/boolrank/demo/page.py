@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from .._memory import peak_memory, size
-from ..report.figures import Plot, tail_figure
 from ..report.page import Block, Entries, Facts, Figures, Note, Page, Section
 from ..report.sections import SIGNIFICANCE, arity_plots, data_facts, made_section
 from ..report.tables import COSTS, by_metric, evaluation_table
@@ -20,7 +16,6 @@ from .tastes import TITLES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..data.interactions import Interactions
     from .results import Findings, Person
 
 _LEAD = (
@@ -29,8 +24,8 @@ _LEAD = (
 )
 _DATA = (
     f"There are {len(TITLES)} tastes. Every film belongs to one, which its title shows. Viewers "
-    "draw films by popularity and by their liking for the taste. Both tails are long, as in real "
-    "data: on these logarithmic axes, they fall slowly."
+    "draw films by popularity and by their liking for the taste. As in real data, a few films have "
+    "many viewers and many have few."
 )
 _RESULTS = (
     "The paper’s protocol: viewers are split into five folds. The viewers of a fold train with the "
@@ -58,25 +53,19 @@ _ARITY = (
     "measures expressiveness: 0 if all films are identical to a kernel, 1 if no two have anything "
     "in common."
 )
-_FOOTER = "The same seed gives the same figures, except for time and memory."
+_FOOTER = "The same seed gives the same page on the same machine."
 
 
-def demo_page(found: Findings, next_steps: Mapping[str, str], seconds: float) -> Page:
+def demo_page(found: Findings, next_steps: Mapping[str, str]) -> Page:
     """Return the page."""
     hits: list[Block] = [found.hits, Note(_HITS_NOTE)]
     people: list[Block] = []
     for person in found.people:
         people += [person.table, Entries(_reasons(person))]
-    peak = peak_memory()
-    made = {
-        "seed": f"{found.seed}, of the data and of the folds",
-        "split": repr(found.split),
-        "hash of the split": f"`{found.split.hash}`",
-        "time": f"{seconds:.1f} s; the first run on a machine compiles, which takes longer",
-        "peak memory": "unknown" if peak is None else size(peak),
-    }
+    facts = Facts(data_facts(found.data.events, "viewers", "films"))
+    made = {"seed": f"{found.seed}, of the data and of the folds", "split": repr(found.split)}
     sections = [
-        _data_section(found.data.events),
+        Section("data", "The data", _DATA, [facts]),
         Section("results", "Results", _RESULTS, [*_results(found), Note(SIGNIFICANCE)]),
         Section("people", "Recommendations and reasons", _PEOPLE, people),
         Section("tastes", "Do recommendations match the taste?", _HITS, hits),
@@ -85,26 +74,6 @@ def demo_page(found: Findings, next_steps: Mapping[str, str], seconds: float) ->
         Section("next", "Next, with your own file", "", [Entries(next_steps, commands=True)]),
     ]
     return Page("What boolean kernels recommend", _LEAD, sections, _FOOTER)
-
-
-def _data_section(events: Interactions) -> Section:
-    popularity, films = events.popularity(), np.diff(events.indptr)
-    most = np.sort(popularity)[::-1]
-    tenth = len(most) // 10
-    note = (
-        f"The most popular of the films is {events.items[int(popularity.argmax())]}, with "
-        f"{most[0]:,} viewers. The top {tenth} films have "
-        f"{most[:tenth].sum() / events.size:.0%} of all interactions."
-    )
-    facts = data_facts(events, "viewers", "films")
-    facts["median viewers per film"] = f"{np.median(popularity):g}"
-    plots: list[Plot] = []
-    for counts, of, by in ((popularity, "films", "viewers"), (films, "viewers", "films")):
-        x_label, y_label = f"rank among {of}", f"{by} per {of[:-1]}"
-        figure = tail_figure(counts, x_label, y_label, len(plots))
-        about = f"{y_label} against {x_label}, both logarithmic"
-        plots.append(Plot(f"tail-{of}", about, figure))
-    return Section("data", "The data", _DATA, [Facts(facts), Figures(plots), Note(note)])
 
 
 def _results(found: Findings) -> list[Table]:

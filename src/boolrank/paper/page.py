@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,23 +12,16 @@ from ..report.figures import Plot
 from ..report.page import Block, Entries, Figures, Note, Page, Section, write_page
 from ..report.sections import arity_plots, made_section
 from ..table import Column, Table
-from .published import PAPER
+from .published import COLUMNS, PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..evaluation.result import Evaluation
-    from .published import Figure
     from .reproduce import Reproduction, SetResult
 
-_BESIDE = (
-    Column("AUC", ".4f"),
-    Column("deviation", ".4f", under="AUC", template="±\u00a0{}"),
-    Column("paper's AUC", ".4f"),
-    Column("paper's deviation", ".4f", under="paper's AUC", template="±\u00a0{}"),
-    Column("difference", "+.4f"),
-)
 _FAR = 2.0  # differences of more than this many of the paper's deviations are marked
+_RANKING = ("mAP@10", "nDCG@10")  # metrics that the paper does not have
 
 _LEAD = (
     "Boolean kernels for collaborative filtering (Polato and Aiolli, 2018): five kernels on {} of "
@@ -40,8 +33,8 @@ _RESULTS = (
     "than two of the paper’s deviations are marked. The paper has no mAP@10 and nDCG@10."
 )
 _READINGS = (
-    "Results if the protocol is read in another way. They help to find reasons; a reading that "
-    "fits the paper’s figures need not be the one that it used."
+    "Results if the protocol is read in another way. A reading that fits the paper’s figures need "
+    "not be the one that it used."
 )
 _AUC = (
     "Both families start at the linear kernel, at arity 1. Each figure has its own scale. The ring "
@@ -70,22 +63,21 @@ _FOOTER = (
 
 def write_reproduction(found: Reproduction, out: str | Path, command: str = "") -> Path:
     """Write the page and, beside it, ``tables/`` and ``figures/``; return the path of the page."""
-    results, readings, _ = all_tables = tables(found)
+    results = results_table(found)
+    main, others = [], []
+    for each in found.sets:
+        title = each.paper.title
+        part = results.where({"data set": title, "reading": ""}).emphasise_max("AUC")
+        main.append(replace(part, title=title, note=_size(each)))
+        for reading, evaluations in each.readings:
+            part = results.where({"data set": title, "reading": reading.title}).without(_RANKING)
+            heading, users = f"{title}: {reading.title}", _test_users(evaluations)
+            others.append(replace(part, name="readings", title=heading, note=users))
     figures = [_arity_plots(each) for each in found.sets]
     curves = [each[0] for each in figures if len(each) > 1]
     spectra = [each[-1] for each in figures]
-    shown = [_results(results, each) for each in found.sets]
-    others = [
-        replace(
-            readings.where({"data set": each.paper.title, "reading": reading.title}),
-            title=f"{each.paper.title}: {reading.title}",
-            note=_test_users(evaluations),
-        )
-        for each in found.sets
-        for reading, evaluations in each.readings
-    ]
     sections = [
-        Section("results", "Results", _RESULTS, shown),
+        Section("results", "Results", _RESULTS, main),
         _differences_section(found, results),
         *([Section("readings", "Other readings", _READINGS, others)] if others else []),
         *([Section("auc", "AUC against arity", _AUC, [Figures(curves)])] if curves else []),
@@ -94,55 +86,40 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
     ]
     lead = _LEAD.format(len(found.sets), len(PAPER))
     page = Page("The paper’s experiments, reproduced", lead, sections, _FOOTER)
-    return write_page(page, all_tables, Path(out) / "report.html")
-
-
-def tables(found: Reproduction) -> tuple[Table, Table, Table]:
-    """Return all numbers of the page: results, other readings, and curves."""
-    return results_table(found), _readings_table(found), _arities_table(found)
+    return write_page(page, [results, arities_table(found)], Path(out) / "report.html")
 
 
 def results_table(found: Reproduction) -> Table:
-    """Return our results and the paper's, a row per data set and kernel."""
+    """Return our results and the paper's, a row per data set, reading and kernel."""
     rows = []
     for each in found.sets:
-        for column, kernel in each.paper.kernels.items():
-            ours, paper = each.evaluations[kernel], each.paper.figures[column]
-            row = _beside(ours, "auc", paper)
-            far = abs(row[-1]) > _FAR * paper.deviation
-            others = [ours.means[metric] for metric in ("map@10", "ndcg@10")]
-            rows.append((each.paper.title, kernel, *row, far, *others))
+        readings = [("", "auc", each.evaluations)]
+        readings += [(one.title, one.metrics[0], evaluations) for one, evaluations in each.readings]
+        for (reading, metric, evaluations), column in product(readings, COLUMNS):
+            kernel, paper = each.paper.kernels[column], each.paper.figures[column]
+            ours = evaluations[kernel]
+            gap = ours.means[metric] - paper.auc
+            row = (ours.means[metric], ours.deviations[metric], *paper, gap)
+            far = abs(gap) > _FAR * paper.deviation and not reading
+            others = (ours.means.get(name.lower()) for name in _RANKING)
+            rows.append((each.paper.title, reading, kernel, *row, far, *others))
     columns = [
         Column("data set"),
+        Column("reading", under="data set"),
         Column("kernel"),
-        *_BESIDE,
+        Column("AUC", ".4f"),
+        Column("deviation", ".4f", under="AUC", template="±\u00a0{}"),
+        Column("paper's AUC", ".4f"),
+        Column("paper's deviation", ".4f", under="paper's AUC", template="±\u00a0{}"),
+        Column("difference", "+.4f"),
         Column("beyond two deviations", marks="difference"),
-        Column("mAP@10", ".4f"),
-        Column("nDCG@10", ".4f"),
+        *(Column(name, ".4f") for name in _RANKING),
     ]
     return Table("Results beside the paper's", columns, rows, "results")
 
 
-def _beside(ours: Evaluation, metric: str, paper: Figure) -> tuple[float, ...]:
-    mean = ours.means[metric]
-    return mean, ours.deviations[metric], *paper, mean - paper.auc
-
-
-def _readings_table(found: Reproduction) -> Table:
-    rows = [
-        (
-            *(each.paper.title, reading.title, kernel),
-            *_beside(evaluations[kernel], reading.metrics[0], each.paper.figures[column]),
-        )
-        for each in found.sets
-        for reading, evaluations in each.readings
-        for column, kernel in each.paper.kernels.items()
-    ]
-    columns = [Column("data set"), Column("reading"), Column("kernel"), *_BESIDE]
-    return Table("Other readings of the protocol", columns, rows, "readings")
-
-
-def _arities_table(found: Reproduction) -> Table:
+def arities_table(found: Reproduction) -> Table:
+    """Return AUC and spectral ratio by data set, kernel and arity."""
     rows: list[tuple[Any, ...]] = []
     for each in found.sets:
         for curve in each.curves:
@@ -156,21 +133,15 @@ def _arities_table(found: Reproduction) -> Table:
     return Table.of("AUC and expressiveness against the arity", columns, rows, name="arities")
 
 
-def _results(results: Table, each: SetResult) -> Table:
-    """Return the results on a data set, with its size below."""
-    data = each.split.data
-    size = (*data.shape, data.size)
-    known = find_dataset(each.paper.dataset).size
+def _size(each: SetResult) -> str:
+    data, known = each.split.data, find_dataset(each.paper.dataset).size
+    here, whole = (
+        f"{users:,} users, {items:,} items, {ratings:,} ratings"
+        for users, items, ratings in ((*data.shape, data.size), known)
+    )
+    excerpt = f" This is not the whole set, which has {whole}." if here != whole else ""
     folds = "one fold" if len(each.split) == 1 else f"{len(each.split)} folds"
-    note = f"{_size(*size)}; {_test_users(each.evaluations)} in {folds}."
-    if size != known:
-        note += f" This is not the whole set, which has {_size(*known)}."
-    table = results.where({"data set": each.paper.title}).emphasise_max("AUC")
-    return replace(table, title=each.paper.title, note=note)
-
-
-def _size(users: int, items: int, ratings: int) -> str:
-    return f"{users:,} users, {items:,} items, {ratings:,} ratings"
+    return f"{here}; {_test_users(each.evaluations)} in {folds}.{excerpt}"
 
 
 def _test_users(evaluations: Mapping[str, Evaluation]) -> str:

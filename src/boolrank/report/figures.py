@@ -11,7 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .._extras import needs
 
@@ -30,7 +30,6 @@ _VARIABLES = {_INK: "var(--ink)", _GRID: "var(--line)"} | {
 }
 # Inches: two figures side by side on a page, or one on a phone, have readable text.
 _PANEL = (5.0, 3.4)
-_MAX_RANKS = 60  # points of a tail
 
 # Any: matplotlib types the keys as a list of literals that differs by version.
 _STYLE: dict[Any, Any] = {
@@ -133,17 +132,6 @@ def curves_figure(
         if top is not None:
             axes.set_ylim(0, top)
         figure.legend(loc="outside upper left", ncols=3, labelcolor="linecolor")
-    return figure
-
-
-def tail_figure(counts: NDArray[np.int64], x_label: str, y_label: str, colour: int = 0) -> Figure:
-    """Draw positive counts against their rank, largest first, on logarithmic axes."""
-    values = np.sort(counts[counts > 0])[::-1]
-    ranks = np.unique(np.geomspace(1, len(values), _MAX_RANKS).round().astype(int))
-    with _canvas(x_label, y_label) as (figure, axes):
-        axes.loglog(ranks, values[ranks - 1], color=_SERIES[colour], label=y_label, **_LINE)
-        _number(axes.xaxis)
-        _number(axes.yaxis)
     return figure
 
 
