@@ -87,6 +87,32 @@ def test_updated_is_the_union_minus_the_removed(pairs, more, data):
     assert set(after.users) == {user for user, _ in pairs + more}
 
 
+@given(PAIRS, PAIRS, st.data())
+def test_updated_keeps_the_earliest_times(pairs, more, data):
+    when = data.draw(
+        st.lists(st.integers(0, 9), min_size=len(pairs + more), max_size=len(pairs + more))
+    )
+    times = np.array(when, "datetime64[s]")
+    before = Interactions.from_pairs(*zip(*pairs, strict=True), time=times[: len(pairs)])
+    added = Interactions.from_pairs(*zip(*more, strict=True), time=times[len(pairs) :])
+    gone = Interactions.from_pairs(*zip(*more[:1], strict=True))
+    together = Interactions.from_pairs(*zip(*(pairs + more), strict=True), time=times)
+    left = together.updated(removed=gone)
+    assert np.array_equal(before.updated(added).time, together.time)
+    assert np.array_equal(before.updated(added, gone).time, left.time)
+    assert len(left.time) == left.size == together.size - 1
+
+
+def test_times_of_one_side_or_of_two_kinds_are_dropped():
+    timed = Interactions.from_pairs([1, 2], ["a", "b"], time=[3, 4])
+    for other in (None, np.array(["2024-01-01"], "datetime64[D]")):
+        more = Interactions.from_pairs([1], ["b"], time=other)
+        assert timed.updated(more).time is None
+        assert more.updated(timed).time is None
+    halves = Interactions.from_pairs([1], ["b"], time=[3.5])
+    assert timed.updated(halves).time.tolist() == [3.0, 3.5, 4.0]
+
+
 def test_unknown_interactions_cannot_be_removed():
     data = Interactions.from_pairs([1, 2], ["a", "b"])
     with pytest.raises(InputError, match="user 1 with item 'b'"):

@@ -24,7 +24,7 @@ from boolrank.data.protocols import (
     strong_generalization,
     temporal_cut,
 )
-from boolrank.data.splits import Fold, Split, content_hash
+from boolrank.data.splits import Fold, Split, content_hash, read_fold, write_fold
 from boolrank.models import load_model
 from boolrank.storage.folder import read_folder, write_folder
 
@@ -221,6 +221,39 @@ def test_a_saved_split_is_the_same_again(ids, tmp_path: Path) -> None:
     assert {p.suffix for p in (tmp_path / "split").iterdir()} == {".bin", ".json"}
 
 
+@pytest.mark.parametrize("kind", ["int32", "float32", "datetime64[s]", "datetime64[ns]"])
+def test_a_saved_split_keeps_its_times(kind: str, tmp_path: Path) -> None:
+    data = _data()
+    when = np.arange(data.size)[::-1].astype(kind)
+    data = Interactions(data.users, data.items, data.indptr, data.indices, when)
+    split = hold_out(data, order="time")
+    split.save(tmp_path / "split")
+    loaded = Split.load(tmp_path / "split")
+    assert loaded.hash == split.hash
+    assert np.array_equal(loaded.data.time, when)
+    assert loaded.data.time.dtype.kind == when.dtype.kind
+    write_fold(split[0], tmp_path / "fold")
+    again = read_fold(tmp_path / "fold")
+    assert (again.hash, again.time_hash) == (split[0].hash, split[0].time_hash)
+    assert np.array_equal(again.train.time, split[0].train.time)
+
+
+def test_missing_times_are_not_saved(tmp_path: Path) -> None:
+    data = _data()
+    when = np.where(np.arange(data.size) == 3, np.nan, 1.0)
+    gaps = Interactions(data.users, data.items, data.indptr, data.indices, when)
+    hold_out(gaps).save(tmp_path / "split")
+    assert Split.load(tmp_path / "split").data.time is None
+
+
+def test_times_have_a_hash_of_their_own() -> None:
+    data = _data()
+    late = Interactions(data.users, data.items, data.indptr, data.indices, data.time + 1)
+    one, other = (hold_out(each)[0] for each in (data, late))
+    assert one.hash == other.hash
+    assert one.time_hash != other.time_hash
+
+
 def test_a_hash_is_the_same_in_every_process_and_version() -> None:
     """The hash must not change between machines or versions."""
     program = (
@@ -276,7 +309,9 @@ def _forge(path: Path, change: dict[str, np.ndarray]) -> None:
     about, arrays = read_folder(path)
     arrays = {name: np.array(array) for name, array in arrays.items()} | change
     named = {name: about[name] for name in ("split", "parameters", "ids")}
-    write_folder(path, about | {"hash": content_hash(named, arrays)}, arrays)
+    named["ids"] = {name: kind for name, kind in about["ids"].items() if name != "time"}
+    hashed = {name: array for name, array in arrays.items() if name != "time"}
+    write_folder(path, about | {"hash": content_hash(named, hashed)}, arrays)
 
 
 FORGED = {
@@ -296,6 +331,8 @@ FORGED = {
     "text that is not UTF-8": ("users-text", lambda a: np.full_like(a, 0xFF)),
     "text out of order": ("users-text", lambda a: a[::-1]),
     "ends beyond the text": ("users-ends", lambda a: a + 1),
+    "times for others": ("time", lambda a: a[:-1]),
+    "times that are not numbers": ("time", lambda a: np.full(len(a), np.nan)),
     "ends that fall": ("users-ends", lambda a: np.append(a[-2::-1], a[-1])),
 }
 

@@ -221,15 +221,17 @@ class Interactions:
     def updated(
         self, added: Interactions | None = None, removed: Interactions | None = None
     ) -> Interactions:
-        """Return the interactions with some added and then some removed, without times.
+        """Return the interactions with some added and then some removed.
 
-        All known users and items are kept. Adding known interactions has no effect; removing
-        unknown ones raises.
+        All known users and items are kept. Times are kept if both sides have them. An interaction
+        that is added again keeps the earlier time; removing an unknown one raises.
         """
         if added is not None:
             check_interactions(added, "added interactions are")
-        users, items, runs = shared_keys(*([self] if added is None else [self, added]))
+        parts = [self] if added is None else [self, added]
+        users, items, runs = shared_keys(*parts)
         keys = merge_keys(*runs)
+        time = merge_times(keys, runs, [part.time for part in parts])
         if removed is not None:
             check_interactions(removed, "removed interactions are")
             gone = users.numbers(removed.users)[removed.rows.numbers] * len(items)
@@ -244,7 +246,8 @@ class Interactions:
                     parameter="removed",
                 )
             keys = np.delete(keys, places)
-        return Interactions(users, items, *Rows.of_keys(keys, len(users), len(items)))
+            time = None if time is None else np.delete(time, places)
+        return Interactions(users, items, *Rows.of_keys(keys, len(users), len(items)), time)
 
     def matrix(self) -> csr_array[Any, Any]:
         """Return the users × items matrix of 0 and 1."""
@@ -284,6 +287,23 @@ def shared_keys(*parts: Interactions) -> tuple[Vocabulary, Vocabulary, list[NDAr
         for part, row, column in zip(parts, rows, columns, strict=True)
     ]
     return users, items, keys
+
+
+def merge_times(
+    keys: NDArray[np.int64],
+    runs: Sequence[NDArray[np.int64]],
+    times: Sequence[NDArray[Any] | None],
+) -> NDArray[Any] | None:
+    """Return the earliest time of each key; None unless all runs have times of one kind."""
+    given = [time for time in times if time is not None]
+    if len(given) < len(runs) or len({time.dtype.kind == "M" for time in given}) > 1:
+        return None
+    if len(runs) == 1:
+        return given[0]
+    places = np.searchsorted(keys, np.concatenate(runs))
+    order = np.argsort(places, kind="stable")
+    first = np.searchsorted(places[order], np.arange(len(keys)))
+    return np.asarray(np.fmin.reduceat(np.concatenate(given)[order], first))
 
 
 def check_interactions(given: Any, subject: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -16,19 +17,22 @@ from .interactions import Interactions
 from .vocabulary import Vocabulary, id_text
 
 # Types of ids that are stored as text, with the function that restores them. Most are int64.
+_DATETIME = re.compile(r"datetime64\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {"str": str, "UUID": UUID, "int": int}
 
 
 def packed(
-    data: Interactions, savable: bool = True
+    data: Interactions, savable: bool = True, *, times: bool = False
 ) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
-    """Return the types of ids and the arrays of interactions, without times.
+    """Return the types of ids and the arrays of interactions, with ``times`` if there are any.
 
     Raise for ids that `unpacked` cannot restore, unless ``savable`` is False: then the arrays are
     good for a hash.
     """
     arrays: dict[str, NDArray[Any]] = {"indptr": data.indptr, "indices": data.indices}
     kinds = {}
+    if times and data.time is not None and np.isfinite(data.time).all():
+        kinds["time"], arrays["time"] = packed_times(data.time)
     for name, vocabulary in (("users", data.users), ("items", data.items)):
         if vocabulary.ids.dtype.kind == "i":
             kinds[name], arrays[f"{name}-ids"] = "int64", vocabulary.ids
@@ -45,6 +49,24 @@ def packed(
     return kinds, arrays
 
 
+def packed_times(time: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+    """Return the type of times, and the times as 64-bit numbers."""
+    if time.dtype.kind == "M":
+        return time.dtype.name, time.astype(time.dtype.newbyteorder("=")).view(np.int64)
+    wide = time.dtype.kind == "f" or time.dtype == np.uint64
+    numbers = time.astype(np.float64 if wide else np.int64)
+    return numbers.dtype.name, numbers
+
+
+def unpacked_times(kind: str, numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return the times that were packed; raise `ValueError` for another type."""
+    if kind == numbers.dtype.name:
+        return numbers
+    if not _DATETIME.fullmatch(kind) or numbers.dtype != np.int64:
+        raise ValueError(f"{kind!r} is not a type of times")
+    return numbers.view(kind)
+
+
 def unpacked(kinds: Any, reader: Reader) -> Interactions:
     """Return the interactions that were packed, or raise if the arrays are not valid."""
     users, items = (_ids(kinds, name, reader) for name in ("users", "items"))
@@ -55,7 +77,19 @@ def unpacked(kinds: Any, reader: Reader) -> Interactions:
         falls = np.flatnonzero(np.diff(indices) <= 0) + 1
         if not np.isin(falls, indptr).all():
             raise reader.broken("items that are not ascending")
-    return Interactions(users, items, indptr, indices)
+    time = _times(kinds["time"], reader) if "time" in kinds else None
+    return Interactions(users, items, indptr, indices, time)
+
+
+def _times(kind: Any, reader: Reader) -> NDArray[Any]:
+    numbers = reader.array("time", Array(("int64", "float64"), ("interactions",)))
+    try:
+        time = unpacked_times(str(kind), numbers)
+    except ValueError:
+        raise reader.broken("times of unknown type") from None
+    if reader.verify and not np.isfinite(time).all():
+        raise reader.broken("missing times")
+    return time
 
 
 def _ids(kinds: Any, name: str, reader: Reader) -> Vocabulary:

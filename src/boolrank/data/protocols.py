@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..checks import real, whole
 from ..errors import InputError, ParameterError
-from .interactions import Interactions, shared_keys
+from .interactions import Interactions, merge_times, shared_keys
 from .rows import Rows, merge_keys
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, check_folds
 from .vocabulary import near_name
@@ -189,7 +189,8 @@ def published_folds(*folds: tuple[Interactions, Interactions]) -> Split:
     for k in range(len(folds)):
         roles[k, np.searchsorted(keys, parts[2 * k + 1])] = TEST
         roles[k, np.searchsorted(keys, parts[2 * k])] = TRAIN
-    data = Interactions(users, items, *Rows.of_keys(keys, len(users), len(items)))
+    time = merge_times(keys, parts, [part.time for fold in folds for part in fold])
+    data = Interactions(users, items, *Rows.of_keys(keys, len(users), len(items)), time)
     return check_folds(Split("published", {"folds": len(folds)}, data, roles))
 
 

@@ -75,9 +75,14 @@ class Rows(NamedTuple):
         if len(numbers) == self.n_rows and np.array_equal(numbers, np.arange(self.n_rows)):
             return self
         lengths = self.indptr[numbers + 1] - self.indptr[numbers]
-        taken = Rows.of_lengths(lengths, np.empty(int(lengths.sum()), np.int32))
-        shift = np.repeat(self.indptr[numbers] - taken.indptr[:-1], lengths)
-        return Rows(taken.indptr, self.indices[np.arange(len(shift)) + shift])
+        return Rows.of_lengths(lengths, self.indices[self.places(numbers)])
+
+    def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where the entries of these rows stand in ``indices``."""
+        lengths = self.indptr[numbers + 1] - self.indptr[numbers]
+        starts = np.cumsum(lengths) - lengths
+        shift = np.repeat(self.indptr[numbers] - starts, lengths)
+        return np.asarray(np.arange(len(shift)) + shift)
 
 
 def merge_keys(*runs: NDArray[np.int64]) -> NDArray[np.int64]:

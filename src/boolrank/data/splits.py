@@ -21,7 +21,7 @@ from ..errors import InputError, ModelFileError
 from ..storage.folder import read_folder, write_folder
 from ..storage.state import Array, Reader
 from .interactions import Interactions
-from .packing import packed, unpacked
+from .packing import packed, packed_times, unpacked, unpacked_times
 from .rows import Rows
 from .vocabulary import Vocabulary
 
@@ -65,13 +65,20 @@ class Fold:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of all that results on the fold depend on; ids do not matter, numbers do."""
+        """SHA-256 of what results depend on, but for times; ids do not matter, numbers do."""
         about = [self.train.shape, self.folded_in, self.unseen_items, self.cold_users]
         digest = hashlib.sha256(json.dumps(about).encode())
         for part in (self.train.rows, self.known, self.relevant):
             for array in part:
                 digest.update(np.ascontiguousarray(array, "<i8").data)
         return digest.hexdigest()
+
+    @cached_property
+    def time_hash(self) -> str:
+        """SHA-256 of the training times, on which results of models with recency depend."""
+        if self.train.time is None:
+            return ""
+        return content_hash({}, {"time": packed_times(self.train.time)[1]})
 
     def __repr__(self) -> str:
         counts = {"of unseen items": self.unseen_items, "users without history": self.cold_users}
@@ -126,7 +133,7 @@ class Split(Sequence[Fold]):
 
     def save(self, path: str | Path) -> None:
         """Write the split with its data into a folder, all or nothing."""
-        about, arrays = self._content()
+        about, arrays = self._content(times=True)
         about |= {"boolrank": __version__, "hash": self.hash, "model": "Split"}
         write_folder(path, about, arrays)
 
@@ -156,8 +163,10 @@ class Split(Sequence[Fold]):
             f"{self.data.size:,} interactions, {self.hash[:12]}"
         )
 
-    def _content(self, savable: bool = True) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        kinds, arrays = packed(self.data, savable)
+    def _content(
+        self, savable: bool = True, times: bool = False
+    ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        kinds, arrays = packed(self.data, savable, times=times)
         about = {"split": self.name, "parameters": dict(self.parameters), "ids": kinds}
         return about, arrays | {"roles": self.roles}
 
@@ -218,8 +227,10 @@ def write_fold(fold: Fold, path: Path) -> None:
     arrays: dict[str, NDArray[Any]] = {"users": users}
     for part, rows in (("train", train.rows), ("known", fold.known), ("relevant", fold.relevant)):
         arrays |= {f"{part}-indptr": rows.indptr, f"{part}-indices": rows.indices}
-    counts = {name: getattr(fold, name) for name in ("folded_in", "unseen_items", "cold_users")}
-    write_folder(path, {"shape": train.shape} | counts, arrays)
+    about = {name: getattr(fold, name) for name in ("folded_in", "unseen_items", "cold_users")}
+    if train.time is not None:
+        about["time"], arrays["time"] = packed_times(train.time)
+    write_folder(path, {"shape": train.shape} | about, arrays)
 
 
 def read_fold(path: str | Path) -> Fold:
@@ -231,4 +242,5 @@ def read_fold(path: str | Path) -> Fold:
         for part in ("train", "known", "relevant")
     )
     tested = Vocabulary(arrays["users"], "user")
-    return Fold(Interactions(users, items, *train), tested, known, relevant, **about)
+    time = unpacked_times(about.pop("time"), arrays["time"]) if "time" in arrays else None
+    return Fold(Interactions(users, items, *train, time), tested, known, relevant, **about)

@@ -48,7 +48,8 @@ class Task:
         from importlib.metadata import version  # slow to import
 
         library = MODELS[self.model.name].library
-        return {
+        times = {"times": self.fold.time_hash} if self.model.params.get("recency") else {}
+        return times | {
             "format": FORMAT,
             "boolrank": __version__,
             "library": version(library) if library else "",

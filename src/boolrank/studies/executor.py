@@ -144,7 +144,7 @@ class _WorkerRanker:
         if alone and spec != self._model:
             self._worker.end()  # the next process has no memory in use
         self._model = spec
-        path, out = self._folder / fold.hash, self._folder / "rankings.npz"
+        path, out = self._folder / f"{fold.hash}{fold.time_hash}", self._folder / "rankings.npz"
         if not path.exists():
             write_fold(fold, path)
         question = {"fold": str(path), "model": spec.to_dict(), "n": n, "alone": alone}
