@@ -210,8 +210,10 @@ def choose(
     started = time.perf_counter()
     with Executor(n_threads=n_threads, apart=True) as executor:
         for spec in race.settings(fold):
-            left = None if budget is None else budget - (time.perf_counter() - started)
-            if len(race.entrants) == trials or (left is not None and left <= 0 and race.leader):
+            left = None
+            if budget is not None and race.leader is not None:  # the first one takes its time
+                left = budget - (time.perf_counter() - started)
+            if len(race.entrants) == trials or (left is not None and left <= 0):
                 break
             outcome = executor.attempt(Task(fold, spec, (parsed,)), left)
             race.add(spec, outcome.result, outcome.seconds, outcome.error)
