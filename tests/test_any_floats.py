@@ -17,6 +17,7 @@ from boolrank._compiled.matrix import Arrays, base_scores
 from boolrank._compiled.negatives import look, mean_scores, step
 from boolrank._compiled.profiles import rank, score, weights
 from boolrank._compiled.ranking import best
+from boolrank._compiled.reach import Layout
 from boolrank._compiled.weights import add_up_sparse, keep_nearest
 
 Floats = NDArray[np.float64]
@@ -77,7 +78,10 @@ def test_profiles_have_lists_of_known_items(
     allowed = rng.random(m) < 0.9
     base, hidden = base_scores(matrix, 1.0), np.flatnonzero(~allowed)
     profiles = start, items, hidden, True, 5, np.arange(4)
-    chosen, _, gaps = rank(matrix, base, 1.0, (reg, 1e-13), *profiles)
+    layout = None
+    if matrix.background is not None and matrix.exponents is None:
+        layout = Layout.of(base, matrix.classes.astype(np.int32), len(matrix.background))
+    chosen, _, gaps = rank(matrix, base, layout, 1.0, (reg, 1e-13), *profiles)
     assert not np.isnan(gaps).any()
     for k, found in enumerate(chosen):
         listed = found[found >= 0]

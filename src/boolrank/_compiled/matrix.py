@@ -163,12 +163,7 @@ def fill_scores(scores, matrix, base, negative_weight, items, alpha):
 
 @loop
 def _fill_scores(scores, dense, background, exponents, matrix, base, negative_weight, items, alpha):
-    rows, weights, used = np.empty(len(items), np.int32), np.empty(len(items)), 0
-    for s in range(len(items)):
-        if alpha[s] != 0:
-            rows[used], weights[used] = items[s], alpha[s]
-            used += 1
-    rows, weights = rows[:used], weights[:used]
+    rows, weights = support(items, alpha)
     if dense is not None:
         for j in range(len(scores)):
             scores[j] = base[j]
@@ -180,13 +175,31 @@ def _fill_scores(scores, dense, background, exponents, matrix, base, negative_we
 
 
 @loop
-def _fill_by_class(scores, exponents, distance, matrix, base, rows, weights):
-    """Fill with the background, once for each class, and add the entries of the correction."""
-    by_class = np.zeros(len(matrix.background))
+def support(items, alpha):
+    """Return the items of a profile that have weight, and the weights."""
+    rows, weights, used = np.empty(len(items), np.int32), np.empty(len(items)), 0
+    for s in range(len(items)):
+        if alpha[s] != 0:
+            rows[used], weights[used] = items[s], alpha[s]
+            used += 1
+    return rows[:used], weights[:used]
+
+
+@loop
+def add_background(by_class, matrix, rows, weights):
+    """Add the background of rows, once for each class; return the classes of the rows."""
     of_class = np.empty(len(rows), np.int32)
     for s in range(len(rows)):
         of_class[s] = matrix.classes[rows[s]]
     add_rows(by_class, matrix.background, of_class, weights)
+    return of_class
+
+
+@loop
+def _fill_by_class(scores, exponents, distance, matrix, base, rows, weights):
+    """Fill with the background, once for each class, and add the entries of the correction."""
+    by_class = np.zeros(len(matrix.background))
+    of_class = add_background(by_class, matrix, rows, weights)
     if exponents is not None:
         for j in range(len(scores)):
             scores[j] = by_class[matrix.classes[j]] * matrix.share[j] + base[j]

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop, ranged
-from .matrix import fill_row, fill_scores, own_of, pulls
+from .matrix import add_background, fill_row, fill_scores, own_of, pulls, support
 from .ranking import best
+from .reach import HIDDEN, OWN, forget, list_reached, reach, set_state
 from .simplex import solve
 
 # Scores that differ by less than this, relative to their terms, are equal: sums of the same terms
@@ -93,10 +94,11 @@ def _own_in_mean(distance, item):
     return own_of(distance, item)
 
 
-def rank(matrix, base, negative_weight, problem, start, items, hidden, hide_own, n, order):
+def rank(matrix, base, layout, negative_weight, problem, start, items, hidden, hide_own, n, order):
     """Return the n best items of each profile, -1 after the last, their scores, and the gaps.
 
-    ``base`` are the scores for an empty profile. ``problem`` is (reg, tolerance), as in `weights`;
+    ``base`` are the scores for an empty profile, and ``layout`` is their `Layout` by class: only a
+    compressed matrix that is not scaled has one. ``problem`` is (reg, tolerance), as in `weights`;
     ``hidden`` are items to leave out. Profiles are taken in the order given: neighbours should read
     the same long rows. One loop solves and ranks, so that a request leaves Python once.
     """
@@ -108,11 +110,11 @@ def rank(matrix, base, negative_weight, problem, start, items, hidden, hide_own,
     profiles = start, items, pulls(matrix)[items]
     request = hidden, bool(hide_own), noise, order
     scoring = base, float(negative_weight), *map(float, problem)
-    _rank((chosen, scores, gaps), matrix, profiles, scoring, request)
+    _rank((chosen, scores, gaps), matrix, layout, profiles, scoring, request)
     return chosen, scores, gaps
 
 
-def _sums(_out, matrix, profiles, scoring, *_):
+def _sums(_out, matrix, _layout, profiles, scoring, *_):
     """Return the number of profiles, and the steps that it takes to sum their rows."""
     start, items, _ = profiles
     size = len(scoring[0])
@@ -121,7 +123,7 @@ def _sums(_out, matrix, profiles, scoring, *_):
 
 
 @ranged(_sums)
-def _rank(begin, end, out, matrix, profiles, scoring, request):
+def _rank(begin, end, out, matrix, layout, profiles, scoring, request):
     chosen, scores, gaps = out
     start, items, b = profiles
     base, negative_weight, reg, tolerance = scoring
@@ -130,6 +132,8 @@ def _rank(begin, end, out, matrix, profiles, scoring, request):
     for at in range(begin, end):
         longest = max(longest, start[order[at] + 1] - start[order[at]])
     row, alpha, room = np.empty(len(base)), np.empty(longest), np.empty(2 * longest * longest)
+    states = np.zeros(len(base), np.uint8)
+    set_state(states, hidden, HIDDEN, True)
     for at in range(begin, end):
         k = order[at]
         first, last = start[k], start[k + 1]
@@ -137,22 +141,52 @@ def _rank(begin, end, out, matrix, profiles, scoring, request):
             continue
         own, weights = items[first:last], alpha[: last - first]
         gaps[k] = _solve(matrix, own, reg, b[first:last], tolerance, weights, room)
-        fill_scores(row, matrix, base, negative_weight, own, weights)
-        for h in range(len(hidden)):
-            row[hidden[h]] = -np.inf
-        if hide_own:
-            for s in range(len(own)):
-                row[own[s]] = -np.inf
-        best(row, base, noise, chosen.shape[1], chosen[k], scores[k])
+        set_state(states, own, OWN, hide_own)
+        if layout is not None:
+            by_class = np.zeros(len(matrix.background))
+            reached = _reach(row, states, by_class, matrix, matrix.distance, layout, own, weights)
+            list_reached(reached, row, states, by_class, layout, noise, chosen[k], scores[k])
+            forget(states, reached)
+        else:
+            fill_scores(row, matrix, base, negative_weight, own, weights)
+            for item in range(len(row)):
+                if states[item]:
+                    row[item] = -np.inf
+            best(row, base, noise, chosen.shape[1], chosen[k], scores[k])
+        set_state(states, own, OWN, False)
+
+
+@loop
+def _reach(scores, states, by_class, matrix, distance, layout, items, alpha):
+    """Score the items that share users with a profile, as `fill_scores`; return them."""
+    rows, weights = support(items, alpha)
+    of_class = add_background(by_class, matrix, rows, weights)
+    length, size = np.int64(len(rows)), len(scores)
+    for s in range(len(rows)):
+        length += matrix.indptr[rows[s] + 1] - matrix.indptr[rows[s]]
+    reached, used = np.empty(min(length, size), np.int32), np.int64(0)
+    if length >= size:  # then most items are reached, and asking each time costs more
+        for item in range(size):
+            used = reach(item, scores, states, reached, used, by_class, layout)
+    for s in range(len(rows)):
+        row, weight, under = rows[s], weights[s], matrix.background[of_class[s], of_class[s]]
+        used = reach(row, scores, states, reached, used, by_class, layout)
+        scores[row] += weight * (own_of(distance, row) - under)
+        for k in range(matrix.indptr[row], matrix.indptr[row + 1]):
+            item = matrix.columns[k]
+            if length < size:
+                used = reach(item, scores, states, reached, used, by_class, layout)
+            scores[item] += weight * matrix.values[k]
+    return reached[:used]
 
 
 def score(out, matrix, base, negative_weight, start, items, alpha):
     """Fill `out` with the scores of all items for each profile."""
-    _score(out, matrix, (start, items, alpha), (base, float(negative_weight)))
+    _score(out, matrix, None, (start, items, alpha), (base, float(negative_weight)))
 
 
 @ranged(_sums)
-def _score(begin, end, out, matrix, profiles, scoring):
+def _score(begin, end, out, matrix, _layout, profiles, scoring):
     start, items, alpha = profiles
     base, negative_weight = scoring
     for k in range(begin, end):

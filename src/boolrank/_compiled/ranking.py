@@ -36,7 +36,25 @@ def _sift_down(values, items, at, size, score, item):
 
 
 @loop
-def _sort_heap(values, items, size):
+def offer(values, items, size, score, item):
+    """Put a score into a heap of the best with the worst on top; return the number in it."""
+    if size < len(values):
+        at = size
+        while at > 0:
+            up = (at - 1) >> 1
+            if before(score, item, values[up], items[up]):
+                break
+            values[at], items[at] = values[up], items[up]
+            at = up
+        values[at], items[at] = score, item
+        return size + 1
+    if size > 0 and before(score, item, values[0], items[0]):
+        _sift_down(values, items, np.int64(0), size, score, item)
+    return size
+
+
+@loop
+def sort_heap(values, items, size):
     """Turn the heap into a list, best first."""
     for last in range(size - 1, 0, -1):
         value, item = values[last], np.int64(items[last])
@@ -50,7 +68,7 @@ def sort_best_first(values, items):
     size = len(values)
     for at in range(size // 2 - 1, -1, -1):
         _sift_down(values, items, at, size, values[at], np.int64(items[at]))
-    _sort_heap(values, items, size)
+    sort_heap(values, items, size)
 
 
 @loop
@@ -61,8 +79,10 @@ def best(scores, base, noise, n, items, values):
 
     Scores are sums on top of a base. Two neighbours in the list that differ by less than ``noise``
     times their terms differ by rounding alone and count as equal: the lower number comes first.
-    The list thus does not depend on the order of summation.
+    The list thus does not depend on the order of summation. Return the lowest score that was
+    compared with others; -inf if all were, or none.
     """
+    low = -np.inf
     for item in range(len(scores)):
         if np.isnan(scores[item]):
             scores[item] = -np.inf
@@ -70,7 +90,7 @@ def best(scores, base, noise, n, items, values):
     _fill_tops(tops, scores)
     size = _highest(scores, tops, n, items, values)
     if noise == 0:
-        return
+        return low
     first = np.int64(0)
     for k in range(1, size + 1):
         if k == size and size == n:
@@ -79,6 +99,7 @@ def best(scores, base, noise, n, items, values):
         elif k == size or not _equal(scores, base, noise, items[k - 1], items[k]):
             _sort_by_number(items, values, first, k)
             first = k
+    return low
 
 
 @loop(fastmath={"nnan", "nsz"})  # there is no NaN left, and vectors can only do so
@@ -111,20 +132,9 @@ def _highest(scores, tops, n, items, values):
         if tops[c] == -np.inf or (size == n and tops[c] <= values[0]):
             continue
         for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
-            score = scores[item]
-            if size < n and score > -np.inf:
-                at = size
-                size += 1
-                while at > 0:
-                    up = (at - 1) >> 1
-                    if before(score, item, values[up], items[up]):
-                        break
-                    values[at], items[at] = values[up], items[up]
-                    at = up
-                values[at], items[at] = score, item
-            elif size == n and score > values[0]:
-                _sift_down(values, items, np.int64(0), size, score, item)
-    _sort_heap(values, items, size)
+            if scores[item] > -np.inf:
+                size = offer(values, items, size, scores[item], item)
+    sort_heap(values, items, size)
     return size
 
 

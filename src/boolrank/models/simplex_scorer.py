@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from .._memory import free_memory, size
 from ..data.rows import Rows
 from ..engines.threads import threads
 from ..errors import ConvergenceWarning, MatrixTooLargeError
-from ..matrix import ItemMatrix
+from ..matrix import CompressedMatrix, ItemMatrix
 from ..storage.state import array
 from .scorer import Floats, Scorer
 
@@ -109,6 +109,15 @@ class SimplexScorer(Scorer):
 
         return np.asarray(base_scores(self.arrays, self.negative_weight))
 
+    @cached_property
+    def _layout(self) -> Any:
+        """Items by class and base, where lists need not look at all items; None elsewhere."""
+        from .._compiled.reach import Layout
+
+        if not isinstance(self.matrix, CompressedMatrix) or self.matrix.scale is not None:
+            return None
+        return Layout.of(self._base, self.matrix.classes, len(self.matrix.background))
+
     def weights(self, profiles: Rows) -> Floats:
         """Return the weight of each item of each profile; those of a profile sum to 1."""
         return simplex_weights(self.arrays, self.reg, profiles)
@@ -127,7 +136,8 @@ class SimplexScorer(Scorer):
         from .._compiled.profiles import rank
 
         _check_room(int(profiles.lengths.max(initial=0)))
-        model = self.arrays, self._base, self.negative_weight, (self.reg, TOLERANCE)
+        problem = self.reg, TOLERANCE
+        model = self.arrays, self._base, self._layout, self.negative_weight, problem
         request = hidden, exclude_own, n, self._order(profiles)
         chosen, scores, gaps = rank(*model, *profiles, *request)
         _warn_of_gaps(gaps)

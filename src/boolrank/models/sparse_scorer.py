@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,24 @@ class SparseScorer(Scorer):
         out = np.empty((profiles.n_rows, self.items))
         add_up_sparse(out, self.indptr, self.columns, self.values, *profiles)
         return out
+
+    @cached_property
+    def _layout(self) -> Any:
+        """All items in one class: those that no row reaches score 0."""
+        from .._compiled.reach import Layout
+
+        return Layout.of(np.zeros(self.items), np.zeros(self.items, np.int32), 1)
+
+    def top(
+        self, profiles: Rows, n: int, hidden: NDArray[np.int64], exclude_own: bool
+    ) -> tuple[NDArray[np.int32], Floats]:
+        from .._compiled.reach import rank_sums
+
+        chosen = np.full((profiles.n_rows, n), -1, np.int32)
+        scores = np.full((profiles.n_rows, n), np.nan)
+        sparse, request = (self.indptr, self.columns, self.values), (hidden, exclude_own)
+        rank_sums((chosen, scores), sparse, self._layout, tuple(profiles), request)
+        return chosen, scores
 
     def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
         return np.array([self._row(int(own))[item] for own in profile])
