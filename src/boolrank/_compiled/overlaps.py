@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop, ranged
+from .ranking import offer
 
 _SQUARE = 64
 # The lowest set bit of a word times this has its number, permuted, in the six highest bits.
@@ -91,6 +92,53 @@ def count_matrix(out, weights, item_ptr, item_users, places, user_ptr, user_item
     """
     _count_matrix(out, weights, item_ptr, item_users, places, user_ptr, user_items)
     _mirror(out)
+
+
+@ranged(lambda out, _weights, _factors, _by_item, by_user: (len(out[2]), 8 * len(by_user[1])))
+def count_nearest(begin, end, out, weights, factors, by_item, by_user):
+    """Fill with the most similar items of each item, ascending, without keeping other pairs.
+
+    The similarity of items i and j that share the weight c is (c·own[i]·other[j])^locality, with
+    ``factors`` = (own, other, locality). The last of ``out`` gets the number of items of each row.
+    """
+    near, values, lengths = out
+    (item_ptr, item_users), (user_ptr, user_items) = by_item, by_user
+    own, other, locality = factors
+    shared = np.zeros(len(lengths), weights.dtype)
+    touched, found = np.empty(len(lengths) + 1, np.int32), np.empty(len(lengths))
+    words = np.zeros((len(lengths) + 63) // 64, np.uint64)
+    for i in range(begin, end):
+        used = 0
+        for k in range(item_ptr[i], item_ptr[i + 1]):
+            user = item_users[k]
+            for at in range(user_ptr[user], user_ptr[user + 1]):
+                j = np.uint32(user_items[at])
+                touched[used] = j
+                used += shared[j] == 0  # a branch would often be guessed wrong
+                shared[j] += weights[user]
+        of_i, row, items, size = own[i], values[i], near[i], np.int64(0)
+        for t in range(used):
+            j = np.int64(touched[t])
+            value = shared[j] * of_i * other[j]
+            shared[j] = 0
+            if locality != 1:
+                value = value**locality
+            if j != i and (size < len(row) or value >= row[0]):
+                size = offer(row, items, size, value, j)
+        lengths[i] = size
+        for k in range(size):
+            j = items[k]
+            words[j >> 6] |= np.uint64(1) << np.uint64(j & 63)
+            found[j] = row[k]
+        place = 0
+        for w in range(len(words) if size > 0 else 0):
+            word = words[w]
+            words[w] = 0
+            while word != 0:
+                j = (w << 6) + _lowest_bit(word)
+                word &= word - np.uint64(1)
+                items[place], row[place] = j, found[j]
+                place += 1
 
 
 @ranged(lambda out, *_: (len(out), out.size))

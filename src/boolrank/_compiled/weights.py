@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop, ranged
-from .ranking import before, best
 
 # Columns that are worked on at a time: those of all rows fit into a cache.
 _WIDTH = 256
@@ -135,25 +134,6 @@ def fill_similarities(start, stop, out, own, other, locality, indptr, columns, c
     for i in range(start, stop):
         for k in range(indptr[i], indptr[i + 1]):
             out[k] = (counts[k] * own[i] * other[columns[k]]) ** locality
-
-
-@ranged(lambda _out, indptr, columns, *_: (len(indptr) - 1, 4 * len(columns)))
-def keep_nearest(start, stop, out, indptr, columns, values, kept_ptr):
-    """Keep the largest values of each row, as many as fit, equal ones by the lower number."""
-    short, near = out
-    for i in range(start, stop):
-        first, last, place, end = indptr[i], indptr[i + 1], kept_ptr[i], kept_ptr[i + 1]
-        row = values[first:last].copy()
-        items, highest = np.zeros(end - place, np.int32), np.empty(end - place)
-        best(row, row, 0.0, len(items), items, highest)
-        for k in range(last - first):
-            # The last one kept is the limit; the rest is taken if only as many are left as fit.
-            if place < end and (
-                place + last - first - k == end
-                or not before(highest[-1], items[-1], values[first + k], k)
-            ):
-                short[place], near[place] = columns[first + k], values[first + k]
-                place += 1
 
 
 @ranged(lambda out, *_: (len(out), 2 * out.size))

@@ -12,16 +12,19 @@ higher locality gives more weight to the nearest items. Users count as activity^
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._memory import free_memory, size
-from ..counts.overlaps import Overlaps
+from ..counts.overlaps import Overlaps, user_weights
 from ..data.interactions import Interactions
+from ..data.rows import Rows
 from ..errors import MatrixTooLargeError
 from .parameters import param, threads_param, user_exponent_param
 from .recommender import Recommender
+from .scorer import Floats
 from .search import NEIGHBOURS, Real
 from .sparse_scorer import SparseScorer
 
@@ -57,25 +60,46 @@ class ItemKNN(Recommender):
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SparseScorer:
-        from .._compiled.weights import fill_similarities, keep_nearest
+        if self.neighbours is not None and self.neighbours < len(data.items) - 1:
+            return self._nearest(data, self.neighbours)
+        from .._compiled.weights import fill_similarities
 
         counted = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
         indptr, columns, counts = counted.rows()
-        lengths = np.minimum(np.diff(indptr), self.neighbours or len(data.items))
-        kept = np.concatenate(([0], np.cumsum(lengths)))
-        needed, available = 8 * len(columns) + 12 * int(kept[-1]), free_memory()
-        if needed > available:
-            raise MatrixTooLargeError(
-                f"the similarities of {len(columns):,} pairs of items take {size(needed)}, and "
-                f"{size(available)} are free",
-                hint="leave out the rarest items or the most active users",
-            )
-        sizes = np.maximum(counted.sizes, 1.0)
+        _check_room(len(columns), 8)
         values = np.empty(len(columns))
-        factors = sizes**-self.alpha, sizes ** (self.alpha - 1), float(self.locality)
-        fill_similarities(values, *factors, indptr, columns, counts)
-        if kept[-1] == len(columns):
-            return SparseScorer(indptr, columns, values)
-        short, near = np.empty(kept[-1], np.int32), np.empty(kept[-1])
-        keep_nearest((short, near), indptr, columns, values, kept)
-        return SparseScorer(kept, short, near)
+        fill_similarities(values, *self._factors(counted.sizes), indptr, columns, counts)
+        return SparseScorer(indptr, columns, values)
+
+    def _factors(self, sizes: NDArray[Any]) -> tuple[Floats, Floats, float]:
+        some = np.maximum(sizes, 1.0)
+        return some**-self.alpha, some ** (self.alpha - 1), float(self.locality)
+
+    def _nearest(self, data: Interactions, neighbours: int) -> SparseScorer:
+        """Keep the nearest while counting: other pairs need neither memory nor a second look."""
+        from .._compiled.overlaps import count_nearest
+        from .._compiled.rows import transposed
+
+        items = len(data.items)
+        _check_room(items * neighbours, 24)
+        weights = user_weights(data.rows.lengths, self.user_exponent)
+        start, users, _ = transposed(data.indptr, data.indices, items)
+        sizes = np.zeros(items, np.int64)
+        np.add.at(sizes, data.indices, np.repeat(weights, data.rows.lengths))
+        near, lengths = np.empty((items, neighbours), np.int32), np.empty(items, np.int64)
+        values = np.empty(near.shape)
+        lists = (start, users), (data.indptr, data.indices)
+        count_nearest((near, values, lengths), weights, self._factors(sizes), *lists)
+        kept = np.arange(neighbours) < lengths[:, None]
+        return SparseScorer(Rows.of_lengths(lengths, near[kept]).indptr, near[kept], values[kept])
+
+
+def _check_room(pairs: int, each: int) -> None:
+    needed, available = each * pairs, free_memory()
+    if needed > available:
+        raise MatrixTooLargeError(
+            f"the similarities of {pairs:,} pairs of items take {size(needed)}, and "
+            f"{size(available)} are free",
+            hint="keep fewer neighbours, or leave out the rarest items or the most active users",
+            parameter="neighbours",
+        )
