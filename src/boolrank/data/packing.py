@@ -16,8 +16,8 @@ from ..storage.state import Array, Reader
 from .interactions import Interactions
 from .vocabulary import Vocabulary, id_text
 
-# Types of ids that are stored as text, with the function that restores them. Most are int64.
 _DATETIME = re.compile(r"datetime64\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
+# Types of ids that are stored as text, with the function that restores them. Most are int64.
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {"str": str, "UUID": UUID, "int": int}
 
 
@@ -70,8 +70,8 @@ def unpacked_times(kind: str, numbers: NDArray[Any]) -> NDArray[Any]:
 def unpacked(kinds: Any, reader: Reader) -> Interactions:
     """Return the interactions that were packed, or raise if the arrays are not valid."""
     users, items = (_ids(kinds, name, reader) for name in ("users", "items"))
-    indptr = reader.array("indptr", Array(("int64",), ("users+1",), 0))
-    indices = reader.array("indices", Array(("int32",), ("interactions",), 0, "items"))
+    indptr = reader.array("indptr", Array("int64", ("users+1",), 0))
+    indices = reader.array("indices", Array("int32", ("interactions",), 0, "items"))
     reader.rows("indptr", indptr, len(indices))
     if reader.verify:
         falls = np.flatnonzero(np.diff(indices) <= 0) + 1
@@ -82,7 +82,7 @@ def unpacked(kinds: Any, reader: Reader) -> Interactions:
 
 
 def _times(kind: Any, reader: Reader) -> NDArray[Any]:
-    numbers = reader.array("time", Array(("int64", "float64"), ("interactions",)))
+    numbers = reader.array("time", Array("int64|float64", ("interactions",)))
     try:
         time = unpacked_times(str(kind), numbers)
     except ValueError:
@@ -95,10 +95,10 @@ def _times(kind: Any, reader: Reader) -> NDArray[Any]:
 def _ids(kinds: Any, name: str, reader: Reader) -> Vocabulary:
     kind = str(kinds.get(name)) if isinstance(kinds, dict) else ""
     if kind == "int64":
-        ids = reader.array(f"{name}-ids", Array(("int64",), (name,)))
+        ids = reader.array(f"{name}-ids", Array("int64", (name,)))
     elif kind in _FROM_TEXT:
-        ends = reader.array(f"{name}-ends", Array(("int64",), (name,), 0))
-        blob = reader.array(f"{name}-text", Array(("uint8",), ("*",)))
+        ends = reader.array(f"{name}-ends", Array("int64", (name,), 0))
+        blob = reader.array(f"{name}-text", Array("uint8", ("*",)))
         reader.rows(f"{name}-ends", np.concatenate(([0], ends)), len(blob))
         ids, raw, make = np.empty(len(ends), object), blob.tobytes(), _FROM_TEXT[kind]
         parts = (raw[a:b] for a, b in pairwise([0, *ends.tolist()]))

@@ -1,7 +1,8 @@
 """Protocols: functions that split data.
 
-All but the temporal cut order the interactions of each user, by time or at random, and test the
-later ones of some users.
+All but the temporal cut order the interactions of each user by ``order``, which is ``"time"`` or
+``"random"``, and test the later ones of some users. Users with fewer than ``least`` interactions
+only train. ``seed`` draws folds, random orders, and the order of equal times.
 """
 
 from __future__ import annotations
@@ -33,12 +34,6 @@ def paper_protocol(
     number tests: this gives the paper's figures for MovieLens-1M to 0.0002, and the other choice
     figures 0.0004 higher.
 
-    Parameters
-    ----------
-    order : ``"time"``, or ``"random"`` for random halves
-    seed : for the folds, and for random halves
-    least : users with fewer interactions always train
-
     >>> data = Interactions.from_pairs([1, 1, 1, 2, 2, 2], list("abcabc"), np.arange(6))
     >>> fold = paper_protocol(data, folds=2, least=3)[0]
     >>> fold, fold.users[0], fold.known.indices, fold.relevant.indices
@@ -58,14 +53,7 @@ def paper_protocol(
 
 
 def leave_one_out(data: Interactions, order: str = "time", seed: int = 0, least: int = 2) -> Split:
-    """Test the last interaction of each user, or a random one.
-
-    Users with fewer than ``least`` interactions only train.
-
-    >>> data = Interactions.from_pairs([1, 1, 2, 2], list("abba"), np.arange(4))
-    >>> leave_one_out(data)[0].relevant.indices
-    array([1, 0], dtype=int32)
-    """
+    """Test the last interaction of each user, or a random one."""
     users, place, length, given = _ordered("leave_one_out", data, order, seed, least)
     return _split("leave_one_out", given, data, [users], place == length - 1)
 
@@ -80,12 +68,8 @@ def hold_out(
 ) -> Split:
     """Test a share of each user's interactions: random ones, or the last.
 
-    The number is rounded, halves up, and at least one interaction stays for training. Users with
-    fewer than ``least`` interactions only train, and so do users beyond ``most``, drawn at random.
-
-    >>> data = Interactions.from_pairs([1] * 5 + [2] * 5 + [3] * 5, list("abcde" * 3))
-    >>> hold_out(data, share=0.2)[0]
-    Fold: 3 test interactions of 3 users, 12 for training
+    The number is rounded, halves up, and at least one interaction stays for training. Users beyond
+    ``most``, drawn at random, only train.
     """
     share = real("hold_out", "share", share, above=0, high=1)
     users, place, length, given = _ordered("hold_out", data, order, seed, least)
@@ -98,16 +82,8 @@ def hold_out(
 def temporal_cut(data: Interactions, share: float = 0.2, at: Any = None) -> Split:
     """Train with the interactions before a time, and test those at or after it.
 
-    Users without an earlier interaction are left out of the test, and counted.
-
-    Parameters
-    ----------
-    share : approximate share of test interactions; equal times stay together
-    at : the time of the cut, in place of a share
-
-    >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], list("abbaa"), np.array([1, 4, 2, 5, 6]))
-    >>> temporal_cut(data, at=4)[0]
-    Fold: 2 test interactions of 2 users (left out: 1 users without history), 2 for training
+    The time is ``at``, or such that about a ``share`` of the interactions test; equal times stay
+    together. Users without an earlier interaction are left out of the test, and counted.
     """
     when = _times(data)
     given: dict[str, Any] = {"at": str(at)}
@@ -139,17 +115,8 @@ def strong_generalization(
 ) -> Split:
     """Test users who do not train, given the first part of their interactions.
 
-    Parameters
-    ----------
-    share : share of users that each fold tests
-    folds : number of folds, with different test users
-    known : share of a test user's interactions that is shown; at least one is, and at least one
-        tests
-    order, seed, least : as for `paper_protocol`
-
-    >>> data = Interactions.from_pairs([1, 1, 2, 2, 3, 3], list("abbaba"), np.arange(6))
-    >>> strong_generalization(data, share=0.4)[0]
-    Fold: 1 test interactions of 1 users, folded in, 4 for training
+    Each fold tests another ``share`` of the users. Of their interactions, a ``known`` share is
+    shown; at least one is, and at least one tests.
     """
     owner = "strong_generalization"
     own = {
@@ -175,11 +142,6 @@ def published_folds(*folds: tuple[Interactions, Interactions]) -> Split:
     """Return a published split from a pair (train, test) for each fold.
 
     Interactions in both train. Test users who do not train are left out, and counted.
-
-    >>> train = Interactions.from_pairs([1, 1, 2, 2], ["a", "b", "b", "c"])
-    >>> test = Interactions.from_pairs([1, 2, 2], ["c", "a", "d"])
-    >>> published_folds((train, test))[0]
-    Fold: 2 test interactions of 2 users (left out: 1 of unseen items), 4 for training
     """
     if not folds:
         raise ParameterError("published_folds needs a pair (train, test) of Interactions, or more")
@@ -255,8 +217,7 @@ def _ordered(
     interaction among its user's, and their number; and the parameters. Equal times are ordered by a
     seeded draw: in the order of ids, the first items of a catalogue would train.
     """
-    seed = whole(owner, "seed", seed, 0)
-    least = whole(owner, "least", least, 2)
+    seed, least = whole(owner, "seed", seed, 0), whole(owner, "least", least, 2)
     if order not in ("time", "random"):
         raise ParameterError(
             f"order of {owner} must be 'time' or 'random', not {order!r}", parameter="order"
@@ -267,8 +228,7 @@ def _ordered(
         )
     # From raw bits: numpy promises that these never change.
     keys: list[NDArray[Any]] = [np.random.PCG64([seed, 0]).random_raw(data.size)]
-    if order == "time":
-        keys.append(_times(data))
+    keys += [_times(data)] if order == "time" else []
     rows, lengths = data.rows.numbers, data.rows.lengths
     place = np.empty(data.size, np.int64)
     place[np.lexsort([*keys, rows])] = np.arange(data.size)

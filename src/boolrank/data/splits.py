@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,8 @@ from .packing import packed, packed_times, unpacked, unpacked_times
 from .rows import Rows
 from .vocabulary import Vocabulary
 
-# Roles of an interaction in a fold.
-TRAIN = 0
-KNOWN = 1  # shown when a test user who does not train is folded in
-TEST = 2
-ABSENT = 3
+# Roles of an interaction in a fold. Known ones are shown of a test user who does not train.
+TRAIN, KNOWN, TEST, ABSENT = range(4)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,11 +45,6 @@ class Fold:
     folded_in : True if the test users do not train
     unseen_items : number of test interactions left out for items without training interactions
     cold_users : number of test users left out because nothing is known of them
-
-    >>> from boolrank import leave_one_out
-    >>> data = Interactions.from_pairs([1, 1, 2, 2], list("abba"), np.arange(4))
-    >>> leave_one_out(data)[0]
-    Fold: 2 test interactions of 2 users, 2 for training
     """
 
     train: Interactions
@@ -68,9 +60,8 @@ class Fold:
         """SHA-256 of what results depend on, but for times; ids do not matter, numbers do."""
         about = [self.train.shape, self.folded_in, self.unseen_items, self.cold_users]
         digest = hashlib.sha256(json.dumps(about).encode())
-        for part in (self.train.rows, self.known, self.relevant):
-            for array in part:
-                digest.update(np.ascontiguousarray(array, "<i8").data)
+        for array in (*self.train.rows, *self.known, *self.relevant):
+            digest.update(np.ascontiguousarray(array, "<i8").data)
         return digest.hexdigest()
 
     @cached_property
@@ -115,16 +106,9 @@ class Split(Sequence[Fold]):
     def __len__(self) -> int:
         return len(self.roles)
 
-    @overload
-    def __getitem__(self, at: int) -> Fold: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[Fold]: ...
-
-    def __getitem__(self, at: int | slice) -> Fold | list[Fold]:
-        if isinstance(at, slice):
-            return [self._fold(k) for k in range(len(self))[at]]
-        return self._fold(range(len(self))[at])
+    def __getitem__(self, at: Any) -> Any:
+        numbers = range(len(self))[at]
+        return [self._fold(k) for k in numbers] if isinstance(at, slice) else self._fold(numbers)
 
     @cached_property
     def hash(self) -> str:
@@ -145,7 +129,7 @@ class Split(Sequence[Fold]):
             raise ModelFileError(f"{path} is not a split", hint="name the folder of a saved split")
         reader = Reader(path, arrays)
         data = unpacked(about.get("ids"), reader)
-        roles = reader.array("roles", Array(("uint8",), ("folds", "interactions"), TRAIN, ABSENT))
+        roles = reader.array("roles", Array("uint8", ("folds", "interactions"), TRAIN, ABSENT))
         reader.finish()
         name, parameters = about.get("split"), about.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):

@@ -17,7 +17,7 @@ from ..data.packing import packed, unpacked
 from ..errors import BoolrankError, KernelSyntaxError, ModelFileError
 from ..kernels import Kernel, parse_kernel
 from ..storage.folder import read_about, read_folder, write_folder
-from ..storage.state import Reader, State, pack
+from ..storage.state import Reader, pack
 from .recommender import Fitted, Recommender
 from .registry import MODELS
 
@@ -57,21 +57,17 @@ def save_model(model: Recommender, path: str | Path) -> None:
     }
     arrays |= of_scorer | of_overlaps
     # What cannot be read back is refused now, while the fitted model still exists.
-    _restore(about, Reader(f"this {type(model).__name__}", arrays, _classes(about), saving=True))
+    _restore(about, Reader(f"this {type(model).__name__}", arrays, saving=True))
     write_folder(path, about, arrays)
-
-
-def _classes(about: Mapping[str, Any]) -> tuple[type[State], ...]:
-    return Overlaps, *MODELS[about["model"]].model.scorers
 
 
 def _restore(about: Mapping[str, Any], reader: Reader) -> tuple[Any, Any, Any]:
     """Return interactions, scorer and overlaps, validated."""
     data = unpacked(about["ids"], reader)
-    scorer = reader.value(about["scorer"], "scorer-")
+    scorer = reader.value(about["scorer"], MODELS[about["model"]].model.scorers, "scorer-")
     overlaps = about["overlaps"]
     if overlaps is not None:
-        overlaps = reader.value(overlaps, "overlaps-")
+        overlaps = reader.value(overlaps, (Overlaps,), "overlaps-")
     reader.finish()
     if scorer.items != len(data.items):
         raise reader.broken("a scorer of other items")
@@ -95,10 +91,8 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
     about, arrays = read_folder(path, verify)
     try:
         entry = MODELS[about["model"]]
-        reader = Reader(path, arrays, _classes(about), verify)
+        reader = Reader(path, arrays, verify)
         data, scorer, overlaps = _restore(about, reader)
-        if not isinstance(scorer, entry.model.scorers):
-            raise reader.broken("a scorer of another model")
         technical = {p.name: n_threads for p in entry.parameters if p.name == "n_threads"}
         model = entry.model(**about["parameters"], **technical)
         params = model.checked().get_params()

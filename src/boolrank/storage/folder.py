@@ -49,7 +49,7 @@ def write_folder(
     path = check_target(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        with locked(path):
+        with _locked(path):
             check_target(path)  # another writer may have been here meanwhile
             _publish(path, about, arrays)
     except OSError as error:
@@ -109,11 +109,8 @@ def _sync(folder: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path, wait: bool = True) -> Iterator[None]:
-    """Hold the folder against other writers: wait for them, or raise `BlockingIOError`.
-
-    A killed process releases it.
-    """
+def _locked(folder: Path) -> Iterator[None]:
+    """Wait for other writers, and hold them off. A killed process releases the folder."""
     try:
         import fcntl
     except ImportError:  # Windows: writers have to take turns by themselves
@@ -121,12 +118,8 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            raise
-        except OSError:
-            pass  # a file system without locks
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
@@ -172,20 +165,31 @@ def read_about(path: str | Path) -> dict[str, Any]:
     """Return the description in a header, with ``bytes`` and a ``hash`` of all but its date."""
     with _readable(path):
         content = _header(Path(path))
-    entries = content["arrays"]
+    entries, about = content["arrays"], content["about"]
     sealed = {name: [e["type"], e["shape"], e["sha256"]] for name, e in entries.items()}
-    everything: dict[str, Any] = content["about"]
-    about = {name: value for name, value in everything.items() if name != "created"}
+    undated = {name: value for name, value in about.items() if name != "created"}
     size = sum(_size(entry) for entry in entries.values())
-    return everything | {"hash": _digest([about, sealed]), "bytes": size}
+    return dict(about) | {"hash": _digest([undated, sealed]), "bytes": size}
 
 
 def read_folder(
     path: str | Path, verify: bool = True
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the description and the memory-mapped arrays; ``verify`` checks every byte."""
+    path = Path(path)
     with _readable(path):
-        return _read(Path(path), verify)
+        content = _header(path)
+        for _ in range(_TRIES):
+            entries = content["arrays"].items()
+            try:
+                arrays = {name: _map(path / e["file"], e, verify) for name, e in entries}
+                return content["about"], arrays
+            except FileNotFoundError as error:
+                before, content = content, _header(path)  # replaced since we read the header?
+                if content == before:
+                    hint = f"copy the whole folder, or {_AGAIN}"
+                    raise ModelFileError(f"{error.filename} is missing", hint=hint) from None
+    raise ModelFileError(f"{path} is replaced faster than it can be read", hint="try again")
 
 
 @contextmanager
@@ -197,56 +201,34 @@ def _readable(path: str | Path) -> Iterator[None]:
         raise ModelFileError(f"cannot read {path}: {error}", hint=_AGAIN) from None
 
 
-def _read(path: Path, verify: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    content = _header(path)
-    for _ in range(_TRIES):
-        try:
-            arrays = {
-                name: _map(path / entry["file"], entry, verify)
-                for name, entry in content["arrays"].items()
-            }
-            return content["about"], arrays
-        except FileNotFoundError as error:
-            before, content = content, _header(path)  # replaced since we read the header?
-            if content == before:
-                raise ModelFileError(
-                    f"{error.filename} is missing", hint="copy the whole folder, or " + _AGAIN
-                ) from None
-    raise ModelFileError(f"{path} is replaced faster than it can be read", hint="try again")
-
-
 def _header(path: Path) -> dict[str, Any]:
+    name = "name the folder of a saved model"
     if not path.is_dir():
-        raise ModelFileError(f"no folder {path}", hint="name the folder of a saved model")
+        raise ModelFileError(f"no folder {path}", hint=name)
     try:
         with _opened(path / HEADER) as file:
             raw = file.read(_MOST_HEADER + 1)
     except FileNotFoundError:
         raise ModelFileError(
-            f"{path} is not a model folder: it has no {HEADER}",
-            hint="name the folder of a saved model",
+            f"{path} is not a model folder: it has no {HEADER}", hint=name
         ) from None
     broken = ModelFileError(f"{path / HEADER} is damaged or not a boolrank header", hint=_AGAIN)
-    if len(raw) > _MOST_HEADER:
-        raise broken
     try:
-        text = json.loads(raw.decode("utf-8"))
-        content, digest = text["content"], text["sha256"]
-        if content["format"] != FORMAT:
-            raise broken
-        if content["version"] != VERSION:
-            raise ModelFileError(
-                f"{path / HEADER} has format version {content['version']!r}; this boolrank reads "
-                f"version {VERSION}",
-                hint=f"{_AGAIN}, or install the boolrank that wrote it",
-            )
-        if _digest(content) != digest or not _is_sound(content):
-            raise broken
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        if isinstance(error, ModelFileError):
-            raise
+        text = json.loads(raw.decode("utf-8")) if len(raw) <= _MOST_HEADER else {}
+        content: dict[str, Any] = text["content"]
+        version = content["version"] if content["format"] == FORMAT else None
+        sound = _digest(content) == text["sha256"] and (version != VERSION or _is_sound(content))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise broken from None
-    return dict(content)
+    if version is None or not sound:
+        raise broken
+    if version != VERSION:
+        raise ModelFileError(
+            f"{path / HEADER} has format version {version!r}; this boolrank reads version "
+            f"{VERSION}",
+            hint=f"{_AGAIN}, or install the boolrank that wrote it",
+        )
+    return content
 
 
 def _is_sound(content: Mapping[str, Any]) -> bool:
@@ -269,10 +251,8 @@ def _map(path: Path, entry: Mapping[str, Any], verify: bool) -> NDArray[Any]:
     with _opened(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size != expected:
-            raise ModelFileError(
-                f"{path} has {size:,} bytes instead of {expected:,}: it is truncated or altered",
-                hint=_AGAIN,
-            )
+            found = f"{size:,} bytes instead of {expected:,}"
+            raise ModelFileError(f"{path} has {found}: it is truncated or altered", hint=_AGAIN)
         # Copy on write: the file never changes and processes share its pages, and compiled loops
         # see the same type as in fitted models; read-only arrays would be compiled once more.
         array = np.memmap(file, dtype, "c", shape=shape) if expected else np.empty(shape, dtype)

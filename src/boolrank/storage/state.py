@@ -8,12 +8,12 @@ arrays are named: ``"items"`` is the same number wherever it occurs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import Field, field, fields
 from inspect import isabstract, isclass
 from pathlib import Path
 from types import UnionType
-from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +30,12 @@ class State:
     kind: ClassVar[str]
 
 
-@dataclass(frozen=True)
-class Array:
+class Array(NamedTuple):
     """Declaration of a stored array.
 
     Attributes
     ----------
-    dtypes : allowed types
+    dtype : the type, or several with ``|`` between
     shape : a size name for each side, ``"items+1"`` for one more, ``"*"`` for any
     low, high : values are at least ``low`` and at most ``high``; a size name as ``high`` means
         below that size
@@ -44,25 +43,17 @@ class Array:
         length
     """
 
-    dtypes: tuple[str, ...]
+    dtype: str
     shape: tuple[str, ...]
     low: float = -LARGE
     high: float | str = LARGE
     divides: tuple[str, ...] = ()
 
 
-def array(
-    dtype: str,
-    *shape: str,
-    low: float = -LARGE,
-    high: float | str = LARGE,
-    divides: tuple[str, ...] = (),
-    optional: bool = False,
-) -> Any:
-    """Declare a field of a stored value as an array; an ``optional`` one may be None."""
-    form = Array(tuple(dtype.split("|")), shape, low, high, divides)
+def array(dtype: str, *shape: str, optional: bool = False, **more: Any) -> Any:
+    """Declare a field of a stored value as an `Array`; an ``optional`` one may be None."""
     given: dict[str, Any] = {"default": None} if optional else {}
-    return field(metadata={"array": form}, **given)
+    return field(metadata={"array": Array(dtype, shape, **more)}, **given)
 
 
 def pack(value: State, prefix: str = "") -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -81,26 +72,6 @@ def pack(value: State, prefix: str = "") -> tuple[dict[str, Any], dict[str, NDAr
     return plain, arrays
 
 
-def _by_kind(classes: Iterable[type[State]]) -> dict[str, type[State]]:
-    """Return classes of values by kind, with those that their fields hold."""
-    found: dict[str, type[State]] = {}
-    waiting = list(classes)
-    while waiting:
-        each = waiting.pop()
-        if isabstract(each):
-            waiting += each.__subclasses__()
-        elif each.kind not in found:
-            found[each.kind] = each
-            options = [kind for hint in get_type_hints(each).values() for kind in _options(hint)]
-            waiting += [kind for kind in options if isclass(kind) and issubclass(kind, State)]
-    return found
-
-
-def _options(hint: Any) -> tuple[Any, ...]:
-    """Return the types that an annotation allows."""
-    return get_args(hint) if isinstance(hint, UnionType) or get_origin(hint) is Union else (hint,)
-
-
 class Reader:
     """Restore values from the arrays of a folder, and check them.
 
@@ -108,7 +79,6 @@ class Reader:
     ----------
     source : the folder or the model, for messages
     arrays : all arrays; `finish` refuses those that nothing asked for
-    classes : classes of values; those of their fields are found
     verify : whether to look at the contents of arrays, not at types and shapes alone
     saving : whether the arrays are about to be written, rather than read
     """
@@ -117,28 +87,29 @@ class Reader:
         self,
         source: str | Path,
         arrays: Mapping[str, NDArray[Any]],
-        classes: Iterable[type[State]] = (),
         verify: bool = True,
         *,
         saving: bool = False,
     ) -> None:
         self.source, self.arrays, self.verify, self.saving = source, arrays, verify, saving
-        self.kinds = _by_kind(classes)
         self.sizes: dict[str, int] = {}
         self.asked: set[str] = set()
 
-    def value(self, plain: Any, prefix: str = "") -> Any:
-        """Return the value that `pack` described."""
-        kind = self.kinds.get(str(plain.get("kind"))) if isinstance(plain, dict) else None
+    def value(self, plain: Any, classes: Iterable[type[State]], prefix: str = "") -> Any:
+        """Return the value that `pack` described, of one of these classes."""
+        name = plain.get("kind") if isinstance(plain, dict) else None
+        kind = next((each for each in _concrete(classes) if each.kind == name), None)
         if kind is None:
             raise self.broken(f"a part of unknown kind ({prefix or 'all'})")
-        declared = fields(kind)  # type: ignore[arg-type]  # states are dataclasses
         hints = get_type_hints(kind)
+        declared: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]  # as above
         given = {each.name: self._field(each, hints[each.name], plain, prefix) for each in declared}
         for each in declared:
-            if given[each.name] is not None and "array" in each.metadata:
-                for name in each.metadata["array"].divides:
-                    self._check_division(prefix, each.name, name, given)
+            divided = each.metadata["array"].divides if "array" in each.metadata else ()
+            for other in divided if given[each.name] is not None else ():
+                if given[other] is None:
+                    raise self.broken(f"no array {other!r}")
+                self.rows(f"{prefix}{each.name}", given[each.name], len(given[other]))
         return kind(**given)
 
     def array(self, name: str, form: Array) -> NDArray[Any]:
@@ -147,25 +118,28 @@ class Reader:
         found = self.arrays.get(name)
         if found is None:
             raise self.broken(f"no array {name!r}")
-        if found.dtype.name not in form.dtypes or found.ndim != len(form.shape):
+        if found.dtype.name not in form.dtype.split("|") or found.ndim != len(form.shape):
             raise self.broken(f"{name} of type {found.dtype.name} and {found.ndim} dimensions")
         for side, size in zip(form.shape, found.shape, strict=True):
-            self._bind(name, side, size)
+            symbol, more = _parsed(side)
+            # A size is fixed at its first use.
+            known = self.sizes.setdefault(symbol, size - more) if side != "*" else size
+            if known < 0 or (side != "*" and known + more != size):
+                raise self.broken(f"{name} of length {size:,}, which is not that of {side}")
         if self.verify and found.size:
-            most = self._size(form.high) - 1 if isinstance(form.high, str) else form.high
+            most = form.high
+            if isinstance(most, str):
+                symbol, more = _parsed(most)
+                most = self.sizes[symbol] + more - 1
             # A comparison with NaN is false, so NaN is refused too.
             if not (form.low <= float(found.min()) and float(found.max()) <= most):
                 raise self.broken(f"values of {name} out of range")
         return found
 
-    def rows(self, name: str, indptr: NDArray[Any], *lengths: int) -> None:
-        """Raise unless ``indptr`` cuts arrays of these lengths into rows."""
-        if (
-            not len(indptr)
-            or int(indptr[0]) != 0
-            or any(int(indptr[-1]) != length for length in lengths)
-            or (self.verify and bool((np.diff(indptr) < 0).any()))
-        ):
+    def rows(self, name: str, indptr: NDArray[Any], length: int) -> None:
+        """Raise unless ``indptr`` cuts an array of this length into rows."""
+        ends = len(indptr) and (int(indptr[0]), int(indptr[-1])) == (0, length)
+        if not ends or (self.verify and bool((np.diff(indptr) < 0).any())):
             raise self.broken(f"{name} does not divide its rows")
 
     def finish(self) -> None:
@@ -190,12 +164,13 @@ class Reader:
         name, form = each.name, each.metadata.get("array")
         content: Any = plain.get(name)
         if form is not None:
-            if name in plain and content is None and each.default is None:
-                return None
-            return self.array(f"{prefix}{name}", form)
+            absent = name in plain and content is None and each.default is None
+            return None if absent else self.array(f"{prefix}{name}", form)
+        either = isinstance(hint, UnionType) or get_origin(hint) is Union
+        options = get_args(hint) if either else (hint,)
         if isinstance(content, dict):
-            return self.value(content, f"{prefix}{name}-")
-        options = _options(hint)
+            states = [kind for kind in options if isclass(kind) and issubclass(kind, State)]
+            return self.value(content, states, f"{prefix}{name}-")
         if type(content) is int and float in options:
             content = float(content)
         too_large = isinstance(content, int | float) and not abs(content) <= LARGE
@@ -203,21 +178,16 @@ class Reader:
             raise self.broken(f"an impossible {name}")
         return content
 
-    def _check_division(
-        self, prefix: str, name: str, divided: str, given: Mapping[str, Any]
-    ) -> None:
-        if given[divided] is None:
-            raise self.broken(f"no array {divided!r}")
-        self.rows(f"{prefix}{name}", given[name], len(given[divided]))
 
-    def _bind(self, name: str, side: str, size: int) -> None:
-        """Fix a size at its first use; raise where it differs later."""
-        symbol, _, more = side.partition("+")
-        if side != "*":
-            self.sizes.setdefault(symbol, size - int(more or 0))
-            if self.sizes[symbol] < 0 or self._size(side) != size:
-                raise self.broken(f"{name} of length {size:,}, which is not that of {side}")
+def _concrete(classes: Iterable[type[State]]) -> Iterator[type[State]]:
+    """Yield classes, and in place of abstract ones their subclasses."""
+    for each in classes:
+        if isabstract(each):
+            yield from _concrete(each.__subclasses__())
+        else:
+            yield each
 
-    def _size(self, side: str) -> int:
-        symbol, _, more = side.partition("+")
-        return self.sizes[symbol] + int(more or 0)
+
+def _parsed(side: str) -> tuple[str, int]:
+    symbol, _, more = side.partition("+")
+    return symbol, int(more or 0)

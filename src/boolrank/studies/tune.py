@@ -215,7 +215,8 @@ def validation_fold(data: Interactions, order: str = "time", seed: int = 0) -> F
             f"{able} users have {_LEAST} interactions or more, and {FOLDS} folds need one each",
             hint="give data with more users, or more of each",
         )
-    return paper_protocol(data, folds=FOLDS, order=order, seed=seed, least=_LEAST)[0]
+    split = paper_protocol(data, folds=FOLDS, order=order, seed=seed, least=_LEAST)
+    return next(iter(split))
 
 
 def check_budget(trials: Any, seconds: Any, seed: Any, *, least: int) -> None:
