@@ -82,16 +82,11 @@ class Dataset:
     ----------
     name, title : its name here, and the publisher's
     files : names or patterns, in reading order; two are a published split, training and test
-    format : how the files are read
     time : the meaning of the times of interactions
-    page : the address of its description
-    licence, citation : what the publisher asks for
     archive : the zip, or a pattern of zips, with files that are not in the folder
-    downloads : files to fetch; none if it cannot be fetched by a program
-    by_hand : how to get it if it cannot be fetched
-    printed : users, items, ratings and density as in the paper's first table
-    differs : why these differ from the data
-    remark : anything else to know
+    by_hand : how to get it if a program cannot fetch it
+    printed, differs : users, items, ratings and density in the paper's first table, and why these
+        differ from the data
     place : its folder inside the folder of all data sets, if that is not its name
 
     >>> from boolrank.data import DATASETS

@@ -38,16 +38,11 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Delimited:
-    """Lines of fields between separators.
+    """Lines of fields between separators of one character or two.
 
-    Parameters
-    ----------
-    fields : names with kinds, such as ``"user item rating:number"``; kinds are whole (which need
-        not be written), number, seconds, date, text and skip
-    separator : one character or two
-    header : True if the first line has names
-    quoted : True if the lines begin and end with a double quote
-    sections : True if lines ``item:`` precede the rows of that item
+    Fields are names with kinds, such as ``"user item rating:number"``; kinds are whole (which need
+    not be written), number, seconds, date, text and skip. ``quoted`` lines begin and end with a
+    double quote. With ``sections``, lines ``item:`` precede the rows of that item.
     """
 
     fields: str
@@ -57,8 +52,7 @@ class Delimited:
     sections: bool = False
 
     @property
-    def kinds(self) -> dict[str, str]:
-        """The kind of each field."""
+    def _kinds(self) -> dict[str, str]:
         parts = (each.partition(":") for each in self.fields.split())
         return {name: kind or "whole" for name, _, kind in parts}
 
@@ -66,7 +60,7 @@ class Delimited:
         """Return all fields but the skipped ones; raise for the first malformed line."""
         import polars as pl
 
-        kinds = self.kinds
+        kinds = self._kinds
         types = {name: getattr(pl, _KINDS[kind][0]) for name, kind in kinds.items()}
         types |= {"user": pl.String} if self.sections else {}
         frame = pl.read_csv(
@@ -106,11 +100,11 @@ class Delimited:
         separator = self.separator.encode()
         if len(separator) > 1:
             text, separator = text.replace(separator, b"\t"), b"\t"
-        return separator * len(self.kinds) + b"\n" + text
+        return separator * len(self._kinds) + b"\n" + text
 
     def _check(self, label: str, content: bytes, wrong: pl.DataFrame) -> None:
         """Raise for the first of the wrong rows that is not a blank line."""
-        kinds = self.kinds
+        kinds = self._kinds
         rows = {row["row"] + self.header: row for row in wrong.iter_rows(named=True)}
         for number, line in enumerate(BytesIO(content) if rows else ()):
             if number not in rows or not line.strip():

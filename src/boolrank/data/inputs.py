@@ -23,12 +23,9 @@ def load_dataset(
 ) -> Interactions:
     """Return the interactions of a named data set on this machine.
 
-    Parameters
-    ----------
-    name : one of ``boolrank datasets``, or ``synthetic``, ``synthetic:USERSxITEMSxINTERACTIONS``
-        or ``synthetic:USERSxITEMSxINTERACTIONS:SEED``
-    folder : the folder of all data sets; by default ``BOOLRANK_DATA``, or in the user's cache
-    file_order : take the numbers of the rows as times, as for data sets without times
+    The name is one of ``boolrank datasets``, or ``synthetic:USERSxITEMSxINTERACTIONS:SEED``, the
+    last parts optional. The folder of all data sets is by default ``BOOLRANK_DATA``, or in the
+    user's cache. In ``file_order``, the numbers of the rows are the times.
 
     >>> load_dataset("synthetic:300x200x2000")
     Interactions: 300 users x 200 items, 2,000 interactions

@@ -28,12 +28,8 @@ if TYPE_CHECKING:
 class Interactions:
     """A binary users × items matrix in compressed rows, with the ids of both sides. Immutable.
 
-    Attributes
-    ----------
-    users, items : the ids, in order
-    indptr, indices : compressed sparse rows, columns ascending within each row
-    time : the time of each interaction, the earliest if it repeats, or None
-    duplicates : number of events left out because they repeat a (user, item) pair
+    ``time`` has the time of each interaction, the earliest if it repeats. ``duplicates`` counts the
+    events left out because they repeat a (user, item) pair.
     """
 
     users: Vocabulary
@@ -75,19 +71,13 @@ class Interactions:
         """Return interactions from the row and column number of each event."""
         if not len(rows):
             raise InputError("there are no interactions: the input has no rows", hint="give some")
-        from .._compiled.rows import transposed
-
-        # Two counting sorts, by column and then by row, take a third of the time of lexsort.
-        one_each = np.arange(len(rows) + 1)
-        _, by_column, _ = transposed(one_each, columns, len(items))
-        _, by_row, _ = transposed(one_each, rows[by_column], len(users))
-        order = by_column[by_row]
-        rows, columns = rows[order], columns[order]
-        new = (np.diff(rows, prepend=-1) != 0) | (np.diff(columns, prepend=-1) != 0)
-        lengths = np.bincount(rows[new], minlength=len(users))
-        distinct = Rows.of_lengths(lengths, columns[new].astype(np.int32))
+        keys = rows * len(items) + columns
+        order = np.argsort(keys, kind="stable")  # linear where events are in runs
+        keys = keys[order]
+        new = np.diff(keys, prepend=-1) != 0
         if time is not None:
             time = np.fmin.reduceat(time[order], np.flatnonzero(new))
+        distinct = Rows.of_keys(keys[new], len(users), len(items))
         return Interactions(users, items, *distinct, time, int((~new).sum()))
 
     @staticmethod
@@ -120,12 +110,11 @@ class Interactions:
                 f"the matrix has {len(nan):,} NaN, the first in row {row}, column {column}",
                 hint="put 0 where there is no interaction",
             )
+        some = cells.data != 0
         names, rows = _side(users, "user", cells.shape[0])
         titles, columns = _side(items, "item", cells.shape[1])
-        some = cells.data != 0
-        return Interactions.from_numbers(
-            names, titles, rows[cells.row[some]], columns[cells.col[some]]
-        )
+        at = rows[cells.row[some]], columns[cells.col[some]]
+        return Interactions.from_numbers(names, titles, *at)
 
     @staticmethod
     def from_frame(

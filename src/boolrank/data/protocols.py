@@ -53,7 +53,12 @@ def paper_protocol(
 
 
 def leave_one_out(data: Interactions, order: str = "time", seed: int = 0, least: int = 2) -> Split:
-    """Test the last interaction of each user, or a random one."""
+    """Test the last interaction of each user, or a random one.
+
+    >>> data = Interactions.from_pairs([1, 1, 2, 2], list("abba"), np.arange(4))
+    >>> leave_one_out(data)[0].relevant.indices
+    array([1, 0], dtype=int32)
+    """
     users, place, length, given = _ordered("leave_one_out", data, order, seed, least)
     return _split("leave_one_out", given, data, [users], place == length - 1)
 
@@ -70,6 +75,10 @@ def hold_out(
 
     The number is rounded, halves up, and at least one interaction stays for training. Users beyond
     ``most``, drawn at random, only train.
+
+    >>> data = Interactions.from_pairs([1] * 5 + [2] * 5 + [3] * 5, list("abcde" * 3))
+    >>> hold_out(data, share=0.2)[0]
+    Fold: 3 test interactions of 3 users, 12 for training
     """
     share = real("hold_out", "share", share, above=0, high=1)
     users, place, length, given = _ordered("hold_out", data, order, seed, least)

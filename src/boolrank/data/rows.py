@@ -10,15 +10,10 @@ from numpy.typing import NDArray
 
 
 class Rows(NamedTuple):
-    """Item numbers of several users, one row after the other, ascending within each row.
+    """Item numbers of several users, ascending within each row, and where each row starts.
 
     A named tuple, so that ``*rows`` passes both arrays to a compiled loop. Therefore ``len(rows)``
     is 2; the number of rows is ``rows.n_rows``.
-
-    Attributes
-    ----------
-    indptr : (rows + 1,) where each row starts in ``indices``
-    indices : the item numbers
 
     >>> rows = Rows.of_lists([[1, 4], [], [0]])
     >>> rows.n_rows, rows.lengths, rows.row(0), rows.take(np.array([2, 0])).indices

@@ -40,8 +40,7 @@ class Fold:
     ----------
     train : the training interactions, with the users and items that occur in them
     users : ids of the test users
-    known : the known items of each test user, numbered as in ``train``
-    relevant : the items to be found for each, numbered as in ``train``; may be none
+    known, relevant : the known items of each, and those to be found, numbered as in ``train``
     folded_in : True if the test users do not train
     unseen_items : number of test interactions left out for items without training interactions
     cold_users : number of test users left out because nothing is known of them
@@ -84,13 +83,9 @@ class Fold:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Split(Sequence[Fold]):
-    """The role of each interaction in each of several folds. Immutable.
+    """The role of each interaction in each of several folds: (folds, interactions). Immutable.
 
-    Attributes
-    ----------
-    name, parameters : the protocol, and its parameters, ready for JSON
-    data : all interactions
-    roles : (folds, interactions) `TRAIN`, `KNOWN`, `TEST` or `ABSENT`
+    The protocol's parameters are ready for JSON.
 
     >>> from boolrank import paper_protocol, synthetic
     >>> split = paper_protocol(synthetic(60, 30, 700), folds=3)

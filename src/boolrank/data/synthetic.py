@@ -4,8 +4,7 @@ Users and items have weights 1/(rank + offset) in random order, so a few are ver
 Every item has one taste, every user two. An item is drawn by its weight: from the user's first
 taste, the second, or from all items.
 
-Logarithms and powers are avoided: their last digits differ between machines, and the same arguments
-must give the same data everywhere.
+Logarithms and powers are avoided: their last digits differ between machines.
 """
 
 from __future__ import annotations

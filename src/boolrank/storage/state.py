@@ -33,14 +33,10 @@ class State:
 class Array(NamedTuple):
     """Declaration of a stored array.
 
-    Attributes
-    ----------
-    dtype : the type, or several with ``|`` between
-    shape : a size name for each side, ``"items+1"`` for one more, ``"*"`` for any
-    low, high : values are at least ``low`` and at most ``high``; a size name as ``high`` means
-        below that size
-    divides : fields that this array cuts into rows: it starts at 0, never falls, and ends at their
-        length
+    The dtype may be several with ``|`` between. The shape has a size name for each side:
+    ``"items+1"`` for one more, ``"*"`` for any. Values are at least ``low`` and at most ``high``; a
+    size name as ``high`` means below that size. The array cuts the fields in ``divides`` into rows:
+    it starts at 0, never falls, and ends at their length.
     """
 
     dtype: str
