@@ -57,8 +57,8 @@ def examine(*, compile_loops: bool = True, progress: Tell = lambda _: None) -> l
 
 def compile_ahead(progress: Tell = lambda _: None) -> None:
     """Use the compiled loops of fit and recommend once on a little data."""
-    progress("compiling reading")
-    Interactions.from_pairs([1, 2], [2, 1])
+    progress("compiling rows")
+    Interactions.from_pairs([1, 2], [2, 1]).T.popularity()
     data = synthetic(2_000, 150, 40_000)  # with this many users kernels build long tables
     for storage in ("dense", "compressed"):
         progress(f"compiling {storage} models")

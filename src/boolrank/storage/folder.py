@@ -49,7 +49,7 @@ def write_folder(
     path = check_target(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        with _locked(path):
+        with locked(path):
             check_target(path)  # another writer may have been here meanwhile
             _publish(path, about, arrays)
     except OSError as error:
@@ -109,8 +109,11 @@ def _sync(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Wait for other writers, and hold them off. A killed process releases the folder."""
+def locked(folder: Path, wait: bool = True) -> Iterator[None]:
+    """Hold the folder against other writers: wait for them, or raise `BlockingIOError`.
+
+    A killed process releases it.
+    """
     try:
         import fcntl
     except ImportError:  # Windows: writers have to take turns by themselves
@@ -118,8 +121,12 @@ def _locked(folder: Path) -> Iterator[None]:
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass  # a file system without locks
         yield
     finally:
         os.close(descriptor)
