@@ -23,7 +23,7 @@ import numpy as np
 from .._extras import needs
 from ..errors import DatasetNotFoundError, InputError
 from .formats import Format
-from .interactions import Interactions, shared_keys
+from .interactions import Interactions, joined
 
 if TYPE_CHECKING:
     import polars as pl
@@ -126,7 +126,8 @@ class Dataset:
     def load_parts(self, folder: str | Path | None = None) -> tuple[Interactions, ...]:
         """Read each file on its own, all with the users and items of the whole."""
         parts = [_interactions([frame]) for frame in self._frames(folder)]
-        users, items, keys = shared_keys(*parts)
+        whole, keys = joined(*parts)
+        users, items = whole.users, whole.items
         return tuple(
             Interactions.from_numbers(users, items, *divmod(each, len(items)), part.time)
             for part, each in zip(parts, keys, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, ParameterTypeError
 from .events import check_times, read_frame
 from .files import read_files
-from .rows import Rows, merge_keys
+from .rows import Rows
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -71,14 +71,7 @@ class Interactions:
         """Return interactions from the row and column number of each event."""
         if not len(rows):
             raise InputError("there are no interactions: the input has no rows", hint="give some")
-        keys = rows * len(items) + columns
-        order = np.argsort(keys, kind="stable")  # linear where events are in runs
-        keys = keys[order]
-        new = np.diff(keys, prepend=-1) != 0
-        if time is not None:
-            time = np.fmin.reduceat(time[order], np.flatnonzero(new))
-        distinct = Rows.of_keys(keys[new], len(users), len(items))
-        return Interactions(users, items, *distinct, time, int((~new).sum()))
+        return _distinct(users, items, rows * len(items) + columns, time)
 
     @staticmethod
     def from_matrix(
@@ -168,6 +161,11 @@ class Interactions:
         return Rows(self.indptr, self.indices)
 
     @property
+    def keys(self) -> NDArray[np.int64]:
+        """One ascending number per interaction: row × items + column."""
+        return self.rows.numbers * len(self.items) + self.indices
+
+    @property
     def size(self) -> int:
         """Number of interactions."""
         return len(self.indices)
@@ -217,26 +215,25 @@ class Interactions:
         """
         if added is not None:
             check_interactions(added, "added interactions are")
-        parts = [self] if added is None else [self, added]
-        users, items, runs = shared_keys(*parts)
-        keys = merge_keys(*runs)
-        time = merge_times(keys, runs, [part.time for part in parts])
-        if removed is not None:
-            check_interactions(removed, "removed interactions are")
-            gone = users.numbers(removed.users)[removed.rows.numbers] * len(items)
-            gone += items.numbers(removed.items)[removed.indices]
-            places = np.searchsorted(keys, gone)
-            missing = gone[np.append(keys, -1)[places] != gone]
-            if len(missing):
-                user, item = divmod(int(missing[0]), len(items))
-                raise InputError(
-                    f"{len(missing)} interactions to remove are not there, such as user "
-                    f"{users[user]!r} with item {items[item]!r}",
-                    parameter="removed",
-                )
-            keys = np.delete(keys, places)
-            time = None if time is None else np.delete(time, places)
-        return Interactions(users, items, *Rows.of_keys(keys, len(users), len(items)), time)
+        whole, _ = joined(self, *([] if added is None else [added]))
+        if removed is None:
+            return whole
+        check_interactions(removed, "removed interactions are")
+        users, items, keys = whole.users, whole.items, whole.keys
+        gone = users.numbers(removed.users)[removed.rows.numbers] * len(items)
+        gone += items.numbers(removed.items)[removed.indices]
+        places = np.searchsorted(keys, gone)
+        missing = gone[np.append(keys, -1)[places] != gone]
+        if len(missing):
+            user, item = divmod(int(missing[0]), len(items))
+            raise InputError(
+                f"{len(missing)} interactions to remove are not there, such as user "
+                f"{users[user]!r} with item {items[item]!r}",
+                parameter="removed",
+            )
+        time = None if whole.time is None else np.delete(whole.time, places)
+        rows = Rows.of_keys(np.delete(keys, places), len(users), len(items))
+        return Interactions(users, items, *rows, time)
 
     def matrix(self) -> csr_array[Any, Any]:
         """Return the users × items matrix of 0 and 1."""
@@ -266,8 +263,24 @@ def _side(
     return names, numbers
 
 
-def shared_keys(*parts: Interactions) -> tuple[Vocabulary, Vocabulary, list[NDArray[np.int64]]]:
-    """Return the users and items of all parts, and the keys of each part: row × items + column."""
+def _distinct(
+    users: Vocabulary, items: Vocabulary, keys: NDArray[np.int64], time: NDArray[Any] | None
+) -> Interactions:
+    """Return interactions from keys in any order, each with its earliest time."""
+    order = np.argsort(keys, kind="stable")  # linear where keys are in runs
+    keys = keys[order]
+    new = np.diff(keys, prepend=-1) != 0
+    if time is not None:
+        time = np.fmin.reduceat(time[order], np.flatnonzero(new))
+    rows = Rows.of_keys(keys[new], len(users), len(items))
+    return Interactions(users, items, *rows, time, int((~new).sum()))
+
+
+def joined(*parts: Interactions) -> tuple[Interactions, list[NDArray[np.int64]]]:
+    """Return the interactions of all parts, and the keys of each part among them.
+
+    Times are kept if all parts have times of one kind.
+    """
     first, *others = parts
     users, rows = first.users.merged(*(part.users for part in others))
     items, columns = first.items.merged(*(part.items for part in others))
@@ -275,24 +288,10 @@ def shared_keys(*parts: Interactions) -> tuple[Vocabulary, Vocabulary, list[NDAr
         row[part.rows.numbers] * len(items) + column[part.indices]
         for part, row, column in zip(parts, rows, columns, strict=True)
     ]
-    return users, items, keys
-
-
-def merge_times(
-    keys: NDArray[np.int64],
-    runs: Sequence[NDArray[np.int64]],
-    times: Sequence[NDArray[Any] | None],
-) -> NDArray[Any] | None:
-    """Return the earliest time of each key; None unless all runs have times of one kind."""
-    given = [time for time in times if time is not None]
-    if len(given) < len(runs) or len({time.dtype.kind == "M" for time in given}) > 1:
-        return None
-    if len(runs) == 1:
-        return given[0]
-    places = np.searchsorted(keys, np.concatenate(runs))
-    order = np.argsort(places, kind="stable")
-    first = np.searchsorted(places[order], np.arange(len(keys)))
-    return np.asarray(np.fmin.reduceat(np.concatenate(given)[order], first))
+    times = [part.time for part in parts if part.time is not None]
+    alike = len(times) == len(parts) and len({time.dtype.kind == "M" for time in times}) == 1
+    time = np.concatenate(times) if alike else None
+    return replace(_distinct(users, items, np.concatenate(keys), time), duplicates=0), keys
 
 
 def check_interactions(given: Any, subject: str) -> None:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from ..checks import real, whole
 from ..errors import InputError, ParameterError
-from .interactions import Interactions, merge_times, shared_keys
-from .rows import Rows, merge_keys
+from .interactions import Interactions, joined
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, check_folds
 from .vocabulary import near_name
 
@@ -154,14 +153,11 @@ def published_folds(*folds: tuple[Interactions, Interactions]) -> Split:
     """
     if not folds:
         raise ParameterError("published_folds needs a pair (train, test) of Interactions, or more")
-    users, items, parts = shared_keys(*(part for fold in folds for part in fold))
-    keys = merge_keys(*parts)
-    roles = np.full((len(folds), len(keys)), ABSENT, np.uint8)
+    data, parts = joined(*(part for fold in folds for part in fold))
+    roles = np.full((len(folds), data.size), ABSENT, np.uint8)
     for k in range(len(folds)):
-        roles[k, np.searchsorted(keys, parts[2 * k + 1])] = TEST
-        roles[k, np.searchsorted(keys, parts[2 * k])] = TRAIN
-    time = merge_times(keys, parts, [part.time for fold in folds for part in fold])
-    data = Interactions(users, items, *Rows.of_keys(keys, len(users), len(items)), time)
+        roles[k, np.searchsorted(data.keys, parts[2 * k + 1])] = TEST
+        roles[k, np.searchsorted(data.keys, parts[2 * k])] = TRAIN
     return check_folds(Split("published", {"folds": len(folds)}, data, roles))
 
 

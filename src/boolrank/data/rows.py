@@ -78,10 +78,3 @@ class Rows(NamedTuple):
         starts = np.cumsum(lengths) - lengths
         shift = np.repeat(self.indptr[numbers] - starts, lengths)
         return np.asarray(np.arange(len(shift)) + shift)
-
-
-def merge_keys(*runs: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the distinct keys of several runs, ascending."""
-    # A merge sort joins sorted runs in linear time; np.unique takes five times as long.
-    keys = np.sort(np.concatenate(runs), kind="stable")
-    return np.asarray(keys[np.diff(keys, prepend=-1) != 0])

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ..checks import whole
 from .interactions import Interactions
-from .rows import merge_keys
 from .vocabulary import Vocabulary
 
 _TASTES = 20
@@ -53,7 +52,9 @@ def synthetic(
             break
         who = np.repeat(np.arange(users), needs)
         drawn = who * items + _draw(rng, of_users[who], of_items, weights)
-        keys = merge_keys(keys, np.sort(drawn))
+        # A stable sort merges sorted runs in linear time; np.unique takes five times as long.
+        keys = np.sort(np.concatenate([keys, np.sort(drawn)]), kind="stable")
+        keys = keys[np.diff(keys, prepend=-1) != 0]
     keys = _completed(keys, lengths, weights)
     return Interactions.from_numbers(
         Vocabulary(np.arange(users), "user"),
