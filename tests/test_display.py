@@ -205,10 +205,14 @@ def test_a_table_escapes_latex(table: Table) -> None:
     assert r"\caption{Title \& more}" in table.to_latex()
 
 
-def test_the_highest_values_of_a_column_are_emphasised(table: Table) -> None:
-    assert table.emphasise_max("auc").strong == {1}
-    assert table.where({"odd": False}).emphasise_max("auc").strong == {0}
-    assert Table.of("t", ["a"], [(None,)]).emphasise_max("a").strong == frozenset()
+def test_rows_are_selected_by_value_and_values_are_mapped(table: Table) -> None:
+    chosen = table.where({"odd": False})
+    assert [column.name for column in chosen.columns] == ["model", "auc", "off", "p", "secret"]
+    assert [row[0] for row in chosen.rows] == ["a|b"]
+    assert [row[0] for row in table.mapped("model", str.upper).rows] == ["A|B", "B_C"]
+    assert [column.name for column in table.without(["p", "odd"]).columns] == [
+        *("model", "auc", "off", "secret")
+    ]
 
 
 def test_markdown_is_aligned_with_the_note_below(table: Table) -> None:

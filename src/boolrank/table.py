@@ -172,13 +172,6 @@ class Table:
             self, rows=[[*row[:at], function(row[at]), *row[at + 1 :]] for row in self.rows]
         )
 
-    def emphasise_max(self, name: str) -> Table:
-        """Return the table with emphasis on the rows that have the highest value of a column."""
-        values = [each[name] for each in self.records()]
-        top = max((value for value in values if value is not None), default=None)
-        strong = frozenset(k for k, value in enumerate(values) if value == top is not None)
-        return replace(self, strong=strong)
-
     def to_csv(self) -> str:
         """Return all columns with all digits; nested and logical values are written as JSON."""
         out = io.StringIO()

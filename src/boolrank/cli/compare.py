@@ -72,34 +72,31 @@ def compare(
     titles = [", ".join(Path(each).name for each in part) for part in parts]
     given_columns = columns.given()
     with work.status(log=True) as tell:
-        splits = []
+        splits = {}
         for title, part in zip(titles, parts, strict=True):
             tell(f"{title}: reading and splitting")
-            splits.append(_split(part, split, given_columns, seed or 0))
+            splits[title] = _split(part, split, given_columns, seed or 0)
         claim_folder(out, "compare")
+        how: dict[str, Any] = {
+            "tuner": tune_model,
+            "folder": out,
+            "n_threads": threads,
+            "progress": tell,
+        }
         found = [
-            compare_models(
-                each,
-                names,
-                **budget,
-                title=title,
-                tuner=tune_model,
-                folder=out,
-                n_threads=threads,
-                progress=tell,
-            )
-            for title, each in zip(titles, splits, strict=True)
+            compare_models(each, names, title=title, **budget, **how)
+            for title, each in splits.items()
         ]
     for part in parts:
         note_ratings(part, given_columns)
-    options = {"models": models, **budget, **split, "out": out, **given_columns}
-    command = command_text("compare", inputs, options)
+    shown = {"models": models, **budget, **split, "out": out, **given_columns}
+    command = command_text("compare", inputs, shown)
     with work.status("Writing the report"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
         page = write_comparison(found, out, manifest)
     results = comparison_table(found)
-    shown = _SHOWN if len(found) == 1 else {"data set", *_SHOWN}
-    hidden = [column.name for column in results.columns if column.name not in shown]
+    kept = _SHOWN if len(found) == 1 else {"data set", *_SHOWN}
+    hidden = [column.name for column in results.columns if column.name not in kept]
     output.show(*by_metric(results, hidden), records=results.records())
     for each in found:
         for failed in each.failed:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .._extras import needs
 from ..kernels.expressiveness import PairSpectrum
 from ..studies import parse_arities, spectral_curve
 from ..studies.cache import write_text
@@ -31,12 +30,14 @@ def spectrum(
     0 = all items identical, 1 = no two items related. Sparse data often need a kernel that is less
     expressive than the linear one, which is arity 1.
     """
+    from ..report.page import check_report
+    from ..report.sections import arity_plots
+
     work = Work()
     chosen = parse_arities(arities or _ARITIES)
     if out is not None:
         check_output(out, (".svg", ".png"))
-        with needs("report", "A figure"):
-            import matplotlib as mpl  # noqa: F401 - fail before the work
+        check_report()
     events = read_events(work, inputs, columns.given())
     if arities is None:
         chosen = tuple(arity for arity in chosen if arity <= len(events.users))
@@ -45,8 +46,6 @@ def spectrum(
         families = dict.fromkeys(kernel or ["disjunctive"])
         curves = [spectral_curve(pairs, name, chosen) for name in families]
     if out is not None:
-        from ..report.sections import arity_plots
-
         (plot,) = arity_plots(curves)
         write_text(out, plot.file("svg" if out.suffix.lower() == ".svg" else "png"))
     rows = [

@@ -83,7 +83,8 @@ def _tune_arity(
         found = best_arity(fold, family, metric, n_threads=threads, progress=count)
     columns = {"kernel": "", "arity": "d", found.measure: ".4f", "best": ""}
     rows = [(family, arity, value, arity == found.arity) for arity, value in found.measured.items()]
-    output.show(Table.of("", columns, rows).emphasise_max(found.measure))
+    strong = frozenset(k for k, row in enumerate(rows) if row[-1])
+    output.show(Table.of("", columns, rows, strong=strong))
     try:
         spectrum = f"; by the spectrum alone: {arity_from_spectrum(fold.train, family).kernel}"
     except ParameterError:  # that rule needs a ratio that falls with the arity

@@ -67,8 +67,10 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
     main, others = [], []
     for each in found.sets:
         title = each.paper.title
-        part = results.where({"data set": title, "reading": ""}).emphasise_max("AUC")
-        main.append(replace(part, title=title, note=_size(each)))
+        part = results.where({"data set": title, "reading": ""})
+        aucs = [row["AUC"] for row in part.records()]
+        strong = frozenset({aucs.index(max(aucs))})
+        main.append(replace(part, title=title, note=_size(each), strong=strong))
         for reading, evaluations in each.readings:
             part = results.where({"data set": title, "reading": reading.title}).without(_RANKING)
             heading, users = f"{title}: {reading.title}", _test_users(evaluations)
