@@ -52,7 +52,18 @@ def test_compare_prints_what_the_library_finds_writes_a_page_and_ends_with_comma
 
 def test_several_data_sets_are_sections_of_one_page(run, tmp_path):
     code, printed, _ = run(
-        *("compare", DATA, OTHER, "--models", "popularity", "--trials", 0, "--metrics", "auc"),
+        *(
+            "compare",
+            DATA,
+            OTHER,
+            DATA,
+            "--models",
+            "popularity",
+            "--trials",
+            0,
+            "--metrics",
+            "auc",
+        ),
         *("--out", tmp_path),
     )
     assert code == 0

@@ -68,7 +68,8 @@ def compare(
     check_comparison(names, **budget)
     check_folder(out)
     split = given({"order": order, "least": least})
-    parts = [[each] for each in inputs] if all(is_name([each]) for each in inputs) else [inputs]
+    are_names = all(is_name([each]) for each in inputs)
+    parts = [[each] for each in dict.fromkeys(inputs)] if are_names else [inputs]
     titles = [", ".join(Path(each).name for each in part) for part in parts]
     given_columns = columns.given()
     with work.status(log=True) as tell:
@@ -77,16 +78,8 @@ def compare(
             tell(f"{title}: reading and splitting")
             splits[title] = _split(part, split, given_columns, seed or 0)
         claim_folder(out, "compare")
-        how: dict[str, Any] = {
-            "tuner": tune_model,
-            "folder": out,
-            "n_threads": threads,
-            "progress": tell,
-        }
-        found = [
-            compare_models(each, names, title=title, **budget, **how)
-            for title, each in splits.items()
-        ]
+        how = budget | {"tuner": tune_model, "folder": out, "n_threads": threads, "progress": tell}
+        found = [compare_models(each, names, title=key, **how) for key, each in splits.items()]
     for part in parts:
         note_ratings(part, given_columns)
     shown = {"models": models, **budget, **split, "out": out, **given_columns}
