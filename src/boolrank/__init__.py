@@ -41,7 +41,7 @@ from .models import (
     load_model,
     make_model,
 )
-from .studies import Experiment, compare_models, run_experiment, tune_model
+from .studies import Experiment, choose, compare_models, run_experiment, tune_model
 
 __all__ = [
     "MODELS",
@@ -75,6 +75,7 @@ __all__ = [
     "UnknownIdError",
     "__version__",
     "compare",
+    "choose",
     "compare_models",
     "evaluate",
     "hold_out",
