@@ -306,7 +306,7 @@ class _Race:
         if second is not None:
             margin = abs(leader.value - second.value)
             reason += f", {margin:.4f} ahead of {second.spec.name}"
-            reason += f" ({self.behind(second):.1f} standard errors)"
+            reason += f" (standard errors: {self.behind(second):.1f})"
         return Choice(leader.spec, self.metric, tuple(self.entrants), reason, self._sign < 0)
 
 
