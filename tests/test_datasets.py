@@ -35,13 +35,12 @@ def put(folder: Path, name: str, file: str, content: bytes | dict[str, bytes]) -
 
 
 def triples(events: Interactions) -> list[tuple[object, object, object]]:
-    """Return user, item and time of each interaction."""
+    """Return user, item and time of each interaction, None without times."""
     rows = np.repeat(np.arange(len(events.users)), np.diff(events.indptr))
+    times = [None] * len(rows) if events.time is None else events.time.tolist()
     return [
         (events.users[row], events.items[item], when)
-        for row, item, when in zip(
-            rows.tolist(), events.indices.tolist(), events.time.tolist(), strict=True
-        )
+        for row, item, when in zip(rows.tolist(), events.indices.tolist(), times, strict=True)
     ]
 
 
@@ -233,8 +232,8 @@ def test_lists_have_one_line_per_user(tmp_path):
     put(tmp_path, "gowalla", "train.txt", b"0 5 7\n\n1 \n2 5\n")
     put(tmp_path, "gowalla", "test.txt", b"0 9\n2 7")
     train, test = DATASETS["gowalla"].load_parts(tmp_path)
-    assert triples(train) == [(0, 5, 0), (0, 7, 1), (2, 5, 2)]
-    assert triples(test) == [(0, 9, 0), (2, 7, 1)]
+    assert triples(train) == [(0, 5, None), (0, 7, None), (2, 5, None)]
+    assert triples(test) == [(0, 9, None), (2, 7, None)]
     assert load_dataset("gowalla", tmp_path).size == 5
     put(tmp_path, "gowalla", "test.txt", b"0 9\n2 x\n")
     with pytest.raises(InputError, match=r"test\.txt, line 2: not a user and items"):

@@ -174,7 +174,8 @@ _ALL = (
         title="Gowalla check-ins, as split by Wang and others",
         files=("train.txt", "test.txt"),
         format=read_lists,
-        time=_FILE_ORDER,
+        time="none; the lists of items have no order",
+        ordered=False,
         page="https://github.com/xiangwang1223/neural_graph_collaborative_filtering",
         by_hand="open https://github.com/xiangwang1223/neural_graph_collaborative_filtering and "
         "save train.txt and test.txt of Data/gowalla",

@@ -83,6 +83,7 @@ class Dataset:
     name, title : its name here, and the publisher's
     files : names or patterns, in reading order; two are a published split, training and test
     time : the meaning of the times of interactions
+    ordered : whether the order of the rows stands in for times that are not known
     archive : the zip, or a pattern of zips, with files that are not in the folder
     by_hand : how to get it if a program cannot fetch it
     printed, differs : users, items, ratings and density in the paper's first table, and why these
@@ -110,6 +111,7 @@ class Dataset:
     differs: str = ""
     remark: str = ""
     place: str = ""
+    ordered: bool = True
 
     def folder(self, folder: str | Path | None = None) -> Path:
         """Return the folder of its files, whether or not it exists."""
@@ -121,17 +123,26 @@ class Dataset:
 
     def load(self, folder: str | Path | None = None, *, file_order: bool = False) -> Interactions:
         """Read all of it. In ``file_order``, the numbers of the rows are the times."""
-        return _interactions(self._frames(folder), file_order)
+        return self._interactions(self._frames(folder), file_order)
 
     def load_parts(self, folder: str | Path | None = None) -> tuple[Interactions, ...]:
         """Read each file on its own, all with the users and items of the whole."""
-        parts = [_interactions([frame]) for frame in self._frames(folder)]
+        parts = [self._interactions([frame]) for frame in self._frames(folder)]
         whole, keys = joined(*parts)
         users, items = whole.users, whole.items
         return tuple(
             Interactions.from_numbers(users, items, *divmod(each, len(items)), part.time)
             for part, each in zip(parts, keys, strict=True)
         )
+
+    def _interactions(self, frames: list[pl.DataFrame], file_order: bool = False) -> Interactions:
+        import polars as pl
+
+        frame = pl.concat(frames, how="vertical_relaxed")
+        if file_order or (self.ordered and "time" not in frame.columns):
+            frame = frame.with_columns(time=np.arange(len(frame)))
+        time = "time" if "time" in frame.columns else None
+        return Interactions.from_frame(frame, user="user", item="item", time=time)
 
     def instructions(self, folder: str | Path | None = None) -> str:
         """Return how to get it by hand: what to open, and where to save which file."""
@@ -175,15 +186,6 @@ class Dataset:
                     ids = [frame[side].shrink_dtype() for side in ("user", "item")]
                     frames.append(frame.select(*ids, pl.col("^time$")))
         return [pl.concat(frames, how="vertical_relaxed") for frames in found.values()]
-
-
-def _interactions(frames: list[pl.DataFrame], file_order: bool = False) -> Interactions:
-    import polars as pl
-
-    frame = pl.concat(frames, how="vertical_relaxed")
-    if file_order or "time" not in frame.columns:
-        frame = frame.with_columns(time=np.arange(len(frame)))
-    return Interactions.from_frame(frame, user="user", item="item", time="time")
 
 
 def _contents(path: Path, name: str) -> Iterator[tuple[str, bytes]]:
