@@ -182,7 +182,7 @@ def eigenvectors(
     block = min(m, rank + 10 + rank // 10)
     basis = np.random.default_rng(seed).standard_normal((m, block))
     for _ in range(_ROUNDS):
-        basis = np.linalg.qr(times(np.linalg.qr(basis)[0]))[0]
+        basis = np.linalg.qr(times(basis))[0]
     image = times(basis)
     values, turn = np.linalg.eigh(basis.T @ image)
     values, turn = np.maximum(values[::-1][:rank], 0.0), turn[:, ::-1][:, :rank]
