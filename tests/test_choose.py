@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from boolrank import InputError, Interactions, load_dataset, synthetic
+from boolrank import InputError, Interactions, evaluate, hold_out, load_dataset, synthetic
 from boolrank.evaluation.result import FoldResult
 from boolrank.models import load_model, model_info, parse_model
 from boolrank.studies import Choice, choose
@@ -160,3 +160,36 @@ def test_fit_refuses_options_that_do_not_go_together(run, tmp_path, args, messag
     assert code
     assert message in messages
     assert not (tmp_path / "model").exists()
+
+
+def test_evaluate_chooses_on_the_training_part_of_one_fold(run) -> None:
+    split = ["--protocol", "hold_out", "--order", "random"]
+    args = ["--model", "auto", "--model", "popularity", "--trials", 3, "--metrics", "ndcg@10"]
+    code, printed, _ = run("evaluate", DATA, *split, *args, "--json")
+    assert code == 0
+    fold = hold_out(load_dataset(DATA))[0]
+    spec = choose(fold.train, trials=3).spec
+    found = {record["model"]: record["mean"] for record in json.loads(printed)}
+    assert found[str(spec)] == pytest.approx(
+        evaluate(spec.make(), fold, "ndcg@10").means["ndcg@10"]
+    )
+    code, _, messages = run("evaluate", DATA, *args)
+    assert code
+    assert "5 folds" in messages
+
+
+def test_evaluate_takes_a_split_that_exists(run, tmp_path) -> None:
+    parts = {"train": "user,item\n1,a\n1,b\n2,b\n2,c\n3,a\n", "test": "user,item\n1,c\n3,b\n"}
+    for name, text in parts.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    files = [tmp_path / "train.csv", tmp_path / "test.csv"]
+    model = ["--model", "popularity", "--json"]
+    code, printed, _ = run("evaluate", "--train", files[0], "--test", files[1], *model)
+    assert code == 0
+    other = run("evaluate", *files, "--protocol", "published", *model)[1]
+    means, others = ([each["mean"] for each in json.loads(text)] for text in (printed, other))
+    assert means == others
+    for wrong in (["--train", files[0]], [DATA, "--train", files[0], "--test", files[1]], []):
+        code, _, messages = run("evaluate", *wrong, *model)
+        assert code
+        assert "--train and --test" in messages

@@ -7,6 +7,7 @@ receives one object.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
@@ -19,11 +20,15 @@ from .._version import __version__
 from ..data import DATASETS
 from ..data.protocols import SPLITS
 from ..engines.user_modules import user_modules
+from ..errors import ParameterError
 from ..evaluation import METRICS
 from ..kernels import KERNELS
 from ..models import MODELS
 from ..models.spec import ModelSpec
 from ..paper.published import PAPER
+
+# A model that is to be chosen.
+AUTO = "auto"
 
 Complete = Callable[[str], list[str]]
 
@@ -75,11 +80,13 @@ def _row(text: str, complete: Complete | None = None, **settings: Any) -> dict[s
 _KERNELS = _one_of(lambda: KERNELS)
 _METRICS = _one_of(_metric_names)
 _MODELS = _one_of(lambda: MODELS)
+_AUTO_MODELS = _one_of(lambda: (AUTO, *MODELS))
 _SETS = _one_of(lambda: (*DATASETS, "synthetic"), shortest=1)
 
 _IDS = "as id,id,... or @FILE with one id per line"
 _MODEL = "Model as name or 'name(parameter=value, ...)', see `boolrank models`"
 _BY_NAME = "found by its name if not given."
+_TRIALS = "Settings to try when choosing; default 24."
 
 # By parameter, or by verb and parameter where a verb has its own meaning; ``flag`` is the option if
 # it is not ``--parameter``.
@@ -107,12 +114,9 @@ OPTIONS = {
     "positive": _row("Ratings that count, such as '>= 4'; all if not given."),
     "as_json": _row("Print JSON.", flag="--json"),
     "as_csv": _row("Print CSV.", flag="--csv"),
-    "model": _row(
-        f"{_MODEL}; default auto, which tries some and takes the best.",
-        _one_of(lambda: ("auto", *MODELS)),
-    ),
+    "model": _row(f"{_MODEL}; default auto, which tries some and takes the best.", _AUTO_MODELS),
     "tune model": _row("Name of a model, see `boolrank models`; default kernel-ranker.", _MODELS),
-    "evaluate model": _row(f"{_MODEL}; repeat for more models.", _MODELS),
+    "evaluate model": _row(f"{_MODEL}, or auto; repeat for more models.", _AUTO_MODELS),
     "models": _row(
         "Models as name,name,...; all that are installed if not given. A model with parameters, "
         "such as 'ease(reg=500)', is not tuned.",
@@ -139,7 +143,10 @@ OPTIONS = {
     "fit metric": _row(
         "Metric that decides; default ndcg@10, with --tuned the first of the folder.", _METRICS
     ),
-    "fit trials": _row("Settings to try when choosing; default 24.", min=1),
+    "fit trials": _row(_TRIALS, min=1),
+    "evaluate trials": _row(_TRIALS, min=1),
+    "train": _row("File with the training part of a split that exists."),
+    "test": _row("File with the test part of it."),
     "budget": _row("Time for choosing, such as 120s or 10m; default 5m unless --trials is given."),
     "metrics": _row("Metrics as name,name@k,...; the text above has the default.", _METRICS),
     "trials": _row("Parameter sets to try for a model; default 30, 0 means no tuning.", min=0),
@@ -217,6 +224,22 @@ def _parameters(function: Callable[..., Any], verb: str) -> Iterator[Parameter]:
             is_option = each.kind is Parameter.KEYWORD_ONLY
             made = typer.Option(default, flag, **settings) if is_option else None
             yield each.replace(default=made or typer.Argument(default, **settings))
+
+
+def race_options(metric: str | None, trials: int | None, budget: str | None) -> dict[str, Any]:
+    """Return the options of `choose`; the time is limited unless trials are."""
+    budget = budget or ("5m" if trials is None else None)
+    seconds = None if budget is None else _seconds(budget)
+    return given({"metric": metric, "trials": trials, "budget": seconds})
+
+
+def _seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if match is None or not float(match[1]):
+        raise ParameterError(
+            f"--budget is a time such as 120s, 10m or 1h, not {text!r}", parameter="budget"
+        )
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,8 @@ from ..models.spec import ModelSpec, parse_model
 from ..storage.folder import check_target
 from ..studies import best_spec, choose
 from ._inputs import read_events
-from ._options import Columns, given
+from ._options import AUTO, Columns, given, race_options
 from ._output import Output, Work
-
-_AUTO = "auto"
-# Seconds for choosing a model, unless trials or a budget are given.
-_BUDGET = "5m"
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def fit(
@@ -46,12 +40,11 @@ def fit(
     race = {"trials": trials, "budget": budget}
     spec = _spec(model, kernel, tuned, metric, race)
     check_target(out)
-    seconds = _seconds(budget or _BUDGET) if budget or trials is None else None
+    options = race_options(metric, trials, budget)
     events = read_events(work, inputs, columns.given())
     choice = None
     if spec is None:
         with work.counter("Choosing") as count:
-            options = given({"metric": metric, "trials": trials, "budget": seconds})
             choice = choose(events, **options, n_threads=threads, progress=count)
         spec = choice.spec
         output.show(choice.table())
@@ -72,7 +65,7 @@ def _spec(
     race: Mapping[str, object],
 ) -> ModelSpec | None:
     """Return the model to fit; None if it is to be chosen."""
-    auto = model == _AUTO or (model is None and kernel is None)
+    auto = model == AUTO or (model is None and kernel is None)
     if tuned is not None or not auto:
         for name in given(race):
             raise ParameterError(f"--{name} goes with --model auto", hint="leave out one of them")
@@ -101,12 +94,3 @@ def _spec(
             hint="leave out --kernel, or choose another --model, such as kernel-ranker",
         )
     return ModelSpec(spec.name, {**spec.params, "kernel": kernel})
-
-
-def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
-    if match is None or not float(match[1]):
-        raise ParameterError(
-            f"--budget is a time such as 120s, 10m or 1h, not {text!r}", parameter="budget"
-        )
-    return float(match[1]) * _UNITS[match[2]]
