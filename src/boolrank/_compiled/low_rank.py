@@ -11,7 +11,7 @@ import numpy as np
 
 from .compiler import loop, ranged
 from .ranking import best
-from .weights import settled
+from .weights import factor_of, factors_of, settled
 
 # Columns that are worked on at a time: those of all factors fit into a cache.
 _WIDTH = 256
@@ -19,36 +19,37 @@ _WIDTH = 256
 _GRID = 2.0**16
 
 
-@ranged(lambda out, _left, _start, items: (len(out), out.shape[1] * len(items)))
-def sum_rows(begin, end, out, left, start, items):
+@ranged(lambda out, _left, _start, items, _: (len(out), out.shape[1] * len(items)))
+def sum_rows(begin, end, out, left, start, items, factors):
     """Fill with the sums of the rows of each profile."""
     for k in range(begin, end):
         for t in range(out.shape[1]):
             out[k, t] = 0.0
         for s in range(start[k], start[k + 1]):
-            row = left[items[s]]
+            row, factor = left[items[s]], factor_of(factors, s)
             for t in range(len(row)):
-                out[k, t] += row[t]
+                out[k, t] += factor * row[t]
 
 
 @ranged(lambda out, *_: (len(out), 2 * out.size))
-def add_sparse(begin, end, out, sparse, start, items):
+def add_sparse(begin, end, out, sparse, start, items, factors):
     """Set the scores of each profile to the sums of its sparse rows."""
     for k in range(begin, end):
         row = out[k]
         for j in range(len(row)):
             row[j] = 0.0
-        _add_rows(row, sparse, items[start[k] : start[k + 1]])
+        own, of_own = items[start[k] : start[k + 1]], factors_of(factors, start[k], start[k + 1])
+        _add_rows(row, sparse, own, of_own)
 
 
 @loop
-def _add_rows(sums, sparse, items):
+def _add_rows(sums, sparse, items, factors):
     indptr, columns, values, own = sparse
     for s in range(len(items)):
-        item = items[s]
-        sums[item] += own[item]
+        item, factor = items[s], factor_of(factors, s)
+        sums[item] += factor * own[item]
         for at in range(indptr[item], indptr[item + 1]):
-            sums[columns[at]] += values[at]
+            sums[columns[at]] += factor * values[at]
 
 
 @loop
@@ -98,7 +99,7 @@ def rank_near(begin, end, out, near, y, operator, profiles, request):
     """
     chosen, scores = out
     sparse, right, norms = operator
-    (start, items), (hidden, hide_own) = profiles, request
+    (start, items, factors), (hidden, hide_own) = profiles, request
     size = near.shape[1]
     row, sums = np.empty(size), np.zeros(size)
     largest = 0.0
@@ -106,7 +107,7 @@ def rank_near(begin, end, out, near, y, operator, profiles, request):
         largest = max(largest, norms[j])
     for k in range(begin, end):
         own = items[start[k] : start[k + 1]]
-        _add_rows(sums, sparse, own)
+        _add_rows(sums, sparse, own, factors_of(factors, start[k], start[k + 1]))
         for j in range(size):
             row[j] = near[k, j] + sums[j]
         for h in range(len(hidden)):

@@ -19,17 +19,18 @@ from .simplex import solve
 NOISE = 2.0**-50
 
 
-def weights(matrix, start, items, reg, against_others, tolerance):
+def weights(matrix, start, items, factors, reg, against_others, tolerance):
     """Return the weights on the items of each profile, and the duality gap of each problem.
 
     They are against the mean of all items, or of those that the profile does not have. Gaps, and
-    the tolerance, are relative to the largest value of an item with itself.
+    the tolerance, are relative to the largest value of an item with itself. ``factors`` of the
+    items, or None, multiply the weights, which then sum to 1 again.
     """
     b = pulls(matrix)[items]
     if against_others:
         _leave_out_own(b, start, items, matrix)
     alpha, gaps = np.empty(len(items)), np.zeros(len(start) - 1)
-    _weights((alpha, gaps), start, items, b, matrix, float(reg), float(tolerance))
+    _weights((alpha, gaps), start, items, b, factors, matrix, float(reg), float(tolerance))
     return alpha, gaps
 
 
@@ -47,7 +48,7 @@ def _longest(start, begin, end):
 
 
 @ranged(lambda _out, start, *_: (len(start) - 1, _steps(start)))
-def _weights(begin, end, out, start, items, b, matrix, reg, tolerance):
+def _weights(begin, end, out, start, items, b, factors, matrix, reg, tolerance):
     alpha, gaps = out
     longest = _longest(start, begin, end)
     room = np.empty(2 * longest * longest)
@@ -56,6 +57,20 @@ def _weights(begin, end, out, start, items, b, matrix, reg, tolerance):
         if first < last:
             own, weights = items[first:last], alpha[first:last]
             gaps[k] = _solve(matrix, own, reg, b[first:last], tolerance, weights, room)
+            _multiply(weights, factors, first)
+
+
+@loop
+def _multiply(weights, factors, first):
+    """Multiply the weights of a profile with factors, and scale them to the sum 1."""
+    if factors is None:
+        return
+    total = 0.0
+    for s in range(len(weights)):
+        weights[s] *= factors[first + s]
+        total += weights[s]
+    for s in range(len(weights)):
+        weights[s] /= total
 
 
 @loop
@@ -94,20 +109,22 @@ def _own_in_mean(distance, item):
     return own_of(distance, item)
 
 
-def rank(matrix, base, layout, negative_weight, problem, start, items, hidden, hide_own, n, order):
+def rank(matrix, base, layout, negative_weight, problem, profiles, hidden, hide_own, n, order):
     """Return the n best items of each profile, -1 after the last, their scores, and the gaps.
 
     ``base`` are the scores for an empty profile, and ``layout`` is their `Layout` by class: only a
-    compressed matrix that is not scaled has one. ``problem`` is (reg, tolerance), as in `weights`;
-    ``hidden`` are items to leave out. Profiles are taken in the order given: neighbours should read
-    the same long rows. One loop solves and ranks, so that a request leaves Python once.
+    compressed matrix that is not scaled has one. ``problem`` is (reg, tolerance), and ``profiles``
+    (start, items, factors), as in `weights`; ``hidden`` are items to leave out. Profiles are taken
+    in the order given: neighbours should read the same long rows. One loop solves and ranks, so
+    that a request leaves Python once.
     """
+    start, items, factors = profiles
     chosen = np.full((len(start) - 1, n), -1, np.int32)
     scores = np.full((len(start) - 1, n), np.nan)
     gaps = np.zeros(len(start) - 1)
     # In the log domain no scores differ by rounding alone.
     noise = NOISE if matrix.exponents is None else 0.0
-    profiles = start, items, pulls(matrix)[items]
+    profiles = start, items, pulls(matrix)[items], factors
     request = hidden, bool(hide_own), noise, order
     scoring = base, float(negative_weight), *map(float, problem)
     _rank((chosen, scores, gaps), matrix, layout, profiles, scoring, request)
@@ -116,7 +133,7 @@ def rank(matrix, base, layout, negative_weight, problem, start, items, hidden, h
 
 def _sums(_out, matrix, _layout, profiles, scoring, *_):
     """Return the number of profiles, and the steps that it takes to sum their rows."""
-    start, items, _ = profiles
+    start, items = profiles[:2]
     size = len(scoring[0])
     length = size if matrix.dense is not None else len(matrix.columns) // size + 1
     return len(start) - 1, len(items) * length
@@ -125,7 +142,7 @@ def _sums(_out, matrix, _layout, profiles, scoring, *_):
 @ranged(_sums)
 def _rank(begin, end, out, matrix, layout, profiles, scoring, request):
     chosen, scores, gaps = out
-    start, items, b = profiles
+    start, items, b, factors = profiles
     base, negative_weight, reg, tolerance = scoring
     hidden, hide_own, noise, order = request
     longest = 0
@@ -141,6 +158,7 @@ def _rank(begin, end, out, matrix, layout, profiles, scoring, request):
             continue
         own, weights = items[first:last], alpha[: last - first]
         gaps[k] = _solve(matrix, own, reg, b[first:last], tolerance, weights, room)
+        _multiply(weights, factors, first)
         set_state(states, own, OWN, hide_own)
         if layout is not None:
             by_class = np.zeros(len(matrix.background))

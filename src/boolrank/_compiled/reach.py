@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .compiler import loop, ranged
 from .ranking import before, best, offer, sort_best_first, sort_heap
-from .weights import SUMS, settled
+from .weights import SUMS, factor_of, factors_of, settled
 
 # States of items, as bits.
 _REACHED, OWN, HIDDEN = 1, 2, 4
@@ -175,13 +175,13 @@ def forget(states, reached):
 def rank_sums(begin, end, out, sparse, layout, profiles, request):
     """Fill with the best items of each profile by the settled sums of its sparse rows."""
     chosen, values = out
-    (start, items), (hidden, hide_own) = profiles, request
+    (start, items, factors), (hidden, hide_own) = profiles, request
     size = len(layout.base)
     scores, states, by_class = np.empty(size), np.zeros(size, np.uint8), np.zeros(1)
     set_state(states, hidden, HIDDEN, True)
     for k in range(begin, end):
-        own = items[start[k] : start[k + 1]]
-        reached = _add_sums(scores, states, sparse, by_class, layout, own)
+        own, of_own = items[start[k] : start[k + 1]], factors_of(factors, start[k], start[k + 1])
+        reached = _add_sums(scores, states, sparse, by_class, layout, own, of_own)
         if hide_own:
             set_state(states, own, OWN, True)
         list_reached(reached, scores, states, by_class, layout, 0.0, chosen[k], values[k])
@@ -190,7 +190,7 @@ def rank_sums(begin, end, out, sparse, layout, profiles, request):
 
 
 @loop
-def _add_sums(scores, states, sparse, by_class, layout, own):
+def _add_sums(scores, states, sparse, by_class, layout, own, factors):
     """Sum the rows of a profile, and return the items reached."""
     indptr, columns, weights = sparse
     length, size = np.int64(0), len(scores)
@@ -201,13 +201,15 @@ def _add_sums(scores, states, sparse, by_class, layout, own):
         for item in range(size):
             used = reach(item, scores, states, reached, used, by_class, layout)
         for s in range(len(own)):
+            factor = factor_of(factors, s)
             for at in range(indptr[own[s]], indptr[own[s] + 1]):
-                scores[columns[at]] += weights[at]
+                scores[columns[at]] += factor * weights[at]
     else:
         for s in range(len(own)):
+            factor = factor_of(factors, s)
             for at in range(indptr[own[s]], indptr[own[s] + 1]):
                 used = reach(columns[at], scores, states, reached, used, by_class, layout)
-                scores[columns[at]] += weights[at]
+                scores[columns[at]] += factor * weights[at]
     for r in range(used):
         score = scores[reached[r]]
         scores[reached[r]] = settled(score, score, SUMS)

@@ -1,7 +1,8 @@
 """Item-to-item weights, dense and sparse: filled from counts, summed by profile.
 
 Dense, an item of group g adds ``values[g, h]`` to the score of each item of group h except itself.
-Each number is summed in the order of the profile by one thread.
+``factors`` are weights of the entries of profiles, or None: numba leaves out what they need. Each
+number is summed in the order of the profile by one thread.
 """
 
 from __future__ import annotations
@@ -21,6 +22,22 @@ SUMS = 2.0**8
 def settled(total, terms, grid):
     """Round a sum to a small part of its terms: equal sums come out equal in any order."""
     return (total + terms * grid) - terms * grid
+
+
+@loop
+def factor_of(factors, entry):
+    """Return the weight of an entry of the profiles."""
+    if factors is None:
+        return 1.0
+    return factors[entry]
+
+
+@loop
+def factors_of(factors, first, last):
+    """Return the weights of a profile's entries, or None."""
+    if factors is None:
+        return None
+    return factors[first:last]
 
 
 @ranged(lambda out, *_: (len(out), out.size))
@@ -71,7 +88,7 @@ def spread(start, stop, values, rows, columns, diagonal):
 
 
 @ranged(lambda _out, values, _start, rows, *_: (-(-len(values) // _WIDTH), rows.size * len(values)))
-def add_up(begin, end, out, values, start, rows, group, first, members, grid):
+def add_up(begin, end, out, values, start, rows, factors, group, first, members, grid):
     """Fill ``out`` with the settled sums of the rows of each profile, for all items of a group."""
     total, terms = np.empty(_WIDTH), np.empty(_WIDTH)
     for block in range(begin, end):
@@ -80,7 +97,8 @@ def add_up(begin, end, out, values, start, rows, group, first, members, grid):
         for k in range(len(out)):
             for j in range(width):
                 total[j] = terms[j] = 0.0
-            _add(total[:width], terms[:width], values, low, rows[start[k] : start[k + 1]])
+            own, of_own = rows[start[k] : start[k + 1]], factors_of(factors, start[k], start[k + 1])
+            _add(total[:width], terms[:width], values, low, own, of_own)
             for j in range(width):
                 total[j] = settled(total[j], terms[j], grid)
             for at in range(first[low], first[low + width]):
@@ -89,9 +107,17 @@ def add_up(begin, end, out, values, start, rows, group, first, members, grid):
 
 
 @loop
-def _add(total, terms, values, low, rows):
+def _add(total, terms, values, low, rows, factors):
     """Add rows from a column on, four at a time: the sums are read and written less often."""
-    high, whole = low + len(total), len(rows) - len(rows) % 4
+    high = low + len(total)
+    if factors is not None:
+        for s in range(len(rows)):
+            a, factor = values[rows[s], low:high], factors[s]
+            for j in range(len(total)):
+                total[j] += factor * a[j]
+                terms[j] += factor * abs(a[j])
+        return
+    whole = len(rows) - len(rows) % 4
     for s in range(0, whole, 4):
         a, b = values[rows[s], low:high], values[rows[s + 1], low:high]
         c, d = values[rows[s + 2], low:high], values[rows[s + 3], low:high]
@@ -106,7 +132,7 @@ def _add(total, terms, values, low, rows):
 
 
 @ranged(lambda out, _values, start, *_: (len(out), (np.diff(start) ** 2).sum()))
-def add_up_own(begin, end, out, values, start, items, group, first, own, grid):
+def add_up_own(begin, end, out, values, start, items, factors, group, first, own, grid):
     """Do the same for the items of each profile that are not alone in their groups.
 
     An item adds ``own`` to itself, which differs from what it adds to the others of its group.
@@ -115,17 +141,17 @@ def add_up_own(begin, end, out, values, start, items, group, first, own, grid):
         for s in range(start[k], start[k + 1]):
             g = group[items[s]]
             if first[g + 1] - first[g] > 1:
-                total, terms, others = 0.0, 0.0, -1
+                total, terms, others = 0.0, 0.0, 0.0
                 for t in range(start[k], start[k + 1]):
-                    h = group[items[t]]
-                    if h == g:
-                        others += 1
-                    else:
-                        total += values[h, g]
-                        terms += abs(values[h, g])
-                alike = others * values[g, g]
-                terms += abs(alike) + abs(own[g])
-                out[k, items[s]] = settled(total + alike + own[g], terms, grid)
+                    h, factor = group[items[t]], factor_of(factors, t)
+                    if h != g:
+                        total += factor * values[h, g]
+                        terms += factor * abs(values[h, g])
+                    elif t != s:
+                        others += factor
+                alike, mine = others * values[g, g], factor_of(factors, s) * own[g]
+                terms += abs(alike) + abs(mine)
+                out[k, items[s]] = settled(total + alike + mine, terms, grid)
 
 
 @ranged(lambda out, own, *_: (len(own), 20 * len(out)))
@@ -137,14 +163,15 @@ def fill_similarities(start, stop, out, own, other, locality, indptr, columns, c
 
 
 @ranged(lambda out, *_: (len(out), 2 * out.size))
-def add_up_sparse(begin, end, out, indptr, columns, values, start, items):
+def add_up_sparse(begin, end, out, indptr, columns, values, start, items, factors):
     """Fill ``out`` with the settled sums of the rows of each profile."""
     for k in range(begin, end):
         row = out[k]
         for j in range(len(row)):
             row[j] = 0.0
         for s in range(start[k], start[k + 1]):
+            factor = factor_of(factors, s)
             for t in range(indptr[items[s]], indptr[items[s] + 1]):
-                row[columns[t]] += values[t]
+                row[columns[t]] += factor * values[t]
         for j in range(len(row)):
             row[j] = settled(row[j], row[j], SUMS)

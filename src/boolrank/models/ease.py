@@ -33,7 +33,7 @@ from .gram import Gram
 from .inverse import DTYPES, GroupScorer, check_room, invert
 from .item_groups import ItemGroups
 from .kernel_ranker import MOST_REG
-from .parameters import param, threads_param, user_exponent_param
+from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Recommender
 from .scorer import Floats
 from .search import Only, Real
@@ -53,6 +53,7 @@ class _CountsInverse(Recommender):
     # From KernelEase with the linear kernel, whose weights lack the factor √(x_j/x_i), to EASE.
     input_exponent: float = param(0.0, low=-10, high=10, search=Real(-0.5, 0.0))
     output_exponent: float = param(0.0, low=-10, high=10, search=Real(0.0, 0.5))
+    recency: float | str = recency_param()
     n_threads: int | None = threads_param()
 
     @abstractmethod
@@ -83,6 +84,7 @@ class Ease(_CountsInverse):
     user_exponent : users weigh activity^-user_exponent
     input_exponent : above 0, popular items of a profile count less
     output_exponent : above 0, popular items score less
+    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -109,6 +111,7 @@ class LRec(_CountsInverse):
     user_exponent : users weigh activity^-user_exponent
     input_exponent : above 0, popular items of a profile count less
     output_exponent : above 0, popular items score less
+    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])

@@ -29,7 +29,7 @@ from ..data.rows import Rows
 from ..errors import MatrixTooLargeError, ParameterError
 from ..storage.state import array
 from .item_groups import ItemGroups
-from .scorer import Floats, Scorer
+from .scorer import Floats, Scorer, weighed
 
 DTYPES = ("float64", "float32")
 
@@ -87,20 +87,20 @@ class GroupScorer(Scorer):
         """The items of each group."""
         return ItemGroups.by_number(self.group, len(self.own))
 
-    def scores(self, profiles: Rows) -> Floats:
+    def scores(self, profiles: Rows, weights: Floats | None = None) -> Floats:
         from .._compiled.weights import add_up, add_up_own
 
         (start, items), grid = profiles, _GRIDS[self.values.dtype.name]
         group, first, members = self.group, self.groups.start, self.groups.members
         out = np.empty((profiles.n_rows, len(group)))
-        add_up(out, self.values, start, group[items], group, first, members, grid)
-        add_up_own(out, self.values, start, items, group, first, self.own, grid)
+        add_up(out, self.values, start, group[items], weights, group, first, members, grid)
+        add_up_own(out, self.values, start, items, weights, group, first, self.own, grid)
         return out
 
-    def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
+    def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
         parts: Floats = self.values[self.group[profile], self.group[item]].astype(np.float64)
         parts[profile == item] = self.own[self.group[item]]
-        return parts
+        return weighed(parts, weights)
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self.values[self.group[item]].astype(np.float64)[self.group]

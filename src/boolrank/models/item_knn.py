@@ -22,7 +22,7 @@ from ..counts.overlaps import Overlaps, user_weights
 from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..errors import MatrixTooLargeError
-from .parameters import param, threads_param, user_exponent_param
+from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Recommender
 from .scorer import Floats
 from .search import NEIGHBOURS, Real
@@ -40,6 +40,7 @@ class ItemKNN(Recommender):
     locality : power of the similarities; at 100 only the nearest item counts
     neighbours : most similar items kept per item; all by default
     user_exponent : users weigh activity^-user_exponent
+    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -57,6 +58,7 @@ class ItemKNN(Recommender):
     locality: float = param(1.0, low=0, high=100, search=Real(0.5, 8.0, log=True))
     neighbours: int | None = param(None, low=1, search=NEIGHBOURS)
     user_exponent: float = user_exponent_param()
+    recency: float | str = recency_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SparseScorer:

@@ -26,7 +26,7 @@ from .gram import Gram
 from .inverse import DTYPES, GroupScorer, check_room, invert
 from .item_groups import ItemGroups
 from .kernel_ranker import MOST_REG
-from .parameters import param, threads_param
+from .parameters import param, recency_param, threads_param
 from .recommender import Recommender
 from .search import PLAIN, Only, Real
 
@@ -42,6 +42,7 @@ class KernelEase(Recommender):
     input_exponent : above 0, popular items of a profile count less
     output_exponent : above 0, popular items score less
     dtype : ``"float64"``, or ``"float32"`` for half the memory and time
+    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -61,6 +62,7 @@ class KernelEase(Recommender):
     input_exponent: float = param(0.0, low=-10, high=10, search=Real(0.0, 0.5))
     output_exponent: float = param(0.0, low=-10, high=10, search=Real(-0.5, 0.0))
     dtype: str = param("float64", choices=DTYPES, search=Only("float32"))
+    recency: float | str = recency_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> GroupScorer:

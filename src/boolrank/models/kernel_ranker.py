@@ -11,7 +11,7 @@ from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..kernels import Kernel, parse_kernel
 from ..matrix import STORAGES, ItemMatrix, kernel_matrix
-from .parameters import param, threads_param
+from .parameters import param, recency_param, threads_param
 from .recommender import Ids, Recommender
 from .scorer import Floats
 from .search import Arity, Kernels, Real
@@ -40,6 +40,7 @@ class KernelRanker(Recommender):
     reg : spreads the weight more evenly over a user's items
     negative_weight : how much an item's mean similarity to all items counts against it
     storage : ``"auto"``, ``"dense"`` or ``"compressed"``
+    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -56,6 +57,7 @@ class KernelRanker(Recommender):
     reg: float = param(0.1, low=0, high=MOST_REG, search=Real(1e-4, 1e2, log=True))
     negative_weight: float = param(1.0, low=0, high=MOST_REG, search=Real(0.0, 2.0))
     storage: str = param("auto", choices=STORAGES, technical=True)
+    recency: float | str = recency_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:
@@ -72,5 +74,5 @@ class KernelRanker(Recommender):
     def weights(self, users: Ids) -> list[Floats]:
         """Return the weights of each user's items, which sum to 1, in the order of item ids."""
         fitted = self.fitted
-        rows = fitted.interactions.rows.take(fitted.interactions.users.numbers(users))
-        return np.split(fitted.scorer.weights(rows), rows.indptr[1:-1])  # type: ignore[attr-defined]
+        rows, recency = fitted.profiles(fitted.interactions.users.numbers(users))
+        return np.split(fitted.scorer.weights(rows, recency), rows.indptr[1:-1])  # type: ignore[attr-defined]

@@ -26,7 +26,7 @@ from ..matrix import DenseMatrix
 from .gram import Gram, mirror
 from .inverse import check_room
 from .kernel_ranker import MOST_REG
-from .parameters import param, threads_param
+from .parameters import param, recency_param, threads_param
 from .recommender import Recommender
 from .scorer import Floats
 from .search import PLAIN, Real, Whole
@@ -47,6 +47,7 @@ class MeanRanker(Recommender):
     sharpness : how much more near items count than far ones; 0 keeps the kernel
     reg : spreads the weight more evenly over a user's items
     negative_weight : how much the mean of all items counts against an item
+    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3, 4], ["a", "b", "b", "c", "c", "d"])
@@ -63,6 +64,7 @@ class MeanRanker(Recommender):
     sharpness: float = param(3.0, low=0, high=100, search=Real(0.0, 10.0))
     reg: float = param(3.0, low=0, high=MOST_REG, search=Real(1e-2, 1e2, log=True))
     negative_weight: float = param(1.0, low=0, high=MOST_REG, search=Real(0.0, 2.0))
+    recency: float | str = recency_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:

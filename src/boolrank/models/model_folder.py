@@ -36,7 +36,7 @@ def save_model(model: Recommender, path: str | Path) -> None:
             f"{type(model).__name__} is not in the table of models",
             hint="add it: MODELS[name] = ModelEntry(...)",
         )
-    kinds, arrays = packed(fitted.interactions)
+    kinds, arrays = packed(fitted.interactions, times=bool(fitted.params.get("recency")))
     scorer, of_scorer = pack(fitted.scorer, "scorer-")
     overlaps, of_overlaps = None, dict[str, NDArray[Any]]()
     if fitted.overlaps is not None:
@@ -96,6 +96,8 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
         technical = {p.name: n_threads for p in entry.parameters if p.name == "n_threads"}
         model = entry.model(**about["parameters"], **technical)
         params = model.checked().get_params()
+        if params.get("recency") and data.time is None:
+            raise reader.broken("no times")
         created = datetime.fromisoformat(about["created"]).timestamp()
         if not 0 <= created < 1 << 37:
             raise reader.broken("an impossible date")

@@ -6,13 +6,14 @@ help, tuning and the registry all read these declarations.
 
 from __future__ import annotations
 
+import re
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from ..checks import real, whole
 from ..errors import ParameterError, ParameterTypeError
 from ..kernels import Kernel, parse_kernel
-from .search import Range, Real
+from .search import Range, Real, Recency
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Parameter:
     choices : allowed values of a text parameter; other text is a kernel expression
     search : what tuning draws from; None if it is not tuned
     technical : whether it changes speed or memory only, not results
+    days : whether text such as ``"30d"`` is allowed beside numbers
     """
 
     name: str
@@ -35,6 +37,7 @@ class Parameter:
     choices: tuple[str, ...]
     search: Range | None
     technical: bool
+    days: bool = False
 
     @property
     def allowed(self) -> str:
@@ -50,6 +53,7 @@ class Parameter:
             text += f", {self.low:g} or more"
         elif self.high is not None:
             text += f", at most {self.high:g}"
+        text += ", or days such as 30d" if self.days else ""
         return f"{text}, or None" if self.default is None else text
 
     def check(self, owner: str, value: Any) -> Any:
@@ -61,6 +65,8 @@ class Parameter:
                     parameter=self.name,
                 )
             return value
+        if self.days and isinstance(value, str):
+            return self._check_days(owner, value)
         if isinstance(self.default, str):
             if not isinstance(value, str | Kernel):
                 raise ParameterTypeError(
@@ -75,6 +81,15 @@ class Parameter:
         bounds = (None if bound is None else int(bound) for bound in (self.low, self.high))
         return whole(owner, self.name, value, *bounds)
 
+    def _check_days(self, owner: str, value: str) -> str:
+        found = re.fullmatch(r"(\d+|\d*\.\d+)d", value.strip())
+        if found is None or not float(found[1]):
+            raise ParameterError(
+                f"{self.name} of {owner} must be a {self.allowed}, not {value!r}",
+                parameter=self.name,
+            )
+        return f"{float(found[1]):.15g}d"
+
 
 def param(
     default: Any,
@@ -84,6 +99,7 @@ def param(
     choices: tuple[str, ...] = (),
     search: Range | None = None,
     technical: bool = False,
+    days: bool = False,
 ) -> Any:
     """Declare a parameter as a dataclass field.
 
@@ -91,7 +107,7 @@ def param(
     these, and other text a kernel.
     """
     given = {"low": low, "high": high, "choices": choices, "search": search}
-    return field(default=default, metadata=given | {"technical": technical})
+    return field(default=default, metadata=given | {"technical": technical, "days": days})
 
 
 def threads_param() -> Any:
@@ -102,6 +118,12 @@ def threads_param() -> Any:
 def user_exponent_param(default: float = 0.0) -> Any:
     """Declare the exponent of users' weights, activity^-user_exponent."""
     return param(default, low=0, high=1, search=Real(0.0, 1.0))
+
+
+def recency_param() -> Any:
+    """Declare the half-life of the weights of profile items; 0 for equal weights."""
+    # A half-life of 300 events is nearly as good as none.
+    return param(0.0, low=0, search=Recency(1.0, 300.0), days=True)
 
 
 def parameters_of(model: type) -> tuple[Parameter, ...]:

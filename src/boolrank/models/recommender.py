@@ -26,10 +26,12 @@ from ..engines.threads import threads
 from ..errors import NotFittedError, ParameterError
 from ..table import Table
 from .parameters import parameters_of
+from .recency import check_times, recency_weights
 from .recommendations import Recommendations
-from .scorer import Floats, Scorer
+from .scorer import Floats, Scorer, given
 
 Ids = Sequence[Hashable] | NDArray[Any]
+Profiles = tuple[Rows, Floats | None]  # items, and weights in their order
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,17 @@ class Fitted:
     scorer: Scorer
     overlaps: Overlaps | None
     created: float
+
+    def profiles(self, users: NDArray[np.int64] | None = None) -> Profiles:
+        """Return the items of some users or of all, and their weights if recency counts."""
+        rows, time = self.interactions.rows, self.interactions.time
+        taken = rows if users is None else rows.take(users)
+        recency = self.params.get("recency")
+        if not recency or time is None:
+            return taken, None
+        when = time if users is None else time[rows.places(users)]
+        return taken, recency_weights(recency, taken, when)
+
     choice: Mapping[str, Any] | None = None
 
 
@@ -101,6 +114,8 @@ class Recommender(ABC):
         overlaps: Overlaps | None,
         choice: Mapping[str, Any] | None = None,
     ) -> None:
+        if getattr(checked, "recency", 0.0):
+            check_times(type(self).__name__, data)
         exponent = getattr(checked, "user_exponent", 0.0)
         if overlaps is not None and overlaps.user_exponent != exponent:
             overlaps = None  # of users with other weights
@@ -213,14 +228,17 @@ class Recommender(ABC):
         fitted = self.fitted
         data = fitted.interactions
         if users is None:
+            profiles = fitted.profiles()
             return self._lists(
-                fitted, list(data.users), data.rows, n, exclude_seen, candidates, exclude
+                fitted, list(data.users), profiles, n, exclude_seen, candidates, exclude
             )
         _check_choice("unknown", unknown, ("raise", "popular"))
         ids = users if isinstance(users, str) else list(users)
         found = data.users.numbers(ids) if unknown == "raise" else data.users.find(ids)
-        rows = data.rows.take(np.maximum(found, 0))
-        profiles = _emptied(rows, found < 0)
+        known, lengths = found >= 0, np.zeros(len(found), np.int64)
+        rows, weights = fitted.profiles(found[known])
+        lengths[known] = rows.lengths
+        profiles = Rows.of_lengths(lengths, rows.indices), weights
         names = [data.users[int(k)] if k >= 0 else ids[at] for at, k in enumerate(found)]
         return self._lists(fitted, names, profiles, n, exclude_seen, candidates, exclude)
 
@@ -254,7 +272,7 @@ class Recommender(ABC):
         """
         fitted = self.fitted
         rows = _rows_of(fitted.interactions.items, profiles, unknown)
-        return self._lists(fitted, None, rows, n, exclude_seen, candidates, exclude)
+        return self._lists(fitted, None, (rows, None), n, exclude_seen, candidates, exclude)
 
     def score(self, users: Ids | None = None, items: Ids | None = None) -> Floats:
         """(users, items) Return scores, by default of all users and items; NaN without history.
@@ -265,10 +283,8 @@ class Recommender(ABC):
         array([[ 0.098, -0.236]])
         """
         fitted = self.fitted
-        rows = fitted.interactions.rows
-        if users is not None:
-            rows = rows.take(fitted.interactions.users.numbers(users))
-        return self._scores(fitted, rows, items)
+        numbers = None if users is None else fitted.interactions.users.numbers(users)
+        return self._scores(fitted, fitted.profiles(numbers), items)
 
     def score_profiles(
         self,
@@ -278,7 +294,8 @@ class Recommender(ABC):
     ) -> Floats:
         """(profiles, items) Return scores for lists of items; NaN for empty ones."""
         fitted = self.fitted
-        return self._scores(fitted, _rows_of(fitted.interactions.items, profiles, unknown), items)
+        rows = _rows_of(fitted.interactions.items, profiles, unknown)
+        return self._scores(fitted, (rows, None), items)
 
     def explain(self, user: Hashable, item: Hashable) -> list[tuple[Any, float]]:
         """Return what each of a user's items adds to the score of an item, largest first.
@@ -292,29 +309,30 @@ class Recommender(ABC):
         [('a', 0.328), ('b', -0.072)]
         """
         fitted = self.fitted
-        profile = fitted.interactions.rows.row(fitted.interactions.users.number(user))
-        return self._reasons(fitted, profile, item)
+        users = np.array([fitted.interactions.users.number(user)])
+        return self._reasons(fitted, fitted.profiles(users), item)
 
     def explain_profile(
         self, items: Iterable[Hashable], item: Hashable, unknown: str = "raise"
     ) -> list[tuple[Any, float]]:
         """Return the same for somebody with these items, seen in training or not."""
         fitted = self.fitted
-        profile = _rows_of(fitted.interactions.items, [items], unknown).indices
-        return self._reasons(fitted, profile, item)
+        rows = _rows_of(fitted.interactions.items, [items], unknown)
+        return self._reasons(fitted, (rows, None), item)
 
     def _reasons(
-        self, fitted: Fitted, profile: NDArray[np.int32], item: Hashable
+        self, fitted: Fitted, profile: Profiles, item: Hashable
     ) -> list[tuple[Any, float]]:
         self._check_ability(fitted.scorer.explains(), "explain its scores by items")
         names = fitted.interactions.items
         target = names.number(item)
-        if not len(profile):
+        (_, own), weights = profile
+        if not len(own):
             return []
         with threads(self._n_threads):
-            parts = fitted.scorer.parts(profile, target)
+            parts = fitted.scorer.parts(own, target, **given(weights))
         order = np.argsort(-parts, kind="stable")
-        return [(names[int(profile[k])], float(parts[k])) for k in order]
+        return [(names[int(own[k])], float(parts[k])) for k in order]
 
     def similar_items(self, items: Ids, n: int = 10) -> Recommendations:
         """Return the n items most similar to each item.
@@ -366,32 +384,33 @@ class Recommender(ABC):
         rows.append(["fitted on", repr(self._fitted.interactions)])
         return Table.of(type(self).__name__, ["", ""], rows).to_html()
 
-    def _scores(self, fitted: Fitted, profiles: Rows, items: Ids | None) -> Floats:
-        some = profiles.lengths > 0
+    def _scores(self, fitted: Fitted, profiles: Profiles, items: Ids | None) -> Floats:
+        rows, weights = profiles
+        some = rows.lengths > 0
         names = fitted.interactions.items
         out = np.full((len(some), len(names)), np.nan)
         if some.any():
             with threads(self._n_threads):
-                out[some] = fitted.scorer.scores(_nonempty(profiles))
+                out[some] = fitted.scorer.scores(_nonempty(rows), **given(weights))
         return out if items is None else out[:, names.numbers(items)]
 
     def _lists(
         self,
         fitted: Fitted,
         users: list[Any] | None,
-        profiles: Rows,
+        profiles: Profiles,
         n: int,
         exclude_seen: bool,
         candidates: Iterable[Hashable] | None,
         exclude: Iterable[Hashable] | None,
     ) -> Recommendations:
-        items = fitted.interactions.items
+        (rows, weights), items = profiles, fitted.interactions.items
         n, hidden = min(whole("", "n", n, low=0), len(items)), _hidden(items, candidates, exclude)
-        empty = profiles.lengths == 0
+        empty = rows.lengths == 0
         chosen, scores = np.full((len(empty), n), -1, np.int32), np.full((len(empty), n), np.nan)
         if not empty.all():
             with threads(self._n_threads):
-                some = fitted.scorer.top(_nonempty(profiles), n, hidden, exclude_seen)
+                some = fitted.scorer.top(_nonempty(rows), n, hidden, exclude_seen, **given(weights))
             chosen[~empty], scores[~empty] = some
         if empty.any():
             sizes = fitted.interactions.popularity()
@@ -434,12 +453,3 @@ def _hidden(
 def _nonempty(profiles: Rows) -> Rows:
     lengths = profiles.lengths
     return profiles if lengths.all() else Rows.of_lengths(lengths[lengths > 0], profiles.indices)
-
-
-def _emptied(profiles: Rows, mask: NDArray[np.bool_]) -> Rows:
-    """Return the rows with those under a mask empty."""
-    if not mask.any():
-        return profiles
-    lengths = profiles.lengths
-    kept = np.repeat(~mask, lengths)
-    return Rows.of_lengths(np.where(mask, 0, lengths), profiles.indices[kept])

@@ -11,6 +11,7 @@ which are `Rows` of item numbers; it is what gets saved, loaded and shared betwe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ class Scorer(State, ABC):
 
     `parts` and `similar` are optional: a scorer that defines them explains scores by the items of a
     profile, and compares items with each other.
+
+    Scorers of models with `recency` also take ``weights`` in `scores` and `parts`: a factor for
+    each entry of the profiles, in their order; None for 1.
     """
 
     @property
@@ -42,7 +46,12 @@ class Scorer(State, ABC):
         """(u, m) Return the scores of all items for each profile as a new array."""
 
     def top(
-        self, profiles: Rows, n: int, hidden: NDArray[np.int64], exclude_own: bool
+        self,
+        profiles: Rows,
+        n: int,
+        hidden: NDArray[np.int64],
+        exclude_own: bool,
+        weights: Floats | None = None,
     ) -> tuple[Items, Floats]:
         """(u, n) Return the best items and their scores; -1 and NaN if there are fewer.
 
@@ -56,7 +65,8 @@ class Scorer(State, ABC):
         size = max(1, _BLOCK // max(self.items, 1))
         for first in range(0, profiles.n_rows, size):
             part = profiles.part(first, min(first + size, profiles.n_rows))
-            for k, row in enumerate(self.scores(part)):
+            own = part_of(weights, profiles, first, first + part.n_rows)
+            for k, row in enumerate(self.scores(part, **given(own))):
                 row[hidden] = -np.inf
                 if exclude_own:
                     row[part.row(k)] = -np.inf
@@ -81,6 +91,21 @@ class Scorer(State, ABC):
         """Return whether items can be compared."""
         return cls.similar is not Scorer.similar
 
-    def score(self, profile: Items, item: int) -> float:
+    def score(self, profile: Items, item: int, weights: Floats | None = None) -> float:
         """Return the score of one item for one profile."""
-        return float(self.scores(Rows.of_lists([profile]))[0, item])
+        return float(self.scores(Rows.of_lists([profile]), **given(weights))[0, item])
+
+
+def weighed(parts: Floats, weights: Floats | None) -> Floats:
+    """Return parts of a score times the weights of the items."""
+    return parts if weights is None else parts * weights
+
+
+def part_of(weights: Floats | None, profiles: Rows, start: int, stop: int) -> Floats | None:
+    """Return the weights of the rows from start to stop."""
+    return None if weights is None else weights[profiles.indptr[start] : profiles.indptr[stop]]
+
+
+def given(weights: Floats | None) -> dict[str, Any]:
+    """Return weights as an argument; none without weights, for scorers that do not take them."""
+    return {} if weights is None else {"weights": weights}

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from ..data.interactions import Interactions
 
 
@@ -59,6 +61,23 @@ class Whole:
 
     def __str__(self) -> str:
         return f"{self.low} to {self.high}{', log' if self.log else ''}"
+
+
+@dataclass(frozen=True)
+class Recency:
+    """A log-uniform half-life in events where interactions have times; 0 elsewhere."""
+
+    low: float
+    high: float
+
+    def draw(self, trial: Trial, name: str, train: Interactions) -> float:
+        """Draw a value."""
+        if train.time is None or not np.isfinite(train.time).all():
+            return 0.0
+        return trial.suggest_float(name, self.low, self.high, log=True)
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}, log, where there are times"
 
 
 @dataclass(frozen=True)

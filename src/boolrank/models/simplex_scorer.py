@@ -40,16 +40,22 @@ _LONG = 4096
 
 
 def simplex_weights(
-    arrays: Arrays, reg: float, profiles: Rows, *, against_others: bool = False
+    arrays: Arrays,
+    reg: float,
+    profiles: Rows,
+    factors: Floats | None = None,
+    *,
+    against_others: bool = False,
 ) -> Floats:
     """Return the weight of each item of each profile, in the order of ``profiles.indices``.
 
-    They are against the mean of all items, or against that of items outside the profile.
+    They are against the mean of all items, or against that of items outside the profile. Factors
+    multiply them, and the sum is 1 again.
     """
     from .._compiled.profiles import weights
 
     _check_room(int(profiles.lengths.max(initial=0)))
-    alpha, gaps = weights(arrays, *profiles, reg, against_others, TOLERANCE)
+    alpha, gaps = weights(arrays, *profiles, factors, reg, against_others, TOLERANCE)
     _warn_of_gaps(gaps)
     return np.asarray(alpha)
 
@@ -118,20 +124,25 @@ class SimplexScorer(Scorer):
             return None
         return Layout.of(self._base, self.matrix.classes, len(self.matrix.background))
 
-    def weights(self, profiles: Rows) -> Floats:
+    def weights(self, profiles: Rows, weights: Floats | None = None) -> Floats:
         """Return the weight of each item of each profile; those of a profile sum to 1."""
-        return simplex_weights(self.arrays, self.reg, profiles)
+        return simplex_weights(self.arrays, self.reg, profiles, weights)
 
-    def scores(self, profiles: Rows) -> Floats:
+    def scores(self, profiles: Rows, weights: Floats | None = None) -> Floats:
         from .._compiled.profiles import score
 
         out = np.empty((profiles.n_rows, self.items))
-        alpha = self.weights(profiles)
+        alpha = self.weights(profiles, weights)
         score(out, self.arrays, self._base, self.negative_weight, *profiles, alpha)
         return out
 
     def top(
-        self, profiles: Rows, n: int, hidden: NDArray[np.int64], exclude_own: bool
+        self,
+        profiles: Rows,
+        n: int,
+        hidden: NDArray[np.int64],
+        exclude_own: bool,
+        weights: Floats | None = None,
     ) -> tuple[NDArray[np.int32], Floats]:
         from .._compiled.profiles import rank
 
@@ -139,7 +150,7 @@ class SimplexScorer(Scorer):
         problem = self.reg, TOLERANCE
         model = self.arrays, self._base, self._layout, self.negative_weight, problem
         request = hidden, exclude_own, n, self._order(profiles)
-        chosen, scores, gaps = rank(*model, *profiles, *request)
+        chosen, scores, gaps = rank(*model, (*profiles, weights), *request)
         _warn_of_gaps(gaps)
         return chosen, scores
 
@@ -148,15 +159,15 @@ class SimplexScorer(Scorer):
         key = self.sizes[profiles.indices] * self.items + profiles.indices
         return np.argsort(np.maximum.reduceat(key, profiles.indptr[:-1]), kind="stable")
 
-    def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
+    def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
         # Weights sum to 1, so the score is Σ α_i·(K_ij - negative_weight·q_j).
         values, mean = self.matrix.terms(item, profile)
-        alpha = self.weights(Rows.of_lists([profile]))
+        alpha = self.weights(Rows.of_lists([profile]), weights)
         parts: Floats = alpha * (values - self.negative_weight * mean)
         if self.matrix.scale is not None and parts.any():
-            parts *= self.score(profile, item) / parts.sum()
+            parts *= self.score(profile, item, weights) / parts.sum()
         if self.matrix.distance is not None:  # scores omit what all items of a profile share
-            parts += alpha * (self.score(profile, item) - parts.sum())
+            parts += alpha * (self.score(profile, item, weights) - parts.sum())
         return parts
 
     def similar(self, item: int) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""Scores as sums of sparse rows: score_j = Σ W_ij over the items i of a profile."""
+"""Scores as sums of sparse rows: score_j = Σ w_i·W_ij over the items i of a profile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..data.rows import Rows
 from ..storage.state import array
-from .scorer import Floats, Scorer
+from .scorer import Floats, Scorer, weighed
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +28,11 @@ class SparseScorer(Scorer):
     def items(self) -> int:
         return len(self.indptr) - 1
 
-    def scores(self, profiles: Rows) -> Floats:
+    def scores(self, profiles: Rows, weights: Floats | None = None) -> Floats:
         from .._compiled.weights import add_up_sparse
 
         out = np.empty((profiles.n_rows, self.items))
-        add_up_sparse(out, self.indptr, self.columns, self.values, *profiles)
+        add_up_sparse(out, self.indptr, self.columns, self.values, *profiles, weights)
         return out
 
     @cached_property
@@ -43,18 +43,23 @@ class SparseScorer(Scorer):
         return Layout.of(np.zeros(self.items), np.zeros(self.items, np.int32), 1)
 
     def top(
-        self, profiles: Rows, n: int, hidden: NDArray[np.int64], exclude_own: bool
+        self,
+        profiles: Rows,
+        n: int,
+        hidden: NDArray[np.int64],
+        exclude_own: bool,
+        weights: Floats | None = None,
     ) -> tuple[NDArray[np.int32], Floats]:
         from .._compiled.reach import rank_sums
 
         chosen = np.full((profiles.n_rows, n), -1, np.int32)
         scores = np.full((profiles.n_rows, n), np.nan)
         sparse, request = (self.indptr, self.columns, self.values), (hidden, exclude_own)
-        rank_sums((chosen, scores), sparse, self._layout, tuple(profiles), request)
+        rank_sums((chosen, scores), sparse, self._layout, (*profiles, weights), request)
         return chosen, scores
 
-    def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
-        return np.array([self._row(int(own))[item] for own in profile])
+    def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
+        return weighed(np.array([self._row(int(own))[item] for own in profile]), weights)
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self._row(item)

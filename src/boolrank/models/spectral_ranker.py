@@ -27,7 +27,7 @@ from ..data.interactions import Interactions
 from ..errors import InputError, MatrixTooLargeError
 from ..kernels import Kernel, Linear, parse_kernel
 from ..matrix import CompressedMatrix
-from .parameters import param, threads_param, user_exponent_param
+from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Recommender
 from .scorer import Floats
 from .search import Real, Whole
@@ -58,6 +58,7 @@ class SpectralRanker(Recommender):
     sharpening : weight of the part of the leading eigenvectors that is taken back
     rank : number of eigenvectors
     rng : seed of the random subspace
+    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -76,6 +77,7 @@ class SpectralRanker(Recommender):
     sharpening: float = param(1.0, low=0, high=1e6, search=Real(0.0, 2.5))
     rank: int = param(256, low=1, search=Whole(32, 512, log=True))
     rng: int = param(0, low=0)
+    recency: float | str = recency_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SpectralScorer:

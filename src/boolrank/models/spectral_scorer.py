@@ -1,6 +1,6 @@
 """Scores by a sparse + low-rank operator.
 
-score_j = Σ (S_ij + L_i·R_j)   over the items i of a profile
+score_j = Σ w_i·(S_ij + L_i·R_j)   over the items i of a profile
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..data.rows import Rows
 from ..storage.state import array
-from .scorer import Floats, Scorer
+from .scorer import Floats, Scorer, part_of, weighed
 
 Singles = NDArray[np.float32]
 
@@ -61,24 +61,29 @@ class SpectralScorer(Scorer):
         norms: Floats = np.linalg.norm(self.right.astype(np.float64), axis=1)
         return norms
 
-    def _sums(self, profiles: Rows) -> Floats:
+    def _sums(self, profiles: Rows, weights: Floats | None) -> Floats:
         """(u, k) Return the sum of the left factors of each profile's items."""
         from .._compiled.low_rank import sum_rows
 
         out = np.empty((profiles.n_rows, self.left.shape[1]))
-        sum_rows(out, self.left, *profiles)
+        sum_rows(out, self.left, *profiles, weights)
         return out
 
-    def scores(self, profiles: Rows) -> Floats:
+    def scores(self, profiles: Rows, weights: Floats | None = None) -> Floats:
         from .._compiled.low_rank import add_products, add_sparse
 
         out = np.empty((profiles.n_rows, self.items))
-        add_sparse(out, self._sparse, *profiles)
-        add_products(out, self._sums(profiles), self._across, self._norms)
+        add_sparse(out, self._sparse, *profiles, weights)
+        add_products(out, self._sums(profiles, weights), self._across, self._norms)
         return out
 
     def top(
-        self, profiles: Rows, n: int, hidden: NDArray[np.int64], exclude_own: bool
+        self,
+        profiles: Rows,
+        n: int,
+        hidden: NDArray[np.int64],
+        exclude_own: bool,
+        weights: Floats | None = None,
     ) -> tuple[NDArray[np.int32], Floats]:
         """Rank by products in single precision, and score what these cannot rule out."""
         from .._compiled.low_rank import rank_near
@@ -89,14 +94,15 @@ class SpectralScorer(Scorer):
         size = max(1, _BLOCK // max(self.items, 1))
         for first in range(0, profiles.n_rows, size):
             part = profiles.part(first, min(first + size, profiles.n_rows))
-            sums = self._sums(part)
+            own = part_of(weights, profiles, first, first + part.n_rows)
+            sums = self._sums(part, own)
             near = sums.astype(np.float32) @ self.right.T
             out = chosen[first : first + size], scores[first : first + size]
-            rank_near(out, near, sums, operator, tuple(part), (hidden, exclude_own))
+            rank_near(out, near, sums, operator, (*part, own), (hidden, exclude_own))
         return chosen, scores
 
-    def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
-        return np.array([self._row(int(own))[item] for own in profile])
+    def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
+        return weighed(np.array([self._row(int(own))[item] for own in profile]), weights)
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self._row(item)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -189,11 +189,12 @@ def _any_way(case: Case) -> Iterator[str]:
             loaded = load_model(Path(folder) / "model")
             found["saved and loaded"] = loaded.recommend(users, n=6)
     lists = [sorted(case.seen(row), key=str) for row in range(len(users))]
-    if hasattr(model, "recommend_profiles"):
+    alike = not getattr(model, "recency", 0.0)  # lists have no times
+    if alike and hasattr(model, "recommend_profiles"):
         found["by profile"] = model.recommend_profiles(lists, n=6)
     for how, other in found.items():
         yield from _same(first, other, how)
-    if hasattr(model, "recommend_profile"):
+    if alike and hasattr(model, "recommend_profile"):
         alone = model.recommend_profile(lists[1], n=6)
         yield from _same(model.recommend([users[1]], n=6), alone, "by one profile")
 
@@ -201,14 +202,16 @@ def _any_way(case: Case) -> Iterator[str]:
 def _events(case: Case) -> Iterator[str]:
     users = [case.users[k] for k in case.data.rows.numbers]
     items = [case.items[k] for k in case.data.indices]
+    time = np.asarray(case.data.time)
     order = case.rng.permutation(len(users)).tolist()
     order += order[:9]  # some events twice
-    mixed = Interactions.from_pairs([users[k] for k in order], [items[k] for k in order])
-    plain, other = (case.fitted(each) for each in (Interactions.from_pairs(users, items), mixed))
+    shuffled = [users[k] for k in order], [items[k] for k in order], time[order]
+    given = (users, items, time), shuffled
+    plain, other = (case.fitted(Interactions.from_pairs(*each)) for each in given)
     asked = list(dict.fromkeys(users))
     yield from _same(plain.recommend(asked, n=6), other.recommend(asked, n=6), "events shuffled")
     if hasattr(case.model, "update"):
-        more = Interactions.from_pairs([case.users[0]], [case.items[4]])
+        more = Interactions.from_pairs([case.users[0]], [case.items[4]], [3])
         updated = copy.deepcopy(case.model).update(more).recommend(case.users, n=6)
         fresh = case.fitted(case.data.updated(more)).recommend(case.users, n=6)
         yield from _same(fresh, updated, "updated instead of fitted")
@@ -276,12 +279,18 @@ def check_recommender(
     generator = np.random.default_rng(0 if rng is None else rng)
     for kind in ("text", "whole numbers", "UUIDs"):
         matrix = _draw(generator, n_users, n_items)
-        data = Interactions.from_matrix(matrix, _ids(kind, n_users, "u"), _ids(kind, n_items, "i"))
+        data = _timed(matrix, _ids(kind, n_users, "u"), _ids(kind, n_items, "i"))
         fitted = copy.deepcopy(model).fit(data)
         case = Case(fitted, data, model, generator, list(data.users), list(data.items))
         for name, clause in CLAUSES.items():
             for complaint in clause(case):
                 raise LawError(f"{model!r} breaks the clause {name!r}, ids {kind}: {complaint}")
+
+
+def _timed(matrix: NDArray[np.bool_], users: list[Any], items: list[Any]) -> Interactions:
+    """Return interactions with a few distinct times."""
+    data = Interactions.from_matrix(matrix, users, items)
+    return replace(data, time=np.arange(data.size) * 7 % 5)
 
 
 def _draw(rng: np.random.Generator, n_users: int, n_items: int) -> NDArray[np.bool_]:
