@@ -69,7 +69,7 @@ def test_any_kernel_has_its_dense_scores(kernel: str) -> None:
     K = np.array([plain.row(i) for i in range(len(data.items))])
     values, V = np.linalg.eigh(K)
     X, d = data.matrix().toarray().astype(float), data.popularity().astype(float)
-    b = X @ K / values[-1] * d**0.2 + 0.3 * (X * d**-0.5) @ V @ V.T * d**0.5
+    b = X @ K / values[-1] * d**0.2 + 0.2 * (X * d**-0.5) @ V @ V.T * d**0.5
     theirs = b - (b @ V) @ np.diag(values / values[-1]) @ V.T
     ours = SpectralRanker(kernel, user_exponent=0, rank=25).fit(data).score()
     assert np.allclose(ours, theirs, rtol=1e-4, atol=1e-4 * abs(theirs).max())

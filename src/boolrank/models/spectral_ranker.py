@@ -70,10 +70,10 @@ class SpectralRanker(Recommender):
     scorers: ClassVar = (SpectralScorer,)
 
     kernel: Kernel | str = param("linear")
-    user_exponent: float = user_exponent_param(1.0)
+    user_exponent: float = user_exponent_param(0.75)
     input_exponent: float = param(0.5, low=-10, high=10, search=Real(0.2, 0.8))
     output_exponent: float = param(0.3, low=-10, high=10, search=Real(0.0, 0.6))
-    low_pass: float = param(0.3, low=0, high=1e6, search=Real(0.0, 1.0))
+    low_pass: float = param(0.2, low=0, high=1e6, search=Real(0.0, 1.0))
     sharpening: float = param(1.0, low=0, high=1e6, search=Real(0.0, 2.5))
     rank: int = param(256, low=1, search=Whole(32, 512, log=True))
     rng: int = param(0, low=0)

@@ -30,7 +30,7 @@ from .executor import Executor
 from .tune import Progress
 
 # Users whose interactions are held out, at most: differences of 1 % are significant with these.
-_USERS = 3_000
+_USERS = 2_000
 # A family is out if it is worse than the leader by this many standard errors.
 _OUT = 3.0
 # Fitted without a race if there is nothing to hold out.
@@ -43,55 +43,67 @@ class Family:
 
     Attributes
     ----------
-    start : the first setting
-    steps : values of parameters, ascending, the most important parameter first
+    starts : the first settings
+    steps : values of parameters, neighbours side by side, the most important parameter first
     most_items : catalogues up to this size
+    timed : whether profiles can be weighted by recency; a start with weights follows the others
     """
 
-    start: str
+    starts: tuple[str, ...]
     steps: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     most_items: float = math.inf
+    timed: bool = True
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return parse_model(self.starts[0]).name
+
+    def first_settings(self, with_times: bool) -> Iterator[ModelSpec]:
+        """Yield the starts; if there are times, the first one also with weights by recency."""
+        yield from map(parse_model, self.starts)
+        if with_times and self.timed:
+            yield ModelSpec(self.name, {**parse_model(self.starts[0]).params, "recency": 8.0})
 
 
-_RECENCY = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
+# Off, then half-lives from weak to strong.
+_RECENCY = (0.0, 32.0, 16.0, 8.0, 4.0, 2.0)
+_USER_EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # The cheapest first, so that a short budget still compares some.
 FAMILIES = (
-    Family("popularity"),
+    Family(("popularity",), timed=False),
     Family(
-        "item-knn",
+        ("item-knn", "item-knn(user_exponent=0.75, alpha=0.4)"),
         {
             "recency": _RECENCY,
-            "user_exponent": (0.0, 0.25, 0.5, 0.75, 1.0),
+            "user_exponent": _USER_EXPONENTS,
             "alpha": (0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
             "locality": (0.5, 1.0, 1.5, 2.0),
         },
     ),
     Family(
-        "spectral-ranker",
+        ("spectral-ranker", "spectral-ranker(sharpening=1.5)"),
         {
             "recency": _RECENCY,
             "sharpening": (0.0, 0.5, 1.0, 1.5, 2.0),
-            "output_exponent": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
-            "low_pass": (0.0, 0.15, 0.3, 0.6, 1.2),
+            "low_pass": (0.0, 0.1, 0.2, 0.4, 0.8),
             "input_exponent": (0.2, 0.3, 0.4, 0.5, 0.6),
-            "user_exponent": (0.0, 0.25, 0.5, 0.75, 1.0),
+            "output_exponent": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
+            "user_exponent": _USER_EXPONENTS,
         },
     ),
     Family(
-        "kernel-ranker",
-        {"user_exponent": (0.0, 0.5, 1.0), "reg": (0.01, 0.1, 1.0, 10.0), "recency": _RECENCY},
-    ),
-    Family(
-        "ease",
+        ("ease",),
         {
             "recency": _RECENCY,
             "reg": (20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0),
-            "user_exponent": (0.0, 0.25, 0.5, 0.75, 1.0),
+            "user_exponent": _USER_EXPONENTS,
+            "output_exponent": (-0.2, 0.0, 0.2, 0.4),
         },
         most_items=10_000,
     ),
     Family(
-        "kernel-ease",
+        ("kernel-ease",),
         {
             "recency": _RECENCY,
             "reg": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
@@ -99,6 +111,10 @@ FAMILIES = (
             "output_exponent": (-0.45, -0.3, -0.15, 0.0, 0.15),
         },
         most_items=10_000,
+    ),
+    Family(
+        ("kernel-ranker",),
+        {"user_exponent": _USER_EXPONENTS, "recency": _RECENCY, "reg": (0.01, 0.1, 1.0, 10.0)},
     ),
 )
 
@@ -264,10 +280,10 @@ class _Race:
 
     def settings(self, fold: Fold) -> Iterator[ModelSpec]:
         """Yield settings to try; the caller adds the outcome of each before asking for the next."""
-        items = len(fold.train.items)
+        items, with_times = len(fold.train.items), fold.train.time is not None
         families = [each for each in FAMILIES if items <= each.most_items]
         for family in families:
-            yield parse_model(family.start)
+            yield from family.first_settings(with_times)
         while True:
             turns = sorted(families, key=lambda each: len(self._of_family(each)))
             found = (spec for each in turns for spec in self._next(each, fold))
@@ -277,8 +293,7 @@ class _Race:
             yield spec
 
     def _of_family(self, family: Family) -> list[Entrant]:
-        name = parse_model(family.start).name
-        return [each for each in self.entrants if each.spec.name == name]
+        return [each for each in self.entrants if each.spec.name == family.name]
 
     def _next(self, family: Family, fold: Fold) -> Iterator[ModelSpec]:
         """Yield the first untried neighbour of a family's best setting, if it is in the race."""
