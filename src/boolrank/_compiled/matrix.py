@@ -2,9 +2,9 @@
 
 Dense, all values stand in ``dense``. Compressed,
 
-    K[i, j] = B[class(i), class(j)]·share[j] + S[i, j]   for i != j,   K[i, i] = 1
+    K[i, j] = B[class(i), class(j)]·share[j] + L[i]·R[j] + S[i, j]   for i != j,   K[i, i] = 1
 
-with all shares 1. Scaled, for values too small for doubles, each column j is split into its largest
+with all shares 1, and L and R only for weighted users. Scaled, for values too small for doubles, each column j is split into its largest
 value, ``lead[j]·2^lead_exp[j]`` at row ``nearest[j]``, and the rest, which stands in K (or B and S)
 and in ``pull``, the means of columns, times 2^exponents[j]. The diagonal is left out then.
 
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiler import loop
+from .compiler import loop, ranged
 from .ranges import frozen
 from .ranking import sort_best_first
 
@@ -45,6 +45,8 @@ class Arrays(NamedTuple):
     nearest: NDArray[np.int32] | None = None
     lead: NDArray[np.float64] | None = None
     lead_exp: NDArray[np.float64] | None = None
+    left: NDArray[np.float64] | None = None
+    right: NDArray[np.float64] | None = None
     floor: float = 0.0
 
     @staticmethod
@@ -57,6 +59,42 @@ class Arrays(NamedTuple):
         present = {name: part for name, part in parts.items() if part is not None}
         arrays = {name: frozen(np.ascontiguousarray(part)) for name, part in present.items()}
         return Arrays(**arrays, floor=float(floor))
+
+
+@ranged(lambda out, *_: (len(out[0]), len(out[0])))
+def pair_sizes(start, stop, out, first, indptr, columns, sizes):
+    """Fill two arrays with the sizes of the items of each pair, from a place in the rows on."""
+    x, z = out
+    row = np.searchsorted(indptr, first + start, side="right") - 1
+    for k in range(start, stop):
+        while indptr[row + 1] <= first + k:
+            row += 1
+        x[k], z[k] = sizes[row], sizes[columns[first + k]]
+
+
+@ranged(lambda values, indptr, *_: (len(indptr) - 1, len(values)))
+def subtract_background(start, stop, values, indptr, columns, classes, background, share):
+    """Subtract from each value the background of the classes of its row and column."""
+    for i in range(start, stop):
+        under = background[classes[i]]
+        for k in range(indptr[i], indptr[i + 1]):
+            values[k] -= under[classes[columns[k]]] * share[columns[k]]
+
+
+@ranged(lambda values, indptr, *_: (len(indptr) - 1, len(values)))
+def subtract_product(start, stop, values, indptr, columns, left, right):
+    """Subtract from each value the product of the factors of its row and column."""
+    for i in range(start, stop):
+        for k in range(indptr[i], indptr[i + 1]):
+            values[k] -= _product(left[i], right[columns[k]])
+
+
+@loop
+def _product(a, b):
+    total = 0.0
+    for t in range(len(a)):
+        total += a[t] * b[t]
+    return total
 
 
 @np.errstate(all="ignore")
@@ -114,11 +152,11 @@ def fill_row(out, A, ready, matrix, items, at):
     Rows of A that are ready have the value of the same pair.
     """
     dense, background, exponents = matrix.dense, matrix.background, matrix.exponents
-    _fill_row(out, A, ready, dense, background, exponents, matrix, items, at)
+    _fill_row(out, A, ready, dense, background, exponents, matrix.left, matrix, items, at)
 
 
 @loop
-def _fill_row(out, A, ready, dense, background, exponents, matrix, items, at):
+def _fill_row(out, A, ready, dense, background, exponents, left, matrix, items, at):
     row = items[at]
     if dense is not None:
         source = dense[row]
@@ -133,6 +171,8 @@ def _fill_row(out, A, ready, dense, background, exponents, matrix, items, at):
                 continue
             column = items[t]
             out[t] = under[matrix.classes[column]] * matrix.share[column]
+            if left is not None:
+                out[t] += _product(left[row], matrix.right[column])
             low = _place(matrix.columns, low, high, column)
             if low < high and matrix.columns[low] == column:
                 out[t] += matrix.values[low]
@@ -170,6 +210,7 @@ def _fill_scores(scores, dense, background, exponents, matrix, base, negative_we
         add_rows(scores, dense, rows, weights)
     if background is not None:
         _fill_by_class(scores, exponents, matrix.distance, matrix, base, rows, weights)
+        _add_product(scores, matrix.left, matrix, rows, weights)
     if exponents is not None:
         _finish_scaled(scores, matrix, negative_weight, items, alpha)
 
@@ -215,6 +256,20 @@ def _fill_by_class(scores, exponents, distance, matrix, base, rows, weights):
             scores[row] -= weight * under
         for k in range(matrix.indptr[row], matrix.indptr[row + 1]):
             scores[matrix.columns[k]] += weight * matrix.values[k]
+
+
+@loop
+def _add_product(scores, left, matrix, rows, weights):
+    """Add the background of low rank, if any, except on the diagonal."""
+    if left is not None:
+        total = np.zeros(left.shape[1])
+        for s in range(len(rows)):
+            row, weight = left[rows[s]], weights[s]
+            for t in range(len(total)):
+                total[t] += weight * row[t]
+            scores[rows[s]] -= weight * _product(row, matrix.right[rows[s]])
+        for j in range(len(scores)):
+            scores[j] += _product(total, matrix.right[j])
 
 
 @loop

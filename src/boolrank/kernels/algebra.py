@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add, mul
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from ..errors import KernelOverflowError, ParameterError, ParameterTypeError
 from .base import Form, Kernel
 from .counts import Counts, Pairs
-from .parameters import positive, power
+from .masses import Masses, mass_cosine, power
+from .parameters import exponent, positive
 from .values import compute_values
 from .wide import Wide, where
 
@@ -68,6 +70,9 @@ class Sum(Kernel, in_text=False):
 
     def own_value(self, k: Counts) -> Wide:
         return reduce(add, (part.own_value(k) for part in self.parts))
+
+    def mass_value(self, k: Masses) -> Any:
+        return reduce(add, (part.mass_value(k) for part in self.parts))
 
     def cosines_of(self, pairs: Pairs) -> Floats:
         """Compute Σ cosineₖ(x, z)·ρₖ(x)·ρₖ(z), with ρₖ(x)² the share of part k in κ(x, x)."""
@@ -130,6 +135,9 @@ class Product(Kernel, in_text=False):
     def own_value(self, k: Counts) -> Wide:
         return reduce(mul, (part.own_value(k) for part in self.parts))
 
+    def mass_value(self, k: Masses) -> Any:
+        return reduce(mul, (part.mass_value(k) for part in self.parts))
+
     def cosine(self, k: Counts) -> Wide:
         return reduce(mul, (part.cosine(k) for part in self.parts))
 
@@ -152,7 +160,7 @@ class Power(Kernel, in_text=False):
     name = "power"
     binding = 3
     kernel: Kernel = field(metadata=KERNEL)
-    exponent: int = field(metadata={"check": power})
+    exponent: int = field(metadata={"check": exponent})
 
     @property
     def form(self) -> Form:
@@ -163,6 +171,9 @@ class Power(Kernel, in_text=False):
 
     def own_value(self, k: Counts) -> Wide:
         return self.kernel.own_value(k) ** self.exponent
+
+    def mass_value(self, k: Masses) -> Any:
+        return power(self.kernel.mass_value(k), self.exponent)
 
     def cosine(self, k: Counts) -> Wide:
         return self.kernel.cosine(k) ** self.exponent
@@ -214,10 +225,13 @@ class Scaled(Kernel, in_text=False):
     def own_value(self, k: Counts) -> Wide:
         return self.kernel.own_value(k) * float(self.weight)
 
+    def mass_value(self, k: Masses) -> Any:
+        return self.kernel.mass_value(k) * float(self.weight)
+
     def cosine(self, k: Counts) -> Wide:
         return self.kernel.cosine(k)
 
-    def from_full(self, k: Counts) -> Wide | None:
+    def from_full(self, k: Counts | Masses) -> Any:
         return self.kernel.from_full(k)
 
     def cosines_of(self, pairs: Pairs) -> Floats:
@@ -250,10 +264,13 @@ class Normalized(Kernel, in_text=False):
 
     cosine = value
 
+    def mass_value(self, k: Masses) -> Any:
+        return mass_cosine(self.kernel, k)
+
     def own_value(self, k: Counts) -> Wide:
         return Wide.of(np.ones(k.x.shape))
 
-    def from_full(self, k: Counts) -> Wide | None:
+    def from_full(self, k: Counts | Masses) -> Any:
         return self.kernel.from_full(k)
 
     def values_of(self, pairs: Pairs) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import wraps
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._memory import free_memory, size
 from ..errors import (
+    InputError,
     KernelOverflowError,
     MatrixTooLargeError,
     ParameterError,
@@ -21,9 +22,10 @@ from ..errors import (
 )
 from .binary_matrix import active, as_binary, overlap_counts
 from .counts import Counts, Pairs
+from .masses import Masses, mass_values
 from .parameters import check_arities
-from .values import compute_values, inverse_root
-from .wide import Wide, spread
+from .values import compute_values
+from .wide import Wide, inverse_root, spread
 
 if TYPE_CHECKING:
     from ..data.interactions import MatrixLike
@@ -39,7 +41,7 @@ _BLOCK = 1 << 20
 # Members that follow from a formula: a class with its own formula inherits none of them.
 _DERIVED = (
     *("form", "own_value", "cosine", "features", "features_in_neither"),
-    *("values_of", "cosines_of", "from_full"),
+    *("values_of", "cosines_of", "from_full", "mass_value"),
 )
 _FORMULAS = ("value", "own_value", "cosine")
 
@@ -131,7 +133,18 @@ class Kernel(ABC):
         roots = [inverse_root(self.own_value(own)) for own in (k.of_x(), k.of_z())]
         return self.value(k) * (roots[0] * roots[1])
 
-    def from_full(self, k: Counts) -> Wide | None:  # noqa: ARG002 - for kernels that know it
+    def mass_value(self, k: Masses) -> Any:  # noqa: ARG002 - for kernels with a meaning on masses
+        """Compute the formula on masses of weighted users, given as shares of the total.
+
+        Formulas use ``+ - * /`` and numpy's functions: they serve doubles and wide numbers.
+        """
+        raise InputError(
+            f"{self} has no meaning for weighted users",
+            hint="use user_exponent=0, or a kernel such as disjunctive, threshold or tanimoto",
+            parameter="user_exponent",
+        )
+
+    def from_full(self, k: Counts | Masses) -> Any:  # noqa: ARG002 - for kernels that know it
         """Compute 1 - the cosine of vectors with the full one, to all digits, or return None.
 
         For kernels that are additive in the union; ``k`` pairs vectors with themselves.
@@ -170,6 +183,19 @@ class Kernel(ABC):
         pairs = Pairs.of(n, x, z, c)
         with np.errstate(all="ignore"):
             return self.values_of(pairs)
+
+    def on_masses(
+        self, total: int, x: ArrayLike, z: ArrayLike, c: ArrayLike, users: int
+    ) -> NDArray[Any]:
+        """Compute the values of pairs given by masses: whole numbers, of a total of some users.
+
+        >>> from boolrank import Disjunctive
+        >>> Disjunctive(2).on_masses(total=100, x=30, z=[20, 40], c=[0, 10], users=7)
+        array([0.12, 0.33])
+        """
+        pairs = replace(Pairs.of(total, x, z, c), users=users)
+        pairs.check()
+        return mass_values(self, pairs, normalize=False)
 
     def __call__(self, X: MatrixLike, Z: MatrixLike | None = None) -> NDArray[np.float64]:
         """Compute the (m, k) Gram matrix of the rows of binary matrices, dense or sparse.

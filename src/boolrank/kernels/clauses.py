@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from math import factorial
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +18,12 @@ from ..errors import ParameterError
 from .base import Form, Kernel
 from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
+from .masses import Masses, missed_share, power, power_minus_one
 from .parameters import ARITY, FLAG, SIZE, check_arities
 from .wide import Wide, at_least_zero, spread, stack
+
+# Less than any share: a divisor in place of 0.
+_TINY = 2.0**-200
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +46,9 @@ class Conjunctive(Kernel):
 
     def value(self, k: Counts) -> Wide:
         return self.features(k.common)
+
+    def mass_value(self, k: Masses) -> Any:
+        return super().mass_value(k) if self.up_to else power(k.common, self.arity)
 
     def features(self, n: Wide) -> Wide:
         return weighted_subsets(n, 1.0, self.arity) if self.up_to else choose(n, self.arity)
@@ -85,12 +94,27 @@ class Disjunctive(Kernel):
     def own_value(self, k: Counts) -> Wide:
         return hits(k.n, k.x, self.arity)
 
-    def from_full(self, k: Counts) -> Wide | None:
+    def mass_value(self, k: Masses) -> Any:
+        """Compute P(d draws meet x and z) = h(x)·h(z) + (1-u)^d - ((1-x)(1-z))^d, h = 1 - (1-t)^d.
+
+        With c = x·z + g, (1-u)^d is ((1-x)(1-z) + g)^d. Only for g < 0 something cancels: a third.
+        """
+        if self.arity == 1:
+            return k.common
+        met_x, met_z = (-power_minus_one(-t, self.arity) for t in (k.x, k.z))
+        missed = missed_share(met_x, k.not_x, self.arity) * missed_share(met_z, k.not_z, self.arity)
+        gain = (k.common - k.x * k.z) / np.maximum(k.not_x * k.not_z, _TINY)
+        return met_x * met_z + missed * power_minus_one(gain * (missed > 0), self.arity)
+
+    def from_full(self, k: Counts | Masses) -> Any:
         if self.arity == 1:
             return None
-        check_arities(self, k.n, k.lifted)
-        missed = choose(k.n - k.x, self.arity) / choose(k.n, self.arity)
-        return missed / (at_least_zero(1.0 - missed).sqrt() + 1.0)
+        if isinstance(k, Masses):
+            missed = power(k.not_x, self.arity)
+        else:
+            check_arities(self, k.n, k.lifted)
+            missed = choose(k.n - k.x, self.arity) / choose(k.n, self.arity)
+        return missed / (np.sqrt(np.maximum(1.0 - missed, 0.0)) + 1.0)
 
     def features(self, n: Wide) -> Wide:
         return choose(n, self.arity)
@@ -145,6 +169,20 @@ class Threshold(Kernel):
 
     def value(self, k: Counts) -> Wide:
         return _subsets_meeting_both(k, self.satisfied, self.arity)
+
+    def mass_value(self, k: Masses) -> Any:
+        """Draw one by one, with the numbers of hits so far, up to t; all terms are positive."""
+        t = self.satisfied
+        hits: dict[tuple[int, int], Any] = {(0, 0): 1.0}
+        for _ in range(self.arity):
+            # More hits first: each state is computed from those before this draw.
+            for a, b in product(range(t, -1, -1), repeat=2):
+                only_x, only_z = k.x if b == t else k.only_x, k.z if a == t else k.only_z
+                none = (k.neither, k.not_x, k.not_z, 1.0)[(b == t) + 2 * (a == t)]
+                one = hits.get((a - 1, b), 0.0) * only_x + hits.get((a, b - 1), 0.0) * only_z
+                both = hits.get((a - 1, b - 1), 0.0) * k.common
+                hits[a, b] = (hits.get((a, b), 0.0) * none + both) + one
+        return hits[t, t]
 
     def features(self, n: Wide) -> Wide:
         return choose(n, self.arity)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..counts.overlaps import Overlaps
 from ..errors import CountsError
 from .wide import Wide, at_least_zero
 
@@ -92,7 +93,8 @@ class Pairs:
     """Counts of many pairs, as integer arrays that broadcast against each other.
 
     ``tables`` caches the look-up tables of kernels, and may be shared by pairs over the same n.
-    Counts that come from outside (`of`) are checked before use; others are ``trusted``.
+    Counts that come from outside (`of`) are checked before use; others are ``trusted``. With
+    ``users``, the numbers are masses: n is the total weight of so many users.
     """
 
     n: NDArray[Any]
@@ -101,6 +103,13 @@ class Pairs:
     c: NDArray[Any]
     tables: dict[Any, Any] = field(default_factory=dict)
     trusted: bool = True
+    users: int | None = None
+
+    @staticmethod
+    def of_items(overlaps: Overlaps, x: Any, z: Any, c: Any, tables: Any = None) -> Pairs:
+        """Make pairs of items from sizes and shared users, of counts or of masses."""
+        users = None if overlaps.weighting is None else overlaps.weighting.active
+        return Pairs(np.asarray(overlaps.total), x, z, c, tables or {}, users=users)
 
     @staticmethod
     def of(n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> Pairs:
@@ -144,7 +153,8 @@ class Pairs:
                 self._refuse(~whole, f"{name} is not a whole number")
             if array.dtype.kind != "u":
                 self._refuse(array < 0, f"{name} is negative")
-            self._refuse(array >= 2**53, f"{name} is 2^53 or more, beyond exact computation")
+            bits = 53 if self.users is None else 62
+            self._refuse(array >= 2**bits, f"{name} is 2^{bits} or more, beyond exact computation")
         x, z, c = (a.astype(np.int64) for a in (self.x, self.z, self.c))
         self._refuse(c > np.minimum(x, z), "c is more than x or z")
         self._refuse(x + z - c > self.n, "the union x + z - c is more than n")
@@ -168,7 +178,7 @@ class Pairs:
             np.broadcast_to(a, self.shape).ravel().astype(np.int64)
             for a in (self.n, self.x, self.z, self.c)
         )
-        return Pairs(n, np.minimum(x, z), np.maximum(x, z), c)
+        return Pairs(n, np.minimum(x, z), np.maximum(x, z), c, users=self.users)
 
     def distinct(self) -> tuple[Pairs, NDArray[np.int32]]:
         """Return each distinct pair of counts once, and the index of every flat pair in them."""
@@ -187,7 +197,8 @@ class Pairs:
             key = key.astype(np.int64) * width + part
             span *= width
         first, inverse = distinct_keys(key)
-        return Pairs(*(column[first] for column in columns)), inverse
+        n, x, z, c = (column[first] for column in columns)
+        return Pairs(n, x, z, c, users=self.users), inverse
 
     def block(self, start: int, stop: int) -> Counts:
         """Return a stretch of flat pairs as wide numbers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjun
 from .combinatorics import power_cosine, weighted_subsets
 from .counts import Counts, Pairs
 from .functions import minimum
+from .masses import Masses
 from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, SIZE, check_fits
 from .values import compute_values
 from .wide import Wide
@@ -56,6 +57,11 @@ class MonotoneDNF(_AllConjunctions):
 
     def value(self, k: Counts) -> Wide:
         return weighted_subsets(k.common, float(self.weight), self.max_arity)
+
+    def mass_value(self, k: Masses) -> Any:
+        if self.max_arity is not None:
+            return super().mass_value(k)
+        return np.expm1(k.common * k.n * np.log1p(k.n * 0.0 + float(self.weight)))
 
     def cosine(self, k: Counts) -> Wide:
         if self.max_arity is not None or not k.lifted:

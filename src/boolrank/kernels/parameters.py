@@ -23,7 +23,7 @@ def size(owner: str, name: str, value: Any) -> int:
     return checks.whole(owner, name, number, low=1, high=_LIMIT - 1)
 
 
-def power(owner: str, name: str, value: Any) -> int:
+def exponent(owner: str, name: str, value: Any) -> int:
     """Check a degree or an exponent."""
     return checks.whole(owner, name, value, low=1, high=MOST_POWER)
 
@@ -45,7 +45,7 @@ def _not_negative(owner: str, name: str, value: Any) -> float:
 ARITY = {"range": "whole, 1 to n", "check": size, "at_most_n": True}
 OPTIONAL_ARITY = {"range": "None, or whole, 1 to n", "check": _optional_size, "at_most_n": True}
 SIZE = {"check": size}
-DEGREE = {"range": f"whole, 1 to {MOST_POWER:,}", "check": power}
+DEGREE = {"range": f"whole, 1 to {MOST_POWER:,}", "check": exponent}
 POSITIVE = {"range": "more than 0", "check": positive}
 NOT_NEGATIVE = {"range": "0 or more", "check": _not_negative}
 FLAG = {"range": "True or False", "check": checks.flag}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,12 @@ from .base import Kernel
 from .combinatorics import power_decay
 from .counts import Counts, Pairs
 from .functions import two_to
+from .masses import Masses, power
 from .parameters import DEGREE, NOT_NEGATIVE, POSITIVE
 from .wide import Wide
+
+# Less than any share: a divisor in place of 0.
+_TINY = 2.0**-200
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,6 +34,9 @@ class Linear(Kernel):
     form = "common"
 
     def value(self, k: Counts) -> Wide:
+        return k.common
+
+    def mass_value(self, k: Masses) -> Any:
         return k.common
 
     def features(self, n: Wide) -> Wide:
@@ -52,6 +60,9 @@ class Polynomial(Kernel):
 
     def value(self, k: Counts) -> Wide:
         return (k.common * float(self.scale) + float(self.offset)) ** self.degree
+
+    def mass_value(self, k: Masses) -> Any:
+        return power(k.common * (k.n * self.scale) + float(self.offset), self.degree)
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,6 +100,9 @@ class Tanimoto(Kernel):
 
     def value(self, k: Counts) -> Wide:
         return k.common / k.union
+
+    def mass_value(self, k: Masses) -> Any:
+        return k.common / np.maximum(k.union, _TINY)
 
     def values_of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Divide whole numbers as doubles, which is correctly rounded."""

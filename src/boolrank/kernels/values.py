@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..counts.overlaps import Overlaps
 from ..errors import ParameterTypeError
 from .counts import Counts, Pairs
-from .wide import Wide, times_two_to, where
+from .masses import Masses, mass_centred_values, mass_cosine, mass_values
+from .wide import Wide, inverse_root, times_two_to
 
 if TYPE_CHECKING:
     from .base import Kernel
@@ -67,6 +69,27 @@ def compute_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
     return _in_blocks(kernel, distinct, normalize)[inverse].reshape(pairs.shape)
 
 
+def cosines(kernel: Kernel, pairs: Pairs) -> Floats:
+    """Return normalised values on counts or masses; 0 where a vector is null."""
+    if pairs.users is not None:
+        return mass_values(kernel, pairs, normalize=True)
+    return kernel.cosines_of(pairs)
+
+
+def own_values(kernel: Kernel, overlaps: Overlaps, sizes: NDArray[np.int64]) -> Wide:
+    """Return the values of items with themselves, on counts or masses."""
+    own = sets(overlaps, sizes)
+    return kernel.own_value(own) if isinstance(own, Counts) else Wide.of(kernel.mass_value(own))
+
+
+def sets(overlaps: Overlaps, sizes: NDArray[np.int64]) -> Counts | Masses:
+    """Pair items of the given sizes with themselves, in wide numbers."""
+    if overlaps.weighting is None:
+        return Counts.of_vectors(overlaps.n, sizes)
+    pairs = Pairs.of_items(overlaps, sizes, sizes, sizes)
+    return Masses(pairs, sizes, sizes, sizes, Wide.of)
+
+
 def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[Floats, NDArray[np.int64]]:
     """Return cosines as mantissas in [1/2, 1) and exponents of two, even if no double holds them.
 
@@ -76,15 +99,13 @@ def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[Floats, NDArray[np.int
     hi, exp = np.empty(len(distinct.c)), np.empty(len(distinct.c), np.int64)
     for start in range(0, len(hi), _BLOCK):
         part = slice(start, start + _BLOCK)
-        value = kernel.cosine(distinct.block(start, start + _BLOCK))
+        if pairs.users is None:
+            value = kernel.cosine(distinct.block(start, start + _BLOCK))
+        else:
+            x, z, c = (each[part] for each in (distinct.x, distinct.z, distinct.c))
+            value = Wide.of(mass_cosine(kernel, Masses(pairs, x, z, c, Wide.of)))
         hi[part], exp[part] = value.hi, value.exp
     return hi[inverse].reshape(pairs.shape), exp[inverse].reshape(pairs.shape)
-
-
-def inverse_root(own: Wide) -> Wide:
-    """Return 1/√κ(x, x), and 0 for null vectors."""
-    some = own.positive()
-    return where(some, 1.0 / where(some, own, 1.0).sqrt(), 0.0)
 
 
 def _in_blocks(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
@@ -169,6 +190,8 @@ def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
     that is additive in the union: with e(t) = 1 - cosine(t, full), f(t)/f(n) is (1 - e(t))², so a
     table of e is enough.
     """
+    if pairs.users is not None:
+        return mass_centred_values(kernel, pairs)
     layout = _layout(pairs)
     if layout.most < 0:
         pairs.check()

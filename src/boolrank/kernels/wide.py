@@ -215,6 +215,12 @@ def where(condition: NDArray[np.bool_], a: Wide | float, b: Wide | float) -> Wid
     return _each(lambda *parts: np.where(condition, *parts), Wide.of(a), Wide.of(b))
 
 
+def inverse_root(own: Wide) -> Wide:
+    """Return 1/√κ(x, x), and 0 for null vectors."""
+    some = own.positive()
+    return where(some, 1.0 / where(some, own, 1.0).sqrt(), 0.0)
+
+
 def at_least_zero(a: Wide) -> Wide:
     """Replace negative numbers by 0."""
     return where(a.positive(), a, 0.0)

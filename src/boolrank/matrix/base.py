@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
-from ..kernels import Counts, Kernel
+from ..kernels import Kernel
+from ..kernels.values import sets
 from ..storage.state import State
 from .scale import Scale
 
@@ -123,7 +124,7 @@ def distances(kernel: Kernel, overlaps: Overlaps) -> Floats | None:
     """(m,) Return the distance of items from the origin where values crowd, or None."""
     sizes, inverse = np.unique(overlaps.sizes, return_inverse=True)
     with np.errstate(all="ignore"):
-        found = kernel.from_full(Counts.of_vectors(overlaps.n, sizes))
+        found = kernel.from_full(sets(overlaps, sizes))
     if found is None:
         return None
     out: Floats = found.floats()[inverse]

@@ -1,4 +1,4 @@
-"""An item matrix as a background by item size and a sparse correction."""
+"""An item matrix as a background, by item size or of low rank, and a sparse correction."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
-from ..kernels.values import centred_values, scaled_cosines
+from ..kernels.values import centred_values, cosines, own_values, scaled_cosines
 from ..kernels.wide import times_two_to
 from ..storage.state import array
 from .base import ItemMatrix, distances
+from .low_rank import low_rank
 from .scale import NOTHING, Scale, too_small
 
 Floats = NDArray[np.float64]
@@ -27,9 +28,12 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class CompressedMatrix(ItemMatrix):
-    """Background by classes of item size, and a sparse correction where items share users.
+    """A background of all pairs, and a sparse correction where items share users.
 
-    ``share`` is the part of its class' background that a scaled column keeps; 1 if not scaled.
+    The background is a table by classes of item size. With weighted users, few items have the same
+    mass: there is one class with a background of 0, and a product ``left @ right.T`` of low rank,
+    or None for kernels that are 0 for disjoint items. ``share`` is the part of its class'
+    background that a scaled column keeps; 1 if not scaled.
     """
 
     kind: ClassVar[str] = "compressed-matrix"
@@ -44,35 +48,55 @@ class CompressedMatrix(ItemMatrix):
     pull: Floats = array("float64", "items", low=-4, high=4)
     distance: Floats | None = array("float64", "items", low=0, high=4, optional=True)
     scale: Scale | None = None
+    left: Floats | None = array("float64", "items", "rank", low=-1e6, high=1e6, optional=True)
+    right: Floats | None = array("float64", "items", "rank", low=-1e6, high=1e6, optional=True)
 
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps) -> CompressedMatrix:
-        from .._compiled.correction import subtract_background
+        from .._compiled.matrix import subtract_background, subtract_product
 
-        pairs = _Sparse.of(overlaps.sparse())
         distance = distances(kernel, overlaps)
-        centred = distance is not None
-        value = partial(centred_values, kernel) if centred else kernel.cosines_of
+        value = partial(cosines if distance is None else centred_values, kernel)
+        left = right = None
         with np.errstate(all="ignore"):
-            background, values = pairs.background(value), pairs.values(value)
+            if overlaps.weighting is None:
+                pairs = _Pairs.by_size(overlaps)
+                background = pairs.background(value)
+            else:
+                pairs = _Pairs.of_one_class(overlaps)
+                background = np.zeros((1, 1))
+                own = own_values(kernel, overlaps, overlaps.sizes)
+                scales = times_two_to(own.hi, own.exp - own.exp.max())
+                left, right = low_rank(
+                    value, overlaps, scales if distance is None else 2 * distance
+                )
+            values = pairs.values(value)
             share, scale = np.ones(overlaps.items), None
             nearest = np.maximum(background.max(axis=0)[pairs.classes], pairs.largest(values))
-            if not centred and too_small(kernel, overlaps, nearest):
+            if distance is None and too_small(kernel, overlaps, nearest):
+                left = right = None  # a sum with tiny values has no background worth keeping
                 background, share, values, scale = pairs.scaled(kernel)
-        subtract_background(values, pairs.indptr, pairs.columns, pairs.classes, background, share)
-        alone = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
-        totals = alone + pairs.totals(values, symmetric=scale is None)
+        places = pairs.indptr, pairs.columns
+        subtract_background(values, *places, pairs.classes, background, share)
+        totals = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
+        if left is not None and right is not None:
+            subtract_product(values, *places, left, right)
+            totals += right @ left.sum(axis=0) - (left * right).sum(axis=1)
+        totals += pairs.totals(values, symmetric=scale is None)
         if distance is not None:
             totals += 2 * distance
-        stored = background, share, pairs.classes, pairs.indptr, pairs.columns, values
-        return CompressedMatrix(*stored, totals / overlaps.items, distance, scale)
+        stored = background, share, pairs.classes, *places, values
+        pull = totals / overlaps.items
+        return CompressedMatrix(*stored, pull, distance, scale, left, right)
 
     def _parts(self) -> dict[str, Any]:
-        names = ("background", "share", "classes", "indptr", "columns", "values")
+        names = "background", "share", "classes", "indptr", "columns", "values", "left", "right"
         return {name: getattr(self, name) for name in names}
 
     def stored(self, item: int) -> Floats:
         row: Floats = self.background[self.classes[item]][self.classes] * self.share
+        if self.left is not None and self.right is not None:
+            row += self.right @ self.left[item]
         part = slice(self.indptr[item], self.indptr[item + 1])
         row[self.columns[part]] += self.values[part]
         if self.distance is not None:
@@ -84,62 +108,70 @@ class CompressedMatrix(ItemMatrix):
 
 
 @dataclass(frozen=True, eq=False)
-class _Sparse:
-    """Pairs of items that share users, and classes of items."""
+class _Pairs:
+    """Pairs of items that share users, in compressed rows, and classes of items."""
 
-    n: int
-    sizes: NDArray[np.int64]  # of each item
+    overlaps: Overlaps
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    counts: NDArray[Any]
     class_sizes: NDArray[np.int64]
     classes: NDArray[np.int32]
     numbers: NDArray[np.int64]  # items of each class
-    indptr: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    counts: NDArray[np.int32]
     tables: dict[Any, Any]  # built by kernels, shared by all pairs
 
     @staticmethod
-    def of(overlaps: Overlaps) -> _Sparse:
+    def by_size(overlaps: Overlaps) -> _Pairs:
         sizes, classes, numbers = np.unique(overlaps.sizes, return_inverse=True, return_counts=True)
+        return _Pairs(overlaps, *overlaps.rows(), sizes, classes.astype(np.int32), numbers, {})
+
+    @staticmethod
+    def of_one_class(overlaps: Overlaps) -> _Pairs:
+        """Add all pairs with an item of most of the mass: no background holds for those."""
+        from scipy.sparse import csr_array
+
+        m = overlaps.items
         indptr, columns, counts = overlaps.rows()
-        return _Sparse(
-            overlaps.n,
-            overlaps.sizes,
-            sizes,
-            classes.astype(np.int32),
-            numbers,
-            indptr,
-            columns,
-            counts,
-            {},
-        )
+        large = np.flatnonzero(2 * overlaps.sizes > overlaps.total)
+        if len(large):
+            a, b = (side.ravel() for side in np.meshgrid(large, np.arange(m)))
+            a, b = a[a != b], b[a != b]
+            rows = np.concatenate((np.repeat(np.arange(m), np.diff(indptr)), a, b))
+            data = np.concatenate((counts, np.zeros(2 * len(a), np.int64)))
+            found = csr_array((data, (rows, np.concatenate((columns, b, a)))), (m, m))
+            found.sum_duplicates()
+            indptr, columns, counts = found.indptr.astype(np.int64), found.indices, found.data
+        one = np.zeros(1, np.int64), np.zeros(m, np.int32), np.array([m])
+        return _Pairs(overlaps, indptr, columns.astype(np.int32), counts, *one, {})
 
     @property
     def rows(self) -> NDArray[np.int32]:
         """First item of each pair."""
-        return np.repeat(np.arange(len(self.sizes), dtype=np.int32), np.diff(self.indptr))
+        return np.repeat(np.arange(len(self.classes), dtype=np.int32), np.diff(self.indptr))
 
     def values(self, value: Callable[[Pairs], Floats]) -> Floats:
         """Return the values of pairs that share users."""
-        from .._compiled.correction import pair_sizes, put
+        from .._compiled.matrix import pair_sizes
+        from .._compiled.ranges import put
 
         out = np.empty(len(self.columns))
         for first in range(0, len(out), _BLOCK):
             counts = self.counts[first : first + _BLOCK]
             x, z = np.empty((2, len(counts)), np.int64)
-            pair_sizes((x, z), first, self.indptr, self.columns, self.sizes)
-            pairs = Pairs(np.asarray(self.n), x, z, counts, self.tables)
+            pair_sizes((x, z), first, self.indptr, self.columns, self.overlaps.sizes)
+            pairs = Pairs.of_items(self.overlaps, x, z, counts, self.tables)
             put(out[first : first + _BLOCK], value(pairs))
         return out
 
     def background(self, value: Callable[[Pairs], Floats]) -> Floats:
         """Return the values of disjoint pairs of classes; 0 where no two items can be disjoint."""
         x, z = np.meshgrid(self.class_sizes, self.class_sizes, indexing="ij")
-        possible = x + z <= self.n
+        possible = x + z <= self.overlaps.total
         out = np.zeros(x.shape)
-        if not possible.any():
-            return out
-        a, b = x[possible], z[possible]
-        out[possible] = value(Pairs(np.asarray(self.n), a, b, np.zeros_like(a), self.tables))
+        if possible.any():
+            a, b = x[possible], z[possible]
+            pairs = Pairs.of_items(self.overlaps, a, b, np.zeros_like(a), self.tables)
+            out[possible] = value(pairs)
         return out
 
     def largest(self, values: Floats) -> Floats:
@@ -176,7 +208,8 @@ class _Sparse:
         background = self.background(mantissas)
         under = np.full(background.shape, NOTHING)
         if found:  # otherwise no two items can be disjoint
-            under[np.add.outer(self.class_sizes, self.class_sizes) <= self.n] = found[0]
+            possible = np.add.outer(self.class_sizes, self.class_sizes) <= self.overlaps.total
+            under[possible] = found[0]
         class_top = under.max(axis=0)
         # Values are symmetric: row j holds column j.
         first = np.maximum(self._reduced(np.maximum, powers, NOTHING), class_top[self.classes])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
-from ..kernels.values import centred_values
+from ..kernels.values import centred_values, cosines
 from ..storage.state import array
 from .base import ItemMatrix, distances
 from .compressed import CompressedMatrix
@@ -34,15 +34,15 @@ class DenseMatrix(ItemMatrix):
 
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps) -> DenseMatrix:
-        n, sizes = np.asarray(overlaps.n), overlaps.sizes
-        pairs = Pairs(n, sizes[:, None], sizes[None, :], overlaps.filled())
+        sizes = overlaps.sizes
+        pairs = Pairs.of_items(overlaps, sizes[:, None], sizes[None, :], overlaps.filled())
         distance = distances(kernel, overlaps)
         with np.errstate(all="ignore"):
             if distance is not None:
                 values = centred_values(kernel, pairs)
                 np.fill_diagonal(values, 2 * distance)
                 return DenseMatrix(values, values.sum(axis=0) / overlaps.items, distance)
-            values = kernel.cosines_of(pairs)
+            values = cosines(kernel, pairs)
             np.fill_diagonal(values, 0.0)
             if too_small(kernel, overlaps, values.max(axis=0)):
                 scaled = CompressedMatrix.of(kernel, overlaps)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
-from ..kernels import Counts, Kernel, Wide
+from ..kernels import Kernel
 from ..kernels.counts import Pairs
-from ..kernels.values import scaled_cosines
+from ..kernels.values import own_values, scaled_cosines
 from ..kernels.wide import times_two_to
 from ..storage.state import State, array
 
@@ -90,13 +90,12 @@ def too_small(kernel: Kernel, overlaps: Overlaps, nearest: Floats) -> bool:
     suspects = suspects[np.argsort(-overlaps.sizes[suspects], kind="stable")]
     alone = overlaps.alone()[suspects]
     suspects = np.concatenate((suspects[~alone][:_CHECKED], suspects[alone][:_CHECKED]))
-    sizes = Wide.of(overlaps.sizes[suspects])
-    own = kernel.own_value(Counts(Wide.of(overlaps.n), sizes, sizes, sizes)).positive()
+    own = own_values(kernel, overlaps, overlaps.sizes[suspects]).positive()
     for item in suspects[own]:
         counts = overlaps.row(int(item))
         others = np.flatnonzero(np.arange(overlaps.items) != item)
         x = np.full(len(others), overlaps.sizes[item])
-        pairs = Pairs(np.asarray(overlaps.n), x, overlaps.sizes[others], counts[others])
+        pairs = Pairs.of_items(overlaps, x, overlaps.sizes[others], counts[others])
         if (scaled_cosines(kernel, pairs)[0] > 0).any():
             return True
     return False

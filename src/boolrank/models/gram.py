@@ -61,7 +61,7 @@ class Gram(NamedTuple):
 
         Some rows at a time, so that doubles need little room.
         """
-        from .._compiled.correction import put
+        from .._compiled.ranges import put
 
         u, n = len(self.items), self.overlaps.n
         out, sizes = np.empty((u, u), dtype), self.overlaps.sizes[self.items]
