@@ -4,9 +4,10 @@ Dense, all values stand in ``dense``. Compressed,
 
     K[i, j] = B[class(i), class(j)]·share[j] + L[i]·R[j] + S[i, j]   for i != j,   K[i, i] = 1
 
-with all shares 1, and L and R only for weighted users. Scaled, for values too small for doubles, each column j is split into its largest
-value, ``lead[j]·2^lead_exp[j]`` at row ``nearest[j]``, and the rest, which stands in K (or B and S)
-and in ``pull``, the means of columns, times 2^exponents[j]. The diagonal is left out then.
+with all shares 1, and L and R only for weighted users. Scaled, for values too small for doubles,
+each column j is split into its largest value, ``lead[j]·2^lead_exp[j]`` at row ``nearest[j]``, and
+the rest, which stands in K (or B and S) and in ``pull``, the means of columns, times
+2^exponents[j]. The diagonal is left out then.
 
 If values crowd near 1, the origin is moved: ``distance`` is the distance of each item from it, and
 the values held are K[i, j] - 1 + distance[i] + distance[j].

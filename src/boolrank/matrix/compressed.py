@@ -66,10 +66,9 @@ class CompressedMatrix(ItemMatrix):
                 pairs = _Pairs.of_one_class(overlaps)
                 background = np.zeros((1, 1))
                 own = own_values(kernel, overlaps, overlaps.sizes)
-                scales = times_two_to(own.hi, own.exp - own.exp.max())
-                left, right = low_rank(
-                    value, overlaps, scales if distance is None else 2 * distance
-                )
+                squares = times_two_to(own.hi, own.exp - own.exp.max())
+                squares = squares if distance is None else 2 * distance
+                left, right = low_rank(value, overlaps, squares)
             values = pairs.values(value)
             share, scale = np.ones(overlaps.items), None
             nearest = np.maximum(background.max(axis=0)[pairs.classes], pairs.largest(values))

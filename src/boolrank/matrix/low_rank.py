@@ -2,7 +2,7 @@
 
 Cross approximation with complete pivoting: of the function on a sample of masses, the largest
 residual names a row and a column that become exact, until nothing is left. The function is a
-polynomial for disjunctive and threshold kernels, so few suffice: 5 to 25.
+polynomial for disjunctive and threshold kernels, so few suffice: 3 to 20.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ Floats = NDArray[np.float64]
 
 # Masses of the sample; residual that counts as nothing, relative to the largest value; and the
 # highest rank.
-_SAMPLE, _NOTHING, _MOST = 512, 2.0**-49, 128
+_SAMPLE, _NOTHING, _MOST = 256, 2.0**-49, 128
 
 
 def low_rank(
-    value: Callable[[Pairs], Floats], overlaps: Overlaps, own: Floats
+    value: Callable[[Pairs], Floats], overlaps: Overlaps, squares: Floats
 ) -> tuple[Floats, Floats] | tuple[None, None]:
     """(m, r) Return factors whose product has the values of disjoint items, or None for 0.
 
-    Rows of items with most of the mass are 0: they may overlap with any. Values are divided by √own
-    of both items on the way, so that those of rare items are right to their own digits.
+    Rows of items with most of the mass are 0: they overlap with others like them. Values are
+    divided by √squares of both items on the way, so that small ones keep their digits.
     """
-    small = (2 * overlaps.sizes <= overlaps.total) & (own > 0)
+    small = (2 * overlaps.sizes <= overlaps.total) & (squares > 0)
+    if not small.any():
+        return None, None
     sizes, first, inverse = np.unique(overlaps.sizes[small], return_index=True, return_inverse=True)
-    scale = np.sqrt(own[small][first])
+    scale = np.sqrt(squares[small][first])
 
     def block(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Floats:
-        x, z = sizes[rows, None], sizes[None, columns]
         none = np.broadcast_to(np.int64(0), (len(rows), len(columns)))
-        found = value(Pairs.of_items(overlaps, x, z, none))
+        found = value(Pairs.of_items(overlaps, sizes[rows, None], sizes[None, columns], none))
         return np.asarray(found / (scale[rows, None] * scale[columns]))
 
-    even = np.linspace(0, len(sizes) - 1, _SAMPLE).round() if len(sizes) else np.empty(0)
-    spread = (
-        np.searchsorted(sizes, np.geomspace(sizes[0], sizes[-1], _SAMPLE)) if len(even) else even
-    )
-    sample = np.unique(np.minimum(np.concatenate((even, spread)), len(sizes) - 1)).astype(np.intp)
+    everything = np.arange(len(sizes))
+    even = np.linspace(0, len(sizes) - 1, _SAMPLE).round().astype(np.intp)
+    spread = np.searchsorted(sizes[:-1], np.geomspace(max(sizes[0], 1), sizes[-1] + 1, _SAMPLE))
+    sample = np.unique(np.concatenate((even, spread)))
     rest = block(sample, sample)
-    least = _NOTHING * np.abs(rest).max(initial=0)
+    least = _NOTHING * np.abs(rest).max()
     if least == 0:
         return None, None
-    rows, columns = list[int](), list[int]()
+    rows, columns = np.empty((2, 0), np.intp)
     while np.abs(rest).max() > least:
         if len(rows) == _MOST:
             raise InputError(
@@ -59,17 +59,13 @@ def low_rank(
                 parameter="storage",
             )
         a, b = np.unravel_index(np.abs(rest).argmax(), rest.shape)
+        rows, columns = np.append(rows, sample[a]), np.append(columns, sample[b])
         rest -= np.outer(rest[:, b], rest[a] / rest[a, b])
-        rows.append(int(sample[a]))
-        columns.append(int(sample[b]))
-    left, right = (
-        block(np.arange(len(sizes)), np.array(columns)),
-        block(np.array(rows), np.arange(len(sizes))).T,
-    )
-    for k, (a, b) in enumerate(zip(rows, columns, strict=True)):
-        left[:, k] -= left[:, :k] @ right[b, :k]
-        right[:, k] -= right[:, :k] @ left[a, :k]
-        left[:, k] /= left[a, k]
+    left, right = block(everything, columns), block(rows, everything).T
+    for k in range(len(rows)):
+        left[:, k] -= left[:, :k] @ right[columns[k], :k]
+        right[:, k] -= right[:, :k] @ left[rows[k], :k]
+        left[:, k] /= left[rows[k], k]
     out = np.zeros((2, overlaps.items, len(rows)))
     out[0, small], out[1, small] = ((side * scale[:, None])[inverse] for side in (left, right))
     return out[0], out[1]

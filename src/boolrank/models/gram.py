@@ -11,6 +11,7 @@ from ..counts.overlaps import SINGLE, Overlaps
 from ..data.interactions import Interactions
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
+from ..kernels.values import cosines
 from .item_groups import ItemGroups
 
 # Kernel values computed at once: as doubles they fit into a cache.
@@ -63,17 +64,19 @@ class Gram(NamedTuple):
         """
         from .._compiled.ranges import put
 
-        u, n = len(self.items), self.overlaps.n
-        out, sizes = np.empty((u, u), dtype), self.overlaps.sizes[self.items]
+        u, counts = len(self.items), self.overlaps
+        out, sizes = np.empty((u, u), dtype), counts.sizes[self.items]
+        of_counts = "i8" if counts.weighting else "f4" if counts.n <= SINGLE else "f8"
         first, tables = 0, dict[Any, Any]()
         with np.errstate(all="ignore"):
             while first < u:
                 part = slice(first, first + max(_PAIRS // (u - first), 1))
                 rows = self.items[part]
-                shared = np.empty((len(rows), u - first), "f4" if n <= SINGLE else "f8")
+                shared = np.empty((len(rows), u - first), of_counts)
                 self._fill(shared, rows, first, triangle=False)
-                pairs = Pairs(np.asarray(n), sizes[part, None], sizes[None, first:], shared, tables)
-                put(out[part, first:], kernel.cosines_of(pairs))
+                sides = sizes[part, None], sizes[None, first:]
+                pairs = Pairs.of_items(counts, *sides, shared, tables)
+                put(out[part, first:], cosines(kernel, pairs))
                 first = part.stop
         np.fill_diagonal(out, 1.0)
         return out

@@ -11,7 +11,7 @@ from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..kernels import Kernel, parse_kernel
 from ..matrix import STORAGES, ItemMatrix, kernel_matrix
-from .parameters import param, recency_param, threads_param
+from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Ids, Recommender
 from .scorer import Floats
 from .search import Arity, Kernels, Real
@@ -39,6 +39,7 @@ class KernelRanker(Recommender):
     kernel : a kernel, or text such as ``"disjunctive(8)"``; its normalised form is used
     reg : spreads the weight more evenly over a user's items
     negative_weight : how much an item's mean similarity to all items counts against it
+    user_exponent : users weigh activity^-user_exponent
     storage : ``"auto"``, ``"dense"`` or ``"compressed"``
     recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     n_threads : number of threads; all by default
@@ -56,14 +57,15 @@ class KernelRanker(Recommender):
     kernel: Kernel | str = param("disjunctive(8)", search=_KERNELS)
     reg: float = param(0.1, low=0, high=MOST_REG, search=Real(1e-4, 1e2, log=True))
     negative_weight: float = param(1.0, low=0, high=MOST_REG, search=Real(0.0, 2.0))
+    user_exponent: float = user_exponent_param()
     storage: str = param("auto", choices=STORAGES, technical=True)
     recency: float | str = recency_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:
-        counts = overlaps or Overlaps.of(data, self.n_threads)
+        counts = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
         matrix = kernel_matrix(parse_kernel(self.kernel), counts, self.storage)
-        return SimplexScorer(matrix, self.reg, self.negative_weight, counts.sizes)
+        return SimplexScorer(matrix, self.reg, self.negative_weight, counts.degrees)
 
     @property
     def matrix(self) -> ItemMatrix:

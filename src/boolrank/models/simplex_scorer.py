@@ -120,9 +120,10 @@ class SimplexScorer(Scorer):
         """Items by class and base, where lists need not look at all items; None elsewhere."""
         from .._compiled.reach import Layout
 
-        if not isinstance(self.matrix, CompressedMatrix) or self.matrix.scale is not None:
+        matrix = self.matrix
+        if not isinstance(matrix, CompressedMatrix) or matrix.scale or matrix.left is not None:
             return None
-        return Layout.of(self._base, self.matrix.classes, len(self.matrix.background))
+        return Layout.of(self._base, matrix.classes, len(matrix.background))
 
     def weights(self, profiles: Rows, weights: Floats | None = None) -> Floats:
         """Return the weight of each item of each profile; those of a profile sum to 1."""
