@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import checks
-from ..errors import BoolrankError, ParameterTypeError
+from ..errors import BoolrankError, InputError, ParameterTypeError
 from ..kernels import Composed, Counts, Kernel, Normalized, Wide, parse_kernel
 from ..kernels.base import Form
 from ..kernels.values import FEW_PAIRS
@@ -111,16 +111,32 @@ def _positive_semidefinite(kernel: Kernel, sample: Sample) -> Iterator[str]:
         return  # another law
     for i in np.flatnonzero(np.diagonal(raw) < 0)[:1]:
         yield f"k(x, x) is {raw[i, i]:.17g}, below 0, for {sample.row(i)}"
-    scaled = raw / (np.abs(raw).max() or 1.0)
-    for name, gram in (("", scaled), ("normalised ", kernel.normalized()(sample.X))):
-        least = float(np.linalg.eigvalsh(gram)[0])
-        # Errors of RTOL in m·m entries below 1 move an eigenvalue by at most m·RTOL (Weyl).
-        allowed = -len(gram) * RTOL
-        if least < allowed:
-            yield (
-                f"the {name}Gram matrix, its largest value scaled to 1, has the eigenvalue "
-                f"{least:.3g}, below {allowed:.1g}"
-            )
+    yield from _least_eigenvalue("Gram matrix", raw)
+    yield from _least_eigenvalue("normalised Gram matrix", kernel.normalized()(sample.X))
+
+
+def _least_eigenvalue(name: str, gram: Values) -> Iterator[str]:
+    least = float(np.linalg.eigvalsh(gram / (np.abs(gram).max() or 1.0))[0])
+    # Errors of RTOL in m·m entries below 1 move an eigenvalue by at most m·RTOL (Weyl).
+    allowed = -len(gram) * RTOL
+    if least < allowed:
+        yield (
+            f"the {name}, its largest value scaled to 1, has the eigenvalue {least:.3g}, below "
+            f"{allowed:.1g}"
+        )
+
+
+def _masses(kernel: Kernel, sample: Sample) -> Iterator[str]:
+    """Variables with weights give a symmetric, positive semi-definite matrix too."""
+    weights = sample.rng.integers(1, 1000, sample.n)
+    X = sample.X.astype(np.int64)
+    x, common = X @ weights, (X * weights) @ X.T
+    try:
+        gram = kernel.on_masses(int(weights.sum()), x[:, None], x[None, :], common, sample.n)
+    except InputError:  # no meaning on masses
+        return
+    yield from _difference(sample, ("on masses, k(x, z)", "k(z, x)"), gram, gram.T)
+    yield from _least_eigenvalue("Gram matrix on masses", gram)
 
 
 def _own_values(kernel: Kernel, sample: Sample) -> Iterator[str]:
@@ -241,6 +257,7 @@ LAWS: dict[str, Law] = {
     "finite values": _finite,
     "symmetry": _symmetry,
     "positive semi-definiteness": _positive_semidefinite,
+    "masses": _masses,
     "own values": _own_values,
     "cosines": _cosines,
     "features": _features,
