@@ -63,14 +63,14 @@ class Arrays(NamedTuple):
 
 
 @ranged(lambda out, *_: (len(out[0]), len(out[0])))
-def pair_sizes(start, stop, out, first, indptr, columns, sizes):
-    """Fill two arrays with the sizes of the items of each pair, from a place in the rows on."""
+def of_pairs(start, stop, out, first, indptr, columns, numbers):
+    """Fill two arrays with the numbers of the items of each pair, from a place in the rows on."""
     x, z = out
     row = np.searchsorted(indptr, first + start, side="right") - 1
     for k in range(start, stop):
         while indptr[row + 1] <= first + k:
             row += 1
-        x[k], z[k] = sizes[row], sizes[columns[first + k]]
+        x[k], z[k] = numbers[row], numbers[columns[first + k]]
 
 
 @ranged(lambda values, indptr, *_: (len(indptr) - 1, len(values)))

@@ -94,7 +94,8 @@ class Pairs:
 
     ``tables`` caches the look-up tables of kernels, and may be shared by pairs over the same n.
     Counts that come from outside (`of`) are checked before use; others are ``trusted``. With
-    ``users``, the numbers are masses: n is the total weight of so many users.
+    ``users``, the numbers are masses: n is the total weight of so many users; ``roots`` are then
+    1/√κ(x, x) and 1/√κ(z, z), if they are known.
     """
 
     n: NDArray[Any]
@@ -104,6 +105,7 @@ class Pairs:
     tables: dict[Any, Any] = field(default_factory=dict)
     trusted: bool = True
     users: int | None = None
+    roots: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     @staticmethod
     def of_items(overlaps: Overlaps, x: Any, z: Any, c: Any, tables: Any = None) -> Pairs:

@@ -71,8 +71,13 @@ class Masses:
 
 def mass_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
     """Return κ(x, z) on masses as doubles; optionally normalised."""
-    value = partial(mass_cosine, kernel) if normalize else kernel.mass_value
-    out = _in_blocks(value, pairs, np.float64 if _fits(kernel, pairs) else Wide.of)
+    fits = _fits(kernel, pairs)
+    known = pairs.roots if normalize and fits else None
+    value = partial(mass_cosine, kernel) if normalize and known is None else kernel.mass_value
+    out = _in_blocks(value, pairs, np.float64 if fits else Wide.of)
+    if known is not None:
+        out *= known[0]
+        out *= known[1]
     if np.isnan(out).any():
         raise ParameterTypeError(f"the formula of {kernel} on masses gives NaN")
     return out

@@ -73,11 +73,6 @@ class ItemMatrix(State, ABC):
         return Arrays.of(**self._parts(), pull=self.pull, distance=self.distance, **scale)
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(part.nbytes for part in self._parts().values())
-
-    @property
     def means(self) -> Floats:
         """(m,) Mean of each column without its diagonal."""
         if self.distance is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.values import centred_values, cosines, own_values, scaled_cosines
-from ..kernels.wide import times_two_to
+from ..kernels.wide import Wide, inverse_root, times_two_to
 from ..storage.state import array
 from .base import ItemMatrix, distances
 from .low_rank import low_rank
@@ -63,9 +63,8 @@ class CompressedMatrix(ItemMatrix):
                 pairs = _Pairs.by_size(overlaps)
                 background = pairs.background(value)
             else:
-                pairs = _Pairs.of_one_class(overlaps)
-                background = np.zeros((1, 1))
                 own = own_values(kernel, overlaps, overlaps.sizes)
+                pairs, background = _Pairs.of_one_class(overlaps, own), np.zeros((1, 1))
                 squares = times_two_to(own.hi, own.exp - own.exp.max())
                 squares = squares if distance is None else 2 * distance
                 left, right = low_rank(value, overlaps, squares)
@@ -118,6 +117,7 @@ class _Pairs:
     classes: NDArray[np.int32]
     numbers: NDArray[np.int64]  # items of each class
     tables: dict[Any, Any]  # built by kernels, shared by all pairs
+    roots: Floats | None = None  # of weighted items: 1/√κ(x, x)
 
     @staticmethod
     def by_size(overlaps: Overlaps) -> _Pairs:
@@ -125,7 +125,7 @@ class _Pairs:
         return _Pairs(overlaps, *overlaps.rows(), sizes, classes.astype(np.int32), numbers, {})
 
     @staticmethod
-    def of_one_class(overlaps: Overlaps) -> _Pairs:
+    def of_one_class(overlaps: Overlaps, own: Wide) -> _Pairs:
         """Add all pairs with an item of most of the mass: no background holds for those."""
         from scipy.sparse import csr_array
 
@@ -141,7 +141,8 @@ class _Pairs:
             found.sum_duplicates()
             indptr, columns, counts = found.indptr.astype(np.int64), found.indices, found.data
         one = np.zeros(1, np.int64), np.zeros(m, np.int32), np.array([m])
-        return _Pairs(overlaps, indptr, columns.astype(np.int32), counts, *one, {})
+        roots = inverse_root(own).floats()
+        return _Pairs(overlaps, indptr, columns.astype(np.int32), counts, *one, {}, roots)
 
     @property
     def rows(self) -> NDArray[np.int32]:
@@ -150,15 +151,19 @@ class _Pairs:
 
     def values(self, value: Callable[[Pairs], Floats]) -> Floats:
         """Return the values of pairs that share users."""
-        from .._compiled.matrix import pair_sizes
+        from .._compiled.matrix import of_pairs
         from .._compiled.ranges import put
 
         out = np.empty(len(self.columns))
         for first in range(0, len(out), _BLOCK):
             counts = self.counts[first : first + _BLOCK]
             x, z = np.empty((2, len(counts)), np.int64)
-            pair_sizes((x, z), first, self.indptr, self.columns, self.overlaps.sizes)
+            of_pairs((x, z), first, self.indptr, self.columns, self.overlaps.sizes)
             pairs = Pairs.of_items(self.overlaps, x, z, counts, self.tables)
+            if self.roots is not None:
+                a, b = np.empty((2, len(counts)))
+                of_pairs((a, b), first, self.indptr, self.columns, self.roots)
+                pairs = replace(pairs, roots=(a, b))
             put(out[first : first + _BLOCK], value(pairs))
         return out
 
