@@ -61,16 +61,17 @@ class CompressedMatrix(ItemMatrix):
         with np.errstate(all="ignore"):
             if overlaps.weighting is None:
                 pairs = _Pairs.by_size(overlaps)
-                background = pairs.background(value)
             else:
                 own = own_values(kernel, overlaps, overlaps.sizes)
-                pairs, background = _Pairs.of_one_class(overlaps, own), np.zeros((1, 1))
+                pairs = _Pairs.of_one_class(overlaps, own)
                 squares = times_two_to(own.hi, own.exp - own.exp.max())
                 squares = squares if distance is None else 2 * distance
                 left, right = low_rank(value, overlaps, squares)
-            values = pairs.values(value)
+            background, values = pairs.background(value), pairs.values(value)
             share, scale = np.ones(overlaps.items), None
             nearest = np.maximum(background.max(axis=0)[pairs.classes], pairs.largest(values))
+            if left is not None and right is not None:
+                nearest = np.maximum(nearest, np.abs(left) @ np.abs(right).max(axis=0))
             if distance is None and too_small(kernel, overlaps, nearest):
                 left = right = None  # a sum with tiny values has no background worth keeping
                 background, share, values, scale = pairs.scaled(kernel)
@@ -168,7 +169,12 @@ class _Pairs:
         return out
 
     def background(self, value: Callable[[Pairs], Floats]) -> Floats:
-        """Return the values of disjoint pairs of classes; 0 where no two items can be disjoint."""
+        """Return the values of disjoint pairs of classes; 0 where no two items can be disjoint.
+
+        It is 0 for weighted items, which are of one class.
+        """
+        if self.roots is not None:
+            return np.zeros((1, 1))
         x, z = np.meshgrid(self.class_sizes, self.class_sizes, indexing="ij")
         possible = x + z <= self.overlaps.total
         out = np.zeros(x.shape)
