@@ -283,7 +283,21 @@ class Mute(Linear):
         return "linear()()"
 
 
+@dataclass(frozen=True, repr=False)
+class LopsidedOnMasses(Linear):
+    def mass_value(self, k: Any) -> Any:
+        return k.common * k.x
+
+
+@dataclass(frozen=True, repr=False)
+class IndefiniteOnMasses(Linear):
+    def mass_value(self, k: Any) -> Any:
+        return k.common - 0.5 * k.union
+
+
 BROKEN = {
+    LopsidedOnMasses(): "masses: on masses, k(x, z)",
+    IndefiniteOnMasses(): "masses: the Gram matrix on masses",
     Lopsided(): "symmetry",
     LopsidedByRounding(): "symmetry",
     Indefinite(): "positive semi-definiteness",

@@ -191,7 +191,7 @@ class Kernel(ABC):
 
         >>> from boolrank import Disjunctive
         >>> Disjunctive(2).on_masses(total=100, x=30, z=[20, 40], c=[0, 10], users=7)
-        array([0.12, 0.33])
+        array([0.12, 0.31])
         """
         pairs = replace(Pairs.of(total, x, z, c), users=users)
         pairs.check()
