@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from boolrank import InputError, Interactions, evaluate, hold_out, load_dataset, synthetic
+from boolrank import InputError, Interactions, evaluate, hold_out, load_dataset
 from boolrank.evaluation.result import FoldResult
 from boolrank.models import load_model, model_info, parse_model
 from boolrank.studies import Choice, choose
@@ -55,7 +56,7 @@ def test_every_family_starts_on_its_steps() -> None:
 
 def test_families_far_behind_get_no_more_trials() -> None:
     race = entered(popularity=0.1, item_knn=0.5, spectral_ranker=0.5)
-    fold = type("Fold", (), {"train": synthetic(20, 10, 60)})
+    fold = SimpleNamespace(train=Interactions.from_pairs([1, 2], ["a", "b"]))
     rng = np.random.default_rng(1)
     settings = race.settings(fold)
     for family in FAMILIES:
@@ -70,7 +71,7 @@ def test_families_far_behind_get_no_more_trials() -> None:
 
 def test_a_setting_differs_from_the_best_of_its_family_by_one_step() -> None:
     race = entered(item_knn=0.5)
-    fold = type("Fold", (), {"train": synthetic(20, 10, 60)})
+    fold = SimpleNamespace(train=Interactions.from_pairs([1, 2], ["a", "b"]))
     settings = race.settings(fold)
     for _ in range(sum(len(family.starts) for family in FAMILIES)):
         next(settings)
