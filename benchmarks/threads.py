@@ -57,7 +57,7 @@ def main() -> None:
 def _profiles(data: Interactions) -> list[list[object]]:
     rng = np.random.default_rng(0)
     users = rng.integers(0, len(data.users), _REQUESTS)
-    return [[data.items.ids[item] for item in data.rows.row(int(user))] for user in users]
+    return [data.items.ids[data.rows.row(int(user))].tolist() for user in users]
 
 
 def _throughput(
