@@ -1,8 +1,7 @@
-"""Who is measured: each fits on a users × items matrix and gives everybody's ten best items.
+"""The programs that are measured: each fits on interactions and lists 20 items for every user.
 
-Peers are written as their users would: implicit and irspack with their own threads and parameters
-of their own choice, EASE and the dense way of CF-KOMD in numpy, the latter with the quadratic
-programs by cvxopt, as its authors did it.
+Peers are used as their documentation shows. EASE and dense CF-KOMD are written in numpy; the
+quadratic programs of the latter are solved by cvxopt, as in the authors' code.
 """
 
 from __future__ import annotations
@@ -22,30 +21,30 @@ from boolrank.models import MODELS, make_model
 Array = NDArray[Any]
 Rank = Callable[[], Array]
 Fit = Callable[[Interactions, str], Rank]
-TOP = 10
+TOP = 20
 REG = 0.1
 EASE_REG, KERNEL_EASE_REG = 500.0, 10.0
-# Users whose scores are held at a time by those who score everything.
+# Users in a block, for programs that score all items.
 BLOCK = 1_000
-# Sets that are counted in each of the three ways there are.
+# Sets for each of the three ways to count.
 SMALL = ((150, 40, 1_000), (400, 60, 1_200), (900, 900, 1_800))
-# Items times interactions of MovieLens-1M, and how many times these are an hour's work for SLIM.
+# Items × interactions of MovieLens-1M, and the multiple of it that takes SLIM an hour.
 MOVIELENS, MOST_WORK = 3_706 * 1_000_209, 50.0
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """How somebody fits and ranks, and what it needs.
+    """A program and what it needs.
 
     Attributes
     ----------
-    title : as tables have it
-    fit : of interactions and the kernel of the race; gives what ranks everybody
-    arrays : so many (items, items) arrays of doubles are held at once
-    passes : whether each item takes a pass over all interactions, or several
-    blas_threads : implicit warns, rightly, that BLAS threads would slow its own ones down
-    also : what else is to be warm before the clock starts
-    small : users, items and interactions of the sets that it gets warm on
+    title : its name in tables
+    fit : takes interactions and the kernel of the race; returns a function that lists items
+    arrays : number of (items, items) arrays of doubles in memory at once
+    passes : whether each item takes a pass over all interactions
+    blas_threads : 1 for implicit, whose own threads BLAS threads would slow down
+    also : other functions to compile before the clock starts
+    small : users, items and interactions of the sets to warm up on
     """
 
     title: str
@@ -57,25 +56,25 @@ class Contestant:
     small: tuple[tuple[int, int, int], ...] = SMALL[:1]
 
     def warm_up(self, kernel: str) -> None:
-        """Load and compile all that it will use."""
+        """Load and compile everything it will use."""
         for users, items, interactions in self.small:
             data = synthetic(users, items, interactions, seed=0)
             for fit in (self.fit, *self.also):
                 fit(data, kernel)()
 
     def unable(self, items: int, interactions: int) -> str:
-        """Why it cannot do a set of this size, or nothing."""
+        """Return why it cannot run on a set of this size, or an empty text."""
         needed = 8 * self.arrays * items**2
         if needed > free_memory():
-            return f"{self.arrays} arrays of items × items doubles would take {size(needed)}"
+            return f"it needs {size(needed)}: {self.arrays} arrays of items × items doubles"
         work = items * interactions / MOVIELENS
         if self.passes and work > MOST_WORK:
-            return f"items × interactions, as which it grows, are {work:.0f} times MovieLens-1M's"
+            return f"items × interactions, its cost, are {work:.0f} times MovieLens-1M's"
         return ""
 
 
 def ranker(kernel: str | None = None, storage: str = "auto") -> Fit:
-    """The ranker of this library, with the kernel of the race or another."""
+    """Return the kernel ranker, with the kernel of the race or another."""
 
     def fit(data: Interactions, of_race: str) -> Rank:
         model = KernelRanker(kernel or of_race, reg=REG, storage=storage).fit(data)
@@ -85,7 +84,7 @@ def ranker(kernel: str | None = None, storage: str = "auto") -> Fit:
 
 
 def ours(name: str, takes_kernel: bool = False, **params: Any) -> Fit:
-    """Another model of this library."""
+    """Return another model of boolrank."""
 
     def fit(data: Interactions, of_race: str) -> Rank:
         kernel = {"kernel": of_race} if takes_kernel else {}
@@ -95,12 +94,16 @@ def ours(name: str, takes_kernel: bool = False, **params: Any) -> Fit:
     return fit
 
 
-def als(data: Interactions, _: str) -> Rank:
-    """Implicit's alternating least squares: 64 factors, 15 iterations."""
-    from implicit.als import AlternatingLeastSquares
+def als(factors: int) -> Fit:
+    """Implicit's alternating least squares with 15 iterations."""
 
-    model = AlternatingLeastSquares(factors=64, iterations=15, num_threads=2, random_state=0)
-    return by_implicit(model, data)
+    def fit(data: Interactions, _: str) -> Rank:
+        from implicit.als import AlternatingLeastSquares
+
+        options = {"iterations": 15, "num_threads": 2, "random_state": 0}
+        return by_implicit(AlternatingLeastSquares(factors=factors, **options), data)
+
+    return fit
 
 
 def bpr(data: Interactions, _: str) -> Rank:
@@ -119,7 +122,7 @@ def cosine(data: Interactions, _: str) -> Rank:
 
 
 def by_implicit(model: Any, data: Interactions) -> Rank:
-    """Any model of implicit, which wants a csr_matrix in single precision."""
+    """Return a model of implicit, which takes a csr_matrix in single precision."""
     from scipy.sparse import csr_matrix
 
     matrix = csr_matrix(data.matrix())
@@ -129,7 +132,7 @@ def by_implicit(model: Any, data: Interactions) -> Rank:
 
 
 def slim(data: Interactions, _: str) -> Rank:
-    """SLIM of irspack, as it comes."""
+    """SLIM of irspack with its defaults."""
     from irspack.recommenders.slim import SLIMRecommender
     from scipy.sparse import csr_matrix
 
@@ -150,7 +153,7 @@ def ease(data: Interactions, _: str) -> Rank:
 
 
 def dense(data: Interactions, of_race: str) -> Rank:
-    """CF-KOMD the dense way: the whole matrix from logarithms of binomials, a QP per user."""
+    """Dense CF-KOMD: the whole matrix from logarithms of binomials, a QP per user."""
     matrix = dense_disjunctive(data, parse_kernel(of_race).arity)
     means = matrix.mean(axis=0)
 
@@ -172,7 +175,7 @@ def dense_disjunctive(data: Interactions, arity: int) -> NDArray[np.float64]:
     sizes = np.diag(common).astype(float)
 
     def missed(active: Array) -> Array:
-        """Share of the d-subsets without any of so many variables."""
+        """Return the share of d-subsets without any of the active variables."""
         rest = np.maximum(n - active, 0)
         with np.errstate(invalid="ignore"):
             logs = gammaln(rest + 1) - gammaln(rest - arity + 1) - gammaln(n + 1)
@@ -242,17 +245,19 @@ _MODELS = {
         small=SMALL,
     ),
     "ease": Contestant("boolrank: EASE", ours("ease", reg=EASE_REG), arrays=2, small=SMALL),
+    "spectral": Contestant("boolrank: spectral ranker", ours("spectral-ranker"), small=SMALL),
     "item-knn": Contestant(
         "boolrank: cosine, 20 neighbours", ours("item-knn", neighbours=20), small=SMALL
     ),
 }
 _PEERS = {
-    "als": Contestant("implicit: ALS, 64 factors, 15 iterations", als, blas_threads=1),
+    "als": Contestant("implicit: ALS, 64 factors, 15 iterations", als(64), blas_threads=1),
+    "als-256": Contestant("implicit: ALS, 256 factors, 15 iterations", als(256), blas_threads=1),
     "bpr": Contestant("implicit: BPR, 64 factors, 100 iterations", bpr, blas_threads=1),
     "cosine": Contestant("implicit: cosine, 20 neighbours", cosine, blas_threads=1),
     "numpy-ease": Contestant("EASE in numpy", ease, arrays=3),
     "slim": Contestant("irspack: SLIM", slim, passes=True),
-    "dense": Contestant("CF-KOMD the dense way, numpy and cvxopt", dense, arrays=7),
+    "dense": Contestant("dense CF-KOMD, numpy and cvxopt", dense, arrays=7),
 }
 CONTESTANTS: dict[str, Contestant] = {
     **_RANKERS,

@@ -1,11 +1,11 @@
-"""Time and memory of contestants, each in a process of its own, in turns, beside the first of them.
+"""Time and memory of programs, each in its own process, in turns.
 
-What is compiled or loaded at first use is done before the clock starts, on small sets, and told
-apart: how much longer the first time takes there than the second. Memory is the peak of the process
-while it works, over what it held before, with the data and the libraries loaded. Whoever is quick
-runs several times, and the median counts.
+Loading and compiling happen on small sets before the clock starts. The first run of a program has
+an empty compile cache: the difference between its first and second warm-up is its first use. Memory
+is the peak of the process while it works, above what it held with data and libraries loaded. Quick
+programs run several times, and the median counts.
 
-``python benchmarks/measuring.py SET KERNEL CONTESTANT`` is one run; what it took is JSON.
+``python benchmarks/measuring.py SET KERNEL CONTESTANT`` is one run; it prints JSON.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from contestants import CONTESTANTS, TOP
@@ -29,9 +30,9 @@ from boolrank.errors import MatrixTooLargeError
 
 OUT = Path("bench")
 THREADS = 2
-# What takes so many seconds is run once.
+# A program that takes this many seconds is run once.
 LONG = 20.0
-# Nobody gets more seconds than that.
+# Time limit in seconds.
 LIMIT = 900.0
 BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LOOPS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -41,7 +42,7 @@ Found = dict[str, Any]
 
 @dataclass(frozen=True)
 class Set:
-    """What is raced on: its title in tables, its name to load it by, and the disjunctive kernel."""
+    """A data set: title in tables, name to load it by, and kernel of the disjunctive ranker."""
 
     title: str
     name: str
@@ -52,18 +53,23 @@ SETS = {
     "filmtrust": Set("FilmTrust", "filmtrust", "disjunctive(8)"),
     "ciaodvd": Set("CiaoDVD", "ciaodvd", "disjunctive(116)"),
     "movielens": Set("MovieLens-1M", "movielens-1m", "disjunctive(2)"),
+    "gowalla": Set("Gowalla", "gowalla", "disjunctive(8)"),
     "small": Set("synthetic, small", "synthetic:5000x2500x75000", "disjunctive(20)"),
     "synthetic": Set("synthetic, large", "synthetic:200000x100000x3000000", "disjunctive(20)"),
 }
 
 
 class NotRunError(Exception):
-    """A run that came to no end, and why."""
+    """A run failed; the text says why."""
 
 
-def in_own_process(script: str, *arguments: str, blas: int = THREADS) -> Found:
-    """What a script says of one run, in JSON on its last line."""
+def in_own_process(
+    script: str, *arguments: str, blas: int = THREADS, cache: str | None = None
+) -> Found:
+    """Return what a script prints about one run, as JSON on its last line."""
     threads = dict.fromkeys(BLAS, str(blas)) | dict.fromkeys(LOOPS, str(THREADS))
+    if cache is not None:
+        threads["NUMBA_CACHE_DIR"] = cache
     command = [sys.executable, script, *arguments]
     try:
         done = subprocess.run(
@@ -77,14 +83,14 @@ def in_own_process(script: str, *arguments: str, blas: int = THREADS) -> Found:
     except subprocess.TimeoutExpired as error:
         raise NotRunError(f"it took more than {LIMIT / 60:.0f} minutes") from error
     except subprocess.CalledProcessError as error:
-        # Where the error came from is indented; what it is stands below.
+        # Indented lines are the traceback; the message follows.
         *_, said = re.split(r"^ .*\n", error.stderr, flags=re.MULTILINE)
         raise NotRunError(f"it ended with {error.returncode}: {' '.join(said.split())}") from error
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def run(name: str, kernel: str, contestant: str) -> Found:
-    """Warm up, run once, and tell what it took."""
+    """Warm up, run once, and return the figures."""
     data, who = load_dataset(name), CONTESTANTS[contestant]
     reason = who.unable(data.shape[1], data.size)
     if reason:
@@ -114,14 +120,14 @@ def run(name: str, kernel: str, contestant: str) -> Found:
 
 
 def seconds_of(call: Callable[..., object], *arguments: object) -> float:
-    """How long a call takes."""
+    """Return the seconds that a call takes."""
     start = time.perf_counter()
     call(*arguments)
     return time.perf_counter() - start
 
 
 def memory(what: str = "VmHWM") -> float:
-    """Most memory that this process has held so far, or with VmRSS what it holds now, in MB."""
+    """Return the peak memory of this process in MB, or with VmRSS its current memory."""
     status = Path("/proc/self/status")
     if status.is_file():
         line = next(row for row in status.read_text().splitlines() if row.startswith(what))
@@ -131,14 +137,14 @@ def memory(what: str = "VmHWM") -> float:
 
 
 def forget_peak() -> None:
-    """Count the peak from here on, where the system can; making the data may have had a higher."""
+    """Reset the peak, where the system can: making the data may have had a higher one."""
     control = Path("/proc/self/clear_refs")
     if control.is_file():
         control.write_text("5")
 
 
 def race(title: str, contestants: Iterable[str], rounds: int) -> Found:
-    """Run all contestants on a set in turns, and print them beside the first."""
+    """Run all programs on a set in turns, and print their figures."""
     chosen, who = SETS[title], list(contestants)
     data = load_dataset(chosen.name)
     what = f"fit and {TOP} best items of everybody, median of {rounds} where quick"
@@ -147,28 +153,33 @@ def race(title: str, contestants: Iterable[str], rounds: int) -> Found:
     for _ in range(rounds):
         for each in who:
             if all(taken.get("seconds", LONG) < LONG for taken in runs[each]):
-                runs[each].append(_run_apart(chosen, each))
+                runs[each].append(_run_apart(chosen, each, first=not runs[each]))
     size = [*data.shape, data.size]
     found = {each: middle(taken) for each, taken in runs.items()}
     _print(found)
     return {"set": chosen.name, "size": size, "kernel": chosen.kernel, "contestants": found}
 
 
-def _run_apart(chosen: Set, contestant: str) -> Found:
+def _run_apart(chosen: Set, contestant: str, *, first: bool) -> Found:
+    arguments = __file__, chosen.name, chosen.kernel, contestant
     blas = CONTESTANTS[contestant].blas_threads
     try:
-        return in_own_process(__file__, chosen.name, chosen.kernel, contestant, blas=blas)
+        if not first:
+            return in_own_process(*arguments, blas=blas)
+        with TemporaryDirectory() as empty:
+            return in_own_process(*arguments, blas=blas, cache=empty)
     except NotRunError as error:
         return {"left out": str(error)}
 
 
 def middle(runs: list[Found]) -> Found:
-    """The run of median time, with the seconds of all; or the first that came to no end."""
+    """Return the run of median time with the first use of the first one; or the first failure."""
     failed = [each for each in runs if "left out" in each]
     if failed:
         return failed[0]
     ordered = sorted(runs, key=lambda each: each["seconds"])
-    return ordered[len(runs) // 2] | {"runs": [each["seconds"] for each in runs]}
+    seconds = [each["seconds"] for each in runs]
+    return ordered[len(runs) // 2] | {"runs": seconds, "first use": runs[0]["first use"]}
 
 
 def _print(found: dict[str, Found]) -> None:

@@ -1,11 +1,10 @@
-"""Speed and memory beside what people would use instead, all in one run, as ratios.
+"""Speed and memory of boolrank and other libraries, in one run, as ratios.
 
     python benchmarks/peers.py [--sets filmtrust,ciaodvd] [--contestants disjunctive,als]
 
-Fit and the ten best unseen items of every user; how it is measured says ``measuring.py``. Figures
-go to ``bench/peers.json``, a table to ``bench/peers.md``, and ``python benchmarks/readme.py`` puts
-that into README.md. Real sets are looked for in BOOLRANK_DATA; those that are not there are left
-out.
+Fit, and the 20 best unseen items of every user; `measuring.py` describes the measurement. Figures
+go to ``bench/peers.json`` and a table to ``bench/peers.md``; ``python benchmarks/readme.py`` copies
+the table into README.md. Real sets come from BOOLRANK_DATA; missing ones are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ PEERS = ("implicit", "irspack", "cvxopt")
 
 
 def measure(sets: list[str], contestants: list[str]) -> Found:
-    """All contestants on all sets, with what they ran on."""
+    """Return the figures of all contestants on all sets, and the machine."""
     about = machine()
     found: Found = {
         "command": " ".join(["python benchmarks/peers.py", *sys.argv[1:]]),
@@ -45,7 +44,7 @@ def measure(sets: list[str], contestants: list[str]) -> Found:
 
 
 def markdown(found: Found) -> str:
-    """The table, what it is of, and why who was left out where."""
+    """Return the table with a caption and notes."""
     sets = found["sets"]
     who = list(next(iter(sets.values()))["contestants"])
     notes: list[str] = []
@@ -66,22 +65,20 @@ def markdown(found: Found) -> str:
         rows.append([CONTESTANTS[name].title, *cells, _first_use(taken)])
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     left_out = "".join(f"{place}. {note}\n" for place, note in enumerate(notes, 1))
-    return f"{_caption(found)}\n\n{table}\n" + (
-        f"\nLeft out, because\n\n{left_out}" if notes else ""
-    )
+    return f"{_caption(found)}\n\n{table}\n" + (f"\nLeft out:\n\n{left_out}" if notes else "")
 
 
 def _caption(found: Found) -> str:
     on, versions = found["machine"], found["versions"]
     with_ = ", ".join(f"{name} {versions[name]}" for name in ("numpy", *PEERS))
     return (
-        f"`{found['command']}` (part of `make bench`, with `BOOLRANK_DATA` naming the folder of "
-        f"data sets) made this table: fit and the {TOP} best unseen items of every user, "
-        f"{THREADS} threads each, every contestant in a process of its own, in turns, the median "
-        f"of {ROUNDS} where it is under {LONG:.0f} s. A cell has **how many times as long** as the "
-        "disjunctive ranker on the same set, the seconds, and the peak of memory over that of the "
-        "process with its data loaded. Apart, what the first use of a program adds: loading and "
-        f"compiling. {on['processor']}, {on['cores']} cores, Python {versions['python']}, {with_}."
+        f"`{found['command']}` (part of `make bench`; `BOOLRANK_DATA` names the folder of data "
+        f"sets): fit, and the {TOP} best unseen items of every user. {THREADS} threads each, every "
+        f"program in its own process, in turns, median of {ROUNDS} if under {LONG:.0f} s. A cell "
+        "has the time as a **multiple of the disjunctive ranker's** on the same set, the seconds, "
+        "and the peak memory above that of the process with the data loaded. First use: what "
+        "loading and compiling with an empty compile cache add, once per machine. "
+        f"{on['processor']}, {on['cores']} cores, Python {versions['python']}, {with_}."
     )
 
 
@@ -97,7 +94,7 @@ def _cell(row: Found, first: Found, notes: list[str]) -> str:
 
 
 def _figure(value: float) -> str:
-    """Two digits that count, and no more."""
+    """Return a number with two significant digits."""
     return (
         f"{value:,.0f}" if value >= 9.95 else f"{value:.1f}" if value >= 0.995 else f"{value:.2f}"
     )

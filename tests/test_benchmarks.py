@@ -73,12 +73,12 @@ def _check_table(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", [*sorted(OURS), "numpy-ease", *NEEDS])
 @pytest.mark.filterwarnings("ignore")  # of others: here they run in this process, with its threads
-def test_every_contestant_gives_everybody_ten_items_they_have_not_seen(script, name):
+def test_every_contestant_gives_everybody_twenty_items_they_have_not_seen(script, name):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name], reason=f"{NEEDS[name]} is of the extra bench")
     data = synthetic(60, 100, 500)
     lists = script("contestants").CONTESTANTS[name].fit(data, KERNEL)()
-    assert lists.shape == (60, 10)
+    assert lists.shape == (60, 20)
     for user, items in enumerate(lists.astype(int)):
         assert len(set(items)) == 10
         assert not set(items) & set(data.rows.row(user))
