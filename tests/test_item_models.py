@@ -182,12 +182,20 @@ def test_item_knn_weighs_users(data, seen, exponent):
     np.fill_diagonal(near, 0.0)
     model = ItemKNN(0.2, 1.5, user_exponent=exponent)
     assert _furthest(model, data, seen @ near) < 1e-10
+    damped = seen @ near * seen.sum(axis=0) ** -0.4
+    assert _furthest(model.set_params(output_exponent=0.4), data, damped) < 1e-10
+
+
+def test_the_output_exponent_changes_scores_but_no_neighbours(data):
+    plain, damped = (ItemKNN(neighbours=5, output_exponent=e).fit(data) for e in (0.0, -0.3))
+    expected = plain.score() * data.popularity() ** 0.3
+    assert damped.score() == pytest.approx(expected, rel=1e-10)
 
 
 WEIGHTED = [
     Ease(1.0, user_exponent=0.7, input_exponent=0.3, output_exponent=-0.2),
     LRec(1.0, user_exponent=1.0),
-    ItemKNN(user_exponent=0.5, neighbours=6),
+    ItemKNN(user_exponent=0.5, neighbours=6, output_exponent=0.2),
 ]
 
 

@@ -272,10 +272,19 @@ def test_results_depend_on_times_only_with_recency(data):
 
 def test_half_lives_are_drawn_where_there_are_times(data):
     class Trial:
+        def __init__(self, kind):
+            self.kind = kind
+
+        def suggest_categorical(self, name, choices):
+            assert (name, choices) == ("recency.weighs", ("alike", "by recency"))
+            return self.kind
+
         def suggest_float(self, name, low, high, *, log):
-            return 2.0 if (name, low, high, log) == ("recency", 1.0, 300.0, True) else None
+            assert (name, low, high, log) == ("recency.half_life", 0.5, 50.0, True)
+            return 2.0
 
     bare = replace(data, time=None)
     search = MODELS["item-knn"].space["recency"]
-    assert search.draw(Trial(), "recency", data) == 2.0
-    assert search.draw(Trial(), "recency", bare) == 0.0
+    assert search.draw(Trial("by recency"), "recency", data) == 2.0
+    assert search.draw(Trial("alike"), "recency", data) == 0.0
+    assert search.draw(Trial("by recency"), "recency", bare) == 0.0

@@ -9,7 +9,7 @@ from .kernel_ease import KernelEase
 from .kernel_ranker import KernelRanker
 from .mean_ranker import MeanRanker
 from .model_folder import load_model, model_info
-from .parameters import Parameter, param, threads_param
+from .parameters import Parameter, param, recency_param, threads_param
 from .popularity import Popularity
 from .recommendations import Recommendations
 from .recommender import Recommender
@@ -48,5 +48,6 @@ __all__ = [
     "model_info",
     "param",
     "parse_model",
+    "recency_param",
     "threads_param",
 ]

@@ -2,11 +2,13 @@
 
 With c_ij the users that items i and j share, and x_i those of item i,
 
-    s_ij = (c_ij / (x_i^alpha · x_j^(1 - alpha)))^locality,     score_j = Σ s_ij
+    s_ij = (c_ij / (x_i^alpha · x_j^(1 - alpha)))^locality,
+    score_j = d_j^-output_exponent · Σ s_ij
 
 over the items i ≠ j of a user. alpha = 1/2 is the cosine. alpha = 1 is the share of the users of i
 who have j, which favours popular items; alpha = 0 is the share of the users of j who have i. A
-higher locality gives more weight to the nearest items. Users count as activity^-user_exponent.
+higher locality gives more weight to the nearest items. In c and x, users count as
+activity^-user_exponent; d_j is the plain number of users of item j.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ class ItemKNN(Recommender):
     locality : power of the similarities; at 100 only the nearest item counts
     neighbours : most similar items kept per item; all by default
     user_exponent : users weigh activity^-user_exponent
+    output_exponent : above 0, popular items score less
     recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     n_threads : number of threads; all by default
 
@@ -58,6 +61,7 @@ class ItemKNN(Recommender):
     locality: float = param(1.0, low=0, high=100, search=Real(0.5, 8.0, log=True))
     neighbours: int | None = param(None, low=1, search=NEIGHBOURS)
     user_exponent: float = user_exponent_param()
+    output_exponent: float = param(0.0, low=-10, high=10, search=Real(-0.5, 0.5))
     recency: float | str = recency_param()
     n_threads: int | None = threads_param()
 
@@ -71,6 +75,7 @@ class ItemKNN(Recommender):
         _check_room(len(columns), 8)
         values = np.empty(len(columns))
         fill_similarities(values, *self._factors(counted.sizes), indptr, columns, counts)
+        self._damp(values, columns, data)
         return SparseScorer(indptr, columns, values)
 
     def _factors(self, sizes: NDArray[Any]) -> tuple[Floats, Floats, float]:
@@ -93,7 +98,14 @@ class ItemKNN(Recommender):
         lists = (start, users), (data.indptr, data.indices)
         count_nearest((near, values, lengths), weights, self._factors(sizes), *lists)
         kept = np.arange(neighbours) < lengths[:, None]
-        return SparseScorer(Rows.of_lengths(lengths, near[kept]).indptr, near[kept], values[kept])
+        columns, nearest = near[kept], values[kept]
+        self._damp(nearest, columns, data)
+        return SparseScorer(Rows.of_lengths(lengths, columns).indptr, columns, nearest)
+
+    def _damp(self, values: Floats, columns: NDArray[np.int32], data: Interactions) -> None:
+        """Multiply similarities with the factors of the scored items."""
+        if self.output_exponent:
+            values *= (np.maximum(data.popularity(), 1.0) ** -self.output_exponent)[columns]
 
 
 def _check_room(pairs: int, each: int) -> None:

@@ -122,8 +122,7 @@ def user_exponent_param(default: float = 0.0) -> Any:
 
 def recency_param() -> Any:
     """Declare the half-life of the weights of profile items; 0 for equal weights."""
-    # A half-life of 300 events is nearly as good as none.
-    return param(0.0, low=0, search=Recency(1.0, 300.0), days=True)
+    return param(0.0, low=0, search=Recency(0.5, 50.0), days=True)
 
 
 def parameters_of(model: type) -> tuple[Parameter, ...]:

@@ -65,7 +65,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Recency:
-    """A log-uniform half-life in events where interactions have times; 0 elsewhere."""
+    """None, or a log-uniform half-life in events, where interactions have times; 0 elsewhere."""
 
     low: float
     high: float
@@ -74,10 +74,12 @@ class Recency:
         """Draw a value."""
         if train.time is None or not np.isfinite(train.time).all():
             return 0.0
-        return trial.suggest_float(name, self.low, self.high, log=True)
+        if trial.suggest_categorical(f"{name}.weighs", ("alike", "by recency")) == "alike":
+            return 0.0
+        return trial.suggest_float(f"{name}.half_life", self.low, self.high, log=True)
 
     def __str__(self) -> str:
-        return f"{self.low:g} to {self.high:g}, log, where there are times"
+        return f"0, or {self.low:g} to {self.high:g}, log, where there are times"
 
 
 @dataclass(frozen=True)
