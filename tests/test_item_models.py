@@ -132,6 +132,21 @@ def test_kernel_ease_is_the_inverse_of_the_kernel_matrix(data, seen, kernel, dty
     assert _furthest(KernelEase(kernel, 3.0, 0.7, 0.2, dtype), data, damped) < CLOSE[dtype]
 
 
+@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize("arity", [1, 3])
+def test_kernel_ease_weighs_users(data, seen, arity, dtype):
+    """On masses, a disjunction is of independent draws of users."""
+    common = _weighted(seen, 0.6) / (seen.sum(axis=1) ** -0.6).sum()
+    own = np.diag(common)
+    union = own[:, None] + own - common
+    gram = 1 - (1 - own[:, None]) ** arity - (1 - own) ** arity + (1 - union) ** arity
+    gram /= np.sqrt(np.outer(np.diag(gram), np.diag(gram)))
+    sizes = seen.sum(axis=0)
+    expected = (seen * sizes**-0.1) @ _autoencoder(gram, 2.0) * sizes**0.2
+    model = KernelEase(f"disjunctive({arity})", 2.0, 0.1, -0.2, dtype, user_exponent=0.6)
+    assert _furthest(model, data, expected) < CLOSE[dtype]
+
+
 def test_kernel_ease_with_a_large_reg_is_item_knn(data):
     """It leaves the kernel itself, here the cosine."""
     near, kernel = ItemKNN().fit(data).score(), KernelEase("linear", 1e9).fit(data).score()
@@ -195,6 +210,8 @@ def test_the_output_exponent_changes_scores_but_no_neighbours(data):
 WEIGHTED = [
     Ease(1.0, user_exponent=0.7, input_exponent=0.3, output_exponent=-0.2),
     LRec(1.0, user_exponent=1.0),
+    KernelEase("disjunctive(3)", 1.0, user_exponent=0.8),
+    KernelEase("conjunctive(2)", 1.0, user_exponent=0.5),
     ItemKNN(user_exponent=0.5, neighbours=6, output_exponent=0.2),
 ]
 

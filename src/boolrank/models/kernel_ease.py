@@ -8,6 +8,7 @@ With K the kernel matrix of items and P = (K + reg·I)⁻¹,
 where x are the numbers of users of items. Column j of B is the least-squares prediction of item j
 from all others in the feature space of the kernel. EASE regularises a popular item less; here all
 items have length 1 and are regularised alike. A large reg leaves B = K/reg, item-kNN by the kernel.
+With a user exponent, K is the kernel on the masses of users who weigh activity^-user_exponent.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..kernels import Kernel, parse_kernel
 from ..kernels.counts import Pairs
+from ..kernels.values import cosines
 from .gram import Gram
 from .inverse import DTYPES, GroupScorer, check_room, invert
 from .item_groups import ItemGroups
 from .kernel_ranker import MOST_REG
-from .parameters import param, recency_param, threads_param
+from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Recommender
 from .search import PLAIN, Only, Real
 
@@ -42,6 +43,7 @@ class KernelEase(Recommender):
     input_exponent : above 0, popular items of a profile count less
     output_exponent : above 0, popular items score less
     dtype : ``"float64"``, or ``"float32"`` for half the memory and time
+    user_exponent : users weigh activity^-user_exponent
     recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     n_threads : threads of compiled loops; BLAS has its own setting
 
@@ -62,12 +64,15 @@ class KernelEase(Recommender):
     input_exponent: float = param(0.0, low=-10, high=10, search=Real(0.0, 0.5))
     output_exponent: float = param(0.0, low=-10, high=10, search=Real(-0.5, 0.0))
     dtype: str = param("float64", choices=DTYPES, search=Only("float32"))
+    user_exponent: float = user_exponent_param()
     recency: float | str = recency_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> GroupScorer:
         popularity, kernel = data.popularity(), parse_kernel(self.kernel)
-        groups = _groups(kernel, data, popularity)
+        if self.user_exponent:
+            overlaps = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
+        groups = _groups(kernel, data, overlaps)
         check_room("KernelEase", len(data.items), self.dtype, groups)
         matrix = Gram.of_groups(data, groups, overlaps).values(kernel, self.dtype)
         diagonal, twins = invert("KernelEase", matrix, self.reg, groups)
@@ -77,11 +82,15 @@ class KernelEase(Recommender):
         return GroupScorer.of(matrix, groups, twins, columns, own, rows)
 
 
-def _groups(kernel: Kernel, data: Interactions, popularity: NDArray[np.int64]) -> ItemGroups:
+def _groups(kernel: Kernel, data: Interactions, overlaps: Overlaps | None) -> ItemGroups:
     """Group items with the same users, except null items: these are 0 to each other."""
     groups = ItemGroups.of(data)
-    sizes = np.unique(popularity[groups.first[groups.sizes > 1]])
+    of_items = data.popularity() if overlaps is None else overlaps.sizes
+    own = (np.unique(of_items[groups.first[groups.sizes > 1]]),) * 3
+    n, sizes = np.asarray(data.shape[0]), own[0]
     with np.errstate(all="ignore"):
-        values = kernel.cosines_of(Pairs(np.asarray(data.shape[0]), sizes, sizes, sizes))
+        values = cosines(
+            kernel, Pairs(n, *own) if overlaps is None else Pairs.of_items(overlaps, *own)
+        )
     null = sizes[values < 0.5]  # it is 1 or 0, up to rounding
-    return ItemGroups.of(data, np.isin(popularity, null)) if len(null) else groups
+    return ItemGroups.of(data, np.isin(of_items, null)) if len(null) else groups
