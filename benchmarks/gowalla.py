@@ -32,10 +32,9 @@ _BUDGET = 600.0
 def main() -> None:
     """Run the rows, and print a Markdown table."""
     chosen = sys.argv[1:] or list(ROWS)
-    print(
-        "| model | recall@20 | nDCG@20 | choose + fit | lists | memory |\n|---|---|---|---|---|---|"
-    )
-    threads = {name: "2" for name in ("OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
+    print("| model | recall@20 | nDCG@20 | choose + fit | lists | memory |")
+    print("|---|--:|--:|--:|--:|--:|")
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
     for name in chosen:
         command = [sys.executable, __file__, "--run", ROWS.get(name, name)]
         done = subprocess.run(

@@ -80,7 +80,7 @@ def test_every_contestant_gives_everybody_twenty_items_they_have_not_seen(script
     lists = script("contestants").CONTESTANTS[name].fit(data, KERNEL)()
     assert lists.shape == (60, 20)
     for user, items in enumerate(lists.astype(int)):
-        assert len(set(items)) == 10
+        assert len(set(items)) == 20
         assert not set(items) & set(data.rows.row(user))
         assert set(items) <= set(range(100))
 
@@ -93,8 +93,8 @@ def test_the_dense_way_ranks_as_the_ranker_does(script):
     # Items whose scores differ by less than the tolerance of the quadratic programs may change
     # places: it is the scores, by our model, of what stands at each place that are the same.
     scores = np.take_along_axis(model.score(), dense, axis=1)
-    np.testing.assert_allclose(scores, model.recommend(n=10).scores, atol=1e-7)
-    assert np.mean(dense == model.recommend(n=10).items) > 0.99
+    np.testing.assert_allclose(scores, model.recommend(n=20).scores, atol=1e-7)
+    assert np.mean(dense == model.recommend(n=20).items) > 0.99
 
 
 def test_who_has_no_room_or_no_time_is_left_out_with_the_reason(script):
