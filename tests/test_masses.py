@@ -21,7 +21,7 @@ from boolrank.errors import InputError
 from boolrank.kernels.counts import Pairs
 from boolrank.kernels.masses import Masses, mass_cosine, mass_values
 from boolrank.kernels.wide import Wide
-from boolrank.matrix import CompressedMatrix, DenseMatrix
+from boolrank.matrix import CompressedMatrix, DenseMatrix, kernel_matrix
 from boolrank.models import load_model
 
 Share = Fraction
@@ -245,7 +245,8 @@ def test_many_items_have_a_background_of_low_rank() -> None:
     data = Interactions.from_pairs(rng.integers(0, 4000, 40_000), items)
     overlaps = Overlaps.of(data, user_exponent=0.5)
     kernel = parse_kernel("disjunctive(8)")
-    matrix = CompressedMatrix.of(kernel, overlaps)
+    pairs, items = overlaps.pairs, len(data.items)
+    matrix = kernel_matrix(kernel, overlaps, "compressed", limit=12 * pairs + 400 * items)
     assert matrix.left.shape[1] <= 12
     dense = DenseMatrix.of(kernel, overlaps)
     for item in range(0, len(data.items), 100):

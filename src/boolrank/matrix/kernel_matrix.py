@@ -5,7 +5,8 @@ Two items without a common user have a value that depends on their sizes alone, 
     K = P·B·Pᵀ + S,   B[a, b] = κ(a, b, 0; n),   S_ij = κ(x_i, x_j, c_ij; n) - B[x_i, x_j],
 
 with P from items to the few distinct sizes ("classes"), and S zero unless the items share a user.
-This is exact for every kernel, and never needs m × m numbers.
+This is exact for every kernel, and never needs m × m numbers. With weighted users, P·B·Pᵀ is a
+product of low rank.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ def kernel_matrix(
         raise ParameterError(
             f"storage is one of {', '.join(STORAGES)}, not {storage!r}", parameter="storage"
         )
-    m, pairs, classes = overlaps.items, overlaps.pairs, len(np.unique(overlaps.sizes))
-    needed = {"dense": 8 * m * m, "compressed": 12 * pairs + 8 * classes**2 + 20 * m}
+    m, pairs = overlaps.items, overlaps.pairs
+    # A table by size, or two factors of about 20 columns.
+    background = 8 * len(np.unique(overlaps.sizes)) ** 2 if overlaps.weighting is None else 320 * m
+    needed = {"dense": 8 * m * m, "compressed": 12 * pairs + background + 20 * m}
     smaller = min(needed, key=needed.__getitem__)
     available = free_memory() if limit is None else limit
     chosen = storage
