@@ -6,6 +6,8 @@ mean the same are equal.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
@@ -42,8 +44,25 @@ def check_kernel(owner: str, name: str, value: object) -> Kernel:
 KERNEL = {"check": check_kernel}
 
 
+class _Combination(Kernel):
+    """A kernel whose values, on counts and masses, follow from those of its parts."""
+
+    @abstractmethod
+    def _combine(self, value: Callable[[Kernel], Any]) -> Any:
+        """Return the value, given those of the parts."""
+
+    def value(self, k: Counts) -> Any:
+        return self._combine(lambda part: part.value(k))
+
+    def own_value(self, k: Counts) -> Any:
+        return self._combine(lambda part: part.own_value(k))
+
+    def mass_value(self, k: Masses) -> Any:
+        return self._combine(lambda part: part.mass_value(k))
+
+
 @dataclass(frozen=True, repr=False)
-class Sum(Kernel, in_text=False):
+class Sum(_Combination, in_text=False):
     """κ₁ + κ₂ + …: the feature spaces side by side.
 
     >>> from boolrank import Linear, Tanimoto
@@ -65,14 +84,8 @@ class Sum(Kernel, in_text=False):
         forms = {part.form for part in self.parts}
         return forms.pop() if len(forms) == 1 else "any"
 
-    def value(self, k: Counts) -> Wide:
-        return reduce(add, (part.value(k) for part in self.parts))
-
-    def own_value(self, k: Counts) -> Wide:
-        return reduce(add, (part.own_value(k) for part in self.parts))
-
-    def mass_value(self, k: Masses) -> Any:
-        return reduce(add, (part.mass_value(k) for part in self.parts))
+    def _combine(self, value: Callable[[Kernel], Any]) -> Any:
+        return reduce(add, map(value, self.parts))
 
     def cosines_of(self, pairs: Pairs) -> Floats:
         """Compute Σ cosineₖ(x, z)·ρₖ(x)·ρₖ(z), with ρₖ(x)² the share of part k in κ(x, x)."""
@@ -99,7 +112,7 @@ class Sum(Kernel, in_text=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Product(Kernel, in_text=False):
+class Product(_Combination, in_text=False):
     """κ₁·κ₂·…: pairs of features, one of each space, both true.
 
     >>> from boolrank import Linear, Tanimoto
@@ -129,27 +142,21 @@ class Product(Kernel, in_text=False):
     def form(self) -> Form:
         return _form_of_product(self.parts)
 
-    def value(self, k: Counts) -> Wide:
-        return reduce(mul, (part.value(k) for part in self.parts))
+    def _combine(self, value: Callable[[Kernel], Any]) -> Any:
+        return reduce(mul, map(value, self.parts))
 
-    def own_value(self, k: Counts) -> Wide:
-        return reduce(mul, (part.own_value(k) for part in self.parts))
-
-    def mass_value(self, k: Masses) -> Any:
-        return reduce(mul, (part.mass_value(k) for part in self.parts))
-
-    def cosine(self, k: Counts) -> Wide:
-        return reduce(mul, (part.cosine(k) for part in self.parts))
+    def cosine(self, k: Counts) -> Any:
+        return self._combine(lambda part: part.cosine(k))
 
     def cosines_of(self, pairs: Pairs) -> Floats:
-        return reduce(mul, (part.cosines_of(pairs) for part in self.parts))
+        return np.asarray(self._combine(lambda part: part.cosines_of(pairs)))
 
     def __repr__(self) -> str:
         return "*".join(part.in_brackets(2) for part in self.parts)
 
 
 @dataclass(frozen=True, repr=False)
-class Power(Kernel, in_text=False):
+class Power(_Combination, in_text=False):
     """κ^p for a whole p up to 2^20: the product of κ with itself.
 
     >>> from boolrank import Linear
@@ -166,14 +173,9 @@ class Power(Kernel, in_text=False):
     def form(self) -> Form:
         return _form_of_product((self.kernel,))
 
-    def value(self, k: Counts) -> Wide:
-        return self.kernel.value(k) ** self.exponent
-
-    def own_value(self, k: Counts) -> Wide:
-        return self.kernel.own_value(k) ** self.exponent
-
-    def mass_value(self, k: Masses) -> Any:
-        return power(self.kernel.mass_value(k), self.exponent)
+    def _combine(self, value: Callable[[Kernel], Any]) -> Any:
+        base = value(self.kernel)
+        return base**self.exponent if isinstance(base, Wide) else power(base, self.exponent)
 
     def cosine(self, k: Counts) -> Wide:
         return self.kernel.cosine(k) ** self.exponent
@@ -195,7 +197,7 @@ class Power(Kernel, in_text=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Scaled(Kernel, in_text=False):
+class Scaled(_Combination, in_text=False):
     """w·κ for a positive weight w.
 
     >>> from boolrank import Linear
@@ -219,14 +221,8 @@ class Scaled(Kernel, in_text=False):
     def form(self) -> Form:
         return self.kernel.form
 
-    def value(self, k: Counts) -> Wide:
-        return self.kernel.value(k) * float(self.weight)
-
-    def own_value(self, k: Counts) -> Wide:
-        return self.kernel.own_value(k) * float(self.weight)
-
-    def mass_value(self, k: Masses) -> Any:
-        return self.kernel.mass_value(k) * float(self.weight)
+    def _combine(self, value: Callable[[Kernel], Any]) -> Any:
+        return value(self.kernel) * float(self.weight)
 
     def cosine(self, k: Counts) -> Wide:
         return self.kernel.cosine(k)

@@ -182,23 +182,21 @@ class Pairs:
         )
         return Pairs(n, np.minimum(x, z), np.maximum(x, z), c, users=self.users)
 
-    def distinct(self) -> tuple[Pairs, NDArray[np.int32]]:
+    def distinct(self) -> tuple[Pairs, NDArray[np.intp]]:
         """Return each distinct pair of counts once, and the index of every flat pair in them."""
-        from .._compiled.distinct import distinct_keys
-
         flat = self.flat()
-        columns = (flat.n, flat.x, flat.z, flat.c)
-        key = np.zeros(len(flat.c), dtype=np.int64)
-        span = 1
+        columns = flat.n, flat.x, flat.z, flat.c
+        key, span = np.zeros(len(flat.c), np.int64), 1
         for column in columns:
             part = column - column.min()
             width = int(part.max()) + 1
             if span * width >= 1 << 62:  # renumber the distinct keys, so that the product fits
-                (first, key), (second, part) = distinct_keys(key), distinct_keys(part)
+                (first, key), (second, part) = (
+                    np.unique(each, return_inverse=True) for each in (key, part)
+                )
                 span, width = len(first), len(second)
-            key = key.astype(np.int64) * width + part
-            span *= width
-        first, inverse = distinct_keys(key)
+            key, span = key * width + part, span * width
+        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
         n, x, z, c = (column[first] for column in columns)
         return Pairs(n, x, z, c, users=self.users), inverse
 
