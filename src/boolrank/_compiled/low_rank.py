@@ -72,14 +72,39 @@ def add_products(begin, end, out, y, across, norms):
         for k in range(len(out)):
             for j in range(high - low):
                 products[j] = 0.0
-            for t in range(y.shape[1]):
-                weight, row = y[k, t], across[t, low:high]
-                for j in range(high - low):
-                    products[j] += weight * row[j]
+            _add_rows_of(products[: high - low], y[k], across, low)
             length = _norm(y[k])
             for j in range(low, high):
                 total = out[k, j] + products[j - low]
                 out[k, j] = settled(total, abs(total) + length * norms[j], _GRID)
+
+
+@loop
+def _add_rows_of(products, y, across, low):
+    """Add weighted rows, four at a time, in the order of `_product`."""
+    high, whole = low + len(products), len(y) - len(y) % 4
+    for t in range(0, whole, 4):
+        a, b = across[t, low:high], across[t + 1, low:high]
+        c, d = across[t + 2, low:high], across[t + 3, low:high]
+        of_a, of_b, of_c, of_d = y[t], y[t + 1], y[t + 2], y[t + 3]
+        for j in range(len(products)):
+            products[j] += (of_a * a[j] + of_b * b[j]) + (of_c * c[j] + of_d * d[j])
+    for t in range(whole, len(y)):
+        a, of_a = across[t, low:high], y[t]
+        for j in range(len(products)):
+            products[j] += of_a * a[j]
+
+
+@loop
+def _product(y, row):
+    """Return the product of two vectors, summed in the order of `_add_rows_of`."""
+    product, whole = 0.0, len(y) - len(y) % 4
+    for t in range(0, whole, 4):
+        first = y[t] * row[t] + y[t + 1] * row[t + 1]
+        product += first + (y[t + 2] * row[t + 2] + y[t + 3] * row[t + 3])
+    for t in range(whole, len(y)):
+        product += y[t] * row[t]
+    return product
 
 
 @loop
@@ -135,10 +160,8 @@ def _rank_few(chosen, scores, row, error, sums, y, right, norms):
             used += 1
     exact = np.empty(used)
     for c in range(used):
-        j, product = few[c], 0.0
-        for t in range(len(y)):
-            product += y[t] * right[j, t]
-        total = sums[j] + product
+        j = few[c]
+        total = sums[j] + _product(y, right[j])
         exact[c] = settled(total, abs(total) + length * norms[j], _GRID)
     found[:] = -1
     best(exact, same[:used], 0.0, n, found, scores)

@@ -53,8 +53,9 @@ class SpectralScorer(Scorer):
         return self.indptr, self.columns, self.values, self.own
 
     @cached_property
-    def _across(self) -> Singles:
-        return np.ascontiguousarray(self.right.T)
+    def _across(self) -> Floats:
+        """(k, m) The right factors as doubles: converting them anew for each profile costs more."""
+        return np.ascontiguousarray(self.right.T, np.float64)
 
     @cached_property
     def _norms(self) -> Floats:
