@@ -20,6 +20,7 @@ from boolrank import Interactions, KernelRanker, Overlaps, parse_kernel
 from boolrank.errors import InputError
 from boolrank.kernels.counts import Pairs
 from boolrank.kernels.masses import Masses, mass_cosine, mass_values
+from boolrank.kernels.values import centred_values
 from boolrank.kernels.wide import Wide
 from boolrank.matrix import CompressedMatrix, DenseMatrix, kernel_matrix
 from boolrank.models import load_model
@@ -239,18 +240,43 @@ def test_a_compressed_matrix_has_the_values_of_the_formula() -> None:
             assert matrix.row(i)[j] == pytest.approx(float(exact), rel=1e-13)
 
 
-def test_many_items_have_a_background_of_low_rank() -> None:
+@pytest.mark.parametrize(
+    ("text", "rank"), [("disjunctive(8)", 12), ("disjunctive(300)", 30), ("threshold(2, 5)", 4)]
+)
+def test_many_items_have_a_background_of_low_rank(text: str, rank: int) -> None:
     rng = np.random.default_rng(4)
-    items = (3000 * rng.random(40_000) ** 3).astype(int)
-    data = Interactions.from_pairs(rng.integers(0, 4000, 40_000), items)
+    items = (3000 * rng.random(60_000) ** 6).astype(int)
+    data = Interactions.from_pairs(rng.integers(0, 4000, 60_000), items)
     overlaps = Overlaps.of(data, user_exponent=0.5)
-    kernel = parse_kernel("disjunctive(8)")
-    pairs, items = overlaps.pairs, len(data.items)
-    matrix = kernel_matrix(kernel, overlaps, "compressed", limit=12 * pairs + 400 * items)
-    assert matrix.left.shape[1] <= 12
+    kernel = parse_kernel(text)
+    limit = 12 * overlaps.pairs + 400 * overlaps.items
+    matrix = kernel_matrix(kernel, overlaps, "compressed", limit=limit)
+    assert matrix.left.shape[1] <= rank
     dense = DenseMatrix.of(kernel, overlaps)
-    for item in range(0, len(data.items), 100):
-        assert np.allclose(matrix.row(item), dense.row(item), rtol=1e-12, atol=0)
+    assert (matrix.distance is not None) == (text == "disjunctive(300)")
+    for item in range(0, overlaps.items, 50):
+        assert np.allclose(matrix.row(item), dense.row(item), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("d", [5, 60, 300])
+def test_values_near_1_keep_digits_of_their_own(d: int) -> None:
+    rng, kernel = np.random.default_rng(6), parse_kernel(f"disjunctive({d})")
+    with localcontext() as context:
+        context.prec = 400
+        for _ in range(100):
+            total, x, z, c = draw_masses(rng)
+            pairs = Pairs(np.array(total), *(np.array([mass]) for mass in (x, z, c)), users=100)
+            shares = [Fraction(mass, total) for mass in (x, z, c)]
+            own = [disjunctive(d, t, t, t) for t in shares[:2]]
+            met = [(Decimal(t.numerator) / Decimal(t.denominator)).sqrt() for t in own]
+            value = disjunctive(d, *shares)
+            cosine = Decimal(value.numerator) / Decimal(value.denominator) / (met[0] * met[1])
+            exact = cosine - met[0] - met[1] + 1
+            # What has to be right is small beside the distances of both.
+            allowed = (
+                Decimal("1e-390") + Decimal("1e-12") * (4 * (1 - met[0]) * (1 - met[1])).sqrt()
+            )
+            assert abs(Decimal(float(centred_values(kernel, pairs)[0])) - exact) <= allowed
 
 
 @pytest.mark.parametrize("storage", ["dense", "compressed"])

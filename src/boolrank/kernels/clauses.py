@@ -110,11 +110,11 @@ class Disjunctive(Kernel):
         if self.arity == 1:
             return None
         if isinstance(k, Masses):
-            missed = power(k.not_x, self.arity)
-        else:
-            check_arities(self, k.n, k.lifted)
-            missed = choose(k.n - k.x, self.arity) / choose(k.n, self.arity)
-        return missed / (np.sqrt(np.maximum(1.0 - missed, 0.0)) + 1.0)
+            met = -power_minus_one(-k.x, self.arity)
+            return missed_share(met, k.not_x, self.arity) / (np.sqrt(np.maximum(met, 0.0)) + 1.0)
+        check_arities(self, k.n, k.lifted)
+        missed = choose(k.n - k.x, self.arity) / choose(k.n, self.arity)
+        return missed / (at_least_zero(1.0 - missed).sqrt() + 1.0)
 
     def features(self, n: Wide) -> Wide:
         return choose(n, self.arity)

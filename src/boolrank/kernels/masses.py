@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 _BLOCK = 1 << 13
 # Steps of about 1 ns per pair: few pairs are not worth a thread.
 _STEPS = 100
+# Distance from the full set beyond which values do not crowd near 1.
+_FAR = 0.25
 # Values whose exponents are up to this one fit into doubles, times two roots.
 _SAFE = 300
 
@@ -87,14 +89,15 @@ def mass_centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
     """Return cosine(x, z) - cosine(x, full) - cosine(z, full) + 1 without cancellation.
 
     With x, z, u = 1 - cosine with the full set, of two sets and their union, all that is near 1
-    cancels by hand.
+    cancels by hand. Two sets that are far from the full one need no such care.
     """
 
     def value(k: Masses) -> Floats:
         x, z, u = (kernel.from_full(own) for own in k.own())
         roots = (1 - x) * (1 - z)
         near = (u * (2 - u) - x * z * (3 - x - z)) / np.where(roots == 0, 1.0, roots)
-        return np.asarray(np.where(roots == 0, x + z - 1, near))
+        far = mass_cosine(kernel, k) + (x + z - 1)
+        return np.asarray(np.where((roots == 0) | (np.minimum(x, z) > _FAR), far, near))
 
     return _in_blocks(value, pairs, np.float64)
 

@@ -18,9 +18,9 @@ from ..kernels.counts import Pairs
 
 Floats = NDArray[np.float64]
 
-# Masses of the sample; residual that counts as nothing, relative to the largest value; and the
-# highest rank.
-_SAMPLE, _NOTHING, _MOST = 256, 2.0**-49, 128
+# Masses of the sample; residual that counts as nothing, relative to the largest value; the largest
+# that may be rounding errors of the values, if so many steps do not halve it; and the highest rank.
+_SAMPLE, _NOTHING, _NOISE, _STEPS, _MOST = 256, 2.0**-49, 2.0**-41, 8, 128
 
 
 def low_rank(
@@ -47,11 +47,17 @@ def low_rank(
     spread = np.searchsorted(sizes[:-1], np.geomspace(max(sizes[0], 1), sizes[-1] + 1, _SAMPLE))
     sample = np.unique(np.concatenate((even, spread)))
     rest = block(sample, sample)
-    least = _NOTHING * np.abs(rest).max()
-    if least == 0:
+    top = best = np.abs(rest).max()
+    if top == 0:
         return None, None
     rows, columns = np.empty((2, 0), np.intp)
-    while np.abs(rest).max() > least:
+    enough = 0
+    while (largest := np.abs(rest).max()) > _NOTHING * top:
+        if largest < best / 2:
+            best, enough = largest, len(rows)
+        elif best <= _NOISE * top and len(rows) - enough == _STEPS:
+            rows, columns = rows[:enough], columns[:enough]
+            break
         if len(rows) == _MOST:
             raise InputError(
                 "the values of disjoint items have no compressed form",
