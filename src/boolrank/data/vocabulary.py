@@ -93,15 +93,14 @@ class Vocabulary:
         if len(self) and whole and wanted.dtype.kind == "i":
             at = np.minimum(np.searchsorted(self.ids, wanted), len(self) - 1)
             return np.where(self.ids[at] == wanted, at, -1)
+        keys = wanted.tolist()
         try:
-            # 3.0 and True are not the whole numbers that they equal.
-            found = [
-                self._index.get(key, -1) if not whole or type(key) is int else -1
-                for key in wanted.tolist()
-            ]
+            found = np.array([self._index.get(key, -1) for key in keys], np.int64)
         except TypeError as error:
             raise _unhashable(error) from None
-        return np.array(found, np.int64)
+        if whole:  # 3.0 and True are not the whole numbers that they equal
+            found[[type(key) is not int for key in keys]] = -1
+        return found
 
     def names(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of row numbers of any shape, None for negative numbers."""
