@@ -112,6 +112,17 @@ def test_data_without_anything_to_hold_out_get_a_model_all_the_same() -> None:
     assert choice.entrants == ()
 
 
+def test_a_missing_time_is_as_good_as_none() -> None:
+    data = load_dataset(DATA)
+    some = np.array(data.time, float)
+    some[3] = np.nan
+    without, lacking = (
+        choose(Interactions(data.users, data.items, *data.rows, time), trials=3)
+        for time in (None, some)
+    )
+    assert [e.spec for e in lacking.entrants] == [e.spec for e in without.entrants]
+
+
 def test_a_budget_ends_the_race() -> None:
     choice = choose(load_dataset(DATA), trials=1000, budget=1e-3)
     assert 1 <= len(choice.entrants) < 10

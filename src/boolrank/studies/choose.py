@@ -218,7 +218,7 @@ def choose(
     whole("choose", "trials", trials, low=1)
     if budget is not None:
         real("choose", "budget", budget, above=0)
-    order = "random" if interactions.time is None else "time"
+    order = "time" if _is_timed(interactions) else "random"
     try:
         fold = hold_out(interactions, _SHARE, order, seed, most=_USERS)[0]
     except InputError as error:
@@ -282,7 +282,7 @@ class _Race:
 
     def settings(self, fold: Fold) -> Iterator[ModelSpec]:
         """Yield settings to try; the caller adds the outcome of each before asking for the next."""
-        items, with_times = len(fold.train.items), fold.train.time is not None
+        items, with_times = len(fold.train.items), _is_timed(fold.train)
         families = [each for each in FAMILIES if items <= each.most_items]
         for family in families:
             yield from family.first_settings(with_times)
@@ -327,10 +327,17 @@ class _Race:
         return Choice(leader.spec, self.metric, tuple(self.entrants), reason, self._sign < 0)
 
 
+def _is_timed(data: Interactions) -> bool:
+    """Return whether all interactions have a time."""
+    if data.time is None:
+        return False
+    return not (data.time.dtype.kind in "fM" and bool(np.isnan(data.time).any()))
+
+
 def _neighbours(spec: ModelSpec, family: Family, fold: Fold) -> Iterator[ModelSpec]:
     """Yield the settings one step away: up and down, parameter by parameter."""
     for name, values in family.steps.items():
-        known = name in spec.params and (name != "recency" or fold.train.time is not None)
+        known = name in spec.params and (name != "recency" or _is_timed(fold.train))
         if not known:
             continue
         at = min(range(len(values)), key=lambda k: abs(values[k] - spec.params[name]))
