@@ -9,11 +9,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from boolrank import InputError, Interactions, evaluate, hold_out, load_dataset
+from boolrank import (
+    InputError,
+    Interactions,
+    ModelFileError,
+    Popularity,
+    evaluate,
+    hold_out,
+    load_dataset,
+)
 from boolrank.evaluation.result import FoldResult
 from boolrank.models import load_model, model_info, parse_model
 from boolrank.studies import Choice, choose
 from boolrank.studies.choose import FAMILIES, _Race
+from folder_fuzz import seal
 
 DATA = "synthetic:120x60x1500:3"
 
@@ -189,6 +198,9 @@ def test_evaluate_chooses_on_the_training_part_of_one_fold(run) -> None:
     code, _, messages = run("evaluate", DATA, *args)
     assert code
     assert "5 folds" in messages
+    code, _, messages = run("evaluate", DATA, "--model", "popularity", "--budget", "10s")
+    assert code
+    assert "--budget goes with --model auto" in messages
 
 
 def test_evaluate_takes_a_split_that_exists(run, tmp_path) -> None:
@@ -206,3 +218,18 @@ def test_evaluate_takes_a_split_that_exists(run, tmp_path) -> None:
         code, _, messages = run("evaluate", *wrong, *model)
         assert code
         assert "--train and --test" in messages
+
+
+@pytest.mark.parametrize("choice", [3, {}, {"settings": 5}, {"settings": [3]}], ids=str)
+def test_an_altered_choice_is_refused(run, tmp_path, choice) -> None:
+    out = tmp_path / "model"
+    Popularity().fit(load_dataset(DATA)).save(out)
+    header = json.loads((out / "header.json").read_text())
+    header["content"]["about"]["choice"] = choice
+    (out / "header.json").write_text(json.dumps(header))
+    seal(out)
+    with pytest.raises(ModelFileError, match="impossible choice"):
+        load_model(out)
+    code, _, messages = run("show", out)
+    assert code
+    assert "impossible choice" in messages

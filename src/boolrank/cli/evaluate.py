@@ -49,6 +49,9 @@ def evaluate(
     from ..report.tables import COSTS, by_metric, evaluation_table
 
     work = Work()
+    if AUTO not in (model or []):
+        for name in given({"trials": trials, "budget": budget}):
+            raise ParameterError(f"--{name} goes with --model auto", hint="leave out one of them")
     if train is not None or test is not None:
         inputs, protocol = _parts(inputs, train, test, protocol), PUBLISHED
     if not inputs:

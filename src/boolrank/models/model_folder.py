@@ -101,8 +101,7 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
         created = datetime.fromisoformat(about["created"]).timestamp()
         if not 0 <= created < 1 << 37:
             raise reader.broken("an impossible date")
-        if not isinstance(choice := about.get("choice"), dict | None):
-            raise reader.broken("a choice that is not an object")
+        choice = _choice(path, about)
     except (BoolrankError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, ModelFileError):
             raise
@@ -126,7 +125,21 @@ def model_info(path: str | Path) -> dict[str, Any]:
     about = read_about(path)
     if not about.keys() >= set(_INFO):
         raise ModelFileError(f"{path} is not a saved model", hint="name the folder of one")
-    return {name: about[name] for name in _INFO} | {"choice": about.get("choice")}
+    return {name: about[name] for name in _INFO} | {"choice": _choice(path, about)}
+
+
+def _choice(path: str | Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return how the model was chosen; raise unless it has the form of `Choice.to_dict`."""
+    choice = about.get("choice")
+    if choice is None:
+        return None
+    settings = choice.get("settings") if isinstance(choice, dict) else None
+    if not isinstance(settings, list) or not all(isinstance(each, dict) for each in settings):
+        raise ModelFileError(
+            f"{path} has an impossible choice: another program wrote it, or it was altered",
+            hint="save the model again",
+        )
+    return dict(choice)
 
 
 def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
