@@ -60,18 +60,20 @@ def test_scores_follow_the_formula(options: dict[str, float]) -> None:
     assert np.allclose(ours, theirs, rtol=1e-5, atol=1e-5 * abs(theirs).max())
 
 
+@pytest.mark.parametrize("user_exponent", [0.0, 0.75])
 @pytest.mark.parametrize("kernel", ["disjunctive(2)", "disjunctive(30)", "tanimoto", "linear**2"])
-def test_any_kernel_has_its_dense_scores(kernel: str) -> None:
+def test_any_kernel_has_its_dense_scores(kernel: str, user_exponent: float) -> None:
     from boolrank import KernelRanker
 
     data = draw(1)
-    plain = KernelRanker(kernel, storage="dense").fit(data).matrix
+    dense = KernelRanker(kernel, user_exponent=user_exponent, storage="dense")
+    plain = dense.fit(data).matrix
     K = np.array([plain.row(i) for i in range(len(data.items))])
     values, V = np.linalg.eigh(K)
     X, d = data.matrix().toarray().astype(float), data.popularity().astype(float)
     b = X @ K / values[-1] * d**0.2 + 0.2 * (X * d**-0.5) @ V @ V.T * d**0.5
     theirs = b - (b @ V) @ np.diag(values / values[-1]) @ V.T
-    ours = SpectralRanker(kernel, user_exponent=0, rank=25).fit(data).score()
+    ours = SpectralRanker(kernel, user_exponent=user_exponent, rank=25).fit(data).score()
     assert np.allclose(ours, theirs, rtol=1e-4, atol=1e-4 * abs(theirs).max())
 
 
@@ -87,8 +89,16 @@ def test_eigenvectors_are_those_of_lapack_and_the_residual_is_theirs() -> None:
     assert residual < 1e-4
 
 
-@given(seed=SEEDS, n=st.integers(0, 40), hide_own=st.booleans(), coarse=st.booleans())
-def test_lists_are_those_of_all_scores(seed: int, n: int, hide_own: bool, coarse: bool) -> None:
+@given(
+    seed=SEEDS,
+    n=st.integers(0, 40),
+    hide_own=st.booleans(),
+    coarse=st.booleans(),
+    size=st.sampled_from([1.0, 1e-12]),  # below the digits that are kept, factors leave ties
+)
+def test_lists_are_those_of_all_scores(
+    seed: int, n: int, hide_own: bool, coarse: bool, size: float
+) -> None:
     rng = np.random.default_rng(seed)
     m, k = 30, 5
     dense = rng.random((m, m)) < 0.2
@@ -96,9 +106,9 @@ def test_lists_are_those_of_all_scores(seed: int, n: int, hide_own: bool, coarse
     indptr = np.concatenate(([0], np.cumsum(dense.sum(axis=1))))
     columns = np.nonzero(dense)[1].astype(np.int32)
     # Coarse numbers give many equal scores.
-    numbers = [rng.standard_normal(size) for size in (len(columns), m, (m, k), (m, k))]
+    numbers = [rng.standard_normal(shape) for shape in (len(columns), m, (m, k), (m, k))]
     values, own, left, right = [np.round(a) if coarse else a for a in numbers]
-    singles = [a.astype(np.float32) for a in (left, right)]
+    singles = [a.astype(np.float32) for a in (size * left, right)]
     scorer = SpectralScorer(indptr, columns, values.astype(np.float32), own, *singles)
     profiles = Rows.of_lists([np.flatnonzero(rng.random(m) < 0.2) for _ in range(6)])
     profiles = Rows.of_lists([profiles.row(at) for at in range(6) if len(profiles.row(at))])
@@ -115,6 +125,22 @@ def test_lists_are_those_of_all_scores(seed: int, n: int, hide_own: bool, coarse
         assert chosen[at][: len(order)].tolist() == order
         assert (chosen[at][len(order) :] == -1).all()
         assert np.array_equal(scores[at][: len(order)], row[order])
+
+
+def test_products_in_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = draw(3)
+    whole = SpectralRanker(rank=5).fit(data).score()
+    monkeypatch.setattr("boolrank.models.spectral_ranker._BLOCK", 80)
+    assert np.array_equal(SpectralRanker(rank=5).fit(data).score(), whole)
+
+
+def test_parts_of_any_item_add_up_to_its_score() -> None:
+    data = draw(4)
+    model = SpectralRanker(rank=5).fit(data)
+    scorer, profile = model.fitted.scorer, data.rows.row(0)
+    scores = scorer.scores(Rows.of_lists([profile]))[0]
+    sums = [scorer.parts(profile, item).sum() for item in range(len(data.items))]
+    assert np.allclose(sums, scores, rtol=1e-9, atol=1e-9)
 
 
 def test_lists_do_not_depend_on_the_thread_count() -> None:

@@ -120,7 +120,7 @@ def rank_near(begin, end, out, near, y, operator, profiles, request):
     """Fill with the n best items of each profile, by scores that are computed for a few.
 
     ``near`` has products in single precision, (u, m). An item is looked at if twice the error of
-    single precision could lift it into the list.
+    single precision and of `settled` could lift it into the list.
     """
     chosen, scores = out
     sparse, right, norms = operator
@@ -142,17 +142,20 @@ def rank_near(begin, end, out, near, y, operator, profiles, request):
                 row[own[s]] = -np.inf
         # Each factor adds a rounding of its product and of the sum, 2^-24 of the terms.
         error = (y.shape[1] + 4) * 2.0**-23 * _norm(y[k]) * largest
-        _rank_few(chosen[k], scores[k], row, error, sums, y[k], right, norms)
+        _rank_few(chosen[k], scores[k], row, error, sums, y[k], right, norms, largest)
         _clear_rows(sums, sparse, own)
 
 
 @loop
-def _rank_few(chosen, scores, row, error, sums, y, right, norms):
+def _rank_few(chosen, scores, row, error, sums, y, right, norms, largest):
     """Compute the scores of items whose near score allows a place in the list; rank these."""
     n, length = len(chosen), _norm(y)
     found, highest, same = np.empty(n, np.int32), np.full(n, -np.inf), np.zeros(len(row))
     best(row, same, 0.0, n, found, highest)
-    limit = highest[n - 1] - 2 * error if n > 0 else np.inf
+    limit = np.inf
+    if n > 0:  # unequal scores can be equal when settled
+        grid = _GRID * 2.0**-50 * (abs(highest[n - 1]) + length * largest + error)
+        limit = highest[n - 1] - 2 * (error + grid)
     few, used = np.empty(len(row), np.int32), 0
     for j in range(len(row)):
         if row[j] >= limit and row[j] > -np.inf:

@@ -96,6 +96,27 @@ class Scorer(State, ABC):
         return float(self.scores(Rows.of_lists([profile]), **given(weights))[0, item])
 
 
+def column_of(
+    item: int,
+    rows: Items,
+    indptr: NDArray[np.int64],
+    columns: Items,
+    values: NDArray[Any],
+) -> Floats:
+    """Return the values of a column in some of the compressed sparse rows; 0 where none is stored.
+
+    >>> column_of(
+    ...     1, np.array([1, 0]), np.array([0, 2, 3]), np.array([0, 1, 0]), np.array([5, 6, 7])
+    ... )
+    array([0., 6.])
+    """
+    out = np.zeros(len(rows))
+    for k, row in enumerate(rows):
+        part = slice(indptr[row], indptr[row + 1])
+        out[k] = values[part][columns[part] == item].sum()
+    return out
+
+
 def weighed(parts: Floats, weights: Floats | None) -> Floats:
     """Return parts of a score times the weights of the items."""
     return parts if weights is None else parts * weights

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..data.rows import Rows
 from ..storage.state import array
-from .scorer import Floats, Scorer, weighed
+from .scorer import Floats, Scorer, column_of, weighed
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class SparseScorer(Scorer):
         return chosen, scores
 
     def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
-        return weighed(np.array([self._row(int(own))[item] for own in profile]), weights)
+        return weighed(column_of(item, profile, self.indptr, self.columns, self.values), weights)
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self._row(item)

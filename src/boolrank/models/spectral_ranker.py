@@ -35,6 +35,8 @@ from .spectral_scorer import SpectralScorer
 
 # Products with the matrix before eigenvectors are taken from the subspace.
 _ROUNDS = 4
+# Sums of users held at once: 256 MB.
+_BLOCK = 1 << 25
 # Eigenvalues of the background below this part of the largest are rounding.
 _ROUNDING = 1e-14
 
@@ -140,20 +142,25 @@ def _linear(data: Interactions, counts: Overlaps) -> _Matrix:
     weights = user_weights(data.rows.lengths, counts.user_exponent).astype(np.float64)
     start, users, _ = transposed(data.indptr, data.indices, counts.items)
 
+    width = max(1, _BLOCK // len(weights))
+
     def times(block: Floats) -> Floats:
-        of_users, of_items = np.empty((len(weights), block.shape[1])), np.empty_like(block)
-        sum_rows(of_users, scale[:, None] * block, *data.rows, None)
-        of_users *= weights[:, None]
-        sum_rows(of_items, of_users, start, users, None)
-        of_items *= scale[:, None]
-        return of_items
+        out = np.empty_like(block)
+        for first in range(0, block.shape[1], width):
+            part = scale[:, None] * block[:, first : first + width]
+            of_users = np.empty((len(weights), part.shape[1]))
+            sum_rows(of_users, part, *data.rows, None)
+            of_users *= weights[:, None]
+            sum_rows(part, of_users, start, users, None)
+            out[:, first : first + width] = scale[:, None] * part
+        return out
 
     own, none = (counts.sizes > 0).astype(np.float64), np.empty((counts.items, 0))
     return _Matrix(*counts.rows(), scale, own, none, none, times)
 
 
 def _of_kernel(kernel: Kernel, counts: Overlaps) -> _Matrix:
-    """Return any kernel; the background by classes of items is of low rank."""
+    """Return any kernel; the background is of low rank."""
     from scipy.sparse import csr_array
 
     found = CompressedMatrix.of(kernel, counts)
@@ -170,6 +177,8 @@ def _of_kernel(kernel: Kernel, counts: Overlaps) -> _Matrix:
     if found.distance is not None:  # stored is K_ij - 1 + distance_i + distance_j
         left = np.column_stack([left, one - found.distance, -one])
         right = np.column_stack([right, one, found.distance])
+    if found.left is not None and found.right is not None:  # background of weighted users
+        left, right = np.column_stack([left, found.left]), np.column_stack([right, found.right])
     own = 1.0 - (left * right).sum(axis=1)
     sparse = csr_array((found.values, found.columns, found.indptr), (counts.items,) * 2)
 

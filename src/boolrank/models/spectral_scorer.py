@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..data.rows import Rows
 from ..storage.state import array
-from .scorer import Floats, Scorer, part_of, weighed
+from .scorer import Floats, Scorer, column_of, part_of, weighed
 
 Singles = NDArray[np.float32]
 
@@ -103,14 +103,17 @@ class SpectralScorer(Scorer):
         return chosen, scores
 
     def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
-        return weighed(np.array([self._row(int(own))[item] for own in profile]), weights)
+        parts = self.left[profile].astype(np.float64) @ self.right[item]
+        parts += column_of(item, profile, self.indptr, self.columns, self.values)
+        parts[profile == item] += self.own[item]
+        return weighed(parts, weights)
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self._row(item)
         return row, row
 
     def _row(self, item: int) -> Floats:
-        row: Floats = self.right.astype(np.float64) @ self.left[item]
+        row: Floats = self.left[item] @ self._across
         part = slice(self.indptr[item], self.indptr[item + 1])
         row[self.columns[part]] += self.values[part]
         row[item] += self.own[item]
