@@ -12,7 +12,7 @@ from ..studies import Experiment, choose, read_experiment, run_experiment
 from ..studies.experiment import PUBLISHED
 from ._inputs import note_ratings
 from ._options import AUTO, Columns, given, option_name, race_options
-from ._output import Output, Work
+from ._output import Output, Work, say
 
 
 def evaluate(
@@ -120,9 +120,11 @@ def _chosen(
     """Choose a model by the first metric, on the training part alone."""
     if len(parts) > 1:
         raise ParameterError(
-            f"a model cannot be chosen for {len(parts)} folds: each trains on others' tests",
+            f"auto needs one fold, and there are {len(parts)} folds, which share interactions",
             hint="take one fold, such as --protocol hold_out, or name the model",
         )
     race = race_options(experiment.metrics[0], trials, budget)
     with work.counter("Choosing") as count:
-        return choose(parts[0].train, **race, n_threads=threads, progress=count).spec
+        choice = choose(parts[0].train, **race, n_threads=threads, progress=count)
+    say(f"auto is {choice.spec}: {choice.reason}")
+    return choice.spec

@@ -12,7 +12,7 @@ from ..storage.folder import check_target
 from ..studies import best_spec, choose
 from ._inputs import read_events
 from ._options import AUTO, Columns, given, race_options
-from ._output import Output, Work
+from ._output import Output, Work, say
 
 
 def fit(
@@ -47,7 +47,10 @@ def fit(
         with work.counter("Choosing") as count:
             choice = choose(events, **options, n_threads=threads, progress=count)
         spec = choice.spec
-        output.show(choice.table())
+        if choice.entrants:
+            output.show(choice.table())
+        else:
+            say(choice.reason)
     with work.status("Fitting"):
         fitted = spec.make(threads).fit(events)
     if choice is not None:

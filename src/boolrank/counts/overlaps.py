@@ -257,27 +257,30 @@ class Overlaps(State):
 
 
 def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:
-    """Return what users count as, by their number of items: 32-bit ones for an exponent of 0."""
+    """Return what users count as, by their number of items: 32-bit ones for an exponent of 0.
+
+    Raise if their sum does not fit into 64 bits.
+    """
     if not exponent:
         return np.ones(len(activity), np.int32)
     distinct, inverse = np.unique(activity, return_inverse=True)
     # Python's power: an element of numpy's could depend on its place in the array.
     table = [max(round((1 << _UNIT) * int(a) ** -exponent), 1) if a else 0 for a in distinct]
-    return np.array(table, np.int64)[inverse]
-
-
-def _weighting(interactions: Interactions, exponent: float) -> Weighting | None:
-    """Return the sums of weights; raise if they could be too large for 64 bits."""
-    if not exponent:
-        return None
-    activity = np.diff(interactions.indptr)
-    weights = user_weights(activity, exponent)
-    if float(weights.astype(float).sum()) > 2.0**_MOST:
+    if sum(w * int(n) for w, n in zip(table, np.bincount(inverse), strict=True)) > 1 << _MOST:
         raise InputError(
             f"{len(activity):,} users are too many to weigh: their weights exceed 2^{_MOST}",
             hint="use user_exponent=0, or leave out users with one item",
             parameter="user_exponent",
         )
+    return np.array(table, np.int64)[inverse]
+
+
+def _weighting(interactions: Interactions, exponent: float) -> Weighting | None:
+    """Return the sums of weights, or None if users count alike."""
+    if not exponent:
+        return None
+    activity = np.diff(interactions.indptr)
+    weights = user_weights(activity, exponent)
     active = int(np.count_nonzero(activity))
     return Weighting(exponent, int(weights.sum()), active, interactions.popularity())
 

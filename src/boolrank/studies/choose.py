@@ -204,7 +204,7 @@ def choose(
     interactions : the last tenth of each user's are held out, or a random tenth without times
     metric : what decides
     trials : settings to try
-    budget : seconds for all trials; the one that runs then is given up
+    budget : seconds for all trials; a trial that exceeds it is ended and does not count
     seed : for what is held out
     progress : called with the number of trials done and planned, and the leader
 
@@ -267,8 +267,9 @@ class _Race:
         return self.best(self.entrants)
 
     def best(self, entrants: list[Entrant]) -> Entrant | None:
-        """Return the best of some settings, the first of equal ones."""
+        """Return the best of some settings, the first of equal ones but popularity last."""
         worked = [each for each in entrants if not each.error]
+        worked.sort(key=lambda each: each.spec.name == FAMILIES[0].name)
         return max(worked, key=lambda each: self._sign * each.value, default=None)
 
     def behind(self, entrant: Entrant) -> float:
@@ -277,8 +278,8 @@ class _Race:
         if leader is None or leader.spec == entrant.spec:
             return 0.0
         gaps = self._of_users[leader.spec] - self._of_users[entrant.spec]
-        error = float(gaps.std()) / math.sqrt(len(gaps))
-        return float(gaps.mean()) / error if error > 0 else 0.0
+        mean, error = float(gaps.mean()), float(gaps.std()) / math.sqrt(len(gaps))
+        return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
 
     def settings(self, fold: Fold) -> Iterator[ModelSpec]:
         """Yield settings to try; the caller adds the outcome of each before asking for the next."""
@@ -321,9 +322,9 @@ class _Race:
         second = self.best(others)
         reason = f"best {self.metric} of {len(self.entrants)} settings on held-out interactions"
         if second is not None:
-            margin = abs(leader.value - second.value)
-            reason += f", {margin:.4f} ahead of {second.spec.name}"
-            reason += f" (standard errors: {self.behind(second):.1f})"
+            margin, errors = abs(leader.value - second.value), self.behind(second)
+            ahead = f"{margin:.4f} ahead of {second.spec.name} (standard errors: {errors:.1f})"
+            reason += f", {ahead}" if margin else f", as good as {second.spec.name}"
         return Choice(leader.spec, self.metric, tuple(self.entrants), reason, self._sign < 0)
 
 
