@@ -1,9 +1,9 @@
 """Choose a model: a race on held-out interactions.
 
-Each family of models starts with one setting. Families that are significantly worse than the leader
-drop out. The others take turns: each tries settings that differ from its best in one parameter by
-one step. What is tried depends on the results alone, so the same number of trials gives the same
-choice on any machine.
+Each family of models starts with a few settings. Families that are significantly worse than the
+leader drop out. The others take turns: each tries settings that differ from its best in one
+parameter by one step, and moves if that is clearly better. What is tried depends on the results
+alone, so the same number of trials gives the same choice on any machine.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ from .tune import Progress
 
 # Users whose interactions are held out, at most: differences of 1 % are significant with these.
 _USERS = 4_000
-# Share of their interactions: with less, training is more like that on everything.
-_SHARE = 0.1
+# Share of their interactions.
+_SHARE = 0.2
 # A family is out if it is worse than the leader by this many standard errors.
 _OUT = 3.0
+# A setting replaces an earlier one of its model if it is better by this many: the best of many
+# similar ones is best by luck.
+_BETTER = 1.5
 # Fitted without a race if there is nothing to hold out.
 _FALLBACK = "item-knn"
 
@@ -201,7 +204,7 @@ def choose(
 
     Parameters
     ----------
-    interactions : the last tenth of each user's are held out, or a random tenth without times
+    interactions : the last fifth of each user's are held out, or a random fifth without times
     metric : what decides
     trials : settings to try
     budget : seconds for all trials; a trial that exceeds it is ended and does not count
@@ -267,17 +270,21 @@ class _Race:
         return self.best(self.entrants)
 
     def best(self, entrants: list[Entrant]) -> Entrant | None:
-        """Return the best of some settings, the first of equal ones but popularity last."""
-        worked = [each for each in entrants if not each.error]
-        worked.sort(key=lambda each: each.spec.name == FAMILIES[0].name)
-        return max(worked, key=lambda each: self._sign * each.value, default=None)
+        """Return the best of some settings: later ones of a model must be clearly better.
 
-    def behind(self, entrant: Entrant) -> float:
-        """Return by how many standard errors a setting is behind the leader."""
-        leader = self.leader
-        if leader is None or leader.spec == entrant.spec:
-            return 0.0
-        gaps = self._of_users[leader.spec] - self._of_users[entrant.spec]
+        Of equal models the first is best, and popularity last.
+        """
+        champions: dict[str, Entrant] = {}
+        for each in entrants:
+            kept = champions.get(each.spec.name)
+            if not each.error and (kept is None or self.ahead(each, kept) > _BETTER):
+                champions[each.spec.name] = each
+        order = sorted(champions.values(), key=lambda each: each.spec.name == FAMILIES[0].name)
+        return max(order, key=lambda each: self._sign * each.value, default=None)
+
+    def ahead(self, one: Entrant, other: Entrant) -> float:
+        """Return by how many standard errors one setting is better than another."""
+        gaps = self._of_users[one.spec] - self._of_users[other.spec]
         mean, error = float(gaps.mean()), float(gaps.std()) / math.sqrt(len(gaps))
         return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
 
@@ -300,9 +307,9 @@ class _Race:
 
     def _next(self, family: Family, fold: Fold) -> Iterator[ModelSpec]:
         """Yield the first untried neighbour of a family's best setting, if it is in the race."""
-        mine = self._of_family(family)
+        mine, leader = self._of_family(family), self.leader
         best = self.best(mine)
-        if best is None or self.behind(best) > _OUT:
+        if best is None or leader is None or self.ahead(leader, best) > _OUT:
             return
         tried = {each.spec for each in mine}
         for spec in _neighbours(best.spec, family, fold):
@@ -322,7 +329,7 @@ class _Race:
         second = self.best(others)
         reason = f"best {self.metric} of {len(self.entrants)} settings on held-out interactions"
         if second is not None:
-            margin, errors = abs(leader.value - second.value), self.behind(second)
+            margin, errors = abs(leader.value - second.value), self.ahead(leader, second)
             ahead = f"{margin:.4f} ahead of {second.spec.name} (standard errors: {errors:.1f})"
             reason += f", {ahead}" if margin else f", as good as {second.spec.name}"
         return Choice(leader.spec, self.metric, tuple(self.entrants), reason, self._sign < 0)
