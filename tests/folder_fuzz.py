@@ -34,6 +34,7 @@ VARIANTS = {
     "kernel-ranker centred": {"storage": "compressed", "kernel": "disjunctive(300)"},
     "kernel-ranker centred dense": {"storage": "dense", "kernel": "disjunctive(300)"},
     "ease single": {"dtype": "float32"},
+    "kernel-ease sparse": {"storage": "sparse", "density": 0.3},
 }
 NAMES = [*MODELS, *VARIANTS]
 

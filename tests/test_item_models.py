@@ -27,6 +27,7 @@ from boolrank import (
 )
 from boolrank.errors import MatrixTooLargeError, ParameterTypeError
 from boolrank.models import inverse, item_knn
+from boolrank.models.sparse_scorer import SparseScorer
 from boolrank.testing import check_recommender
 
 # How far scores may be from the definition, relative to the largest: they are rounded to 2^-36 of
@@ -381,8 +382,11 @@ def test_shuffled_rows_give_the_same_bits(data):
 def test_what_does_not_fit_is_said_before_it_is_tried(data, monkeypatch, kind):
     monkeypatch.setattr(inverse, "free_memory", lambda: 50_000)
     needed = r"70 items takes 0.1 MB, for two matrices of all pairs, and 0.1 MB are free"
+    dense = {} if kind is LRec else {"storage": "dense"}
     with pytest.raises(MatrixTooLargeError, match=rf"{kind.__name__} on .*{needed}.*rarest items"):
-        kind(reg=1.0, dtype="float64").fit(data)
+        kind(reg=1.0, dtype="float64", **dense).fit(data)
+    if dense:
+        assert isinstance(kind(reg=1.0, storage="auto").fit(data).scorer, SparseScorer)
     if kind is not KernelEase:  # whose values are computed in double precision
         kind(reg=1.0, dtype="float32").fit(data)
 

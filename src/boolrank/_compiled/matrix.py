@@ -135,7 +135,7 @@ def add_rows(out, matrix, rows, weights):
 
 
 @loop
-def _place(columns, low, high, column):
+def place(columns, low, high, column):
     """Return where a column is in a sorted sparse row, or would be."""
     while low < high:
         middle = (low + high) >> 1
@@ -174,7 +174,7 @@ def _fill_row(out, A, ready, dense, background, exponents, left, matrix, items, 
             out[t] = under[matrix.classes[column]] * matrix.share[column]
             if left is not None:
                 out[t] += _product(left[row], matrix.right[column])
-            low = _place(matrix.columns, low, high, column)
+            low = place(matrix.columns, low, high, column)
             if low < high and matrix.columns[low] == column:
                 out[t] += matrix.values[low]
     if exponents is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,16 +57,8 @@ class CompressedMatrix(ItemMatrix):
 
         distance = distances(kernel, overlaps)
         value = partial(cosines if distance is None else centred_values, kernel)
-        left = right = None
         with np.errstate(all="ignore"):
-            if overlaps.weighting is None:
-                pairs = _Pairs.by_size(overlaps)
-            else:
-                own = own_values(kernel, overlaps, overlaps.sizes)
-                pairs = _Pairs.of_one_class(overlaps, own)
-                squares = times_two_to(own.hi, own.exp - own.exp.max())
-                squares = squares if distance is None else 2 * distance
-                left, right = low_rank(value, overlaps, squares)
+            pairs, left, right = _split(kernel, overlaps, distance)
             background, values = pairs.background(value), pairs.values(value)
             share, scale = np.ones(overlaps.items), None
             nearest = np.maximum(background.max(axis=0)[pairs.classes], pairs.largest(values))
@@ -104,6 +96,44 @@ class CompressedMatrix(ItemMatrix):
 
     def _stored_column(self, item: int, rows: NDArray[np.int32]) -> Floats:
         return np.array([self.stored(int(row))[item] for row in rows])
+
+
+class Parts(NamedTuple):
+    """Normalised values, neither scaled nor centred: ``values`` where items share users.
+
+    Other pairs have ``background[classes[i], classes[j]] + left[i] @ right[j]``.
+    """
+
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    values: Floats
+    classes: NDArray[np.int32]
+    background: Floats
+    left: Floats
+    right: Floats
+
+    @staticmethod
+    def of(kernel: Kernel, overlaps: Overlaps) -> Parts:
+        """Compute the values of a kernel."""
+        value, nothing = partial(cosines, kernel), np.empty((overlaps.items, 0))
+        with np.errstate(all="ignore"):
+            pairs, left, right = _split(kernel, overlaps, None)
+            values, background = pairs.values(value), pairs.background(value)
+        product = (nothing, nothing) if left is None or right is None else (left, right)
+        return Parts(pairs.indptr, pairs.columns, values, pairs.classes, background, *product)
+
+
+def _split(
+    kernel: Kernel, overlaps: Overlaps, distance: Floats | None
+) -> tuple[_Pairs, Floats | None, Floats | None]:
+    """Return the pairs that share users, and factors of the background of weighted items."""
+    if overlaps.weighting is None:
+        return _Pairs.by_size(overlaps), None, None
+    own = own_values(kernel, overlaps, overlaps.sizes)
+    squares = times_two_to(own.hi, own.exp - own.exp.max())
+    squares = squares if distance is None else 2 * distance
+    value = partial(cosines if distance is None else centred_values, kernel)
+    return _Pairs.of_one_class(overlaps, own), *low_rank(value, overlaps, squares)
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,8 +35,17 @@ from .item_groups import ItemGroups
 from .kernel_ranker import MOST_REG
 from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Recommender
-from .scorer import Floats
+from .scorer import Floats, Scorer
 from .search import Only, Real
+from .sparse_inverse import (
+    SparseMatrix,
+    check_sparse_room,
+    density_param,
+    is_exact,
+    sparse_rows,
+    storage_param,
+)
+from .sparse_scorer import SparseScorer
 
 
 @dataclass(repr=False, eq=False)
@@ -44,7 +53,7 @@ class _CountsInverse(Recommender):
     """A scaled inverse of the matrix of shared users."""
 
     uses_overlaps: ClassVar[bool] = True
-    scorers: ClassVar = (GroupScorer,)
+    scorers: ClassVar[tuple[type[Scorer], ...]] = (GroupScorer,)
 
     reg: float = param(500.0, low=0, high=MOST_REG, search=Real(1.0, 1e6, log=True))
     # Single precision halves the time of a trial; its rounding is noise in a metric.
@@ -60,8 +69,13 @@ class _CountsInverse(Recommender):
     def _scaling(self, diagonal: Floats) -> tuple[Floats, Floats]:
         """Return the factors of the inverse's columns, and the diagonal of the weights."""
 
-    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> GroupScorer:
-        name, groups = type(self).__name__, ItemGroups.of(data)
+    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
+        return self._inverse(data, overlaps, ItemGroups.of(data))
+
+    def _inverse(
+        self, data: Interactions, overlaps: Overlaps | None, groups: ItemGroups
+    ) -> GroupScorer:
+        name = type(self).__name__
         check_room(name, len(data.items), self.dtype, groups)
         counts = Gram.of_groups(data, groups, overlaps, self.user_exponent)
         matrix = counts.triangle(self.dtype)
@@ -86,6 +100,8 @@ class Ease(_CountsInverse):
     output_exponent : above 0, popular items score less
     recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     n_threads : threads of compiled loops; BLAS has its own setting
+    storage : ``"dense"``, ``"sparse"`` weights, or ``"auto"``: sparse if dense ones do not fit
+    density : share of weights that sparse storage keeps
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = Ease(reg=1.0).fit(data)
@@ -95,8 +111,26 @@ class Ease(_CountsInverse):
     array([[ 0.333,  0.   , -0.125]])
     """
 
+    scorers: ClassVar[tuple[type[Scorer], ...]] = (GroupScorer, SparseScorer)
+
+    storage: str = storage_param()
+    density: float = density_param()
+
     def _scaling(self, diagonal: Floats) -> tuple[Floats, Floats]:
         return -1 / diagonal, np.zeros(len(diagonal))
+
+    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
+        items, groups = len(data.items), ItemGroups.of(data)
+        sizes = np.maximum(data.popularity(), 1.0)
+        rows, columns = sizes**-self.input_exponent, sizes**-self.output_exponent
+        length = sparse_rows(self.storage, self.density, items, self.dtype, groups)
+        if length is None or is_exact(length, items):
+            found = self._inverse(data, overlaps, groups)
+            return found if length is None else found.sparse(length, 1 / columns)
+        counts = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
+        check_sparse_room("Ease", counts, length)
+        matrix = SparseMatrix.of_counts(counts)
+        return matrix.weights("Ease", self.reg, length, rows, columns, np.ones(items))
 
 
 @dataclass(repr=False, eq=False)

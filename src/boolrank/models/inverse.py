@@ -30,6 +30,7 @@ from ..errors import MatrixTooLargeError, ParameterError
 from ..storage.state import array
 from .item_groups import ItemGroups
 from .scorer import Floats, Scorer, weighed
+from .sparse_scorer import SparseScorer
 
 DTYPES = ("float64", "float32")
 
@@ -106,13 +107,38 @@ class GroupScorer(Scorer):
         row = self.values[self.group[item]].astype(np.float64)[self.group]
         return row, row
 
+    def sparse(self, length: int, keys: Floats) -> SparseScorer:
+        """Keep the weights with the largest ``weight·keys[j]`` of each row, at most so many.
+
+        What an item adds to itself is left out.
+        """
+        kept, values = [np.empty(0, np.int32)], [np.empty(0)]
+        for item in range(self.items):
+            row, _ = self.similar(item)
+            row[item] = 0.0
+            if length < self.items:
+                row[np.argpartition(-abs(row * keys), length)[length:]] = 0.0
+            kept.append(np.flatnonzero(row).astype(np.int32))
+            values.append(row[kept[-1]])
+        indptr = np.cumsum([len(row) for row in kept])
+        return SparseScorer(indptr, np.concatenate(kept), np.concatenate(values))
+
+
+def has_room(items: int, dtype: str, groups: ItemGroups) -> bool:
+    """Return whether two matrices of items, one row per group, fit into memory."""
+    return _needed(items, dtype, groups) <= free_memory()
+
+
+def _needed(items: int, dtype: str, groups: ItemGroups | None) -> int:
+    return 2 * (items if groups is None else len(groups.sizes)) ** 2 * np.dtype(dtype).itemsize
+
 
 def check_room(
     model: str, items: int, dtype: str = "float64", groups: ItemGroups | None = None
 ) -> None:
     """Raise if two matrices of items, one row per group, would not fit into memory."""
     rows = items if groups is None else len(groups.sizes)
-    needed, available = 2 * rows**2 * np.dtype(dtype).itemsize, free_memory()
+    needed, available = _needed(items, dtype, groups), free_memory()
     if needed > available:
         # Only models with groups come in single precision.
         half = "use dtype='float32', " if dtype == "float64" and groups is not None else ""
@@ -120,8 +146,8 @@ def check_room(
         raise MatrixTooLargeError(
             f"{model} on {which} items takes {size(needed)}, for two matrices of all pairs, and "
             f"{size(available)} are free",
-            hint=f"{half}leave out the rarest items, or use a model whose matrix is sparse: "
-            "kernel-ranker, item-knn",
+            hint=f"{half}leave out the rarest items, or use a sparse model: ease or kernel-ease "
+            "with storage='sparse' and a low density, kernel-ranker, item-knn",
         )
 
 
@@ -152,12 +178,7 @@ def invert(model: str, matrix: Matrix, reg: float, groups: ItemGroups) -> tuple[
     least, most = float(diagonal.min()) ** 2, float(diagonal.max()) ** 2
     least = min(least, reg) if len(several) else least
     if failed or least / most < len(matrix) * np.finfo(matrix.dtype).eps / 8:
-        wider = " or dtype='float64'" if single else ""
-        raise ParameterError(
-            f"reg={reg:g} of {model} leaves the matrix of items singular, or nearly so",
-            hint=f"use a larger reg{wider}",
-            parameter="reg",
-        )
+        raise singular(model, reg, " or dtype='float64'" if single else "")
     inverse(matrix.T, lower=1, overwrite_c=1)
     own, twins = np.array(diagonal, np.float64), np.zeros(len(matrix))
     for g in several:
@@ -168,3 +189,12 @@ def invert(model: str, matrix: Matrix, reg: float, groups: ItemGroups) -> tuple[
         own[g] = column[g] / sizes[g] + (1 - 1 / sizes[g]) / reg
         twins[g] = -left / (reg * sizes[g])
     return own, twins
+
+
+def singular(model: str, reg: float, other: str = "") -> ParameterError:
+    """Return the error for a matrix without an inverse."""
+    return ParameterError(
+        f"reg={reg:g} of {model} leaves the matrix of items singular, or nearly so",
+        hint=f"use a larger reg{other}",
+        parameter="reg",
+    )

@@ -29,7 +29,17 @@ from .item_groups import ItemGroups
 from .kernel_ranker import MOST_REG
 from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Recommender
+from .scorer import Scorer
 from .search import PLAIN, Only, Real
+from .sparse_inverse import (
+    SparseMatrix,
+    check_sparse_room,
+    density_param,
+    is_exact,
+    sparse_rows,
+    storage_param,
+)
+from .sparse_scorer import SparseScorer
 
 
 @dataclass(repr=False, eq=False)
@@ -45,6 +55,8 @@ class KernelEase(Recommender):
     dtype : ``"float64"``, or ``"float32"`` for half the memory and time
     user_exponent : users weigh activity^-user_exponent
     recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
+    storage : ``"dense"``, ``"sparse"`` weights, or ``"auto"``: sparse if dense ones do not fit
+    density : share of weights that sparse storage keeps
     n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -56,7 +68,7 @@ class KernelEase(Recommender):
     """
 
     uses_overlaps: ClassVar[bool] = True
-    scorers: ClassVar = (GroupScorer,)
+    scorers: ClassVar = (GroupScorer, SparseScorer)
 
     kernel: Kernel | str = param("disjunctive(2)", search=PLAIN)
     reg: float = param(10.0, low=0, high=MOST_REG, search=Real(1.0, 1e3, log=True))
@@ -66,17 +78,35 @@ class KernelEase(Recommender):
     dtype: str = param("float64", choices=DTYPES, search=Only("float32"))
     user_exponent: float = user_exponent_param()
     recency: float | str = recency_param()
+    storage: str = storage_param()
+    density: float = density_param()
     n_threads: int | None = threads_param()
 
-    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> GroupScorer:
-        popularity, kernel = data.popularity(), parse_kernel(self.kernel)
+    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
+        items, kernel = len(data.items), parse_kernel(self.kernel)
         if self.user_exponent:
             overlaps = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
         groups = _groups(kernel, data, overlaps)
+        sizes = np.maximum(data.popularity(), 1.0)
+        rows, columns = sizes**-self.input_exponent, sizes**-self.output_exponent
+        # Normalised, rare items have the largest weights. They matter as much as those of EASE.
+        keys = np.sqrt(sizes)
+        length = sparse_rows(self.storage, self.density, items, self.dtype, groups)
+        if length is None or is_exact(length, items):
+            found = self._inverse(kernel, data, overlaps, groups)
+            return found if length is None else found.sparse(length, keys / columns)
+        overlaps = overlaps or Overlaps.of(data, self.n_threads)
+        check_sparse_room("KernelEase", overlaps, length)
+        matrix = SparseMatrix.of_kernel(kernel, overlaps)
+        return matrix.weights("KernelEase", self.reg, length, rows, columns, keys)
+
+    def _inverse(
+        self, kernel: Kernel, data: Interactions, overlaps: Overlaps | None, groups: ItemGroups
+    ) -> GroupScorer:
         check_room("KernelEase", len(data.items), self.dtype, groups)
         matrix = Gram.of_groups(data, groups, overlaps).values(kernel, self.dtype)
         diagonal, twins = invert("KernelEase", matrix, self.reg, groups)
-        sizes = np.maximum(popularity[groups.first], 1.0)
+        sizes = np.maximum(data.popularity()[groups.first], 1.0)
         columns = -(sizes**-self.output_exponent) / diagonal
         own, rows = np.zeros(len(diagonal)), sizes**-self.input_exponent
         return GroupScorer.of(matrix, groups, twins, columns, own, rows)

@@ -13,6 +13,9 @@ import numpy as np
 
 from ..data.interactions import Interactions
 
+# Items of a catalogue from which on inverting a dense matrix takes minutes.
+_LARGE = 20_000
+
 
 class Trial(Protocol):
     """The methods of optuna's trials that ranges use."""
@@ -94,6 +97,22 @@ class Only:
 
     def __str__(self) -> str:
         return f"always {self.value}"
+
+
+@dataclass(frozen=True)
+class Large:
+    """A range for catalogues of more than 20,000 items, and the default for others."""
+
+    values: Range
+    default: Any
+
+    def draw(self, trial: Trial, name: str, train: Interactions) -> Any:
+        """Draw a value."""
+        large = len(train.items) > _LARGE
+        return self.values.draw(trial, name, train) if large else self.default
+
+    def __str__(self) -> str:
+        return f"{self.values}, above {_LARGE:,} items"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,176 @@
+"""The inverse Cholesky factor of a sparse positive definite matrix, row by row and approximately.
+
+Row i of the factor Z has the regression of item i on neighbours N, some of the items before it:
+
+    A[N, N]·y = A[N, i],   pivot = A[i, i] - A[i, N]·y,   Z[i, i] = 1/√pivot,   Z[i, N] = -y/√pivot.
+
+Zᵀ·Z is the inverse of A if N is all that comes before, and the closest to it among factors with the
+same zeros otherwise (Kolotilina and Yeremin, 1993). A[N, N] is a part of A itself, so no pivot
+breaks down, and rows do not depend on each other.
+
+The matrix is ``(indptr, columns, values, diagonal, classes, background, left, right)``: rows of the
+lower triangle. Pairs that are not in the rows have the value of their classes in the background,
+plus a product of their rows in left and right.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compiler import loop, ranged
+from .matrix import place
+from .ranking import best
+
+
+@loop
+def lower_triangle(indptr, columns, values, order):
+    """Return rows of the lower triangle of a symmetric matrix, with its items in an order."""
+    rank, start = np.empty(len(order), np.int32), np.zeros(len(order) + 1, np.int64)
+    for i in range(len(order)):
+        rank[order[i]] = i
+    for i in range(len(order)):
+        for k in range(indptr[i], indptr[i + 1]):
+            start[rank[i] + 1] += rank[columns[k]] < rank[i]
+    for i in range(len(order)):
+        start[i + 1] += start[i]
+    fill, below = start.copy(), np.empty(start[-1], np.int32)
+    kept = np.empty(start[-1])
+    for j in range(len(order)):  # column by column, so that rows come out sorted
+        for k in range(indptr[order[j]], indptr[order[j] + 1]):
+            i = rank[columns[k]]
+            if i > j:
+                below[fill[i]], kept[fill[i]] = j, values[k]
+                fill[i] += 1
+    return start, below, kept
+
+
+@ranged(lambda _out, ptr, _matrix: (len(ptr) - 1, (np.diff(ptr) ** 3).sum() + 100 * ptr[-1]))
+def fill_factor(start, stop, out, ptr, matrix):
+    """Fill rows of the factor, and the smallest pivot of each as a part of its diagonal.
+
+    Row i has ``ptr[i + 1] - ptr[i]`` values, the last of which is its own.
+    """
+    columns, values, pivots = out
+    most = np.int64(0)
+    for i in range(start, stop):
+        most = max(most, ptr[i + 1] - ptr[i])
+    square = np.empty((most, most))
+    for i in range(start, stop):
+        row, weights = columns[ptr[i] : ptr[i + 1]], values[ptr[i] : ptr[i + 1]]
+        row[-1] = i
+        _choose_neighbours(row[:-1], i, matrix)
+        _fill_square(square, row, matrix)
+        pivots[i] = _factorise(square, len(row))
+        _solve(weights, square)
+
+
+@loop
+def _choose_neighbours(chosen, item, matrix):
+    """Fill with the items before one that have the largest A[i, j]/√A[j, j]; or with all."""
+    indptr, columns, values, diagonal = matrix[:4]
+    if len(chosen) == item:
+        for j in range(item):
+            chosen[j] = j
+        return
+    first, last = indptr[item], indptr[item + 1]
+    near, nearest = np.empty(last - first), np.empty(len(chosen))
+    for k in range(last - first):
+        near[k] = abs(values[first + k]) / np.sqrt(diagonal[columns[first + k]])
+    chosen[:] = 0
+    best(near, near, 0.0, len(chosen), chosen, nearest)
+    for k in range(len(chosen)):
+        chosen[k] = columns[first + chosen[k]]
+    chosen.sort()
+
+
+@loop
+def _fill_square(square, row, matrix):
+    """Fill the lower triangle with the values of all pairs of some items, in ascending order."""
+    indptr, columns, values, diagonal, classes, background, left, right = matrix
+    for a in range(len(row)):
+        low, high, under = indptr[row[a]], indptr[row[a] + 1], background[classes[row[a]]]
+        for b in range(a):
+            step = 1
+            while low + step < high and columns[low + step] < row[b]:
+                step *= 2
+            low = place(columns, low, min(low + step, high), row[b])
+            if low < high and columns[low] == row[b]:
+                square[a, b] = values[low]
+            else:
+                square[a, b] = under[classes[row[b]]]
+                for r in range(left.shape[1]):
+                    square[a, b] += left[row[a], r] * right[row[b], r]
+        square[a, a] = diagonal[row[a]]
+
+
+@loop(fastmath={"contract", "reassoc"})  # sums of products in the order that is fastest
+def _factorise(square, size):
+    """Put the Cholesky factor in place of the lower triangle; return the least pivot.
+
+    It is a part of the value on the diagonal, 0 for a singular matrix.
+    """
+    least = np.inf
+    for a in range(size):
+        row, own = square[a], square[a, a]
+        for b in range(a):
+            total, other = 0.0, square[b]
+            for c in range(b):
+                total += row[c] * other[c]
+            row[b] = (row[b] - total) / other[b]
+        total = 0.0
+        for c in range(a):
+            total += row[c] * row[c]
+        if not own > total:
+            return 0.0
+        least = min(least, (own - total) / own)
+        row[a] = np.sqrt(own - total)
+    return least
+
+
+@loop
+def _solve(weights, square):
+    """Fill with the last row of the inverse of the factor in the lower triangle."""
+    last = len(weights) - 1
+    weights[:last], weights[last] = 0.0, 1.0
+    for a in range(last, -1, -1):
+        weights[a] /= square[a, a]
+        for b in range(a):
+            weights[b] -= weights[a] * square[a, b]
+
+
+@ranged(lambda _out, factor, *_: (len(factor[0]) - 1, 4 * (np.diff(factor[0]) ** 2).sum()))
+def fill_weights(start, stop, out, factor, by_item, order, reserved, rows, columns, keys):
+    """Fill with values rows[i]·(Zᵀ·Z)[i, j]·columns[j] of each row i, j ≠ i.
+
+    Those with the largest (Zᵀ·Z)[i, j]·keys[j] are kept. ``by_item`` is the transpose of the
+    factor. The results have the numbers that items had before they were put in order, and row i the
+    places from ``reserved[i]`` on.
+    """
+    used, kept, weights = out
+    (ptr, items, values), (item_ptr, item_rows, places) = factor, by_item
+    total, seen_by = np.zeros(len(order)), np.full(len(order), -1)
+    reached = np.empty(len(order), np.int32)
+    for i in range(start, stop):
+        number = np.int64(0)
+        seen_by[i] = i
+        for k in range(item_ptr[i], item_ptr[i + 1]):
+            row, value = item_rows[k], values[places[k]]
+            for at in range(ptr[row], ptr[row + 1]):
+                j = items[at]
+                if seen_by[j] != i:
+                    seen_by[j], total[j], reached[number] = i, 0.0, j
+                    number += 1
+                total[j] += value * values[at]
+        amount = np.empty(number)
+        for k in range(number):
+            amount[k] = abs(total[reached[k]]) * keys[reached[k]]
+        first, last = reserved[order[i]], reserved[order[i] + 1]
+        size = used[order[i]] = min(number, last - first)
+        chosen = np.zeros(size, np.int32)
+        best(amount, amount, 0.0, size, chosen, np.empty(size))
+        for k in range(size):
+            j = reached[chosen[k]]
+            kept[first + k], weights[first + k] = order[j], rows[i] * total[j] * columns[j]
+        by_number = np.argsort(kept[first : first + size])
+        kept[first : first + size] = kept[first : first + size][by_number]
+        weights[first : first + size] = weights[first : first + size][by_number]
