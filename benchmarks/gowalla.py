@@ -22,6 +22,7 @@ ROWS = {
     "item-knn, 20 neighbours": "item-knn(neighbours=20)",
     "kernel-ranker": "kernel-ranker",
     "kernel-ranker, weighted users": "kernel-ranker(kernel=disjunctive(10), user_exponent=1)",
+    "kernel-ease, sparse": "kernel-ease(kernel=linear, storage=sparse)",
     "als, 64 factors": "als(factors=64)",
     "als, 256 factors": "als(factors=256)",
 }
