@@ -215,7 +215,10 @@ def test_a_result_converts_to_json_and_frames(data: Interactions) -> None:
     found = evaluate(KernelRanker("linear", n_threads=2), paper_protocol(data, folds=2), ALL)
     text = json.dumps(found.to_dict(), allow_nan=False)
     content = json.loads(text)
-    expected = "KernelRanker(kernel='linear', reg=0.1, negative_weight=1.0, storage='auto')"
+    expected = (
+        "KernelRanker(kernel='linear', reg=0.1, negative_weight=1.0, user_exponent=0.0, "
+        "storage='auto', recency=0.0)"
+    )
     assert content["model"] == found.model == expected
     assert content["split_hash"] == found.split_hash
     for a, b in zip(found.folds, map(FoldResult.from_dict, content["folds"]), strict=True):

@@ -46,7 +46,7 @@ def test_every_cell_runs_and_shows_what_the_text_says(
     monkeypatch.setitem(sys.modules, "page", page)
     shown = [_run("".join(cell["source"]), vars(page), cell["id"]) for cell in _cells("code")]
     tables = [value._repr_html_() for value in shown if hasattr(value, "_repr_html_")]
-    assert len(tables) == 7
+    assert len(tables) == 6
     assert shown[-1] is True  # the saved model recommends the same
 
     here = vars(page)

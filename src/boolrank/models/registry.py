@@ -207,8 +207,8 @@ def make_model(name: str, **params: Any) -> Recommender:
     """Return an unfitted model by its name, with parameters of its constructor.
 
     >>> make_model("kernel-ranker", kernel="linear", reg=0.5)
-    KernelRanker(kernel='linear', reg=0.5, negative_weight=1.0, storage='auto', recency=0.0, \
-n_threads=None), not fitted
+    KernelRanker(kernel='linear', reg=0.5, negative_weight=1.0, user_exponent=0.0, \
+storage='auto', recency=0.0, n_threads=None), not fitted
     """
     entry = find_model(name)
     known = [each.name for each in entry.parameters]
