@@ -21,6 +21,7 @@ from boolrank import (
 from boolrank.errors import MatrixTooLargeError
 from boolrank.models import inverse
 from boolrank.models.item_groups import ItemGroups
+from boolrank.models.sparse_scorer import SparseScorer
 from strategies import binary_matrices
 
 # How far scores may be from the definition, relative to the largest.
@@ -169,7 +170,8 @@ def test_room_is_needed_for_distinct_items_only(data, monkeypatch):
     Ease().fit(data)
     monkeypatch.setattr(inverse, "free_memory", lambda: 1000)
     with pytest.raises(MatrixTooLargeError, match=r"Ease on \d\d distinct ones of 90 items takes"):
-        Ease().fit(data)
+        Ease(storage="dense").fit(data)
+    assert isinstance(Ease().fit(data).scorer, SparseScorer)  # what fits instead
 
 
 @given(binary_matrices(min_columns=2).filter(np.any))
