@@ -22,7 +22,7 @@ from boolrank.models.sparse_scorer import SparseScorer
 from boolrank.testing import check_recommender
 
 MODELS = {"ease": Ease(20.0), "kernel-ease": KernelEase("disjunctive(3)", 2.0, 0.3, -0.2)}
-ITEMS = 120
+ITEMS, REG = 120, 3.0
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +32,12 @@ def data():
 
 @pytest.fixture(params=["counts", "masses", "disjunctive(4)", "tanimoto", "disjunctive(4), masses"])
 def matrices(request, data):
-    """A matrix of items with reg on its diagonal, dense and sparse."""
+    """A matrix of items, dense and sparse."""
     name, _, weighted = request.param.partition(", ")
     exponent = 0.6 if "masses" in (name, weighted) else 0.0
     overlaps = Overlaps.of(data, user_exponent=exponent)
     if name in ("counts", "masses"):
-        return overlaps.filled() / overlaps.unit + 3 * np.eye(ITEMS), SparseMatrix.of_counts(
-            overlaps
-        )
+        return overlaps.filled() / overlaps.unit, SparseMatrix.of_counts(overlaps)
     kernel, shared, sizes = parse_kernel(name), overlaps.filled().astype(np.int64), overlaps.sizes
     pairs = sizes[:, None], sizes[None, :], shared
     if exponent:
@@ -47,9 +45,7 @@ def matrices(request, data):
     else:
         raw = kernel.on_counts(overlaps.n, *pairs)
     roots = np.sqrt(np.diag(raw))
-    return raw / np.outer(roots, roots) + 3 * np.eye(ITEMS), SparseMatrix.of_kernel(
-        kernel, overlaps
-    )
+    return raw / np.outer(roots, roots), SparseMatrix.of_kernel(kernel, overlaps)
 
 
 def _dense(scorer: SparseScorer) -> np.ndarray:
@@ -64,14 +60,29 @@ def _weights(inverse):
 
 def _weigh(matrix: SparseMatrix, length: int, keys=None) -> SparseScorer:
     one = np.ones(ITEMS)
-    return matrix.weights("Ease", 3.0, length, one, one, one if keys is None else keys)
+    return matrix.weights("Ease", REG, length, one, one, one if keys is None else keys)
 
 
 def test_with_all_neighbours_it_is_the_inverse(matrices, monkeypatch):
     monkeypatch.setattr(sparse_inverse, "_NEIGHBOURS", ITEMS)
     dense, sparse = matrices
-    expected = _weights(np.linalg.inv(dense))
+    expected = _weights(np.linalg.inv(dense + REG * np.eye(ITEMS)))
     assert np.abs(_dense(_weigh(sparse, ITEMS)) - expected).max() < 1e-10 * np.abs(expected).max()
+
+
+def test_most_of_the_leading_direction_is_apart(matrices):
+    """What is left is positive definite, and its part along the direction that of any other."""
+    dense, sparse = matrices
+    leading = np.empty(ITEMS)
+    leading[sparse.order] = sparse.leading()
+    before, left = (
+        np.linalg.eigvalsh(each) for each in (dense, dense - np.outer(leading, leading))
+    )
+    assert left[0] > 0
+    assert left[-1] < 1.05 * before[-2] < before[-1] / 2
+    direction = leading / np.linalg.norm(leading)
+    along = direction @ (dense - np.outer(leading, leading)) @ direction
+    assert along == pytest.approx(np.diag(dense).mean(), rel=0.05)
 
 
 @pytest.mark.parametrize("neighbours", [1, 7, 40])
@@ -80,6 +91,9 @@ def test_rows_of_the_factor_are_regressions_on_nearest_more_popular_items(
 ):
     monkeypatch.setattr(sparse_inverse, "_NEIGHBOURS", neighbours)
     dense, sparse = matrices
+    leading = np.empty(ITEMS)
+    leading[sparse.order] = sparse.leading()
+    dense = dense - np.outer(leading, leading) + REG * np.eye(ITEMS)
     overlaps, order = Overlaps.of(data).filled(), np.argsort(-data.popularity(), kind="stable")
     inverse = np.zeros((ITEMS, ITEMS))
     for place, item in enumerate(order):
@@ -92,8 +106,10 @@ def test_rows_of_the_factor_are_regressions_on_nearest_more_popular_items(
         row[before] = -np.linalg.solve(dense[np.ix_(before, before)], dense[before, item])
         row[item] = 1.0
         inverse += np.outer(row, row) / (row @ dense @ row)
-    found = _dense(_weigh(sparse, ITEMS))
-    assert np.abs(found - _weights(inverse)).max() < 1e-10 * np.abs(found).max()
+    along = inverse @ leading
+    whole = inverse - np.outer(along, along) / (1 + leading @ along)
+    expected, found = _weights(whole) * (inverse != 0), _dense(_weigh(sparse, ITEMS))
+    assert np.abs(found - expected).max() < 1e-10 * np.abs(found).max()
 
 
 @pytest.mark.parametrize("length", [1, 8])

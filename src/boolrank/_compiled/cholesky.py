@@ -8,9 +8,10 @@ Zᵀ·Z is the inverse of A if N is all that comes before, and the closest to it
 same zeros otherwise (Kolotilina and Yeremin, 1993). A[N, N] is a part of A itself, so no pivot
 breaks down, and rows do not depend on each other.
 
-The matrix is ``(indptr, columns, values, diagonal, classes, background, left, right)``: rows of the
-lower triangle. Pairs that are not in the rows have the value of their classes in the background,
-plus a product of their rows in left and right.
+The matrix is ``(indptr, columns, values, diagonal, classes, background, left, right, leading)``:
+rows of the lower triangle, and the diagonal. Pairs that are not in the rows have the value of their
+classes in the background, plus a product of their rows in left and right. From all of it, the
+diagonal included, ``leading[i]·leading[j]`` is subtracted.
 """
 
 from __future__ import annotations
@@ -44,6 +45,45 @@ def lower_triangle(indptr, columns, values, order):
     return start, below, kept
 
 
+@loop
+def times(matrix, vector):
+    """Return the product with a vector."""
+    indptr, columns, values, diagonal, classes, background, left, right, leading = matrix
+    by_class, product = np.zeros(len(background)), np.zeros(left.shape[1])
+    along = 0.0
+    for j in range(len(vector)):
+        by_class[classes[j]] += vector[j]
+        along += leading[j] * vector[j]
+        for r in range(len(product)):
+            product[r] += right[j, r] * vector[j]
+    of_class = np.zeros(len(background))
+    for a in range(len(background)):
+        for b in range(len(background)):
+            of_class[a] += background[a, b] * by_class[b]
+    out = np.empty(len(vector))
+    for i in range(len(vector)):
+        own = diagonal[i] - _background(i, i, matrix)
+        out[i] = of_class[classes[i]] + own * vector[i] - leading[i] * along
+        for r in range(len(product)):
+            out[i] += left[i, r] * product[r]
+        for k in range(indptr[i], indptr[i + 1]):
+            j = columns[k]
+            value = values[k] - _background(i, j, matrix)
+            out[i] += value * vector[j]
+            out[j] += value * vector[i]
+    return out
+
+
+@loop
+def _background(i, j, matrix):
+    """Return the value of two items that share no users."""
+    _, _, _, _, classes, background, left, right, _ = matrix
+    total = background[classes[i], classes[j]]
+    for r in range(left.shape[1]):
+        total += left[i, r] * right[j, r]
+    return total
+
+
 @ranged(lambda _out, ptr, _matrix: (len(ptr) - 1, (np.diff(ptr) ** 3).sum() + 100 * ptr[-1]))
 def fill_factor(start, stop, out, ptr, matrix):
     """Fill rows of the factor, and the smallest pivot of each as a part of its diagonal.
@@ -68,6 +108,7 @@ def fill_factor(start, stop, out, ptr, matrix):
 def _choose_neighbours(chosen, item, matrix):
     """Fill with the items before one that have the largest A[i, j]/√A[j, j]; or with all."""
     indptr, columns, values, diagonal = matrix[:4]
+    leading = matrix[-1]
     if len(chosen) == item:
         for j in range(item):
             chosen[j] = j
@@ -75,7 +116,9 @@ def _choose_neighbours(chosen, item, matrix):
     first, last = indptr[item], indptr[item + 1]
     near, nearest = np.empty(last - first), np.empty(len(chosen))
     for k in range(last - first):
-        near[k] = abs(values[first + k]) / np.sqrt(diagonal[columns[first + k]])
+        j = columns[first + k]
+        value = values[first + k] - leading[item] * leading[j]
+        near[k] = abs(value) / np.sqrt(diagonal[j] - leading[j] ** 2)
     chosen[:] = 0
     best(near, near, 0.0, len(chosen), chosen, nearest)
     for k in range(len(chosen)):
@@ -86,21 +129,19 @@ def _choose_neighbours(chosen, item, matrix):
 @loop
 def _fill_square(square, row, matrix):
     """Fill the lower triangle with the values of all pairs of some items, in ascending order."""
-    indptr, columns, values, diagonal, classes, background, left, right = matrix
+    indptr, columns, values, diagonal = matrix[:4]
+    leading = matrix[-1]
     for a in range(len(row)):
-        low, high, under = indptr[row[a]], indptr[row[a] + 1], background[classes[row[a]]]
+        low, high = indptr[row[a]], indptr[row[a] + 1]
         for b in range(a):
             step = 1
             while low + step < high and columns[low + step] < row[b]:
                 step *= 2
             low = place(columns, low, min(low + step, high), row[b])
-            if low < high and columns[low] == row[b]:
-                square[a, b] = values[low]
-            else:
-                square[a, b] = under[classes[row[b]]]
-                for r in range(left.shape[1]):
-                    square[a, b] += left[row[a], r] * right[row[b], r]
-        square[a, a] = diagonal[row[a]]
+            found = low < high and columns[low] == row[b]
+            square[a, b] = values[low] if found else _background(row[a], row[b], matrix)
+            square[a, b] -= leading[row[a]] * leading[row[b]]
+        square[a, a] = diagonal[row[a]] - leading[row[a]] ** 2
 
 
 @loop(fastmath={"contract", "reassoc"})  # sums of products in the order that is fastest
@@ -139,12 +180,12 @@ def _solve(weights, square):
 
 
 @ranged(lambda _out, factor, *_: (len(factor[0]) - 1, 4 * (np.diff(factor[0]) ** 2).sum()))
-def fill_weights(start, stop, out, factor, by_item, order, reserved, rows, columns, keys):
-    """Fill with values rows[i]·(Zᵀ·Z)[i, j]·columns[j] of each row i, j ≠ i.
+def fill_weights(start, stop, out, factor, by_item, order, reserved, along, rows, columns, keys):
+    """Fill with values rows[i]·P[i, j]·columns[j] of each row i, j ≠ i, where Z reaches.
 
-    Those with the largest (Zᵀ·Z)[i, j]·keys[j] are kept. ``by_item`` is the transpose of the
-    factor. The results have the numbers that items had before they were put in order, and row i the
-    places from ``reserved[i]`` on.
+    P is Zᵀ·Z minus ``along[i]·along[j]``. Those with the largest P[i, j]·keys[j] are kept.
+    ``by_item`` is the transpose of the factor. The results have the numbers that items had before
+    they were put in order, and row i the places from ``reserved[i]`` on.
     """
     used, kept, weights = out
     (ptr, items, values), (item_ptr, item_rows, places) = factor, by_item
@@ -163,6 +204,7 @@ def fill_weights(start, stop, out, factor, by_item, order, reserved, rows, colum
                 total[j] += value * values[at]
         amount = np.empty(number)
         for k in range(number):
+            total[reached[k]] -= along[i] * along[reached[k]]
             amount[k] = abs(total[reached[k]]) * keys[reached[k]]
         first, last = reserved[order[i]], reserved[order[i] + 1]
         size = used[order[i]] = min(number, last - first)

@@ -1,14 +1,17 @@
 """Weights of EASE for catalogues whose inverse does not fit: a sparse approximate inverse.
 
-The inverse of A = K + reg·I is Zᵀ·Z with the rows of Z as regressions of each item on more popular
-ones (`_compiled/cholesky.py`). With at most k nearest ones for each item, Z is sparse. The weights
+The inverse of a matrix of items A is Zᵀ·Z, where rows of Z are regressions of each item on more
+popular ones (`_compiled/cholesky.py`). With the nearest of them only, Z is sparse. What all items
+have in common would be lost: where popularity is most of A, no few items stand for the others. So
+the leading direction u is apart, and
 
-    B[i, j] = -P[i, j] / P[j, j],   P = Zᵀ·Z,
+    P = (K + reg·I)⁻¹ = M - M·u·uᵀ·M / (1 + uᵀ·M·u),   M = (K - u·uᵀ + reg·I)⁻¹ = Zᵀ·Z.
 
-are multiplied out row by row, and the k largest of each row are kept. k is the density times the
-number of items. Popular items come first: they stand for the rest of the catalogue, so few of them
-are enough for an item. In the reverse order nDCG is 7 % lower, by incomplete Cholesky factors with
-a shifted diagonal and as many values 5 %.
+The weights B[i, j] = -P[i, j] / P[j, j] are multiplied out row by row, and the largest of each row
+are kept, as many as the density times the number of items.
+
+On 10,000 items of Gowalla, nDCG@20 is within 1 % of the dense inverse's. In the reverse order it is
+7 % lower, by incomplete Cholesky factors with as many values, on a shifted diagonal, 5 %.
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ from .sparse_scorer import SparseScorer
 
 _DENSITY = 0.002
 # Neighbours of an item in regressions. Twice as many take five times as long and change little.
-_NEIGHBOURS = 150
+_NEIGHBOURS = 100
+# Products with the matrix that find its leading direction.
+_ROUNDS = 4
 
 
 def storage_param() -> Any:
@@ -140,10 +145,15 @@ class SparseMatrix(NamedTuple):
         from .._compiled.rows import transposed
 
         items, order = len(self.order), self.order
-        ptr, chosen, values = self._factor(model, reg)
-        diagonal = np.bincount(chosen, values**2, items)
+        leading = self.leading()
+        ptr, chosen, values = self._factor(model, reg, leading)
+        lengths = np.diff(ptr)
+        product = np.add.reduceat(values * leading[chosen], ptr[:-1])
+        along = np.bincount(chosen, values * np.repeat(product, lengths), items).astype(np.float64)
+        along /= np.sqrt(1 + (leading * along).sum())
+        diagonal = np.bincount(chosen, values**2, items) - along**2
         # An item reaches at most as many others as the rows with it have values.
-        reach = np.bincount(chosen, np.repeat(np.diff(ptr), np.diff(ptr)), items)
+        reach = np.bincount(chosen, np.repeat(lengths, lengths), items)
         reserved = np.zeros(items + 1, np.int64)
         reserved[order + 1] = np.minimum(reach, min(length, items - 1))
         np.cumsum(reserved, out=reserved)
@@ -151,13 +161,36 @@ class SparseMatrix(NamedTuple):
         found = np.empty(reserved[-1], np.int32), np.empty(reserved[-1])
         factor, by_item = (ptr, chosen, values), transposed(ptr, chosen, items)
         scales = rows[order], -columns[order] / diagonal, keys[order] / diagonal
-        fill_weights((used, *found), factor, by_item, order, reserved, *scales)
+        fill_weights((used, *found), factor, by_item, order, reserved, along, *scales)
         indptr = np.concatenate(([0], np.cumsum(used)))
         packed = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
         pack_rows(packed, 0, *found, reserved, used)
         return SparseScorer(indptr, *packed)
 
-    def _factor(self, model: str, reg: float) -> tuple[NDArray[Any], ...]:
+    def leading(self) -> Floats:
+        """Return a vector u with a positive definite K - u·uᵀ, u·uᵀ the most of K that there is.
+
+        For any x, K - K·x·xᵀ·K / (xᵀ·K·x) has no negative eigenvalue. x is near the first
+        eigenvector, and as much is left of its eigenvalue as eigenvalues have in the mean.
+        """
+        from .._compiled.cholesky import times
+
+        x = before = np.sqrt(self.diagonal)
+        for _ in range(_ROUNDS):
+            before = x / max(np.sqrt((x**2).sum()), 1e-300)  # no item may have users
+            x = times(self._compiled(0.0, np.zeros(len(x))), before)
+        square, rest = (before * x).sum(), self.diagonal.mean()
+        return x * np.sqrt((1 - rest / square) / square) if square > rest else 0 * x
+
+    def _compiled(self, reg: float, leading: Floats) -> tuple[NDArray[Any], ...]:
+        from .._compiled.ranges import frozen
+
+        parts: tuple[NDArray[Any], ...] = frozen(
+            (*self[:3], self.diagonal + reg, *self[4:8], leading)
+        )
+        return parts
+
+    def _factor(self, model: str, reg: float, leading: Floats) -> tuple[NDArray[Any], ...]:
         """Return sparse rows of Z: row starts, columns and values."""
         from .._compiled.cholesky import fill_factor
 
@@ -166,9 +199,7 @@ class SparseMatrix(NamedTuple):
         ptr = np.concatenate(([0], np.cumsum(np.where(before <= _NEIGHBOURS, before, near) + 1)))
         columns, values = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
         pivots = np.empty(len(self.order))
-        background = self.classes, self.background, self.left, self.right
-        matrix = (self.indptr, self.columns, self.values, self.diagonal + reg, *background)
-        fill_factor((columns, values, pivots), ptr, matrix)
+        fill_factor((columns, values, pivots), ptr, self._compiled(reg, leading))
         if not (pivots > len(pivots) * np.finfo(np.float64).eps / 8).all():
             raise singular(model, reg)
         return ptr, columns, values
