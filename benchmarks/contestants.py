@@ -245,7 +245,9 @@ _MODELS = {
         small=SMALL,
     ),
     "ease": Contestant("boolrank: EASE", ours("ease", reg=EASE_REG), arrays=2, small=SMALL),
-    "spectral": Contestant("boolrank: spectral ranker", ours("spectral-ranker"), small=SMALL),
+    "spectral-ranker": Contestant(
+        "boolrank: spectral ranker", ours("spectral-ranker"), small=SMALL
+    ),
     "item-knn": Contestant(
         "boolrank: cosine, 20 neighbours", ours("item-knn", neighbours=20), small=SMALL
     ),
