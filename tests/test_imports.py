@@ -30,7 +30,7 @@ ORDER = [
     {"boolrank"},
     {"health", "testing"},
     {"report"},
-    {"demo", "paper"},
+    {"demo", "paper", "service"},
     {"cli"},
     {"__main__"},
 ]

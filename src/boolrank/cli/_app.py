@@ -21,6 +21,7 @@ EXAMPLES = {
     "similar": "boolrank similar model tea --n 5",
     "explain": "boolrank explain model ann tea",
     "update": "boolrank update model new.csv --remove old.csv",
+    "serve": "boolrank serve model --items items.csv --refresh 10m",
     "show": "boolrank show model",
     "evaluate": "boolrank evaluate ratings.csv --model ease --kernel 'disjunctive(8)'",
     "tune": "boolrank tune ratings.csv --model kernel-ranker --metric ndcg@10 --trials 8",

@@ -77,8 +77,3 @@ def parse_ids(
         of = f"{len(unknown):,} of {len(found):,} ids in --{option}"
         say(f"note: {of} are unknown and {fate}: {names}")
     return ids
-
-
-def plain_id(key: Any) -> Any:
-    """Return an id as JSON and tables have it: numbers and text unchanged, others as text."""
-    return key if isinstance(key, int | str) else str(key)

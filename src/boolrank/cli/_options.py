@@ -188,6 +188,20 @@ OPTIONS = {
     "recommend out": _row("File for the result: .parquet, .csv or .jsonl."),
     "spectrum out": _row("File for a figure: .svg or .png."),
     "evaluate out": _row("Folder for results; those that exist are not computed again."),
+    "host": _row("Address to listen on; default 127.0.0.1, this machine alone."),
+    "port": _row("Port to listen on; default 8000, 0 for any that is free.", min=0, max=65535),
+    "workers": _row("Number of processes; default 1.", min=1, max=64),
+    "serve items": _row("File with the columns item and title.", metavar="FILE"),
+    "events": _row(
+        "SQLite file for events, or postgresql://...; default MODEL-events.sqlite.",
+        metavar="FILE",
+    ),
+    "refresh": _row("Time between updates of the model with new events, such as 10m."),
+    "api_key_file": _row(
+        "File with a line 'read KEY' or 'write KEY' per key; without it no key is needed.",
+        metavar="FILE",
+    ),
+    "no_auth": _row("Allow other machines to use the service without a key."),
     "tune out": _row("Folder for studies; trials that exist are not repeated."),
 }
 
@@ -229,15 +243,16 @@ def _parameters(function: Callable[..., Any], verb: str) -> Iterator[Parameter]:
 def race_options(metric: str | None, trials: int | None, budget: str | None) -> dict[str, Any]:
     """Return the options of `choose`; the time is limited unless trials are."""
     budget = budget or ("5m" if trials is None else None)
-    seconds = None if budget is None else _seconds(budget)
+    seconds = None if budget is None else seconds_of(budget, "budget")
     return given({"metric": metric, "trials": trials, "budget": seconds})
 
 
-def _seconds(text: str) -> float:
+def seconds_of(text: str, parameter: str) -> float:
+    """Return the seconds of a time such as 10m."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
     if match is None or not float(match[1]):
         raise ParameterError(
-            f"--budget is a time such as 120s, 10m or 1h, not {text!r}", parameter="budget"
+            f"--{parameter} is a time such as 120s, 10m or 1h, not {text!r}", parameter=parameter
         )
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 

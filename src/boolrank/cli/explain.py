@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..data.vocabulary import plain_id
 from ..errors import ParameterError
 from ..models import load_model
 from ..table import Column, Table
-from ._inputs import parse_ids, plain_id, read_ids
+from ._inputs import parse_ids, read_ids
 from ._output import Output, say
 
 

@@ -8,11 +8,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.vocabulary import plain_id
 from ..errors import ParameterError
 from ..models import Recommendations, load_model
 from ..studies.cache import whole_file
 from ..table import Column, Table
-from ._inputs import parse_ids, plain_id, read_ids, read_profiles
+from ._inputs import parse_ids, read_ids, read_profiles
 from ._options import given
 from ._output import Output, Work, check_output, console
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..data.vocabulary import plain_id
 from ..models import load_model
 from ..table import Column, Table
-from ._inputs import plain_id
 from ._output import Output
 
 

@@ -179,6 +179,11 @@ def near_name(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
 
 
+def plain_id(key: Any) -> Any:
+    """Return an id as JSON and tables have it: numbers and text unchanged, others as text."""
+    return key if isinstance(key, int | str) else str(key)
+
+
 def id_text(key: Any) -> str:
     """Return a text that is the same for equal ids; that of a frozenset is not."""
     if isinstance(key, tuple | frozenset):

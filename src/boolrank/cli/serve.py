@@ -1,0 +1,49 @@
+"""``boolrank serve``: an HTTP service and a web page for a saved model."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from .._extras import needs
+from ._options import seconds_of
+from ._output import Work, say
+
+
+def serve(
+    folder: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    items: Path | None = None,
+    events: str | None = None,
+    refresh: str | None = None,
+    api_key_file: Path | None = None,
+    no_auth: bool = False,
+) -> None:
+    """Serve a model over HTTP, with a web page at /.
+
+    Events that are posted are stored before they are acknowledged, change the next list of their
+    user, and enter the model at the next refresh. /docs describes the API.
+    """
+    work = Work()
+    with tempfile.TemporaryDirectory() as metrics:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics  # before the first import
+        with needs("serve", "The service"):
+            from ..service.command import run_service
+        with work.status("Opening"):
+            service = run_service(
+                folder,
+                host=host,
+                port=port,
+                workers=workers,
+                items=items,
+                events=events,
+                period=None if refresh is None else seconds_of(refresh, "refresh"),
+                api_key_file=api_key_file,
+                no_auth=no_auth,
+            )
+        say(f"{folder}: {service.info['model']}, http://{service.address} (Ctrl-C ends it)")
+        service.run()

@@ -1,0 +1,32 @@
+"""HTTP service: recommendations with reasons, durable events, exact refreshes, and a web page.
+
+Bodies are JSON. Every answer has ``model``, the hash of the model that gave it. An entry of a list
+is ``{"item": id, "title": text or null, "score": number}``, with ``reasons: k`` also
+``"reasons": [{"item", "title", "adds"}]`` (the k largest) and ``"rest"`` (the sum of the others):
+reasons and rest add up to the score.
+
+    GET  /v1/recommendations/{user}?n&exclude&candidates&exclude_seen&reasons&strict
+    POST /v1/recommendations            {"user": id} or {"items": [id]}, and the same options
+         {"model", "user", "popular", "items": [entry], "unknown": [id]}
+         popular: there is no history, so these are popular items. unknown: ids that were ignored.
+    POST /v1/recommendations:batch      {"queries": [...]} -> {"model", "results": [...]}
+    GET  /v1/similar/{item}?n           {"model", "item", "title", "items": [{.., "similarity"}]}
+    GET  /v1/explanations/{user}/{item}?n
+         {"model", "user", "item", "title", "popular", "score", "reasons", "rest"}
+    GET  /v1/popular?n&exclude          {"model", "items": [entry]}; the score counts users
+    GET  /v1/items?q&n                  {"model", "total", "items": [{"item", "title", "users"}]}
+    GET  /v1/users?q&n                  {"model", "total", "users": [{"user", "items"}]}
+    GET  /v1/users/{user}?n             {"model", "user", "known", "total", "items": [{..}],
+                                         "events", "unknown"}
+    POST /v1/events                     {"events": [{"id", "user", "item", "action", "time"}]}
+         {"model", "stored", "duplicates", "sequence", "unknown"}
+    POST /v1/refresh                    {"model", "previous", "events", "seconds"}
+    GET  /v1/model                      {"model", "name", "parameters", "users", "items",
+                                         "interactions", "created", "bytes", "abilities",
+                                         "titles", "events", "limits", "keys"}
+    GET  /healthz /readyz /metrics /openapi.json /docs, and the page at /
+
+Errors are ``application/problem+json``: ``{"type", "title", "status", "detail", "hint"}``, for a
+body with mistakes also ``"errors": [{"field", "problem"}]``. A key goes into the header
+``Authorization: Bearer KEY``. `/`, `/static/...`, `/docs`, `/healthz` and `/readyz` need none.
+"""

@@ -1,0 +1,311 @@
+"""A catalogue: one model with titles, ready to answer. Immutable, so that it is swapped as a whole.
+
+A history is what the model knows of a user, changed by the events that the model does not contain.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.rows import Rows
+from ..data.vocabulary import Vocabulary, plain_id
+from ..engines.threads import threads
+from ..errors import ModelFileError, ParameterError, UnknownIdError
+from ..models import Recommender, load_model, model_info
+from ..models.recency import recency_weights
+from .events import Change
+
+Numbers = NDArray[np.int32]
+_TRIES = 10
+
+
+class History(NamedTuple):
+    """Items of somebody, ascending, and their times if the model uses them."""
+
+    items: Numbers
+    times: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """A loaded model with titles.
+
+    Attributes
+    ----------
+    model : the fitted model
+    info : facts of its header
+    titles : title by item id as text
+    sequence : number of the last event that the model contains
+    n_threads : threads of one call
+    """
+
+    model: Recommender
+    info: Mapping[str, Any]
+    titles: Mapping[str, str]
+    sequence: int = 0
+    n_threads: int = 1
+
+    @classmethod
+    def load(cls, folder: str | Path, titles: Mapping[str, str], n_threads: int = 1) -> Self:
+        """Open and verify a saved model; raise if it is damaged."""
+        for _ in range(_TRIES):  # the folder may be replaced between both reads
+            info = model_info(folder)
+            model = load_model(folder, n_threads=n_threads)
+            if model_info(folder)["hash"] == info["hash"]:
+                made = cls(model, info, titles, n_threads=n_threads)
+                made.prepare()
+                return made
+        raise ModelFileError("the model is replaced faster than it can be read", hint="try again")
+
+    def prepare(self) -> None:
+        """Compute what requests need, and compile what they call."""
+        rows = self.data.rows
+        some = int(np.argmax(rows.lengths > 0)) if self.data.size else 0
+        self.data.users.find([self.data.users[some]])
+        history = History(rows.row(some)[:10])
+        self.best([history], 1, self.hidden([], None), exclude_seen=True)
+        _ = self.search_text, self.ranks
+
+    @property
+    def hash(self) -> str:
+        """The hash of the model."""
+        return str(self.info["hash"])
+
+    @property
+    def data(self) -> Any:
+        return self.model.interactions
+
+    @property
+    def abilities(self) -> list[str]:
+        """What the model can do besides recommending."""
+        scorer = self.model.scorer
+        able = {"reasons": scorer.explains(), "similar": scorer.compares()}
+        return [name for name in able if able[name]]
+
+    def title(self, key: Any) -> str | None:
+        """Return the title of an item."""
+        return self.titles.get(str(key))
+
+    def named(self, number: int) -> dict[str, Any]:
+        """Return the id and the title of an item."""
+        key = self.data.items[number]
+        return {"item": plain_id(key), "title": self.titles.get(str(key))}
+
+    @cached_property
+    def users_of_items(self) -> NDArray[np.int64]:
+        """Number of users of each item."""
+        return np.asarray(self.data.popularity())
+
+    @cached_property
+    def by_popularity(self) -> NDArray[np.int64]:
+        """Items by number of users, ties in the order of ids."""
+        return np.argsort(-self.users_of_items, kind="stable")
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """Place of each item by popularity."""
+        ranks = np.empty(len(self.by_popularity), np.int64)
+        ranks[self.by_popularity] = np.arange(len(ranks))
+        return ranks
+
+    def history(self, user: Any, changes: Sequence[Change] = ()) -> tuple[History, list[str]]:
+        """Return the history of a user with changes, and the changed items that are unknown."""
+        data, number = self.data, int(self.data.users.find([user])[0])
+        timed = self.model.fitted.params.get("recency") and data.time is not None
+        part = slice(0, 0) if number < 0 else slice(*data.indptr[number : number + 2].tolist())
+        items, times = data.indices[part], data.time[part] if timed else None
+        if not changes:
+            return History(items, times), []
+        held = dict(zip(items.tolist(), items if times is None else times, strict=True))
+        found = self.find(data.items, [change.item for change in changes]).tolist()
+        changed = changed_history(held, zip(found, changes, strict=True), times)
+        unknown = {c.item for c, at in zip(changes, found, strict=True) if at < 0 and c.adds}
+        changed.pop(-1, None)
+        own = np.array(sorted(changed), np.int32)
+        if times is not None:
+            times = np.array([changed[k] for k in own.tolist()], times.dtype)
+        return History(own, times), sorted(unknown)
+
+    def find(self, names: Vocabulary, ids: Iterable[Any]) -> NDArray[np.int64]:
+        """Return the numbers of ids that are given as text or numbers; -1 for unknown ones."""
+        return names.find([names.parsed(str(each)) for each in ids])
+
+    def number(self, item: str) -> int:
+        """Return the number of an item, or raise."""
+        found = int(self.find(self.data.items, [item])[0])
+        if found < 0:
+            raise UnknownIdError("there is no such item", hint="GET /v1/items?q= finds items")
+        return found
+
+    def hidden(self, exclude: Sequence[Any], candidates: Sequence[Any] | None) -> NDArray[np.int64]:
+        """Return the numbers of the items that may not be recommended."""
+        left_out = self.find(self.data.items, exclude) if exclude else np.empty(0, np.int64)
+        if candidates is None:
+            return left_out[left_out >= 0]
+        # Unknown ids have the number -1, and count as the one past the last item.
+        allowed = np.zeros(len(self.data.items) + 1, bool)
+        allowed[self.find(self.data.items, candidates)] = True
+        allowed[left_out] = False
+        return np.flatnonzero(~allowed[:-1])
+
+    def best(
+        self,
+        histories: Sequence[History],
+        n: int,
+        hidden: NDArray[np.int64],
+        exclude_seen: bool,
+    ) -> list[tuple[list[int], list[float]]]:
+        """Return the n best items and scores for each history; popular items for empty ones."""
+        n = min(n, len(self.data.items))
+        out = [self.popular(n, hidden)] * len(histories)
+        some = [k for k, history in enumerate(histories) if len(history.items)]
+        if some:
+            rows, weights = self._profiles([histories[k] for k in some])
+            with threads(self.n_threads):
+                chosen, scores = self.model.scorer.top(rows, n, hidden, exclude_seen, **weights)
+            for k, items, values in zip(some, chosen.tolist(), scores.tolist(), strict=True):
+                count = n - items.count(-1)
+                out[k] = items[:count], values[:count]
+        return out
+
+    def popular(self, n: int, hidden: NDArray[np.int64]) -> tuple[list[int], list[float]]:
+        """Return the items with most users, and the numbers of users."""
+        order = self.by_popularity
+        if len(hidden):
+            order = order[: n + len(hidden)] if len(hidden) < len(order) - n else order
+            order = order[~np.isin(order, hidden)]
+        chosen = order[:n]
+        return chosen.tolist(), self.users_of_items[chosen].astype(float).tolist()
+
+    def _profiles(self, histories: Sequence[History]) -> tuple[Rows, dict[str, Any]]:
+        lengths = np.array([len(history.items) for history in histories], np.int64)
+        rows = Rows.of_lengths(lengths, np.concatenate([history.items for history in histories]))
+        times = [history.times for history in histories if history.times is not None]
+        if len(times) < len(histories):
+            return rows, {}
+        recency = self.model.fitted.params["recency"]
+        return rows, {"weights": recency_weights(recency, rows, np.concatenate(times))}
+
+    def reasons(self, history: History, item: int, count: int) -> dict[str, Any]:
+        """Return the largest parts of a score, and the sum of the others."""
+        if "reasons" not in self.abilities:
+            raise ParameterError(
+                "this model cannot explain its scores",
+                hint="leave reasons out",
+                parameter="reasons",
+            )
+        own, (_, weights) = history.items, self._profiles([history])
+        with threads(self.n_threads):
+            parts = self.model.scorer.parts(own, item, **weights)
+        order = np.argsort(-parts, kind="stable")
+        shown = order[:count]
+        pairs = zip(own[shown].tolist(), parts[shown].tolist(), strict=True)
+        reasons = [{**self.named(number), "adds": finite(adds)} for number, adds in pairs]
+        return {"reasons": reasons, "rest": finite(float(parts[order[count:]].sum()))}
+
+    def score(self, history: History, item: int) -> float | None:
+        """Return the score of an item."""
+        _, weights = self._profiles([history])
+        with threads(self.n_threads):
+            return finite(self.model.scorer.score(history.items, item, **weights))
+
+    def similar(self, item: int, n: int) -> list[dict[str, Any]]:
+        """Return the items most similar to an item."""
+        if "similar" not in self.abilities:
+            raise ParameterError(
+                "this model cannot compare items", hint="see abilities in GET /v1/model"
+            )
+        found = self.model.similar_items([self.data.items[item]], n)
+        pairs = zip(found.items[0].tolist(), found.scores[0].tolist(), strict=True)
+        return [
+            {"item": plain_id(key), "title": self.title(key), "similarity": finite(value)}
+            for key, value in pairs
+            if key is not None
+        ]
+
+    @cached_property
+    def search_text(self) -> tuple[str, NDArray[np.int64]]:
+        """Titles and ids of all items, folded, a line each, and where each ends."""
+        keys = [str(key) for key in self.data.items]
+        lines = [folded(f"{self.titles.get(key, '')} {key}") for key in keys]
+        ends = np.cumsum(np.array([len(line) + 1 for line in lines], np.int64))
+        return "\n".join(lines), ends
+
+    def search(self, q: str, n: int) -> tuple[int, list[dict[str, Any]]]:
+        """Return how many items have a text in title or id, and n of them, the best first."""
+        text, ends = self.search_text
+        wanted, found, at = folded(q), dict[int, bool](), 0
+        if not wanted:
+            numbers, total = self.by_popularity[:n].tolist(), len(ends)
+        else:
+            while (at := text.find(wanted, at)) >= 0:
+                number = int(np.searchsorted(ends, at, side="right"))
+                found[number] = at == 0 or text[at - 1] == "\n"
+                at = int(ends[number])
+            total = len(found)
+            numbers = sorted(found, key=lambda k: (not found[k], self.ranks[k]))[:n]
+        count = self.users_of_items
+        return total, [{**self.named(k), "users": int(count[k])} for k in numbers]
+
+    def search_users(self, q: str, n: int) -> tuple[int, list[dict[str, Any]]]:
+        """Return how many users have ids that start with a text, and the first of them."""
+        lengths, total = self.data.rows.lengths, 0
+        found: list[dict[str, Any]] = []
+        for number, key in enumerate(self.data.users):
+            if str(key).startswith(q):
+                total += 1
+                if len(found) < n:
+                    found.append({"user": plain_id(key), "items": int(lengths[number])})
+        return total, found
+
+
+def changed_history(
+    held: dict[Any, Any], changes: Iterable[tuple[Any, Change]], times: NDArray[Any] | None
+) -> dict[Any, Any]:
+    """Return a history, time by item, after changes in their order.
+
+    An item that is added again keeps its earlier time. Applying the same changes again changes
+    nothing.
+
+    >>> after = changed_history({"tea": 5}, [("jam", Change("jam", True, 9.0))], np.array([5]))
+    >>> changed_history(after, [("tea", Change("tea", False, 9.0))], np.array([5]))
+    {'jam': 9}
+    """
+    held = dict(held)
+    for key, change in changes:
+        if not change.adds:
+            held.pop(key, None)
+            continue
+        when = 0 if times is None else event_time(change.time, times.dtype)
+        held[key] = min(held[key], when) if key in held else when
+    return held
+
+
+def event_time(seconds: float, dtype: np.dtype[Any]) -> Any:
+    """Return the time of an event in the type of a model's times."""
+    if dtype.kind == "M":
+        return np.datetime64(round(seconds * 1e6), "us").astype(dtype)
+    return dtype.type(seconds)
+
+
+def finite(value: float) -> float | None:
+    """Return a number as JSON has it."""
+    return value if np.isfinite(value) else None
+
+
+def folded(text: str) -> str:
+    """Return a text on one line without case and accents.
+
+    >>> folded("Amélie")
+    'amelie'
+    """
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())

@@ -1,0 +1,254 @@
+"""The event store: an append-only table in SQLite or PostgreSQL.
+
+An event adds a (user, item) pair or removes it. A pair's last events decide, so applying a part of
+the log again changes nothing: a crash between publishing a model and recording what it contains
+costs time, not exactness.
+
+Writers take turns, so events become visible in the order of their sequence numbers, and a reader
+that has seen a number has seen all before it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._extras import needs
+from ..errors import BoolrankError, InputError
+
+_WAIT = 10.0  # seconds for other writers
+_EVENTS = (
+    "CREATE TABLE IF NOT EXISTS boolrank_events (sequence {}, id TEXT NOT NULL UNIQUE, "
+    "user_id TEXT NOT NULL, item TEXT NOT NULL, action TEXT NOT NULL, "
+    "time DOUBLE PRECISION NOT NULL)"
+)
+_COMMON = (
+    "CREATE INDEX IF NOT EXISTS boolrank_events_user ON boolrank_events (user_id, sequence)",
+    "CREATE TABLE IF NOT EXISTS boolrank_models (hash TEXT PRIMARY KEY, sequence BIGINT NOT NULL)",
+)
+_LAST = "SELECT coalesce(max(sequence), 0) FROM boolrank_events"
+
+
+class StoreError(BoolrankError, OSError):
+    """The event store cannot be read or written."""
+
+
+class ConflictError(BoolrankError, ValueError):
+    """An event id is taken by another event."""
+
+
+class Change(NamedTuple):
+    """What an event does to the history of its user."""
+
+    item: str
+    adds: bool
+    time: float
+
+
+class _SQLite:
+    """SQL and connections of SQLite."""
+
+    errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+    begin = ("BEGIN IMMEDIATE",)
+    schema = (_EVENTS.format("INTEGER PRIMARY KEY AUTOINCREMENT"),)
+    rows = (
+        "SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS user_id, "
+        "json_extract(value, '$[2]') AS item, json_extract(value, '$[3]') AS action, "
+        "json_extract(value, '$[4]') AS time, key AS place FROM json_each(?)"
+    )
+    texts = "SELECT value FROM json_each(?)"
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def connect(self) -> Any:
+        connection = sqlite3.connect(self.place, timeout=_WAIT, isolation_level=None)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+
+class _PostgreSQL:
+    """SQL and connections of PostgreSQL, through ADBC."""
+
+    begin = ("BEGIN", "LOCK TABLE boolrank_events IN EXCLUSIVE MODE")  # others read meanwhile
+    schema = (
+        "SELECT pg_advisory_xact_lock(7205759)",  # CREATE IF NOT EXISTS fails if two run at once
+        _EVENTS.format("BIGSERIAL PRIMARY KEY"),
+    )
+    rows = (
+        "SELECT value->>0 AS id, value->>1 AS user_id, value->>2 AS item, value->>3 AS action, "
+        "(value->>4)::double precision AS time, place "
+        "FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS given(value, place)"
+    )
+    texts = "SELECT value FROM jsonb_array_elements_text(?::jsonb) AS given(value)"
+
+    def __init__(self, place: str) -> None:
+        with needs("sql", "An event store in PostgreSQL"):
+            import adbc_driver_postgresql.dbapi as adbc
+        self.place, self._adbc = place, adbc
+        self.errors: tuple[type[Exception], ...] = (adbc.Error, OSError)
+
+    def connect(self) -> Any:
+        return self._adbc.connect(self.place, autocommit=True)
+
+
+class EventStore:
+    """Events in a file of SQLite, or in PostgreSQL if the place is a URL. Threads may share it."""
+
+    def __init__(self, place: str | Path) -> None:
+        self.place = str(place)
+        remote = re.match(r"postgres(ql)?://", self.place)
+        self._database = _PostgreSQL(self.place) if remote else _SQLite(self.place)
+        self._local = threading.local()
+
+    def create(self) -> None:
+        """Create the tables where they are missing."""
+        with self._connection() as run:
+            run("BEGIN")
+            for statement in (*self._database.schema, *_COMMON):
+                run(statement)
+            run("COMMIT")
+
+    def close(self) -> None:
+        """Close the connection of this thread."""
+        connection = self._local.__dict__.pop("connection", None)
+        if connection is not None:
+            with suppress(*self._database.errors):
+                connection.close()
+
+    def add(self, events: Iterable[tuple[str, str, str, str, float]]) -> tuple[int, int]:
+        """Store events (id, user, item, action, time); return the number of new ones and the last.
+
+        All or none are stored, and durable when this returns. Known ids are left out, and raise if
+        their events are others.
+        """
+        given = json.dumps(list(events))
+        rows = self._database.rows
+        with self._connection() as run:
+            for statement in self._database.begin:
+                run(statement)
+            different = run(
+                f"SELECT count(*) FROM ({rows}) AS new JOIN boolrank_events AS old "  # noqa: S608
+                "ON new.id = old.id WHERE (new.user_id, new.item, new.action) "
+                "<> (old.user_id, old.item, old.action)",
+                given,
+            )[0][0]
+            if different:
+                run("ROLLBACK")
+                raise ConflictError(
+                    f"{different} ids of events belong to other events",
+                    hint="give a new event a new id",
+                )
+            before = run(_LAST)[0][0]
+            run(
+                "INSERT INTO boolrank_events (id, user_id, item, action, time) "  # noqa: S608
+                f"SELECT id, user_id, item, action, time FROM ({rows}) AS new "
+                "WHERE true ORDER BY place ON CONFLICT (id) DO NOTHING",
+                given,
+            )
+            stored = run("SELECT count(*) FROM boolrank_events WHERE sequence > ?", before)[0][0]
+            last = run(_LAST)[0][0]
+            run("COMMIT")
+        return stored, last
+
+    def of_users(self, users: list[str], after: int) -> dict[str, list[Change]]:
+        """Return the changes of those of some users that have any after a sequence number."""
+        return self._changes(f"user_id IN ({self._database.texts}) AND sequence > ?", users, after)
+
+    def since(self, after: int, last: int) -> dict[str, list[Change]]:
+        """Return the changes of all users after a sequence number, up to another one."""
+        return self._changes("sequence > ? AND sequence <= ?", after, last)
+
+    def _changes(self, where: str, *parameters: Any) -> dict[str, list[Change]]:
+        query = (
+            "SELECT user_id, item, action, time FROM boolrank_events "  # noqa: S608
+            f"WHERE {where} ORDER BY user_id, sequence"
+        )
+        with self._connection() as run:
+            found = run(query, *parameters)
+        return {
+            user: [Change(item, action == "add", time) for _, item, action, time in rows]
+            for user, rows in groupby(found, key=lambda row: row[0])
+        }
+
+    def last(self) -> int:
+        """Return the last sequence number; 0 without events."""
+        with self._connection() as run:
+            return int(run(_LAST)[0][0])
+
+    def contained(self, model: str) -> int:
+        """Return the last sequence number that a model contains; 0 for models of others."""
+        with self._connection() as run:
+            found = run("SELECT sequence FROM boolrank_models WHERE hash = ?", model)
+        return int(found[0][0]) if found else 0
+
+    def record(self, model: str, sequence: int) -> None:
+        """Record that a model contains all events up to a sequence number."""
+        with self._connection() as run:
+            run(
+                "INSERT INTO boolrank_models (hash, sequence) VALUES (?, ?) "
+                "ON CONFLICT (hash) DO UPDATE SET sequence = excluded.sequence",
+                model,
+                sequence,
+            )
+
+    @contextmanager
+    def _connection(self) -> Iterator[Any]:
+        """Yield a function that runs a statement on the connection of this thread.
+
+        After an error the connection is closed: what was not committed is gone, and the next call
+        connects again.
+        """
+        database = self._database
+        try:
+            if not hasattr(self._local, "connection"):
+                self._local.connection = database.connect()
+            connection = self._local.connection
+
+            def run(statement: str, *parameters: Any) -> list[Any]:
+                values = [
+                    json.dumps(each) if isinstance(each, list) else each for each in parameters
+                ]
+                if isinstance(database, _PostgreSQL):
+                    for number in range(1, len(values) + 1):
+                        statement = statement.replace("?", f"${number}", 1)
+                cursor = connection.cursor()
+                try:
+                    cursor.execute(statement, *([values] if values else []))
+                    return list(cursor.fetchall()) if cursor.description else []
+                finally:
+                    cursor.close()
+
+            yield run
+        except database.errors as error:
+            self.close()
+            raise StoreError(
+                f"the event store failed: {type(error).__name__}", hint="see the log of the service"
+            ) from error
+
+
+def check_store(place: str) -> EventStore:
+    """Return the store with its tables; raise with a hint if it cannot be used."""
+    store = EventStore(place)
+    try:
+        store.create()
+    except StoreError as error:
+        # The message of a driver may have the password of the URL.
+        remote = place.startswith("postgres")
+        why = "the server does not answer or refuses" if remote else str(error.__cause__)
+        raise InputError(
+            f"events cannot be stored in {place.rpartition('@')[2]}: {why}",
+            hint="check the URL and the server" if remote else "name a writable file",
+            parameter="events",
+        ) from error
+    finally:
+        store.close()
+    return store

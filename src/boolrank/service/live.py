@@ -1,0 +1,204 @@
+"""The model in use: loaded, watched, replaced and refreshed while requests run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ..engines.worker import Worker, WorkerEndedError
+from ..errors import BoolrankError
+from ..storage.folder import HEADER
+from .catalogue import Catalogue
+from .events import EventStore, StoreError
+from .metrics import Metrics
+from .pool import Pool
+from .refresh import answer_refreshes
+
+log = logging.getLogger("boolrank.service")
+
+_EVERY = 0.5  # seconds between looks at the folder
+_STEP = 5.0  # seconds by which workers refresh apart
+
+
+class RefreshError(BoolrankError, RuntimeError):
+    """A refresh failed; the model before stays."""
+
+
+@dataclass
+class Live:
+    """State of one worker process.
+
+    Attributes
+    ----------
+    folder : the model
+    store : the events
+    titles : title by item id as text
+    period : seconds between refreshes; None for refreshes on demand alone
+    n_threads : threads for requests
+    worker : number of this process among the workers
+    parent : process that must be there, if any
+    """
+
+    folder: Path
+    store: EventStore
+    titles: Mapping[str, str] = field(default_factory=dict)
+    period: float | None = None
+    n_threads: int = 1
+    worker: int = 0
+    parent: int | None = None
+    metrics: Metrics = field(default_factory=Metrics)
+
+    def __post_init__(self) -> None:
+        self.pool = Pool(self.n_threads)
+        self.writers = Pool(1, most_together=1)
+        self.catalogue: Catalogue | None = None
+        self._seen: object = None
+        self._tried = time.time()
+        self._lock = asyncio.Lock()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Load the model and begin to watch it."""
+        self.pool.start()
+        self.writers.start()
+        await self.reload()
+        loop = asyncio.get_running_loop()
+        with suppress(ValueError, RuntimeError, AttributeError, NotImplementedError):
+            loop.add_signal_handler(signal.SIGHUP, self._forget)
+        self._tasks = [asyncio.create_task(self._watch())]
+
+    async def stop(self) -> None:
+        """End threads and tasks."""
+        for task in self._tasks:
+            task.cancel()
+        self.pool.stop()
+        self.writers.stop()
+
+    @property
+    def current(self) -> Catalogue:
+        """The model in use."""
+        if self.catalogue is None:
+            raise StoreError("the model is not loaded yet", hint="try again in a second")
+        return self.catalogue
+
+    def _forget(self) -> None:
+        self._seen = None
+
+    def _stamp(self) -> object:
+        with suppress(OSError):
+            found = (self.folder / HEADER).stat()
+            return found.st_mtime_ns, found.st_ino
+        return "missing"
+
+    async def reload(self) -> None:
+        """Take over the model in the folder; one that is damaged is refused and reported once."""
+        self._seen = stamp = self._stamp()
+        try:
+            found = await asyncio.to_thread(self._load)
+        except (BoolrankError, OSError, ValueError) as error:
+            self.metrics.loads.labels("refused").inc()
+            log.error("the model in the folder is refused: %s", error)  # noqa: TRY400 - expected
+            if self.catalogue is None:
+                raise
+            return
+        if self._stamp() != stamp:
+            self._forget()
+        if self.catalogue is None or found.hash != self.catalogue.hash:
+            log.info("worker %d serves model %s", self.worker, found.hash[:12])
+        self.catalogue = found
+        self.metrics.loads.labels("loaded").inc()
+        self.metrics.created.set(found.model.fitted.created)
+        self.metrics.contained.set(found.sequence)
+
+    def _load(self) -> Catalogue:
+        found = Catalogue.load(self.folder, self.titles, self.n_threads)
+        sequence = 0
+        if self.store.last():
+            for _ in range(5):  # a refresh records what a model contains just after publishing it
+                sequence = self.store.contained(found.hash)
+                if sequence or self.catalogue is None:
+                    break
+                time.sleep(_EVERY / 5)
+        self.store.close()
+        return replace(found, sequence=sequence) if sequence else found
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(_EVERY)
+            try:
+                if self._stamp() != self._seen:
+                    await self.reload()
+                if self._due():
+                    await self.refresh()
+            except (BoolrankError, OSError) as error:
+                log.error("%s", error)  # noqa: TRY400 - expected
+            except Exception:
+                log.exception("the watch failed")
+            if self.parent is not None and os.getppid() != self.parent:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    def _due(self) -> bool:
+        if self.period is None:
+            return False
+        with suppress(OSError):
+            written = (self.folder / HEADER).stat().st_mtime
+            age = time.time() - max(written, self._tried)
+            return age >= self.period + self.worker * _STEP
+        return False
+
+    async def refresh(self) -> dict[str, Any]:
+        """Update the folder with all events, and take it over."""
+        async with self._lock:
+            self._tried = time.time()
+            try:
+                found = await asyncio.to_thread(self._refresh)
+            except BoolrankError:
+                self.metrics.refreshes.labels("failed").inc()
+                raise
+            self.metrics.refreshes.labels("done").inc()
+            if self.catalogue is None or found["model"] != self.catalogue.hash:
+                await self.reload()
+            if found["changed"]:
+                log.info("refreshed with %d changes in %.1f s", found["changed"], found["seconds"])
+            return found
+
+    def _refresh(self) -> dict[str, Any]:
+        current = self.catalogue
+        try:
+            if current is not None and self.store.last() == self.store.contained(current.hash):
+                return {
+                    "model": current.hash,
+                    "previous": current.hash,
+                    "changed": 0,
+                    "seconds": 0.0,
+                }
+        finally:
+            self.store.close()
+        worker = Worker(answer_refreshes, {"folder": str(self.folder), "events": self.store.place})
+        try:
+            found = worker.ask({})
+        except WorkerEndedError as error:
+            raise RefreshError(f"the refresh failed: {error}", hint="see the log") from error
+        finally:
+            worker.end()
+        if "error" in found:
+            log.error("the refresh failed: %s (%s)", found["error"], found["cause"])
+            raise RefreshError("the refresh failed", hint="the log of the service has the reason")
+        return found
+
+    def last_event(self) -> int | None:
+        """Return the last sequence number of the store; None if it does not answer."""
+        try:
+            last = self.store.last()
+        except StoreError:
+            return None
+        self.metrics.sequence.set(last)
+        return last

@@ -1,0 +1,145 @@
+"""Bodies of requests, with limits and examples."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
+
+# Limits of one request.
+MOST_N = 1_000
+MOST_IDS = 10_000
+MOST_REASONS = 100
+MOST_QUERIES = 256
+MOST_ENTRIES = 20_000  # items and reasons in one answer
+MOST_EVENTS = 10_000
+MOST_ID = 256  # characters
+MOST_BYTES = 8 << 20
+
+LIMITS = {
+    "n": MOST_N,
+    "ids": MOST_IDS,
+    "reasons": MOST_REASONS,
+    "queries": MOST_QUERIES,
+    "entries": MOST_ENTRIES,
+    "events": MOST_EVENTS,
+    "bytes": MOST_BYTES,
+}
+
+_INT64 = 1 << 63
+# PostgreSQL stores no NUL.
+_Text = Annotated[StrictStr, Field(min_length=1, max_length=MOST_ID, pattern=r"^[^\x00]+$")]
+Id = _Text | Annotated[StrictInt, Field(ge=-_INT64, lt=_INT64)]
+Ids = Annotated[list[Id], Field(max_length=MOST_IDS)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Options(_Body):
+    """Options of a list of recommendations."""
+
+    n: Annotated[StrictInt, Field(ge=1, le=MOST_N, description="Number of items.")] = 10
+    exclude: Annotated[Ids, Field(description="Items not to recommend.")] = []
+    candidates: Annotated[
+        Ids | None, Field(description="The only items to recommend; null for all.")
+    ] = None
+    exclude_seen: Annotated[
+        StrictBool, Field(description="Leave out the items of the history.")
+    ] = True
+    reasons: Annotated[
+        StrictInt, Field(ge=0, le=MOST_REASONS, description="Reasons for each item.")
+    ] = 0
+    strict: Annotated[
+        StrictBool, Field(description="Refuse unknown ids instead of ignoring them.")
+    ] = False
+
+    @property
+    def entries(self) -> int:
+        """The most entries of the answer."""
+        return self.n * (1 + self.reasons)
+
+
+class Query(Options):
+    """Somebody to recommend to: a user, or a list of items."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [{"required": ["user"]}, {"required": ["items"]}],
+            "examples": [
+                {"items": ["p1", "p2"], "n": 5, "exclude": ["p4"], "reasons": 3},
+                {"user": "ann", "n": 5},
+            ],
+        },
+    )
+
+    user: Annotated[Id, Field(description="A user of the model or of events.")] = ""
+    items: Annotated[Ids, Field(description="The items of somebody unknown.")] = []
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Query:
+        if len(self.model_fields_set & {"user", "items"}) != 1:
+            raise ValueError("give either user or items")
+        _check_entries(self.entries)
+        return self
+
+
+class Batch(_Body):
+    """Several queries."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"queries": [{"user": "ann", "n": 5}, {"items": ["p1"], "n": 5}]}]
+        }
+    )
+
+    queries: Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES)]
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> Batch:
+        _check_entries(sum(query.entries for query in self.queries))
+        return self
+
+
+class Event(_Body):
+    """Somebody did something with an item, or it is to be forgotten."""
+
+    id: Annotated[
+        _Text | None, Field(description="An event with a known id is not stored again.")
+    ] = None
+    user: Id
+    item: Id
+    action: Literal["add", "remove"] = "add"
+    time: Annotated[
+        float | None,
+        Field(ge=0, lt=1 << 40, allow_inf_nan=False, description="Seconds since 1970; now if null"),
+    ] = None
+
+
+class Events(_Body):
+    """Events to store, all or none."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"events": [{"id": "x1", "user": "ann", "item": "p7", "action": "add"}]}]
+        }
+    )
+
+    events: Annotated[list[Event], Field(min_length=1, max_length=MOST_EVENTS)]
+
+
+class Problem(BaseModel):
+    """An error, as RFC 9457 has it."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    hint: str
+    errors: list[dict[str, Any]] = []
+
+
+def _check_entries(count: int) -> None:
+    if count > MOST_ENTRIES:
+        raise ValueError(f"at most {MOST_ENTRIES:,} items and reasons in one answer, not {count:,}")
