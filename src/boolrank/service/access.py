@@ -135,7 +135,7 @@ def problem(
 class Guard:
     """An ASGI application around another.
 
-    The path keeps ``%2F`` and ``%25`` encoded, so that ids may have slashes; see `path_id`.
+    The path keeps ``%2F`` and ``%25`` encoded, so that ids may have slashes.
     """
 
     def __init__(self, app: App, keys: Keys | None, metrics: Metrics) -> None:
@@ -234,11 +234,6 @@ def _canonical(raw: bytes) -> str:
     return "/".join(unquote(part).replace("%", "%25").replace("/", "%2F") for part in parts)
 
 
-def path_id(text: str) -> str:
-    """Return the id in a part of a path."""
-    return unquote(text)
-
-
 def _too_large() -> Refusal:
     return 413, f"the body has more than {MOST_BYTES:,} bytes", "send it in parts"
 
@@ -252,8 +247,8 @@ async def _read(receive: Receive) -> bytes | None:
             raise ConnectionError
         body += bytes(message.get("body", b""))
         if not message.get("more_body"):
-            return body
-    return None
+            break
+    return body if len(body) <= MOST_BYTES else None
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

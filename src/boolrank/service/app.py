@@ -6,17 +6,18 @@ import pathlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
+from urllib.parse import unquote
 
 from fastapi import APIRouter, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
-from pydantic import ValidationError
+from pydantic import BeforeValidator
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
 
 from ..errors import BoolrankError, UnknownIdError
 from . import schemas
-from .access import Guard, Keys, path_id, problem
+from .access import Guard, Keys, problem
 from .answers import (
     describe_user,
     explain,
@@ -36,8 +37,14 @@ PAGE = pathlib.Path(__file__).parent / "page"
 
 _N = Annotated[int, Query(ge=1, le=MOST_N)]
 _Text = Annotated[str, Query(max_length=schemas.MOST_ID)]
-_Listed = Annotated[list[_Text], Query(max_length=MOST_IDS)]
-PathId = Annotated[str, Path(min_length=1, max_length=3 * schemas.MOST_ID)]
+_Id = Annotated[str, Query(min_length=1, max_length=schemas.MOST_ID, pattern=schemas.NO_NUL)]
+_Ids = Annotated[list[_Id], Query(max_length=MOST_IDS)]
+# The guard leaves slashes and percent signs encoded.
+PathId = Annotated[
+    str,
+    BeforeValidator(unquote),
+    Path(min_length=1, max_length=schemas.MOST_ID, pattern=schemas.NO_NUL),
+]
 
 
 def create_app(live: Live, keys: Keys | None = None) -> Guard:
@@ -94,26 +101,22 @@ async def recommend_user(
     request: Request,
     user: PathId,
     n: _N = 10,
-    exclude: _Listed = [],  # noqa: B006 - FastAPI copies it
-    candidates: Annotated[list[_Text] | None, Query(max_length=MOST_IDS)] = None,
+    exclude: _Ids = [],  # noqa: B006 - FastAPI copies it
+    candidates: Annotated[list[_Id] | None, Query(max_length=MOST_IDS)] = None,
     exclude_seen: bool = True,
     reasons: Annotated[int, Query(ge=0, le=MOST_REASONS)] = 0,
     strict: bool = False,
 ) -> Response:
     """Recommend items to a user."""
-    options = {
-        "user": path_id(user),
-        "n": n,
-        "exclude": exclude,
-        "candidates": candidates,
-        "exclude_seen": exclude_seen,
-        "reasons": reasons,
-        "strict": strict,
-    }
-    try:
-        query = schemas.Query.model_validate(options)
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()) from None
+    query = schemas.Query(
+        user=user,
+        n=n,
+        exclude=list(exclude),
+        candidates=None if candidates is None else list(candidates),
+        exclude_seen=exclude_seen,
+        reasons=reasons,
+        strict=strict,
+    )
     return await recommend(request, query)
 
 
@@ -145,7 +148,7 @@ async def similar(request: Request, item: PathId, n: _N = 10) -> Response:
     """Return the items most similar to an item."""
 
     def job(catalogue: Catalogue) -> dict[str, Any]:
-        number = catalogue.number(path_id(item))
+        number = catalogue.number(item)
         found = catalogue.similar(number, n)
         return {"model": catalogue.hash, **catalogue.named(number), "items": found}
 
@@ -155,7 +158,7 @@ async def similar(request: Request, item: PathId, n: _N = 10) -> Response:
 @router.get("/v1/explanations/{user}/{item}", tags=["recommendations"])
 async def explanation(request: Request, user: PathId, item: PathId, n: _N = 10) -> Response:
     """Return what each item of a user adds to the score of an item."""
-    live, ids = _live(request), (path_id(user), path_id(item))
+    live, ids = _live(request), (user, item)
     return await _answer(live, lambda catalogue: explain(catalogue, live.store, *ids, n))
 
 
@@ -163,7 +166,7 @@ async def explanation(request: Request, user: PathId, item: PathId, n: _N = 10) 
 async def popular(
     request: Request,
     n: _N = 10,
-    exclude: _Listed = [],  # noqa: B006 - FastAPI copies it
+    exclude: _Ids = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
     """Return the items with most users."""
 
@@ -200,7 +203,7 @@ async def users(request: Request, q: _Text = "", n: _N = 10) -> Response:
 @router.get("/v1/users/{user}", tags=["users"])
 async def one_user(request: Request, user: PathId, n: _N = 100) -> Response:
     """Return the history of a user."""
-    live, name = _live(request), path_id(user)
+    live, name = _live(request), user
     return await _answer(live, lambda catalogue: describe_user(catalogue, live.store, name, n))
 
 
@@ -260,7 +263,7 @@ async def readyz(request: Request) -> Response:
     return _json(to_json({"status": "ready", "model": live.current.hash}))
 
 
-@router.get("/metrics", tags=["health"])
+@router.get("/metrics", tags=["health"], response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
     """Return metrics in Prometheus' text format."""
     return Response(_live(request).metrics.text(), media_type="text/plain; version=0.0.4")
@@ -314,8 +317,6 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(BoolrankError)
     async def ours(_: Request, error: BoolrankError) -> Response:
         status = next(code for kind, code in _STATUS.items() if isinstance(error, kind))
-        if isinstance(error, UnknownIdError) and "strict" in error.hint:
-            status = 422
         headers = [("retry-after", "1")] if status == 503 else []
         return _problem(status, error.message, error.hint, headers=headers)
 
@@ -342,7 +343,7 @@ def _add_errors(app: FastAPI) -> None:
     async def invalid(_: Request, error: RequestValidationError) -> Response:
         found = [
             {
-                "field": ".".join(str(part) for part in each["loc"][1:]) or "body",
+                "field": ".".join(filter(_is_field, map(str, each["loc"][1:]))) or "body",
                 "problem": each["msg"].removeprefix("Value error, "),
             }
             for each in error.errors()[:10]
@@ -353,3 +354,8 @@ def _add_errors(app: FastAPI) -> None:
         first = found[0]
         hint = "errors lists what to change; /docs has examples"
         return _problem(422, f"{first['field']}: {first['problem']}", hint, errors=found)
+
+
+def _is_field(part: str) -> bool:
+    """Return whether a part of a place is a field or a number, not a type."""
+    return part.isdigit() or part.isidentifier()

@@ -124,15 +124,16 @@ class Catalogue:
         items, times = data.indices[part], data.time[part] if timed else None
         if not changes:
             return History(items, times), []
-        held = dict(zip(items.tolist(), items if times is None else times, strict=True))
+        own = items.tolist()
+        held = dict.fromkeys(own, 0) if times is None else dict(zip(own, times, strict=True))
         found = self.find(data.items, [change.item for change in changes]).tolist()
         changed = changed_history(held, zip(found, changes, strict=True), times)
         unknown = {c.item for c, at in zip(changes, found, strict=True) if at < 0 and c.adds}
         changed.pop(-1, None)
-        own = np.array(sorted(changed), np.int32)
+        own = sorted(changed)
         if times is not None:
-            times = np.array([changed[k] for k in own.tolist()], times.dtype)
-        return History(own, times), sorted(unknown)
+            times = np.array([changed[k] for k in own], times.dtype)
+        return History(np.array(own, np.int32), times), sorted(unknown)
 
     def find(self, names: Vocabulary, ids: Iterable[Any]) -> NDArray[np.int64]:
         """Return the numbers of ids that are given as text or numbers; -1 for unknown ones."""

@@ -66,10 +66,10 @@ class _SQLite:
     texts = "SELECT value FROM json_each(?)"
 
     def __init__(self, place: str) -> None:
-        self.place = place
+        self.place, self.wait = place, _WAIT
 
     def connect(self) -> Any:
-        connection = sqlite3.connect(self.place, timeout=_WAIT, isolation_level=None)
+        connection = sqlite3.connect(self.place, timeout=self.wait, isolation_level=None)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         return connection

@@ -57,8 +57,8 @@ class Live:
     metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:
-        self.pool = Pool(self.n_threads)
-        self.writers = Pool(1, most_together=1)
+        self.pool = Pool(self.n_threads, self.store.close)
+        self.writers = Pool(1, self.store.close, most_together=1)
         self.catalogue: Catalogue | None = None
         self._seen: object = None
         self._tried = time.time()
@@ -186,7 +186,7 @@ class Live:
         try:
             found = worker.ask({})
         except WorkerEndedError as error:
-            raise RefreshError(f"the refresh failed: {error}", hint="see the log") from error
+            found = {"error": str(error), "cause": None}
         finally:
             worker.end()
         if "error" in found:

@@ -6,9 +6,12 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..errors import BoolrankError
+
+_PATIENCE = 10.0  # seconds for what threads do at the end
 
 Work = Callable[[list[Any]], Sequence[Any]]
 
@@ -29,16 +32,21 @@ class Pool:
     Parameters
     ----------
     n_threads : number of threads
+    leave : what a thread calls when it ends
     most_waiting : jobs in the queue; more are refused
     most_together : jobs of one call
     """
 
-    def __init__(self, n_threads: int, most_waiting: int = 256, most_together: int = 16) -> None:
-        self.n_threads, self.most_waiting, self.most_together = (
-            n_threads,
-            most_waiting,
-            most_together,
-        )
+    def __init__(
+        self,
+        n_threads: int,
+        leave: Callable[[], None],
+        most_waiting: int = 256,
+        most_together: int = 16,
+    ) -> None:
+        self.n_threads, self.leave = n_threads, leave
+        self.most_waiting, self.most_together = most_waiting, most_together
+        self._threads: list[threading.Thread] = []
         self._waiting = deque[_Job]()
         self._changed = threading.Condition()
         self._open = False
@@ -47,13 +55,16 @@ class Pool:
         """Start the threads."""
         self._open = True
         for _ in range(self.n_threads):
-            threading.Thread(target=self._work, daemon=True).start()
+            self._threads.append(threading.Thread(target=self._work, daemon=True))
+            self._threads[-1].start()
 
     def stop(self) -> None:
         """Let the threads end after what they do."""
         with self._changed:
             self._open = False
             self._changed.notify_all()
+        for thread in self._threads:
+            thread.join(_PATIENCE)
 
     async def run(self, work: Work, argument: Any) -> Any:
         """Return the result for an argument; raise if the work does, or if the queue is full.
@@ -75,7 +86,9 @@ class Pool:
                 results = jobs[0].work([job.argument for job in jobs])
             except BaseException as error:  # noqa: BLE001 - raised in those who wait
                 results = [error] * len(jobs)
-            jobs[0].future.get_loop().call_soon_threadsafe(_deliver, jobs, results)
+            with suppress(RuntimeError):  # the loop is closed
+                jobs[0].future.get_loop().call_soon_threadsafe(_deliver, jobs, results)
+        self.leave()
 
     def _next(self) -> list[_Job]:
         """Wait for jobs of one kind; return none if the pool is closed."""

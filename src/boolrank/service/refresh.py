@@ -49,19 +49,15 @@ def apply_changes(model: Recommender, changes: dict[str, list[Change]]) -> int:
         number = int(data.users.find([user])[0])
         part = slice(0, 0) if number < 0 else slice(*data.indptr[number : number + 2].tolist())
         items = [data.items[k] for k in data.indices[part].tolist()]
-        held = dict(zip(items, items if timed is None else timed[part].tolist(), strict=True))
-        if timed is not None:
-            held = dict(zip(items, timed[part], strict=True))
+        held = (
+            dict.fromkeys(items, 0) if timed is None else dict(zip(items, timed[part], strict=True))
+        )
         known = ((data.items.parsed(event.item), event) for event in events)
         after = changed_history(held, known, timed)
         for item in held.keys() | after.keys():
-            moved = timed is not None and item in held and item in after
-            if moved and after[item] != held[item]:
+            if item not in after or (item in held and after[item] != held[item]):
                 removed.append((user, item, held[item]))
-                added.append((user, item, after[item]))
-            elif item not in after:
-                removed.append((user, item, held[item]))
-            elif item not in held:
+            if item in after and (item not in held or after[item] != held[item]):
                 added.append((user, item, after[item]))
     again = {pair[:2] for pair in removed} & {pair[:2] for pair in added}
     if again:  # an update adds before it removes

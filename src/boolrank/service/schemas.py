@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
 # Limits of one request.
 MOST_N = 1_000
 MOST_IDS = 10_000
-MOST_REASONS = 100
-MOST_QUERIES = 256
-MOST_ENTRIES = 20_000  # items and reasons in one answer
+MOST_REASONS = 20
+MOST_QUERIES = 100
+MOST_N_TOGETHER = 100  # in a batch
 MOST_EVENTS = 10_000
 MOST_ID = 256  # characters
 MOST_BYTES = 8 << 20
@@ -21,15 +31,17 @@ LIMITS = {
     "ids": MOST_IDS,
     "reasons": MOST_REASONS,
     "queries": MOST_QUERIES,
-    "entries": MOST_ENTRIES,
+    "n_together": MOST_N_TOGETHER,
     "events": MOST_EVENTS,
     "bytes": MOST_BYTES,
 }
 
-_INT64 = 1 << 63
-# PostgreSQL stores no NUL.
-_Text = Annotated[StrictStr, Field(min_length=1, max_length=MOST_ID, pattern=r"^[^\x00]+$")]
-Id = _Text | Annotated[StrictInt, Field(ge=-_INT64, lt=_INT64)]
+# JSON counts 5.0 among the whole numbers.
+_WHOLE = BeforeValidator(lambda v: int(v) if type(v) is float and v.is_integer() else v)
+_EXACT = 1 << 53  # larger numbers lose digits in JSON: send them as text
+NO_NUL = r"^[^\x00]+$"  # which PostgreSQL does not store
+_Text = Annotated[StrictStr, Field(min_length=1, max_length=MOST_ID, pattern=NO_NUL)]
+Id = _Text | Annotated[StrictInt, Field(ge=-_EXACT, le=_EXACT), _WHOLE]
 Ids = Annotated[list[Id], Field(max_length=MOST_IDS)]
 
 
@@ -40,7 +52,7 @@ class _Body(BaseModel):
 class Options(_Body):
     """Options of a list of recommendations."""
 
-    n: Annotated[StrictInt, Field(ge=1, le=MOST_N, description="Number of items.")] = 10
+    n: Annotated[StrictInt, Field(ge=1, le=MOST_N, description="Number of items."), _WHOLE] = 10
     exclude: Annotated[Ids, Field(description="Items not to recommend.")] = []
     candidates: Annotated[
         Ids | None, Field(description="The only items to recommend; null for all.")
@@ -49,16 +61,11 @@ class Options(_Body):
         StrictBool, Field(description="Leave out the items of the history.")
     ] = True
     reasons: Annotated[
-        StrictInt, Field(ge=0, le=MOST_REASONS, description="Reasons for each item.")
+        StrictInt, Field(ge=0, le=MOST_REASONS, description="Reasons for each item."), _WHOLE
     ] = 0
     strict: Annotated[
         StrictBool, Field(description="Refuse unknown ids instead of ignoring them.")
     ] = False
-
-    @property
-    def entries(self) -> int:
-        """The most entries of the answer."""
-        return self.n * (1 + self.reasons)
 
 
 class Query(Options):
@@ -81,8 +88,15 @@ class Query(Options):
     def _one_of_both(self) -> Query:
         if len(self.model_fields_set & {"user", "items"}) != 1:
             raise ValueError("give either user or items")
-        _check_entries(self.entries)
         return self
+
+
+class BatchQuery(Query):
+    """A query of a batch."""
+
+    n: Annotated[
+        StrictInt, Field(ge=1, le=MOST_N_TOGETHER, description="Number of items."), _WHOLE
+    ] = 10
 
 
 class Batch(_Body):
@@ -94,12 +108,7 @@ class Batch(_Body):
         }
     )
 
-    queries: Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES)]
-
-    @model_validator(mode="after")
-    def _not_too_many(self) -> Batch:
-        _check_entries(sum(query.entries for query in self.queries))
-        return self
+    queries: Annotated[list[BatchQuery], Field(min_length=1, max_length=MOST_QUERIES)]
 
 
 class Event(_Body):
@@ -112,7 +121,7 @@ class Event(_Body):
     item: Id
     action: Literal["add", "remove"] = "add"
     time: Annotated[
-        float | None,
+        StrictFloat | None,
         Field(ge=0, lt=1 << 40, allow_inf_nan=False, description="Seconds since 1970; now if null"),
     ] = None
 
@@ -138,8 +147,3 @@ class Problem(BaseModel):
     detail: str
     hint: str
     errors: list[dict[str, Any]] = []
-
-
-def _check_entries(count: int) -> None:
-    if count > MOST_ENTRIES:
-        raise ValueError(f"at most {MOST_ENTRIES:,} items and reasons in one answer, not {count:,}")

@@ -1,0 +1,421 @@
+"""The service answers as the library does, and keeps its promises on events and refreshes."""
+
+from __future__ import annotations
+
+import logging
+import math
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boolrank import Interactions, load_model
+from boolrank.models.spec import parse_model
+from services import client_of, expected, pairs, postgres_place, some_data
+
+pytest.importorskip("fastapi", reason="the extra serve is missing")
+
+MODELS = (
+    "kernel-ranker(kernel=disjunctive(2))",
+    "kernel-ranker(kernel=linear, recency=3)",
+    "ease(reg=10)",
+    "item-knn",
+    "popularity",
+)
+DATA = some_data()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A saved model of each kind; tests that change one copy it."""
+    folder = tmp_path_factory.mktemp("models")
+    for number, text in enumerate(MODELS):
+        parse_model(text).make().fit(DATA).save(folder / str(number))
+    return {text: folder / str(number) for number, text in enumerate(MODELS)}
+
+
+@pytest.fixture
+def folder(saved: dict[str, Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(saved[MODELS[0]], tmp_path / "model"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(tmp_path / "events.sqlite")
+    else:
+        with postgres_place() as url:
+            yield url
+
+
+@pytest.fixture
+def client(folder: Path, place: str) -> Iterator[Any]:
+    titles = {f"p{k}": f"Title {k}" for k in range(20)}
+    with client_of(folder, place, titles=titles) as made:
+        yield made
+
+
+def post(client: Any, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    answer = client.post(path, json=body)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def get(client: Any, path: str, **query: Any) -> dict[str, Any]:
+    answer = client.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def add(client: Any, *changes: tuple[str, str], action: str = "add") -> dict[str, Any]:
+    events = [{"user": user, "item": item, "action": action} for user, item in changes]
+    return post(client, "/v1/events", {"events": events})
+
+
+@pytest.mark.parametrize("text", MODELS)
+def test_answers_equal_those_of_the_library(
+    text: str, saved: dict[str, Path], tmp_path: Path
+) -> None:
+    model = load_model(saved[text])
+    with client_of(saved[text], str(tmp_path / "events.sqlite")) as client:
+        facts = get(client, "/v1/model")
+        assert facts["items"] == len(model.interactions.items)
+        for user in ("u1", "u7", "u30"):
+            found = get(client, f"/v1/recommendations/{user}", n=7)
+            assert pairs(found) == expected(model.recommend([user], 7))
+            assert (found["user"], found["popular"]) == (user, False)
+            assert found["model"] == facts["model"]
+            body = {"user": user, "n": 6, "exclude": ["p1"], "exclude_seen": False}
+            wanted = model.recommend([user], 6, exclude_seen=False, exclude=["p1"])
+            assert pairs(post(client, "/v1/recommendations", body)) == expected(wanted)
+        some = ["p3", "p1", "p9"]
+        body = {"items": some, "n": 5, "candidates": [f"p{k}" for k in range(12)]}
+        wanted = model.recommend_profile(some, 5, candidates=body["candidates"])
+        assert pairs(post(client, "/v1/recommendations", body)) == expected(wanted)
+        queries = [{"user": "u2", "n": 3}, {"items": some, "n": 4}, {"items": [], "n": 2}]
+        batch = post(client, "/v1/recommendations:batch", {"queries": queries})["results"]
+        assert pairs(batch[0]) == expected(model.recommend(["u2"], 3))
+        assert pairs(batch[1]) == expected(model.recommend_profile(some, 4))
+        assert pairs(batch[2]) == expected(model.recommend_profile([], 2))
+        assert [each["popular"] for each in batch] == [False, False, True]
+        assert pairs(get(client, "/v1/popular", n=4)) == expected(model.recommend_profile([], 4))
+        if "similar" in facts["abilities"]:
+            found = get(client, "/v1/similar/p2", n=5)
+            assert pairs(found, "similarity") == expected(model.similar_items(["p2"], 5))
+        else:
+            assert client.get("/v1/similar/p2").status_code == 422
+
+
+@pytest.mark.parametrize("text", MODELS)
+def test_reasons_add_up_to_the_score_and_equal_those_of_the_library(
+    text: str, saved: dict[str, Path], tmp_path: Path
+) -> None:
+    model = load_model(saved[text])
+    with client_of(saved[text], str(tmp_path / "events.sqlite")) as client:
+        if "reasons" not in get(client, "/v1/model")["abilities"]:
+            answer = client.post("/v1/recommendations", json={"user": "u1", "reasons": 2})
+            assert answer.status_code == 422
+            assert "cannot explain" in answer.json()["detail"]
+            return
+        found = get(client, "/v1/recommendations/u1", n=5, reasons=2)
+        for entry in found["items"]:
+            shown = [(each["item"], each["adds"]) for each in entry["reasons"]]
+            assert shown == model.explain("u1", entry["item"])[:2]
+            total = sum(adds for _, adds in shown) + entry["rest"]
+            assert math.isclose(total, entry["score"], rel_tol=1e-9, abs_tol=1e-12)
+        why = get(client, "/v1/explanations/u1/p3", n=100)
+        shown = [(each["item"], each["adds"]) for each in why["reasons"]]
+        assert shown == model.explain("u1", "p3")
+        assert why["score"] == model.score(["u1"], ["p3"])[0, 0]
+
+
+def test_whole_numbers_and_text_find_the_same_user(tmp_path: Path) -> None:
+    data = Interactions.from_pairs([7, 7, 8, 9, 9], [1, 2, 2, 1, 30])
+    model = parse_model(MODELS[0]).make().fit(data)
+    model.save(tmp_path / "model")
+    with client_of(tmp_path / "model", str(tmp_path / "events.sqlite")) as client:
+        wanted = expected(model.recommend([7], 3))
+        assert pairs(get(client, "/v1/recommendations/7", n=3)) == wanted
+        assert pairs(post(client, "/v1/recommendations", {"user": 7, "n": 3})) == wanted
+        assert pairs(post(client, "/v1/recommendations", {"user": "7", "n": 3})) == wanted
+        by_items = post(client, "/v1/recommendations", {"items": [1, "2"], "n": 3})
+        assert pairs(by_items) == wanted
+        add(client, ("8", "30"))
+        assert [each["item"] for each in get(client, "/v1/users/8")["items"]] == [2, 30]
+        bad = {"events": [{"user": "ann", "item": 1}]}
+        assert client.post("/v1/events", json=bad).status_code == 422
+        bad = {"events": [{"user": "9" * 40, "item": 1}]}
+        assert client.post("/v1/events", json=bad).status_code == 422
+
+
+def test_ids_with_slashes_and_signs_are_found(tmp_path: Path) -> None:
+    odd = ["a/b", "50%", "%2F", "ü ?&", "..", "<b>"]
+    data = Interactions.from_pairs(odd, list(reversed(odd)))
+    parse_model("popularity").make().fit(data).save(tmp_path / "model")
+    from urllib.parse import quote
+
+    with client_of(tmp_path / "model", str(tmp_path / "events.sqlite")) as client:
+        for user, item in zip(odd, reversed(odd), strict=True):
+            found = get(client, f"/v1/users/{quote(user, safe='').replace('.', '%2E')}")
+            assert [found["user"], found["items"][0]["item"]] == [user, item]
+
+
+def test_unknown_users_get_popular_items_and_unknown_items_are_reported(client: Any) -> None:
+    found = get(client, "/v1/recommendations/nobody", n=3)
+    assert found["popular"]
+    assert pairs(found) == pairs(get(client, "/v1/popular", n=3))
+    found = post(client, "/v1/recommendations", {"items": ["p1", "zz"], "n": 3})
+    assert (found["unknown"], found["popular"]) == (["zz"], False)
+    for body in (
+        {"items": ["p1", "zz"], "strict": True},
+        {"items": ["p1"], "exclude": ["zz"], "strict": True},
+        {"user": "nobody", "strict": True},
+    ):
+        answer = client.post("/v1/recommendations", json=body)
+        assert answer.status_code == 404
+        assert answer.json()["hint"]
+
+
+def test_lists_have_at_most_n_items_and_none_that_is_excluded(client: Any) -> None:
+    rng = np.random.default_rng(1)
+    items = [f"p{k}" for k in range(25)]
+    for _ in range(30):
+        exclude = rng.choice(items, rng.integers(0, 25), replace=False).tolist()
+        n, own = int(rng.integers(1, 40)), rng.choice(items, rng.integers(0, 8)).tolist()
+        found = post(client, "/v1/recommendations", {"items": own, "n": n, "exclude": exclude})
+        listed = [entry["item"] for entry in found["items"]]
+        assert len(listed) <= n
+        assert len(set(listed)) == len(listed)
+        assert not set(listed) & set(exclude)
+        assert not (set(listed) & set(own)) or found["popular"]
+
+
+def test_titles_are_shown_and_searched_without_case_and_accents(
+    folder: Path, tmp_path: Path
+) -> None:
+    titles = {"p1": "Amélie", "p2": "The Melting Pot", "p3": "Straße"}
+    with client_of(folder, str(tmp_path / "e.sqlite"), titles=titles) as client:
+        found = get(client, "/v1/items", q="AMELIE")
+        assert [each["item"] for each in found["items"]] == ["p1"]
+        assert found["items"][0]["title"] == "Amélie"
+        assert [each["item"] for each in get(client, "/v1/items", q="strasse")["items"]] == ["p3"]
+        both = get(client, "/v1/items", q="mel")
+        assert {each["item"] for each in both["items"]} == {"p1", "p2"}
+        assert get(client, "/v1/items", q="p24", n=3)["items"][0]["item"] == "p24"
+        assert get(client, "/v1/items", q="no such thing")["total"] == 0
+        assert get(client, "/v1/items")["total"] == 25
+        found = get(client, "/v1/users", q="u1", n=3)
+        assert (found["total"], len(found["users"])) == (11, 3)
+
+
+def test_an_event_changes_the_next_list(client: Any, folder: Path) -> None:
+    model = load_model(folder)
+    own = [str(model.interactions.items[k]) for k in model.interactions.rows.row(3)]
+    user = model.interactions.users[3]
+    new = next(f"p{k}" for k in range(25) if f"p{k}" not in own)
+    done = add(client, (user, new))
+    assert (done["stored"], done["duplicates"], done["unknown"]) == (1, 0, [])
+    found = get(client, f"/v1/recommendations/{user}", n=5)
+    assert pairs(found) == expected(model.recommend_profile([*own, new], 5))
+    add(client, (user, own[0]), action="remove")
+    wanted = model.recommend_profile([*own[1:], new], 5)
+    assert pairs(get(client, f"/v1/recommendations/{user}", n=5)) == expected(wanted)
+    add(client, ("newcomer", "p4"), ("newcomer", "p5"), ("newcomer", "brand-new"))
+    found = get(client, "/v1/recommendations/newcomer", n=5)
+    assert pairs(found) == expected(model.recommend_profile(["p4", "p5"], 5))
+    assert (found["unknown"], found["popular"]) == (["brand-new"], False)
+    history = get(client, "/v1/users/newcomer")
+    assert history["known"]
+    assert [each["item"] for each in history["items"]] == ["p4", "p5"]
+    assert get(client, "/v1/explanations/newcomer/p9")["reasons"]
+
+
+def test_events_are_idempotent_by_id(client: Any) -> None:
+    event = {"id": "x1", "user": "u1", "item": "p7"}
+    body = {"events": [event, event]}
+    first = post(client, "/v1/events", body)
+    again = post(client, "/v1/events", body)
+    assert (first["stored"], first["duplicates"]) == (1, 1)
+    assert (again["stored"], again["duplicates"]) == (0, 2)
+    assert again["sequence"] == first["sequence"]
+    others = [{"id": "x2", "user": "u1", "item": "p8"}, event | {"item": "p9"}]
+    answer = client.post("/v1/events", json={"events": others})
+    assert answer.status_code == 409
+    assert post(client, "/v1/events", {"events": others[:1]})["stored"] == 1, "all or none"
+
+
+def refitted(changes: list[tuple[str, str, str]], base: Interactions, text: str) -> Any:
+    """The model of the data after changes, in their order."""
+    held = {
+        (base.users[row], base.items[item]): None
+        for row, item in zip(base.rows.numbers.tolist(), base.indices.tolist(), strict=True)
+    }
+    for user, item, action in changes:
+        if action == "add":
+            held[user, item] = None
+        else:
+            held.pop((user, item), None)
+    return parse_model(text).make().fit(Interactions.from_pairs(*zip(*held, strict=True)))
+
+
+@pytest.mark.parametrize("text", [MODELS[0], MODELS[2]])
+def test_a_refresh_equals_a_fit_on_all_events(
+    text: str, saved: dict[str, Path], place: str, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(saved[text], tmp_path / "model"))
+    rng = np.random.default_rng(2)
+    log: list[tuple[str, str, str]] = []
+    with client_of(folder, place) as client:
+        before = get(client, "/v1/model")["model"]
+        for part in range(2):
+            some = [
+                (f"u{rng.integers(60)}", f"p{rng.integers(30)}", str(rng.choice(["add", "remove"])))
+                for _ in range(60)
+            ]
+            log += some
+            keys = ("user", "item", "action")
+            events = [dict(zip(keys, each, strict=True)) for each in some]
+            post(client, "/v1/events", {"events": events})
+            done = post(client, "/v1/refresh", {})
+            assert done["previous"] == before
+            before = done["model"]
+            assert get(client, "/v1/model")["events"]["contained"] == 60 * (part + 1)
+        wanted, found = refitted(log, DATA, text), load_model(folder)
+        users, items = list(wanted.interactions.users), list(wanted.interactions.items)
+        assert np.array_equal(found.score(users, items), wanted.score(users, items))
+        for user in users[::7]:
+            answer = get(client, f"/v1/recommendations/{user}", n=5)
+            assert pairs(answer) == expected(wanted.recommend([user], 5))
+            assert answer["model"] == before
+        assert post(client, "/v1/refresh", {})["changed"] == 0
+
+
+def test_a_refresh_keeps_times_where_recency_counts(saved: dict[str, Path], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(saved[MODELS[1]], tmp_path / "model"))
+    with client_of(folder, str(tmp_path / "events.sqlite")) as client:
+        history = [each["item"] for each in get(client, "/v1/users/u1")["items"]]
+        old, new = history[0], next(f"p{k}" for k in range(25) if f"p{k}" not in history)
+        events = [
+            {"user": "u1", "item": new, "time": 500},
+            {"user": "u1", "item": old, "action": "remove", "time": 600},
+            {"user": "u1", "item": old, "time": 700},
+        ]
+        post(client, "/v1/events", {"events": events})
+        early = get(client, "/v1/recommendations/u1", n=5)
+        post(client, "/v1/refresh", {})
+        late = get(client, "/v1/recommendations/u1", n=5)
+        kept = [
+            (DATA.users[row], DATA.items[item], when)
+            for row, item, when in zip(DATA.rows.numbers, DATA.indices, DATA.time, strict=True)
+            if (DATA.users[row], DATA.items[item]) != ("u1", old)
+        ]
+        kept += [("u1", new, 500), ("u1", old, 700)]
+        users, items, times = zip(*kept, strict=True)
+        data = Interactions.from_pairs(users, items, np.array(times))
+        wanted = parse_model(MODELS[1]).make().fit(data)
+        assert pairs(late) == expected(wanted.recommend(["u1"], 5))
+        # Weights by recency count before the refresh already; the counts of pairs do not.
+        model = load_model(saved[MODELS[1]])
+        assert pairs(early) != expected(model.recommend_profile([*history, new], 5))
+
+
+def test_events_that_a_model_contains_are_not_counted_twice_after_a_crash(
+    client: Any, folder: Path
+) -> None:
+    add(client, ("u1", "p20"), ("u2", "p21"))
+    add(client, ("u1", "p20"), action="remove")
+    done = post(client, "/v1/refresh", {})
+    model = load_model(folder)
+    with client.live.store._connection() as run:  # as if killed before this was recorded
+        run("DELETE FROM boolrank_models")
+    client.live.store.close()
+    with client_of(folder, client.live.store.place) as other:
+        for user in ("u1", "u2"):
+            found = get(other, f"/v1/recommendations/{user}", n=5)
+            assert pairs(found) == expected(model.recommend([user], 5))
+        again = post(other, "/v1/refresh", {})
+        assert (again["changed"], again["model"]) == (0, done["model"])
+        assert get(other, "/v1/model")["model"] == done["model"]
+
+
+def wait_for(condition: Any, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.05)
+
+
+def test_a_replaced_folder_is_taken_over_and_a_damaged_one_refused(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR, "boolrank.service")
+    with client_of(folder, str(tmp_path / "events.sqlite")) as client:
+        first = get(client, "/v1/model")["model"]
+        model = load_model(folder).update(Interactions.from_pairs(["u1"], ["p24"]))
+        model.save(folder)
+        wait_for(lambda: get(client, "/v1/model")["model"] != first)
+        second = get(client, "/v1/model")["model"]
+        model.update(Interactions.from_pairs(["u2"], ["p24"])).save(folder)
+        header = (folder / "header.json").read_text(encoding="utf-8")
+        wait_for(lambda: get(client, "/v1/model")["model"] != second)
+        third = get(client, "/v1/model")
+        (folder / "header.json").write_text(header.replace('"users": 40', '"users": 41'))
+        wait_for(lambda: "refused" in caplog.text)
+        time.sleep(1.2)
+        assert caplog.text.count("is refused") == 1, "once"
+        assert get(client, "/v1/model") == third
+        assert get(client, "/v1/recommendations/u1")["model"] == third["model"]
+        assert client.post("/v1/refresh", json={}).status_code in (200, 503)
+        add(client, ("u5", "p24"))
+        answer = client.post("/v1/refresh", json={})
+        assert answer.status_code == 503, "a damaged folder cannot be refreshed"
+        assert str(tmp_path) not in answer.text
+        assert get(client, "/v1/recommendations/u1")["model"] == third["model"]
+
+
+def test_health_answers_while_work_is_running_and_a_full_queue_is_refused(client: Any) -> None:
+    going, done = threading.Event(), threading.Event()
+
+    def slow(queries: list[Any]) -> list[Any]:
+        going.set()
+        done.wait(30)
+        return [b"{}"] * len(queries)
+
+    async def block() -> None:
+        await client.live.pool.run(slow, None)
+
+    client.live.pool.most_waiting = 1
+    client.portal.start_task_soon(block)
+    assert going.wait(10)
+    waiting = client.portal.start_task_soon(block)
+    wait_for(lambda: len(client.live.pool._waiting) == 1)
+    try:
+        answer = client.get("/v1/recommendations/u1")
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "1"
+        assert client.get("/healthz").status_code == 200
+        assert client.get("/readyz").status_code == 200
+    finally:
+        done.set()
+    waiting.result(10)
+    assert client.get("/v1/recommendations/u1").status_code == 200
+
+
+def test_concurrent_requests_get_their_own_answers(client: Any, folder: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    model = load_model(folder)
+
+    def ask(k: int) -> bool:
+        user, n = f"u{k % 40}", 1 + k % 5
+        return pairs(get(client, f"/v1/recommendations/{user}", n=n)) == expected(
+            model.recommend([user], n)
+        )
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(ask, range(120)))
