@@ -1,0 +1,395 @@
+// The page of a boolrank service.
+//
+// The page shows `view`, and the address has all of it after the #: a link shows the same view, and
+// the back button undoes. `show` asks the service and draws.
+
+import { call, get, hasKey, learn, learnMissing, nameOf, useKey } from "./api.js";
+import { combobox } from "./combobox.js";
+import {
+  assignColours, bar, barScale, colourOf, el, hasColour, highlight, keepingFocus, moving, number,
+  plural, reasonTable, score,
+} from "./draw.js";
+import { watch } from "./pulse.js";
+
+const REASONS = 8;
+const STARTERS = 10;
+const LENGTHS = [5, 10, 20, 50];
+
+const $ = (id) => document.getElementById(id);
+const view = {};
+let model = null;
+let asked = null;
+let said = "";
+
+// The view and the address.
+
+function read(text) {
+  const words = new URLSearchParams(text.replace(/^#/, ""));
+  const all = (name) => [...new Set(words.getAll(name).filter(Boolean))];
+  const n = Number(words.get("n"));
+  Object.assign(view, {
+    user: words.get("user") ?? "",
+    items: all("item"),
+    exclude: all("exclude"),
+    n: LENGTHS.includes(n) ? n : 10,
+    beside: words.get("beside") !== "no",
+    open: words.get("open") ?? "",
+  });
+}
+
+function address() {
+  const words = new URLSearchParams();
+  if (view.user) words.append("user", view.user);
+  view.items.forEach((id) => words.append("item", id));
+  view.exclude.forEach((id) => words.append("exclude", id));
+  if (view.n !== 10) words.append("n", view.n);
+  if (!view.beside) words.append("beside", "no");
+  if (view.open) words.append("open", view.open);
+  return `#${words.toString() || "item="}`; // without any: the example
+}
+
+/** Change the view: the address follows, then the page. */
+function go(changes, news = "") {
+  Object.assign(view, changes);
+  said = news;
+  if (address() === location.hash) show();
+  else location.hash = address();
+}
+
+const without = (list, id) => list.filter((each) => each !== id);
+const add = (id) => {
+  const items = [...without(view.items, id), id];
+  go({ items, exclude: without(view.exclude, id), open: "" }, `${nameOf(id)} added.`);
+};
+const drop = (id) => go({ items: without(view.items, id) }, `${nameOf(id)} removed.`);
+const exclude = (id) =>
+  go({ exclude: [...view.exclude, id], open: "" }, `${nameOf(id)} excluded.`);
+const putBack = (id) => go({ exclude: without(view.exclude, id) }, `${nameOf(id)} put back.`);
+const clear = () => go({ user: "", items: [], exclude: [], open: "" }, "Profile cleared.");
+
+// Asking.
+
+async function show() {
+  asked?.abort();
+  asked = new AbortController();
+  const { signal } = asked;
+  $("lists").setAttribute("aria-busy", "true");
+  try {
+    const person = view.user && (await get(`users/${path(view.user)}`, { n: 1000 }, { signal }));
+    const history = person ? learn(person.items).map((entry) => entry.item) : [];
+    const body = request(history);
+    const start = performance.now();
+    const [[answer, took], popular] = await Promise.all([
+      call("v1/recommendations", { body, signal }).then((a) => [a, performance.now() - start]),
+      get("popular", { n: Math.max(view.n, STARTERS) }, { signal }),
+      learnMissing([...view.items, ...view.exclude], signal),
+    ]);
+    learn([...answer.items, ...popular.items]);
+    draw({ answer, popular: popular.items, history, person, took, body });
+  } catch (problem) {
+    if (problem.name === "AbortError") return;
+    showProblem(problem);
+  }
+  $("lists").removeAttribute("aria-busy");
+}
+
+const path = encodeURIComponent;
+
+/** Return the request: a user as stored, or a list of items that is stored nowhere. */
+function request(history) {
+  const reasons = model.abilities.includes("reasons") ? REASONS : 0;
+  const options = { n: view.n, exclude: view.exclude, reasons };
+  if (view.user && !view.items.length) return { user: view.user, ...options };
+  return { items: [...new Set([...history, ...view.items])], ...options };
+}
+
+// Drawing.
+
+function draw({ answer, popular, history, person, took, body }) {
+  const profile = [...new Set([...history, ...view.items])];
+  assignColours(answer.items, profile);
+  keepingFocus(() => {
+    drawProfile(history);
+    drawStarters(popular, profile);
+    drawExcluded();
+    drawNotices(answer, person);
+    moving($("rows"), () => drawRows(answer.items, profile));
+    drawPopular(popular.slice(0, view.n), answer.items, profile);
+  }, $("item"));
+  $("list-heading").textContent = heading(answer.popular, profile.length);
+  $("timing").textContent = `${took < 10 ? took.toFixed(1) : Math.round(took)} ms`;
+  $("curl").textContent = curl(body);
+  $("n").value = view.n;
+  $("beside").checked = view.beside;
+  $("lists").classList.toggle("alone", !view.beside);
+  const first = answer.items.slice(0, 3).map((entry) => nameOf(entry.item));
+  $("said").textContent = `${said} ${plural(answer.items.length, "item")}: ${first.join(", ")}…`;
+  said = "";
+}
+
+function heading(popular, count) {
+  if (popular) return "The most popular items";
+  const more = view.items.length ? ` with ${plural(view.items.length, "item")} more` : "";
+  if (view.user) return `For ${view.user}${more}`;
+  return count === 1 ? "For this item" : `For these ${count} items`;
+}
+
+function chip(id, kind, label, title, press) {
+  const attributes = {
+    type: "button",
+    title,
+    "aria-label": `${title}: ${nameOf(id)}`,
+    "data-key": `${kind}:${id}`,
+    onclick: () => press(id),
+    onmouseenter: () => highlight(hasColour(id) ? id : null),
+    onfocus: () => highlight(hasColour(id) ? id : null),
+    onmouseleave: () => highlight(null),
+    onblur: () => highlight(null),
+  };
+  const dot = el(`i.dot.${colourOf(id)}`, { "aria-hidden": "true" });
+  const sign = el("b", { "aria-hidden": "true" }, label);
+  return el(`button.chip.${kind}`, attributes, dot, el("span", {}, nameOf(id)), sign);
+}
+
+function drawProfile(history) {
+  const shown = history.filter(hasColour);
+  const parts = [el("h2", {}, view.user ? `${view.user} has` : "Profile")];
+  parts.push(...shown.map((id) => chip(id, "own", "", "Show its part", highlight)));
+  const rest = history.length - shown.length;
+  if (rest) parts.push(soft(shown.length ? `and ${rest} more` : plural(rest, "item")));
+  parts.push(...view.items.map((id) => chip(id, "added", "×", "Remove from the profile", drop)));
+  if (!history.length && !view.items.length) parts.push(soft("nothing yet"));
+  const link = { type: "button", "data-key": "clear", onclick: clear };
+  if (view.user || view.items.length) parts.push(el("button.link", link, "start afresh"));
+  $("profile").replaceChildren(...parts);
+}
+
+const soft = (text) => el("span.soft", {}, text);
+
+function drawStarters(popular, profile) {
+  const offered = popular.slice(0, STARTERS).map((entry) => entry.item);
+  const rest = offered.filter((id) => !profile.includes(id));
+  $("starters").hidden = profile.length > 4 || !rest.length;
+  const chips = rest.map((id) => chip(id, "starter", "+", "Add to the profile", add));
+  $("starters").replaceChildren(el("h2", {}, "Many like"), ...chips);
+}
+
+function drawExcluded() {
+  $("excluded").hidden = !view.exclude.length;
+  const chips = view.exclude.map((id) => chip(id, "gone", "undo", "Put back", putBack));
+  $("excluded").replaceChildren(el("h2", {}, "Excluded"), ...chips);
+}
+
+function drawNotices(answer, person) {
+  const notices = [];
+  const note = (title, text) => notices.push(el("p.notice", {}, el("strong", {}, title), ` ${text}`));
+  if (person && !person.known)
+    note("Unknown user.", `Nobody is called “${view.user}”. These are the most popular items.`);
+  else if (person && answer.popular)
+    note("No history.", `${view.user} has no known items. These are the most popular ones.`);
+  const ignored = answer.unknown.map(String).filter((id) => id !== view.user);
+  if (ignored.length) note("Ignored.", `Not in the model: ${ignored.join(", ")}`);
+  $("notices").replaceChildren(...notices);
+}
+
+function drawRows(entries, profile) {
+  const scale = barScale(entries);
+  $("rows").replaceChildren(...entries.map((entry, at) => row(entry, at, scale, profile)));
+  $("left").hidden = scale.left === 0;
+  if (!entries.length) $("rows").append(el("li.soft", {}, "Nothing is left to recommend."));
+}
+
+function row(entry, at, scale, profile) {
+  const id = entry.item;
+  const open = view.open === id;
+  const control = (kind, label, title, press, more = {}) => {
+    const keys = { "data-key": `${kind}:${id}`, "data-at": `${kind}:${at}` };
+    const attributes = { type: "button", title, ...keys, onclick: () => press(id), ...more };
+    return el(`button.${kind}`, attributes, label);
+  };
+  const act = (kind, label, title, press) =>
+    control(kind, label, title, press, { "aria-label": `${title}: ${nameOf(id)}` });
+  const unfold = () => go({ open: open ? "" : id });
+  const expanded = { "aria-expanded": String(open) };
+  const made = el("li.row", { "data-item": id });
+  made.append(
+    el("span.rank", { "aria-hidden": "true" }, String(at + 1)),
+    what(id, control("title", nameOf(id), "Why, and similar items", unfold, expanded)),
+    el("span.score", { title: String(entry.score) }, score(entry.score)),
+    bar(entry, scale),
+    el(
+      "div.acts",
+      {},
+      profile.includes(id) ? null : act("add", "+", "Add to the profile", add),
+      act("exclude", "−", "Exclude", exclude),
+    ),
+  );
+  if (open) made.append(detail(entry));
+  return made;
+}
+
+const what = (id, title, note = nameOf(id) === id ? "" : id) =>
+  el("div.what", {}, title, note ? el("small", {}, note) : null);
+
+function detail(entry) {
+  const label = `Similar to ${nameOf(entry.item)}`;
+  const near = el("div.shelf", { role: "group", "aria-label": label }, el("h3", {}, "Similar"));
+  drawSimilar(near, entry.item);
+  return el("div.detail", {}, entry.reasons?.length ? reasonTable(entry) : null, near);
+}
+
+async function drawSimilar(shelf, id) {
+  try {
+    const { items } = await get(`similar/${path(id)}`, { n: 6 });
+    const press = (each) => chip(each.item, "near", "+", "Add to the profile", add);
+    shelf.append(...learn(items).map(press));
+  } catch (problem) {
+    shelf.append(soft(problem.message));
+  }
+}
+
+function drawPopular(shown, entries, profile) {
+  const listed = new Set(entries.map((entry) => entry.item));
+  const most = Math.max(...shown.map((entry) => entry.score), 1);
+  const noteOf = (id) => {
+    if (profile.includes(id)) return "in the profile";
+    if (view.exclude.includes(id)) return "excluded";
+    return listed.has(id) ? "on both lists" : "";
+  };
+  const rows = shown.map(({ item, score: users }, at) => {
+    const line = el("span.part.other");
+    line.style.width = `${(100 * users) / most}%`;
+    return el(
+      "li.row",
+      { "data-item": item },
+      el("span.rank", { "aria-hidden": "true" }, String(at + 1)),
+      what(item, el("span.title", {}, nameOf(item)), noteOf(item)),
+      el("span.score", {}, plural(users, "user")),
+      el("div.bar", { "aria-hidden": "true" }, line),
+    );
+  });
+  $("popular-rows").replaceChildren(...rows);
+  const both = shown.filter((entry) => listed.has(entry.item)).length;
+  $("overlap").textContent = `${both} of ${shown.length} on both lists`;
+}
+
+function showProblem({ status, message, hint }) {
+  const notice = el("div.notice", { role: "alert" }, el("strong", {}, "Problem."), ` ${message}`);
+  if (hint) notice.append(el("span.hint", {}, hint));
+  if (status === 401 || status === 403) notice.append(keyForm());
+  $("notices").replaceChildren(notice);
+}
+
+function keyForm() {
+  const field = el("input", { id: "key", type: "password", autocomplete: "off" });
+  const onsubmit = (event) => {
+    event.preventDefault();
+    useKey(field.value.trim());
+    start();
+  };
+  const label = el("label", { for: "key" }, "API key");
+  return el("form.key", { onsubmit }, label, field, el("button", {}, "Use this key"));
+}
+
+/** Return the request as a shell command. */
+function curl(body) {
+  const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
+  const lines = [`curl ${new URL("v1/recommendations", document.baseURI)}`];
+  if (hasKey()) lines.push('-H "Authorization: Bearer $KEY"');
+  return [...lines, "-H 'Content-Type: application/json'", `-d '${quoted}'`].join(" \\\n  ");
+}
+
+function drawModel() {
+  const parameters = Object.entries(model.parameters).map(([name, value]) => `${name}=${value}`);
+  const facts = {
+    kind: model.name,
+    users: number(model.users),
+    items: number(model.items),
+    interactions: number(model.interactions),
+    created: new Date(model.created).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }),
+    parameters: parameters.join(", ") || "none",
+  };
+  const fact = ([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
+  $("facts").replaceChildren(...Object.entries(facts).map(fact));
+  $("hash").textContent = `hash ${model.model.slice(0, 12)}`;
+  $("hash").title = model.model;
+  $("choice").hidden = !model.choice;
+  if (model.choice) drawChoice(model.choice);
+}
+
+function drawChoice({ reason, metric, settings }) {
+  $("reason").textContent = reason;
+  $("metric").textContent = metric;
+  const tried = settings.filter((each) => each.value !== null);
+  const line = ({ model, value }) =>
+    el("tr", {}, el("td", {}, el("code", {}, model)), el("td", {}, value.toFixed(4)));
+  $("settings").replaceChildren(...tried.map(line));
+}
+
+// The start.
+
+async function findItems(q) {
+  if (!q) return [];
+  const { items } = await get("items", { q, n: 8 });
+  const option = (id) => ({ value: id, label: nameOf(id), note: nameOf(id) === id ? "" : id });
+  return learn(items).map(({ item }) => option(item));
+}
+
+/** Suggest users, the text itself first: unknown users get a list too. */
+async function findUsers(q) {
+  const { users } = await get("users", { q, n: 8 });
+  const found = users.map(({ user, items }) => {
+    const id = String(user);
+    return { value: id, label: id, note: plural(items, "item") };
+  });
+  if (!q || found.some(({ value }) => value === q))
+    return found.sort((a, b) => (b.value === q) - (a.value === q));
+  return [{ value: q, label: q, note: "unknown" }, ...found];
+}
+
+/** Show a problem of a search where problems are shown. */
+const safely = (find) => (text) =>
+  find(text).catch((problem) => {
+    showProblem(problem);
+    return [];
+  });
+
+/** Return two items that go together: the most popular one and the one most similar to it. */
+async function example() {
+  const [{ item }] = learn((await get("popular", { n: 1 })).items);
+  const near = await get(`similar/${path(item)}`, { n: 1 }).catch(() => ({ items: [] }));
+  return [item, ...learn(near.items).map((each) => each.item)];
+}
+
+async function start() {
+  try {
+    model = await get("model");
+    drawModel();
+    read(location.hash);
+    if (!location.hash) {
+      view.items = await example();
+      history.replaceState(null, "", address());
+    }
+    await show();
+  } catch (problem) {
+    showProblem(problem);
+  }
+}
+
+combobox($("item"), $("item-options"), safely(findItems), add);
+combobox($("user"), $("user-options"), safely(findUsers), (user) =>
+  go({ user, items: [], open: "" }),
+);
+$("n").append(...LENGTHS.map((n) => el("option", {}, String(n))));
+$("n").addEventListener("change", (event) => go({ n: Number(event.target.value) }));
+$("beside").addEventListener("change", (event) => go({ beside: event.target.checked }));
+$("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address is the view
+  $("list").focus();
+});
+addEventListener("hashchange", () => {
+  read(location.hash);
+  if (model) show();
+});
+watch(() => call("metrics"), $("pulse"));
+start();
