@@ -20,8 +20,9 @@ GENRES = {
     "|Cousins by Accident|The Very Minor Oracle|Soup for the Mayor|A Flat above the Circus",
     "nature": "The Patience of Herons|Moss: A Love Story|Wolves at Low Tide|Under the Frozen Lake"
     "|Where the Swifts Sleep|The Oldest Orchard|Salmon, Upstream|A Year in the Reeds",
-    "ghosts": "The House Counts Back|Candle for the Miller|Footsteps in the Attic|The Borrowed Bride"
-    "|Whispers at Gate Nine|Grandmother's Other Portrait|The Well Remembers|Ash Wednesday Lane",
+    "ghosts": "The House Counts Back|Candle for the Miller|Footsteps in the Attic"
+    "|The Borrowed Bride|Whispers at Gate Nine|Grandmother's Other Portrait"
+    "|The Well Remembers|Ash Wednesday Lane",
 }
 NAMES = "ada ben cleo dan eva finn gwen hugo iris jan kim leo mara nils olga pia raul sara tom uma"
 

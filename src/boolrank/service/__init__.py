@@ -22,8 +22,8 @@ reasons and rest add up to the score.
          {"model", "stored", "duplicates", "sequence", "unknown"}
     POST /v1/refresh                    {"model", "previous", "events", "seconds"}
     GET  /v1/model                      {"model", "name", "parameters", "users", "items",
-                                         "interactions", "created", "bytes", "abilities",
-                                         "titles", "events", "limits", "keys"}
+                                         "interactions", "created", "bytes", "choice",
+                                         "abilities", "titles", "events", "limits", "keys"}
     GET  /healthz /readyz /metrics /openapi.json /docs, and the page at /
 
 Errors are ``application/problem+json``: ``{"type", "title", "status", "detail", "hint"}``, for a

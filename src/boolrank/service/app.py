@@ -231,7 +231,7 @@ async def model(request: Request) -> Response:
     """Return facts about the model."""
     live, kept = (
         _live(request),
-        ("parameters", "users", "items", "interactions", "created", "bytes"),
+        ("parameters", "users", "items", "interactions", "created", "bytes", "choice"),
     )
     return await _answer(
         live,

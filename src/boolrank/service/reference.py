@@ -58,7 +58,8 @@ def reference_page(document: dict[str, Any]) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<title>boolrank API</title><link rel="stylesheet" href="/static/style.css"></head>'
+        '<title>boolrank API</title><link rel="stylesheet" href="/static/style.css">'
+        '<link rel="icon" href="/static/icon.svg" type="image/svg+xml"></head>'
         '<body class="reference"><main><h1>boolrank API</h1><p>The same as '
         '<a href="/openapi.json">OpenAPI document</a>. <a href="/">Back to the page</a>.</p>'
         f"{''.join(parts)}</main></body></html>"

@@ -11,7 +11,7 @@ import {
 } from "./draw.js";
 import { watch } from "./pulse.js";
 
-const REASONS = 8;
+const REASONS = 50;
 const STARTERS = 10;
 const LENGTHS = [5, 10, 20, 50];
 
@@ -19,6 +19,7 @@ const $ = (id) => document.getElementById(id);
 const view = {};
 let model = null;
 let asked = null;
+let last = null;
 let said = "";
 
 // The view and the address.
@@ -69,8 +70,11 @@ const clear = () => go({ user: "", items: [], exclude: [], open: "" }, "Profile 
 
 // Asking.
 
+/** Ask and draw. What only unfolds or hides something is drawn from the last answer. */
 async function show() {
   asked?.abort();
+  const wanted = JSON.stringify({ ...view, open: "", beside: "" });
+  if (last?.wanted === wanted) return draw(last);
   asked = new AbortController();
   const { signal } = asked;
   $("lists").setAttribute("aria-busy", "true");
@@ -85,12 +89,13 @@ async function show() {
       learnMissing([...view.items, ...view.exclude], signal),
     ]);
     learn([...answer.items, ...popular.items]);
-    draw({ answer, popular: popular.items, history, person, took, body });
+    last = { wanted, answer, popular: popular.items, history, person, took, body };
+    draw(last);
   } catch (problem) {
     if (problem.name === "AbortError") return;
+    last = null;
     showProblem(problem);
   }
-  $("lists").removeAttribute("aria-busy");
 }
 
 const path = encodeURIComponent;
@@ -107,6 +112,7 @@ function request(history) {
 
 function draw({ answer, popular, history, person, took, body }) {
   const profile = [...new Set([...history, ...view.items])];
+  $("lists").removeAttribute("aria-busy");
   assignColours(answer.items, profile);
   keepingFocus(() => {
     drawProfile(history);
@@ -121,7 +127,8 @@ function draw({ answer, popular, history, person, took, body }) {
   $("curl").textContent = curl(body);
   $("n").value = view.n;
   $("beside").checked = view.beside;
-  $("lists").classList.toggle("alone", !view.beside);
+  $("beside").parentElement.hidden = answer.popular; // the list is the popular one
+  $("lists").classList.toggle("alone", !view.beside || answer.popular);
   const first = answer.items.slice(0, 3).map((entry) => nameOf(entry.item));
   $("said").textContent = `${said} ${plural(answer.items.length, "item")}: ${first.join(", ")}…`;
   said = "";
@@ -224,25 +231,28 @@ function row(entry, at, scale, profile) {
       act("exclude", "−", "Exclude", exclude),
     ),
   );
-  if (open) made.append(detail(entry));
+  if (open) made.append(detail(entry, profile));
   return made;
 }
 
 const what = (id, title, note = nameOf(id) === id ? "" : id) =>
   el("div.what", {}, title, note ? el("small", {}, note) : null);
 
-function detail(entry) {
+function detail(entry, profile) {
   const label = `Similar to ${nameOf(entry.item)}`;
   const near = el("div.shelf", { role: "group", "aria-label": label }, el("h3", {}, "Similar"));
-  drawSimilar(near, entry.item);
+  drawSimilar(near, entry.item, profile);
   return el("div.detail", {}, entry.reasons?.length ? reasonTable(entry) : null, near);
 }
 
-async function drawSimilar(shelf, id) {
+async function drawSimilar(shelf, id, profile) {
   try {
     const { items } = await get(`similar/${path(id)}`, { n: 6 });
-    const press = (each) => chip(each.item, "near", "+", "Add to the profile", add);
-    shelf.append(...learn(items).map(press));
+    const offer = ({ item }) =>
+      profile.includes(item)
+        ? chip(item, "near", "", "In the profile", highlight)
+        : chip(item, "near", "+", "Add to the profile", add);
+    shelf.append(...learn(items).map(offer));
   } catch (problem) {
     shelf.append(soft(problem.message));
   }
@@ -252,9 +262,9 @@ function drawPopular(shown, entries, profile) {
   const listed = new Set(entries.map((entry) => entry.item));
   const most = Math.max(...shown.map((entry) => entry.score), 1);
   const noteOf = (id) => {
-    if (profile.includes(id)) return "in the profile";
+    if (profile.includes(id)) return "profile";
     if (view.exclude.includes(id)) return "excluded";
-    return listed.has(id) ? "on both lists" : "";
+    return listed.has(id) ? "both" : "";
   };
   const rows = shown.map(({ item, score: users }, at) => {
     const line = el("span.part.other");
@@ -264,16 +274,17 @@ function drawPopular(shown, entries, profile) {
       { "data-item": item },
       el("span.rank", { "aria-hidden": "true" }, String(at + 1)),
       what(item, el("span.title", {}, nameOf(item)), noteOf(item)),
-      el("span.score", {}, plural(users, "user")),
+      el("span.score", {}, number(users)),
       el("div.bar", { "aria-hidden": "true" }, line),
     );
   });
   $("popular-rows").replaceChildren(...rows);
   const both = shown.filter((entry) => listed.has(entry.item)).length;
-  $("overlap").textContent = `${both} of ${shown.length} on both lists`;
+  $("overlap").textContent = `by users; ${both} of ${shown.length} on both lists`;
 }
 
 function showProblem({ status, message, hint }) {
+  $("lists").removeAttribute("aria-busy");
   const notice = el("div.notice", { role: "alert" }, el("strong", {}, "Problem."), ` ${message}`);
   if (hint) notice.append(el("span.hint", {}, hint));
   if (status === 401 || status === 403) notice.append(keyForm());
@@ -320,7 +331,7 @@ function drawModel() {
 function drawChoice({ reason, metric, settings }) {
   $("reason").textContent = reason;
   $("metric").textContent = metric;
-  const tried = settings.filter((each) => each.value !== null);
+  const tried = settings.filter((each) => each.value !== null).sort((a, b) => b.value - a.value);
   const line = ({ model, value }) =>
     el("tr", {}, el("td", {}, el("code", {}, model)), el("td", {}, value.toFixed(4)));
   $("settings").replaceChildren(...tried.map(line));

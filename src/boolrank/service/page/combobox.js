@@ -29,8 +29,10 @@ export function combobox(input, list, load, choose) {
     const made = document.createElement("li");
     made.id = `${list.id}-${at}`;
     made.setAttribute("role", "option");
-    made.append(...marked(label, input.value.trim()));
-    if (note) made.append(Object.assign(document.createElement("small"), { textContent: note }));
+    const text = document.createElement("span");
+    text.append(...marked(label, input.value.trim()));
+    const small = Object.assign(document.createElement("small"), { textContent: note });
+    made.append(text, " ", small);
     made.addEventListener("mousedown", (event) => event.preventDefault()); // keep the focus
     made.addEventListener("click", () => take(at));
     return made;

@@ -3,6 +3,7 @@
 import { nameOf } from "./api.js";
 
 const COLOURS = 8;
+const LINES = 10; // of a table of reasons
 const colours = new Map();
 
 /** Make an element: `el("button.add", {title: "Add", onclick: add}, "text", child)`. */
@@ -52,19 +53,24 @@ export function highlight(id) {
     part.classList.toggle("dim", id !== null && part.dataset.item !== id);
 }
 
-/** Return the parts of a score: its reasons, and the rest of the profile as one. */
-function partsOf(entry) {
+/** Return the parts of a score, the largest first, and those beyond `kept` as one. */
+function partsOf(entry, kept) {
   if (!entry.reasons?.length) return [{ item: "", name: "score", adds: entry.score }];
-  const parts = entry.reasons.map((each) => ({ ...each, name: nameOf(each.item) }));
-  if (entry.rest) parts.push({ item: "", name: "other items", adds: entry.rest });
-  return parts.filter(({ adds }) => adds); // neither 0 nor null
+  const reasons = entry.reasons.filter(({ adds }) => adds); // neither 0 nor null
+  reasons.sort((a, b) => Math.abs(b.adds) - Math.abs(a.adds));
+  const parts = reasons.filter(kept).map((each) => ({ ...each, name: nameOf(each.item) }));
+  const others = reasons.filter((each, at) => !kept(each, at));
+  const adds = others.reduce((sum, each) => sum + each.adds, entry.rest ?? 0);
+  return adds ? [...parts, { item: "", name: "other items", adds }] : parts;
 }
+
+const barParts = (entry) => partsOf(entry, ({ item }) => colours.has(item));
 
 const sumOf = (parts, sign) => parts.reduce((sum, { adds }) => sum + Math.max(0, sign * adds), 0);
 
 /** Return the scale of all bars of a list: percent of a unit, and units left of zero. */
 export function barScale(entries) {
-  const all = entries.map(partsOf);
+  const all = entries.map(barParts);
   const right = Math.max(0, ...all.map((parts) => sumOf(parts, 1)));
   const left = Math.max(0, ...all.map((parts) => sumOf(parts, -1)));
   return { unit: 100 / (left + right || 1), left };
@@ -72,7 +78,7 @@ export function barScale(entries) {
 
 /** Draw a score: parts that add go right from zero, others left; a tick is at the sum. */
 export function bar(entry, { unit, left }) {
-  const parts = partsOf(entry);
+  const parts = barParts(entry);
   const label = parts.map((part) => `${part.name} ${score(part.adds)}`).join(", ");
   const made = el("div.bar", { role: "img", "aria-label": label });
   let [low, high] = [left, left];
@@ -99,7 +105,7 @@ function mark(kind, percent) {
 
 /** List the parts of a score with their sum. */
 export function reasonTable(entry) {
-  const parts = partsOf(entry);
+  const parts = partsOf(entry, (_, at) => at < LINES);
   const most = Math.max(...parts.map(({ adds }) => Math.abs(adds)));
   const line = ({ item, name, adds }) => {
     const meter = el(`i.meter.${colourOf(item)}${adds < 0 ? ".minus" : ""}`);

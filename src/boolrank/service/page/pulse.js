@@ -42,7 +42,7 @@ const milliseconds = (seconds) => {
 /** Draw the figures every two seconds while the page is visible. */
 export function watch(load, place) {
   const line = place.querySelector("polyline");
-  const [rate, median, slow] = place.querySelectorAll("span");
+  const [rate, total, median, slow] = place.querySelectorAll("span");
   let before = null;
   const rates = Array(KEPT).fill(0);
 
@@ -60,11 +60,13 @@ export function watch(load, place) {
       const point = (each, k) => `${(60 * k) / (KEPT - 1)},${15 - (14 * each) / most}`;
       line.setAttribute("points", rates.map(point).join(" "));
       rate.textContent = `${rates.at(-1).toFixed(rates.at(-1) < 10 ? 1 : 0)} requests/s`;
+      total.textContent = `${now.total.toLocaleString("en")} in all`;
       median.textContent = `median ${milliseconds(quantile(buckets, 0.5))}`;
       slow.textContent = `p99 ${milliseconds(quantile(buckets, 0.99))}`;
     } catch {
       rate.textContent = "no figures";
-      median.textContent = slow.textContent = "";
+      total.textContent = `${now.total.toLocaleString("en")} in all`;
+      total.textContent = median.textContent = slow.textContent = "";
     }
   }
 
