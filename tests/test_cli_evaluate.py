@@ -169,7 +169,6 @@ def test_evaluate_reports_bad_input(run, tmp_path):
 
     assert "empty" in words("empty.csv", "")
     assert "needs two or more" in words("one.csv", "user,item,time\n1,a,1\n1,b,2\n")
-    assert "--order 'random'" in words("timeless.csv", "user,item\n1,a\n1,b\n2,a\n2,c\n")
     assert "is not TOML" in words("bad.toml", "data = [")
     code, _, messages = run("evaluate", "movielens-1n", "--kernel", "linear")
     assert code == 1
@@ -233,11 +232,15 @@ def test_a_time_column_that_is_left_out_gives_a_warning(run, ratings):
     head, times = lines[0].split(","), [line.split(",") for line in lines[1:]]
     times[3][head.index("date")] = "soon"
     ratings.write_text("\n".join(",".join(row) for row in [head, *times]))
-    code, _, messages = run("evaluate", ratings, "--kernel", "linear")
-    assert code == 1
+    call = ("evaluate", ratings, "--kernel", "linear", "--least", "4")
+    code, printed, messages = run(*call)
+    assert code == 0
     assert "warning: left out: the column 'date' is not a time: it has 'soon'" in messages
     assert "row 4 below the header; correct it, or name another column with --time\n" in messages
-    assert "error: the data have no time" in messages
+    assert "warning: the data have no time, so the split is random; --time names" in messages
+    assert printed == run(*call, "--order", "random")[1]
+    code, _, messages = run(*call, "--order", "time")
+    assert (code, messages.splitlines()[-2]) == (1, "error: the data have no time")
 
 
 def test_a_title_is_on_one_line_above_a_narrow_table(run):
@@ -252,8 +255,15 @@ def test_every_verb_that_reads_notes_that_all_ratings_count(run, ratings):
     for verb in (["evaluate", "--least", "4"], ["spectrum", "--arities", "1"]):
         call = [verb[0], ratings, "--json", *verb[1:]]
         kernel = ["--kernel", "linear" if verb[0] == "evaluate" else "disjunctive"]
-        assert run(*call, *kernel)[2].startswith("note: every row counts, whatever its 'stars'")
-        assert run(*call, *kernel, "--positive", "> 2")[2] == ""
+        read, note = run(*call, *kernel)[2].splitlines()
+        assert read.startswith(
+            f"read {ratings}: user 'user', item 'item', time 'date', rating 'stars'; "
+        )
+        assert (
+            note == "note: every row counts, whatever its 'stars'; --positive '>= 3' selects some"
+        )
+        (only,) = run(*call, *kernel, "--positive", "> 2")[2].splitlines()
+        assert only == read
 
 
 def test_spectrum_takes_several_families_and_draws(run, tmp_path):

@@ -458,7 +458,7 @@ def test_a_mistake_has_a_hint_and_nothing_is_written(
     places |= {"BELOW": drinks / "model", "BELOW.csv": drinks / "recs.csv"}
     found, out, err = run(*(places.get(arg, arg) for arg in args))
     assert (found, out) == (code, "")
-    error, *hints = [line for line in err.splitlines() if not line.startswith("note: ")]
+    error, *hints = [line for line in err.splitlines() if not line.startswith(("read ", "note: "))]
     assert error.startswith("error: ")
     assert hints
     assert all(hint.startswith("hint: ") for hint in hints)

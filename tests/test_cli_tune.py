@@ -217,17 +217,18 @@ def test_a_mistake_has_a_hint(run, args, code, said):
     assert "hint: " in messages
 
 
+@pytest.mark.filterwarnings("default")
 @pytest.mark.usefixtures("folder")
-def test_files_without_times_have_a_hint(run):
+def test_files_without_times_are_split_at_random(run):
     rows = [f"u{u},i{(u * 7 + k * k) % 11}" for u in range(40) for k in range(6)]
     with open("events.csv", "w") as file:  # noqa: PTH123 - in the folder of the test
         file.write("\n".join(["user,item", *rows]) + "\n")
     code, _, messages = run("tune", "events.csv", "--trials", 1)
-    assert code == 1
-    assert "no time" in messages
-    assert "--order" in messages
+    assert code == 0
+    assert "warning: the data have no time, so the split is random; --time names" in messages
     for order in ("random", "file"):
-        assert run("tune", "events.csv", "--trials", 1, "--order", order)[0] == 0
+        code, _, messages = run("tune", "events.csv", "--trials", 1, "--order", order)
+        assert (code, "warning" in messages) == (0, False)
 
 
 @pytest.mark.usefixtures("folder")

@@ -359,7 +359,7 @@ def test_a_folder_in_an_archive_is_not_a_file(tmp_path):
 
 
 def test_an_archive_that_unpacks_to_more_than_any_data_set_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("boolrank.data.dataset._LARGEST", 10_000)
+    monkeypatch.setattr("boolrank.data.archives._LARGEST", 10_000)
     put(tmp_path, "filmtrust", "filmtrust.zip", {"ratings.txt": b"1 2 3\n" * 2_000})
     with pytest.raises(InputError, match=r"ratings\.txt has more than 10,000 bytes"):
         load_dataset("filmtrust", tmp_path)

@@ -25,6 +25,7 @@ WRITERS = {
     ".tab": lambda frame: frame.write_csv(separator="\t").encode(),
     ".jsonl": lambda frame: frame.write_ndjson().encode(),
     ".ndjson": lambda frame: frame.write_ndjson().encode(),
+    ".json": lambda frame: frame.write_json().encode(),
 }
 
 
@@ -51,7 +52,7 @@ EXPECTED = [("ann", [7, 9], []), ("bob", [7], [])]
 
 
 def test_every_ending_has_a_test():
-    assert set(WRITERS) | {".parquet", ".pq"} == set(ENDINGS)
+    assert set(WRITERS) | {".parquet", ".pq", ".zip", ".xlsx", ".xls"} == set(ENDINGS)
 
 
 @pytest.mark.parametrize("ending", [*WRITERS, *(f"{ending}.gz" for ending in WRITERS)])
@@ -80,7 +81,9 @@ def test_parquet_gives_the_same_interactions(tmp_path, ending):
         (["1", "+2"], ["+2", "1"]),
         (["1", "1.0"], ["1", "1.0"]),
         (["1", "1e3"], ["1", "1e3"]),
-        (["1", " 2"], [" 2", "1"]),
+        (["1", " 2"], [1, 2]),
+        (["a", "b ", "b"], ["a", "b"]),
+        (["1", "NaN", "null", "NA", ""], [1]),
         (["1", "9223372036854775808"], ["1", "9223372036854775808"]),
         (["0", "10"], [0, 10]),
     ],
@@ -212,19 +215,23 @@ def test_an_invalid_rating_raises_only_if_ratings_are_needed(write):
             "a.csv is compressed with gzip, .* in .gz",
         ),
         ("a.tsv", "user\titem\n1\t2\n".encode("utf-16"), "a.tsv is text in UTF-16, .* in UTF-8"),
-        ("a.xlsx", "x", r"a.xlsx ends in '.xlsx'; files that can be read end in .csv"),
+        ("a.doc", "x", r"a.doc ends in '.doc'; files that can be read end in .csv"),
         ("events", "x", "ends in 'nothing'"),
         ("a.parquet.gz", gzip.compress(b"x", mtime=0), "ends in '.parquet.gz'"),
         ("a.csv", "user,item\n1,2\n3,4,5\n", "a.csv, line 3: 3 fields instead of 2"),
-        ("a.csv", "user,item\n1,2\n3\n", "1 rows have nothing .*a.csv, row 2 below the header"),
-        ("a.csv", "user,item\n1,2\n,4\n", "1 rows have nothing in the column 'user'"),
+        ("a.csv", "user,item\n1,2\n3\n", "a.csv, line 3: 1 field instead of 2"),
+        (
+            "a.csv",
+            "user,item\n1,2\n,3\n,4\n",
+            "2 rows have nothing .*a.csv, row 2 below the header",
+        ),
         ("a.csv", "user,item\né,2\n".encode("latin-1"), "a.csv, line 2: not UTF-8"),
         ("a.tsv", "user\titem\n1\t2\t3\n", "a.tsv, line 2: 3 fields instead of 2"),
         ("a.dat", "1::2::5\n", "a.dat has '::' between its columns"),
         ("a.csv", 'user,item\n1,"2\n3,4\n', "a.csv, line 2: a quotation mark is not closed"),
         ("a.jsonl", '{"user": 1, "item": 2}\n{"user": \n', "a.jsonl, line 2: not JSON"),
         ("a.jsonl", '{"user": 1, "item": 2}\n[3]\n', "a.jsonl, line 2: a JSON list, not an object"),
-        ("a.jsonl", '{"user": 1, "item": 2}\n{"user": 3}\n', "1 rows have nothing"),
+        ("a.jsonl", '{"user": 1, "item": 2}\n{"user": 3}\n{"user": 4}\n', "2 rows have nothing"),
         ("a.parquet", b"PAR1 and more that is none", "a.parquet cannot be read"),
         (
             "a.csv.gz",

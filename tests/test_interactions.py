@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from boolrank import InputError, Interactions, KernelRanker, ParameterError, UnknownIdError
-from boolrank.data.events import find_columns
+from boolrank.data.columns import find_columns
 from boolrank.errors import ParameterTypeError
 
 EVENTS = {"user": [3, 1, 3, 1], "item": ["b", "a", "b", "c"], "rating": [5.0, 3.0, 1.0, 4.0]}

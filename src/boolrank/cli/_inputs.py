@@ -7,36 +7,51 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..data.events import find_columns
-from ..data.files import expand, scan_file
-from ..data.inputs import is_name, load_inputs
+from ..data.events import Reading
+from ..data.inputs import load_inputs
 from ..data.interactions import Interactions
 from ..data.vocabulary import Vocabulary
 from ..errors import InputError, ParameterError
+from ._errors import in_options
 from ._output import Work, say
 
 _LISTED = 10  # ids that a message names
 
 
 def read_events(
-    work: Work, inputs: Sequence[str], columns: Mapping[str, str], *, file_order: bool = False
+    work: Work, inputs: Sequence[str], columns: Mapping[str, Any], *, file_order: bool = False
 ) -> Interactions:
     """Read interactions from files, or load the data set if the input is its name."""
     with work.status("Reading"):
         events = load_inputs(inputs, None, file_order, **columns)
-    note_ratings(inputs, columns)
+    say_read(events)
     return events
 
 
-def note_ratings(inputs: Sequence[str], columns: Mapping[str, str]) -> None:
-    """Tell that all ratings count, if files have ratings and ``positive`` is not given."""
-    if is_name(inputs) or "positive" in columns:
-        return
-    names = list(scan_file(expand(inputs)[0]).schema)
-    roles = {role: columns.get(role) for role in ("user", "item", "rating")}
-    rating = find_columns(names, **roles)["rating"]
-    if rating is not None:
-        say(f"note: every row counts, whatever its {rating!r}; --positive '>= 4' selects some")
+def say_read(events: Interactions) -> None:
+    """Say in one line for each reading of files what was read, and below it notes."""
+    for reading in events.readings:
+        say(reading_line(reading, events))
+        for note in reading.notes:
+            say(f"note: {in_options(note, ['fit'])}")
+
+
+def reading_line(reading: Reading, events: Interactions) -> str:
+    """Return columns, counts, and what was left out."""
+    names = reading.columns.items()
+    roles = [f"{role} {name!r}" for role, name in names if name is not None]
+    roles += [] if reading.columns["time"] else ["no time"]
+    text = f"read {reading.source}: {', '.join(roles)}; {_count(reading.rows, 'row')}, "
+    text += f"{_count(len(events.users), 'user')}, {_count(len(events.items), 'item')}, "
+    text += _count(events.duplicates, "duplicate")
+    if reading.dropped:
+        reasons = (f"{_count(count, 'row')} {why}" for why, count in reading.dropped.items())
+        text += f"; dropped {', '.join(reasons)}"
+    return text + (f"; {reading.padded:,} ids had blanks around them" if reading.padded else "")
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def read_ids(text: str, option: str) -> list[str]:

@@ -17,7 +17,7 @@ from ..models.spec import ModelSpec, split_commas
 from ..studies import FOLDS, Experiment, compare_models, record, tune_model
 from ..studies.cache import check_folder
 from ..studies.comparison import check_comparison
-from ._inputs import note_ratings
+from ._inputs import say_read
 from ._options import Columns, command_text, fit_command, given
 from ._output import Output, Work, say
 
@@ -80,8 +80,8 @@ def compare(
         claim_folder(out, "compare")
         how = budget | {"tuner": tune_model, "folder": out, "n_threads": threads, "progress": tell}
         found = [compare_models(each, names, title=key, **how) for key, each in splits.items()]
-    for part in parts:
-        note_ratings(part, given_columns)
+    for made in splits.values():
+        say_read(made.data)
     shown = {"models": models, **budget, **split, "out": out, **given_columns}
     command = command_text("compare", inputs, shown)
     with work.status("Writing the report"):

@@ -10,7 +10,7 @@ from ..errors import ParameterError
 from ..models.spec import ModelSpec, labels, parse_model
 from ..studies import Experiment, choose, read_experiment, run_experiment
 from ..studies.experiment import PUBLISHED
-from ._inputs import note_ratings
+from ._inputs import say_read
 from ._options import AUTO, Columns, given, option_name, race_options
 from ._output import Output, Work, say
 
@@ -83,7 +83,7 @@ def evaluate(
     if AUTO in (model or []):
         chosen = _chosen(work, parts, experiment, trials, budget, threads)
         experiment = replace(experiment, models=(*specs, chosen))
-    note_ratings(experiment.data, experiment.columns)
+    say_read(parts.data)
     with work.counter("Evaluating") as count:
         run = run_experiment(experiment, out, split=parts, n_threads=threads, progress=count)
     with work.status("Comparing"):

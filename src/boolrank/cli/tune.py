@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..data.protocols import usual_order
 from ..data.splits import Fold
 from ..errors import ParameterError
 from ..models.spec import parse_model
@@ -56,7 +57,8 @@ def tune(
         check_folder(out)
     in_file_order = order == "file"
     events = read_events(work, inputs, columns.given(), file_order=in_file_order)
-    fold = validation_fold(events, "time" if in_file_order else order or "time", seed or 0)
+    chosen = "time" if in_file_order else order or usual_order(events)
+    fold = validation_fold(events, chosen, seed or 0)
     if arity is not None:
         _tune_arity(work, fold, arity, metric or "auc", threads, output)
         return

@@ -1,40 +1,23 @@
-"""Named data sets: their files, on their own or in a zip archive, and facts about them.
-
-Archives are read in place and never unpacked. An archive with a member that leads out of its
-folder (an absolute path, or one with ``..``) is refused.
-"""
+"""Named data sets: their files, on their own or in a zip archive, and facts about them."""
 
 from __future__ import annotations
 
-import lzma
 import os
-import struct
 import sys
-import zipfile
-import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from fnmatch import fnmatch
-from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import IO, TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .._extras import needs
 from ..errors import DatasetNotFoundError, InputError
+from .archives import AGAIN, contents
 from .formats import Format
 from .interactions import Interactions, joined
 
 if TYPE_CHECKING:
     import polars as pl
-
-_LARGEST = 1 << 32  # bytes; the largest file of a known data set has 0.6 GB
-_AGAIN = "delete it and fetch it again"
-# RuntimeError is a member with a password.
-_UNREADABLE = (
-    *(OSError, EOFError, RuntimeError, struct.error, UnicodeDecodeError),
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-)
 
 
 def data_folder(folder: str | Path | None = None) -> Path:
@@ -142,7 +125,8 @@ class Dataset:
         if file_order or (self.ordered and "time" not in frame.columns):
             frame = frame.with_columns(time=np.arange(len(frame)))
         time = "time" if "time" in frame.columns else None
-        return Interactions.from_frame(frame, user="user", item="item", time=time)
+        made = Interactions.from_frame(frame, user="user", item="item", time=time)
+        return replace(made, readings=())
 
     def instructions(self, folder: str | Path | None = None) -> str:
         """Return how to get it by hand: what to open, and where to save which file."""
@@ -178,46 +162,11 @@ class Dataset:
         found: dict[str, list[pl.DataFrame]] = {name: [] for name in self.files}
         for name, frames in found.items():
             for path in self._find(name, folder):
-                for label, content in _contents(path, name):
+                for label, content in contents(path, name):
                     frame = self.format(label, content)
                     if not len(frame):
-                        raise InputError(f"{label} is empty: it has no rows", hint=_AGAIN)
+                        raise InputError(f"{label} is empty: it has no rows", hint=AGAIN)
                     # Half the memory for ids: data sets have up to a hundred million rows.
                     ids = [frame[side].shrink_dtype() for side in ("user", "item")]
                     frames.append(frame.select(*ids, pl.col("^time$")))
         return [pl.concat(frames, how="vertical_relaxed") for frames in found.values()]
-
-
-def _contents(path: Path, name: str) -> Iterator[tuple[str, bytes]]:
-    """Yield label and content of a file, or of the members of an archive with this name."""
-    try:
-        if path.suffix != ".zip":
-            with path.open("rb") as stream:
-                yield str(path), _content(str(path), stream)
-            return
-        with zipfile.ZipFile(path) as archive:
-            members = archive.namelist()
-            for member in members:
-                windows = PureWindowsPath(member)  # backslashes and drives count too
-                if member.startswith("/") or windows.anchor or ".." in windows.parts:
-                    raise InputError(
-                        f"{path} has a member {member!r} that leads out of its folder", hint=_AGAIN
-                    )
-            files = [member for member in members if not member.endswith("/")]
-            matching = sorted(file for file in files if fnmatch(PurePosixPath(file).name, name))
-            if not matching:
-                has = ", ".join(members[:5]) or "no files"
-                raise InputError(f"{path} has no {name}, but {has}", hint=_AGAIN)
-            for member in matching:
-                with archive.open(member) as stream:
-                    yield f"{path}, {member}", _content(f"{path}, {member}", stream)
-    except _UNREADABLE as error:
-        hint = f"if it is damaged, {_AGAIN}"
-        raise InputError(f"{path} cannot be read: {error}", hint=hint) from None
-
-
-def _content(label: str, stream: IO[bytes]) -> bytes:
-    content = stream.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise InputError(f"{label} has more than {_LARGEST:,} bytes", hint=_AGAIN)
-    return content

@@ -1,73 +1,94 @@
-"""Events in frames: the columns of users, items, times and ratings, and their content."""
+"""Events in frames: their users, items, times and ratings, and an account of what was read."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, date
-from operator import eq, ge, gt, le, lt, ne
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, ParameterError, ParameterTypeError
+from ..errors import InputError, ParameterTypeError
+from .columns import find_columns
+from .values import BOOLEANS, Condition
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
-# users, items, the row and column number of each event, and its time
-Events = tuple[Vocabulary, Vocabulary, NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]
 
-# Usual names of columns, in lower case; the first that a table has is taken.
-USUAL_NAMES = {
-    "user": (
-        *("user", "user_id", "userid", "uid", "customer", "customer_id", "customerid"),
-        *("visitor_id", "visitorid", "reviewer_id", "reviewerid", "session_id", "sessionid"),
-    ),
-    "item": (
-        *("item", "item_id", "itemid", "iid", "product", "product_id", "productid", "asin"),
-        *("parent_asin", "movie", "movie_id", "movieid", "film", "film_id", "book", "book_id"),
-        *("isbn", "track_id", "song_id", "article_id", "business_id"),
-    ),
-    "time": ("time", "timestamp", "date", "datetime", "unixreviewtime", "created_at"),
-    "rating": ("rating", "ratings", "score", "stars", "overall", "value"),
-}
+@dataclass
+class Reading:
+    """What was read: the columns of roles, the number of rows, and rows left out by reason.
 
-_COMPARISONS = {">=": ge, "<=": le, "==": eq, "!=": ne, ">": gt, "<": lt}
+    ``padded`` counts ids with blanks around them, ``notes`` has remarks for people.
+    """
+
+    source: str = "the frame"
+    columns: Mapping[str, str | None] = field(default_factory=dict)
+    rows: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    padded: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def drop(self, reason: str, count: int) -> None:
+        """Count rows that are left out."""
+        if count:
+            self.dropped[reason] = self.dropped.get(reason, 0) + count
+
+
+class Events(NamedTuple):
+    """Users, items, the row and column number of each event, its time, and how it was read."""
+
+    users: Vocabulary
+    items: Vocabulary
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    time: NDArray[Any] | None
+    reading: Reading
 
 
 def read_frame(
     frame: IntoFrame,
     given: Mapping[str, str | None],
     positive: str | None = None,
+    reading: Reading | None = None,
     place: Callable[[str], str] = lambda _: "",
 ) -> Events:
     """Return the events of a pandas, polars or pyarrow frame; see `Interactions.from_frame`.
 
-    ``place`` tells for a column where its first missing value is.
+    A frame must have all ids. Of files, whose ``reading`` is given, rows without an id are left
+    out, unless most are; ``place`` tells for a column where its first missing value is.
     """
     import narwhals as nw
 
     try:
         table: Any = nw.from_native(frame, eager_only=False)
+        table = table.collect() if isinstance(table, nw.LazyFrame) else table
+        names = list(table.columns)
     except TypeError:
         raise ParameterTypeError(
             f"events are a pandas, polars or pyarrow frame, not {type(frame).__name__}",
             hint="make a frame of them, or use Interactions.from_pairs",
         ) from None
-    table = table.collect() if isinstance(table, nw.LazyFrame) else table
-    columns = find_columns(list(table.columns), positive, **given)
-    if positive is not None:
-        table = _filter(table, str(columns["rating"]), positive)
-    for name in (columns["user"], columns["item"]):
+    columns = find_columns(names, positive, **given)
+    from_files = reading is not None
+    reading = reading or Reading(columns=columns, rows=len(table))
+    if columns["rating"] is not None:
+        table = _positive(table, columns["rating"], positive, reading)
+    for role in ("user", "item"):
+        name = str(columns[role])
         missing = table[name].null_count()
-        if missing:
+        if missing and (not from_files or 2 * missing > len(table)):
             raise InputError(
-                f"{missing} rows have nothing in the column {name!r}{place(str(name))}",
-                hint="fill it in, or drop these rows",
+                f"{missing:,} rows have nothing in the column {name!r}{place(name)}",
+                hint=f"drop these rows, or name another column with {role}=...",
             )
+        if missing:
+            reading.drop(f"without {role}", missing)
+            table = table.filter(~nw.col(name).is_null())
     users, rows = _encode(table[columns["user"]], "user")
     items, numbers = _encode(table[columns["item"]], "item")
     when = None if columns["time"] is None else _times(table[columns["time"]])
@@ -77,44 +98,10 @@ def read_frame(
             hint="name another column",
             parameter="time",
         )
-    return users, items, rows, numbers, when
-
-
-def find_columns(
-    names: Sequence[str], positive: str | None = None, **given: str | None
-) -> dict[str, str | None]:
-    """Return the column of each role: the given one, or the first with a usual name.
-
-    Raise if the user, the item, or the rating that ``positive`` needs is not found.
-
-    >>> find_columns(["userId", "movieId", "stars"], user=None, item="movieId", rating=None)
-    {'user': 'userId', 'item': 'movieId', 'rating': 'stars'}
-    """
-    by_lower = {name.strip().lower(): name for name in reversed(names)}
-    found = dict(given)
-    for role, name in given.items():
-        if name is None:
-            found[role] = next((by_lower[n] for n in USUAL_NAMES[role] if n in by_lower), None)
-        elif name not in names:
-            raise InputError(
-                f"there is no column {name!r} for the {role}",
-                hint=f"there are {list(names)}",
-                parameter=role,
-            )
-    needed = ("user", "item") if positive is None else ("user", "item", "rating")
-    missing = [role for role in needed if found[role] is None]
-    if missing:
-        to_name = " and ".join(f"{role}=..." for role in missing)
-        raise InputError(
-            f"no column looks like the {' or the '.join(missing)}",
-            hint=f"name {'it' if len(missing) == 1 else 'them'} with {to_name}, of {list(names)}",
-            parameter=missing[0],
-        )
-    if found["user"] == found["item"]:
-        raise InputError(
-            f"user and item are the same column, {found['user']!r}", hint="name two columns"
-        )
-    return found
+    timeless = 0 if when is None or when.dtype.kind not in "fM" else int(np.isnan(when).sum())
+    if timeless:
+        reading.notes.append(f"{timeless:,} rows have no time")
+    return Events(users, items, rows, numbers, when, reading)
 
 
 def check_times(values: Any, count: int) -> NDArray[Any]:
@@ -138,33 +125,44 @@ def _naive(when: Any) -> Any:
     return when.astimezone(UTC).replace(tzinfo=None) if zoned else when
 
 
-def _filter(table: Any, name: str, positive: str) -> Any:
-    """Return the rows of a narwhals frame whose rating passes a threshold such as ``">= 4"``."""
+def _positive(table: Any, name: str, positive: str | None, reading: Reading) -> Any:
+    """Return the rows of a narwhals frame with a rating that counts: all by default, unless false.
+
+    A condition compares numbers with numbers, truth values with both, and text with text.
+    """
     import narwhals as nw
 
-    match = re.fullmatch(r"\s*(>=|<=|==|!=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*", positive)
-    if match is None:
-        raise ParameterError(
-            f"positive is a comparison with a number, not {positive!r}",
-            hint="write it as '>= 4'",
-            parameter="positive",
-        )
     ratings = table[name]
-    if not ratings.dtype.is_numeric():
+    is_bool, is_number = ratings.dtype == nw.Boolean, ratings.dtype.is_numeric()
+    if positive is None and not is_bool:
+        return table
+    condition = Condition.parse("= true" if positive is None else positive)
+    if is_bool:
+        ratings = ratings.cast(nw.Float64)
+        truth = BOOLEANS.get(str(condition.value).lower(), condition.value)
+        condition = condition._replace(value=truth)
+    is_word = isinstance(condition.value, str)
+    if is_word == (is_bool or is_number):
+        kind = "truth values" if is_bool else "numbers" if is_number else "text, not numbers"
         raise InputError(
-            f"the ratings in {name!r} are not numbers but {ratings.dtype}",
-            hint="name another column",
-            parameter="rating",
-        )
-    chosen = table.filter(_COMPARISONS[match[1]](nw.col(name), float(match[2])))
-    if len(table) and not len(chosen):
-        raise InputError(
-            f"no rating is {positive.strip()}: those in {name!r} are {ratings.min()} to "
-            f"{ratings.max()}",
-            hint="compare with a number in this range",
+            f"the ratings in {name!r} are {kind}",
+            hint="compare numbers as positive='>= 4', text as positive='= good'",
             parameter="positive",
         )
-    return chosen
+    chosen = condition(ratings).fill_null(False) & ~ratings.is_null()
+    if len(table) and not chosen.any():
+        values = sorted(ratings.drop_nulls().unique().to_list())
+        shown = ", ".join(map(repr, values[:5])) if is_word else f"{values[0]} to {values[-1]}"
+        raise InputError(
+            f"no rating is {condition.text}: those in {name!r} are {shown}",
+            hint="compare with one of these" if is_word else "compare with a number in this range",
+            parameter="positive",
+        )
+    missing = ratings.null_count()
+    reading.drop(f"without {name}", missing)
+    reason = f"with {name} {'false' if positive is None else f'not {condition.text}'}"
+    reading.drop(reason, len(table) - missing - int(chosen.sum()))
+    return table.filter(chosen)
 
 
 def _times(series: Any) -> NDArray[Any] | None:

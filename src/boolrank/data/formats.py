@@ -5,10 +5,11 @@ Text is parsed by polars, in ASCII or Latin-1. A malformed line is an error that
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass
-from io import BytesIO
-from typing import TYPE_CHECKING
+from io import BytesIO, StringIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -146,7 +147,7 @@ def read_jokes(label: str, content: bytes) -> pl.DataFrame:
     """
     import polars as pl
 
-    content = _sheet(label, content) if content.startswith(_WORKBOOKS) else content
+    content = sheet(label, content) if content.startswith(_WORKBOOKS) else content
     fields = " ".join(f"joke{k}:number" for k in range(1, 101))
     ratings = Delimited(f"count:number {fields}")(label, content).to_numpy()[:, 1:]
     positive = (ratings > 0) & (ratings != 99)
@@ -155,16 +156,30 @@ def read_jokes(label: str, content: bytes) -> pl.DataFrame:
     return pl.DataFrame({"user": users + 1, "item": jokes + 1})
 
 
-def _sheet(label: str, content: bytes) -> bytes:
-    """Return the first sheet of an Excel workbook as CSV."""
+def sheet(label: str, content: bytes, *, only: bool = False) -> bytes:
+    """Return the first sheet of an Excel workbook as CSV; raise if ``only`` one is allowed."""
     with needs("cli", "Reading workbooks"):
         from python_calamine import CalamineWorkbook
 
     try:
-        sheet = CalamineWorkbook.from_filelike(BytesIO(content)).get_sheet_by_index(0)
-        rows = sheet.to_python(skip_empty_area=False)
+        book = CalamineWorkbook.from_filelike(BytesIO(content))
+        sheets = [book.get_sheet_by_index(k) for k in range(len(book.sheet_names))]
+        rows = sheets[0].to_python(skip_empty_area=False)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - panics of Rust are not an Exception
         raise InputError(f"{label} is a damaged workbook ({error})", hint=_AGAIN) from None
-    return "\n".join(",".join(map(str, row)) for row in rows).encode()
+    filled = [each.name for each in sheets if each.height]
+    if only and len(filled) > 1:
+        raise InputError(
+            f"{label} has {len(filled)} sheets with rows: {', '.join(filled)}",
+            hint="save the one with the events as CSV",
+        )
+    out = StringIO()
+    csv.writer(out, lineterminator="\n").writerows([_cell(cell) for cell in row] for row in rows)
+    return out.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    """Return a cell as CSV has it: whole numbers without a fraction."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

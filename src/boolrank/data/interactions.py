@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterTypeError
-from .events import check_times, read_frame
+from .events import Events, Reading, check_times, read_frame
 from .files import read_files
 from .rows import Rows
 from .vocabulary import Vocabulary
@@ -29,7 +29,8 @@ class Interactions:
     """A binary users × items matrix in compressed rows, with the ids of both sides. Immutable.
 
     ``time`` has the time of each interaction, the earliest if it repeats. ``duplicates`` counts the
-    events left out because they repeat a (user, item) pair.
+    events left out because they repeat a (user, item) pair. ``readings`` tell what was read from
+    frames or files.
     """
 
     users: Vocabulary
@@ -38,6 +39,7 @@ class Interactions:
     indices: NDArray[np.int32]
     time: NDArray[Any] | None = None
     duplicates: int = 0
+    readings: tuple[Reading, ...] = ()
 
     @staticmethod
     def from_pairs(
@@ -129,7 +131,7 @@ class Interactions:
         Interactions: 1 users x 1 items, 1 interactions
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
-        return Interactions.from_numbers(*read_frame(frame, columns, positive))
+        return _of_events(read_frame(frame, columns, positive))
 
     @staticmethod
     def from_files(
@@ -148,7 +150,7 @@ class Interactions:
         ``from_frame``.
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
-        return Interactions.from_numbers(*read_files(paths, columns, positive, file_order))
+        return _of_events(read_files(paths, columns, positive, file_order))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -249,6 +251,10 @@ class Interactions:
         text = f"Interactions: {len(self.users):,} users x {len(self.items):,} items, "
         text += f"{self.size:,} interactions"
         return text + (f", {self.duplicates:,} duplicates left out" if self.duplicates else "")
+
+
+def _of_events(events: Events) -> Interactions:
+    return replace(Interactions.from_numbers(*events[:5]), readings=(events.reading,))
 
 
 def _side(

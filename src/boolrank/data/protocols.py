@@ -7,6 +7,7 @@ only train. ``seed`` draws folds, random orders, and the order of equal times.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 from typing import Any
@@ -180,6 +181,17 @@ def make_split(data: Interactions, name: str = "paper", **parameters: Any) -> Sp
     """
     check_split(name, parameters)
     return SPLITS[name](data, **parameters)
+
+
+def usual_order(data: Interactions) -> str:
+    """Return ``"time"``, or ``"random"`` with a warning if the times are not known."""
+    try:
+        _times(data)
+    except InputError as error:
+        text = f"{error.message}, so the split is random; time=... names a column of times"
+        warnings.warn(text, stacklevel=2)
+        return "random"
+    return "time"
 
 
 def check_split(name: str, parameters: Iterable[str]) -> None:

@@ -27,7 +27,7 @@ import numpy as np
 from .._version import __version__
 from ..checks import whole
 from ..data.inputs import is_name, load_inputs, load_published
-from ..data.protocols import SPLITS, check_split, make_split
+from ..data.protocols import SPLITS, check_split, make_split, usual_order
 from ..data.splits import Split
 from ..data.vocabulary import near_name
 from ..errors import BoolrankError, InputError, ParameterError, ParameterTypeError
@@ -104,9 +104,12 @@ class Experiment:
         file_order = given.get("order") == "file"
         if file_order:
             given["order"] = "time"
-        if "seed" in signature(SPLITS[self.protocol]).parameters:
+        parameters = signature(SPLITS[self.protocol]).parameters
+        if "seed" in parameters:
             given["seed"] = self.seed
         data = load_inputs(self.data, folder, file_order, **self.columns)
+        if "order" in parameters and parameters["order"].default == "time":
+            given["order"] = given.get("order") or usual_order(data)
         return make_split(data, self.protocol, **given)
 
     def anchored(self, folder: str | Path = ".") -> Experiment:

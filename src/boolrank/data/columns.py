@@ -1,0 +1,93 @@
+"""The columns of users, items, times and ratings: usual names, and how they are found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..errors import InputError
+
+# Usual names by role, first those that are taken before the others. Case, blanks, punctuation and
+# an "id" at the end do not matter: "Customer ID", "customer_id" and "customer" are one name.
+USUAL_NAMES = {
+    "user": (
+        "user uid customer client buyer account member visitor reviewer shopper subscriber person",
+        "session email mail",
+    ),
+    "item": (
+        "item iid product movie film book sku stockcode article track song game asin isbn business",
+        "title parentasin",
+    ),
+    "time": (
+        "time timestamp ts date datetime day when eventtime eventdate eventtimestamp",
+        "purchasedate purchasetime orderdate ordertime invoicedate createdat unixreviewtime",
+    ),
+    "rating": ("rating ratings stars score", "overall value liked like vote"),
+}
+_RANKS = {
+    role: {name: rank for rank, names in enumerate(ranks) for name in names.split()}
+    for role, ranks in USUAL_NAMES.items()
+}
+
+
+def find_columns(
+    names: Sequence[str], positive: str | None = None, **given: str | None
+) -> dict[str, str | None]:
+    """Return the column of each role: the given one, or the only one with a usual name.
+
+    Raise if two have a usual name, or if the user, the item, or the rating that ``positive`` needs
+    is not found.
+
+    >>> find_columns(["userId", "movieId", "title", "stars"], user=None, item=None, rating=None)
+    {'user': 'userId', 'item': 'movieId', 'rating': 'stars'}
+    """
+    needed = ("user", "item") if positive is None else ("user", "item", "rating")
+    found = dict(given)
+    for role, name in given.items():
+        likely = _likely(names, role) if name is None else [each for each in names if each == name]
+        if name is not None and not likely:
+            raise InputError(
+                f"there is no column {name!r} for the {role}",
+                hint=f"there are {list(names)}",
+                parameter=role,
+            )
+        if len(likely) > 1 and (role != "rating" or role in needed):
+            again = len(set(likely)) == 1
+            listed = " and ".join(map(repr, likely))
+            raise InputError(
+                f"{len(likely)} columns are named {likely[0]!r}"
+                if again
+                else f"{len(likely)} columns look like the {role}: {listed}",
+                hint="rename or remove one of them" if again else f"name one with {role}=...",
+                parameter="" if again else role,
+            )
+        found[role] = likely[0] if len(likely) == 1 else None
+    missing = [role for role in needed if found[role] is None]
+    if missing:
+        to_name = " and ".join(f"{role}=..." for role in missing)
+        raise InputError(
+            f"no column looks like the {' or the '.join(missing)}",
+            hint=f"name {'it' if len(missing) == 1 else 'them'} with {to_name}, of {list(names)}",
+            parameter=missing[0],
+        )
+    if found["user"] == found["item"]:
+        raise InputError(
+            f"user and item are the same column, {found['user']!r}", hint="name two columns"
+        )
+    return found
+
+
+def has_usual_name(names: Sequence[str]) -> bool:
+    """Return True if a column has a usual name of any role."""
+    return any(_likely(names, role) for role in USUAL_NAMES)
+
+
+def _likely(names: Sequence[str], role: str) -> list[str]:
+    """Return the columns with the best rank of the usual names of a role."""
+    ranked: dict[int, list[str]] = {}
+    for name in names:
+        plain = re.sub(r"[\W_]", "", name.lower())
+        rank = _RANKS[role].get(plain, _RANKS[role].get(plain.removesuffix("id")))
+        if rank is not None:
+            ranked.setdefault(rank, []).append(name)
+    return ranked[min(ranked)] if ranked else []
