@@ -44,7 +44,7 @@ def find_columns(
     needed = ("user", "item") if positive is None else ("user", "item", "rating")
     found = dict(given)
     for role, name in given.items():
-        likely = _likely(names, role) if name is None else [each for each in names if each == name]
+        likely = likely(names, role) if name is None else [each for each in names if each == name]
         if name is not None and not likely:
             raise InputError(
                 f"there is no column {name!r} for the {role}",
@@ -79,10 +79,10 @@ def find_columns(
 
 def has_usual_name(names: Sequence[str]) -> bool:
     """Return True if a column has a usual name of any role."""
-    return any(_likely(names, role) for role in USUAL_NAMES)
+    return any(likely(names, role) for role in USUAL_NAMES)
 
 
-def _likely(names: Sequence[str], role: str) -> list[str]:
+def likely(names: Sequence[str], role: str) -> list[str]:
     """Return the columns with the best rank of the usual names of a role."""
     ranked: dict[int, list[str]] = {}
     for name in names:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..data.events import USUAL_NAMES
+from ..data.columns import likely
 from ..data.files import scan_file
 from ..errors import InputError
 
-_IDS = (*USUAL_NAMES["item"], "id")
 _TITLES = ("title", "name", "label", "description")
 
 
@@ -20,15 +19,14 @@ def read_titles(path: Path) -> dict[str, str]:
         )
     frame = scan_file(path).frame.collect()
     lower = {name.lower(): name for name in frame.columns}
-    columns = [
-        next((lower[name] for name in usual if name in lower), None) for usual in (_IDS, _TITLES)
-    ]
-    if None in columns:
+    title = next((lower[name] for name in _TITLES if name in lower), None)
+    others = [name for name in frame.columns if name != title]
+    ids = likely(others, "item") or [name for name in others if name.lower() == "id"]
+    if title is None or not ids:
         raise InputError(
             f"{path} has no columns for ids and titles, but {', '.join(frame.columns)}",
             hint="name them item and title",
             parameter="items",
         )
-    keys, titles = (frame[str(name)].to_list() for name in columns)
-    pairs = zip(keys, titles, strict=True)
+    pairs = zip(frame[ids[0]].to_list(), frame[title].to_list(), strict=True)
     return {str(key): str(title) for key, title in pairs if key is not None and title}
