@@ -44,24 +44,26 @@ def find_columns(
     needed = ("user", "item") if positive is None else ("user", "item", "rating")
     found = dict(given)
     for role, name in given.items():
-        likely = likely(names, role) if name is None else [each for each in names if each == name]
-        if name is not None and not likely:
+        found[role] = None
+        some = likely(names, role) if name is None else [each for each in names if each == name]
+        if name is not None and not some:
             raise InputError(
                 f"there is no column {name!r} for the {role}",
                 hint=f"there are {list(names)}",
                 parameter=role,
             )
-        if len(likely) > 1 and (role != "rating" or role in needed):
-            again = len(set(likely)) == 1
-            listed = " and ".join(map(repr, likely))
+        if len(set(some)) < len(some):
             raise InputError(
-                f"{len(likely)} columns are named {likely[0]!r}"
-                if again
-                else f"{len(likely)} columns look like the {role}: {listed}",
-                hint="rename or remove one of them" if again else f"name one with {role}=...",
-                parameter="" if again else role,
+                f"{len(some)} columns are named {some[0]!r}", hint="rename or remove one of them"
             )
-        found[role] = likely[0] if len(likely) == 1 else None
+        if len(some) == 1:
+            found[role] = some[0]
+        elif some and (role != "rating" or positive is not None):
+            raise InputError(
+                f"{len(some)} columns look like the {role}: {' and '.join(map(repr, some))}",
+                hint=f"name one with {role}=...",
+                parameter=role,
+            )
     missing = [role for role in needed if found[role] is None]
     if missing:
         to_name = " and ".join(f"{role}=..." for role in missing)
