@@ -1,8 +1,8 @@
 """Run the examples of documentation pages, and compare their output with the page.
 
 The blocks of a page run in order, in one folder. A Python block is a doctest. A console block has
-commands after ``$ `` with their output below. A block with a file name as its title is that file. A
-block that cannot run says so in its title.
+commands after ``$ `` with their output below; ``boolrank serve`` runs until the end of the page. A
+block with a file name as its title is that file. A block that cannot run says so in its title.
 
 ``python tests/documents.py docs/choosing.md ...`` writes the current output into pages; check the
 difference before you commit it.
@@ -15,6 +15,8 @@ import io
 import os
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -35,6 +37,8 @@ NOT_RUN = "Not run in the tests: "
 
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]*)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+# Where the service is on pages. Here it listens on any free port.
+SERVICE = "127.0.0.1:8000"
 # Output that differs between runs, and what pages show instead: seconds, memory (not known on every
 # system), and the folder of an experiment.
 _DIFFERS = {
@@ -98,6 +102,48 @@ def run_command(command: str) -> tuple[int, str]:
     return code, screen.getvalue()
 
 
+class Shell:
+    """Run the commands of a page; a service runs in the background until `close`."""
+
+    def __init__(self) -> None:
+        self.service: subprocess.Popen[str] | None = None
+        self.address = SERVICE
+
+    def run(self, command: str) -> str | None:
+        """Return the output, or None if this system has no such program."""
+        if command.startswith("boolrank serve"):
+            return self._serve(arguments(command))
+        if command.startswith("boolrank"):
+            return run_command(command)[1]
+        if os.name == "nt" or shutil.which(command.split(maxsplit=1)[0]) is None:
+            return None
+        done = subprocess.run(
+            ["bash", "-c", command.replace(SERVICE, self.address)],  # noqa: S607
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return (done.stdout + done.stderr).replace(self.address, SERVICE)
+
+    def _serve(self, words: list[str]) -> str:
+        self.service = subprocess.Popen(
+            [sys.executable, "-m", "boolrank", *words, "--port", "0"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.service.stderr is not None
+        line = self.service.stderr.readline()
+        found = re.search(r"http://([\d.:]+)", line)
+        if found:
+            self.address = found[1]
+        return line.replace(self.address, SERVICE)
+
+    def close(self) -> None:
+        if self.service is not None:
+            self.service.terminate()
+            self.service.communicate()
+
+
 def write_files(path: Path) -> None:
     """Write the files of a page into the current folder."""
     for block in blocks(path):
@@ -114,6 +160,7 @@ def run_page(path: Path) -> Iterator[Surprise]:
     """Run a page in the current folder; yield every difference between page and output."""
     page = ModuleType("page")  # a module, so that classes of the page can be pickled
     before = [(table, dict(table)) for table in _TABLES]
+    shell = Shell()
     sys.modules["page"] = page
     sys.path.insert(0, str(Path.cwd()))  # for modules that the page shows
     write_files(QUICK_START)
@@ -121,8 +168,9 @@ def run_page(path: Path) -> Iterator[Surprise]:
     try:
         for block in blocks(path):
             if not _is_file(block) and not block.title.startswith(NOT_RUN):
-                yield from _RUN[block.language](block, vars(page))
+                yield from _RUN[block.language](block, vars(page), shell)
     finally:
+        shell.close()
         del sys.modules["page"], sys.path[0]
         for block in blocks(path):
             sys.modules.pop(block.title.removesuffix(".py"), None)
@@ -131,8 +179,9 @@ def run_page(path: Path) -> Iterator[Surprise]:
             table.update(content)
 
 
-def _run_python(block: Block, names: dict[str, Any]) -> Iterator[Surprise]:
-    test = doctest.DocTestParser().get_doctest(block.text, {}, "page", None, block.line)
+def _run_python(block: Block, names: dict[str, Any], shell: Shell) -> Iterator[Surprise]:
+    text = block.text.replace(SERVICE, shell.address)
+    test = doctest.DocTestParser().get_doctest(text, {}, "page", None, block.line)
     assert test.examples, f"line {block.line}: Python without a prompt is not run"
     test.globs = names
     runner = _Runner(optionflags=FLAGS, verbose=False)
@@ -156,10 +205,12 @@ class _Runner(doctest.DocTestRunner):
         self.report_failure(out, test, example, f"{name}: {exc_info[1]}\n")
 
 
-def _run_console(block: Block, _: dict[str, Any]) -> Iterator[Surprise]:
+def _run_console(block: Block, _: dict[str, Any], shell: Shell) -> Iterator[Surprise]:
     checker = doctest.OutputChecker()
     for line, command, shown in commands(block):
-        _, printed = run_command(command)
+        printed = shell.run(command)
+        if printed is None:
+            continue
         for pattern, stands in _DIFFERS.items():
             printed = re.sub(pattern, stands, printed)
         if not checker.check_output(shown, printed, FLAGS):

@@ -81,6 +81,7 @@ def test_few_blocks_are_not_run_and_each_has_a_reason():
         "datasets.md: it needs the network",
         "quickstart.md: it installs",
         "reproduce.md: it needs the data sets",
+        "serving.md: it needs PostgreSQL",
     ]
 
 
@@ -193,7 +194,8 @@ def test_the_page_of_commands_has_every_command_and_every_option():
 
 
 def test_the_examples_of_the_page_of_commands_run(folder):
-    not_run = {"reproduce", "demo", "doctor", "datasets fetch"}  # slow, or needs data or a network
+    # Slow, endless, or in need of data or a network.
+    not_run = {"reproduce", "demo", "doctor", "datasets fetch", "serve"}
     rng = np.random.default_rng(0)
     touched = {user: ["tea", *rng.choice(30, 6, replace=False)] for user in ("ann", *range(20))}
     touched["bob"] = touched[0][1:]
