@@ -526,20 +526,68 @@ def test_a_step_is_named_on_a_terminal_only_once_it_takes_long(monkeypatch, caps
 
 def test_too_many_rows_for_a_table_are_refused_before_the_work(run, model, monkeypatch):
     monkeypatch.setattr(recommend, "_MAX_ROWS", 9)
-    code, out, err = run("recommend", model)
+    code, out, err = run("recommend", model, "--users", "007,ann,bob,cid,dee")
     assert (code, out) == (2, "")
     assert "25 rows are too many for a table" in err
 
 
-def test_on_a_terminal_a_table_has_the_first_users_and_says_how_many_more(run, model, monkeypatch):
+def test_a_table_for_everybody_has_the_first_users_and_says_how_to_get_all(run, model, monkeypatch):
     monkeypatch.setattr(recommend, "_MAX_USERS", 2)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
     _, out, err = run("recommend", model, "--n", 1)
     assert "007" in out
     assert "ann" in out
     assert "bob" not in out
-    assert "2 users, 3 more with --out, --json or --csv" in err
+    to_do = "--out FILE, --csv or --json gives all, --users some"
+    assert err == f"note: these are the first 2 of 5 users; {to_do}\n"
+    _, out, err = run("recommend", model, "--n", 1, "--csv")
+    assert (len(out.splitlines()), err) == (6, "")
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_default_kernel_adapts_to_few_users(run, tmp_path):
+    (tmp_path / "few.csv").write_text("user,item\nann,tea\nann,jam\nbob,tea\ncid,jam\ncid,bun\n")
+    fit = ("fit", tmp_path / "few.csv", "--model")
+    code, _, err = run(*fit, "kernel-ranker", "--out", tmp_path / "adapted")
+    assert code == 0
+    said = "there are only 3 users, so the kernel is disjunctive(3), not disjunctive(8)"
+    assert f"warning: {said}\n" in err
+    run(*fit, "kernel-ranker(kernel=disjunctive(3))", "--out", tmp_path / "named")
+    lists = [run("recommend", tmp_path / name, "--csv")[1] for name in ("adapted", "named")]
+    assert lists[0] == lists[1]
+    code, _, err = run(*fit, "kernel-ranker(kernel=disjunctive(9))", "--out", tmp_path / "m")
+    assert (code, "there are only 3 variables" in err) == (2, True)
+
+
+def test_an_empty_list_says_why(run, model):
+    own = "own items are left out (--include-seen adds them), and "
+    for options, why in (
+        (["--candidates", "tea"], f"{own}--candidates leaves out the others"),
+        (
+            ["--candidates", "tea", "--exclude", "tea", "--include-seen"],
+            "--candidates or --exclude",
+        ),
+    ):
+        _, _, err = run("recommend", model, "--users", "ann", *options)
+        assert err.startswith(f"note: no items are left for user ann: {why}")
+
+
+def test_long_ids_are_shortened_in_the_middle_for_people_only(run, tmp_path, monkeypatch):
+    items = [f"https://shop.example.org/{'x' * 60}/{k}" for k in range(4)]
+    users = [f"{'customer-' * 9}{k}" for k in range(3)]
+    data = Interactions.from_matrix([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 1, 1]], users, items)
+    KernelRanker("linear").fit(data).save(tmp_path / "model")
+    monkeypatch.setenv("COLUMNS", "80")
+    for args in (
+        ["recommend", tmp_path / "model", "--users", users[0]],
+        ["similar", tmp_path / "model", items[1]],
+        ["explain", tmp_path / "model", users[0], items[2]],
+    ):
+        lines = run(*args)[1].splitlines()
+        table = [line for line in lines if not line.startswith("Why")]
+        assert max(map(len, table)) <= 80
+        assert any("…" in line and "xx/" in line for line in table)
+        for form in ("--json", "--csv"):
+            assert f"{'x' * 60}/" in run(*args, form)[1]
 
 
 def test_batches_have_everybody_once_and_tell_how_far_it_is(run, model, monkeypatch):

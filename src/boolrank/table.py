@@ -34,7 +34,8 @@ class Column:
     under: str | None = None  # the column whose cells show these values in small print
     template: str = "{}"  # of the small print, such as "± {}"
     marks: str | None = None  # the column whose cells are highlighted where this is True
-    wrap: Literal["words", "fold", "never"] = "words"  # where a terminal may break cells
+    # Where a terminal may break cells; "middle" cuts there instead.
+    wrap: Literal["words", "fold", "middle", "never"] = "words"
     style: str = ""  # the name of a terminal's style
 
     @property

@@ -24,7 +24,6 @@ from ..storage.folder import obstacle
 from ..table import Table
 
 if TYPE_CHECKING:
-    import rich.table
     from rich.console import Console
 
 # Control characters but tab and line feed, and the marks that reverse the direction of text.
@@ -32,7 +31,8 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 # Lines are not wrapped if stdout is not a terminal: grep and less -S work on whole lines.
 _PIPE_WIDTH = 200
-_MIN_FOLDED = 16  # characters in a line of a cell that may break anywhere
+# Characters in a line of a cell that may break anywhere, and if there is no room otherwise.
+_MIN_FOLDED, _MIN_NARROW = 16, 12
 
 _STYLES = {"name": "cyan", "group": "cyan"}
 _QUIET_SECONDS = 1.0  # without progress
@@ -102,70 +102,95 @@ class Output:
 
 
 def _print_table(table: Table) -> None:
+    from rich import box
+    from rich.table import Table as RichTable
+
     out = console()
     if table.title:  # rich would wrap it to the width of the table
         out.print(printable(table.title), style="bold", soft_wrap=True)
-    made = _rich_table(table)
-    out.width = max(out.width, _fit(made, out.width))
+    titles, rows = [printable(column.title) for column in table.shown], _texts(table)
+    gap, widths = _widths(table, titles, rows, out.width)
+    if gap == 1:
+        titles = [title.replace("@", "\n@") for title in titles]
+    made = RichTable(box=box.SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False)
+    made.show_header = any(map(str.strip, titles))
+    for column, title, number, width in zip(
+        table.shown, titles, table.numeric, widths, strict=True
+    ):
+        made.add_column(
+            title,
+            justify="right" if number else "left",
+            style=_STYLES.get(column.style, column.style),
+            no_wrap=column.wrap == "never",
+            overflow="fold" if column.wrap == "fold" else "ellipsis",
+            width=width,
+        )
+    for at, row in enumerate(rows):
+        cells = (
+            shorten(text, width) if column.wrap == "middle" else text
+            for column, text, width in zip(table.shown, row, widths, strict=True)
+        )
+        made.add_row(*cells, style="bold" if at in table.strong else None)
+    out.width = max(out.width, sum(widths) + gap * len(widths))
     out.print(made, crop=False)
     if table.note:
         out.print(printable(table.note), style="dim")
 
 
-def _rich_table(table: Table) -> rich.table.Table:
-    from rich import box
-    from rich.table import Table as RichTable
-
-    made = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    made.show_header = any(column.title.strip() for column in table.shown)
-    for column, number in zip(table.shown, table.numeric, strict=True):
-        made.add_column(
-            printable(column.title),
-            justify="right" if number else "left",
-            style=_STYLES.get(column.style, column.style),
-            no_wrap=column.wrap == "never",
-            overflow="fold" if column.wrap == "fold" else "ellipsis",
-        )
-    above = [""] * len(table.shown)
-    for at, row in enumerate(table.rows):
+def _texts(table: Table) -> list[list[str]]:
+    """Return the cells as text; in a group only the first row has its name."""
+    found, above = [], [""] * len(table.shown)
+    for row in table.rows:
         texts = []
         for cell in table.cells(row):
             parts = filter(None, (cell.text, cell.small, "*" if cell.marked else ""))
             texts.append(printable(" ".join(parts).replace("\u00a0", " ")))
-        cells = (
-            "" if column.style == "group" and text == before else text
-            for column, text, before in zip(table.shown, texts, above, strict=True)
-        )
-        made.add_row(*cells, style="bold" if at in table.strong else None)
+        cells = zip(table.shown, texts, above, strict=True)
+        found.append(["" if c.style == "group" and t == before else t for c, t, before in cells])
         above = texts
-    return made
+    return found
 
 
-def _fit(table: rich.table.Table, width: int) -> int:
-    """Narrow the widest columns until the table fits, and return its width.
+def _widths(
+    table: Table, titles: list[str], rows: list[list[str]], width: int
+) -> tuple[int, list[int]]:
+    """Return the gap between columns, and their widths: the widest narrowed until the table fits.
 
-    It may exceed ``width``: a column has room for its longest word. Rich would cut words.
+    It may exceed ``width``: a column has room for its longest word. Rich would cut words. If it
+    does, the gap is 1 and titles break before @.
     """
     from rich.cells import cell_len
 
-    ranges = []
-    for column in table.columns:
-        text = "\n".join(map(str, (column.header, *column.cells)))
-        line, word = (
-            max(map(cell_len, parts), default=0) for parts in (text.split("\n"), text.split())
-        )
-        word = min(word, _MIN_FOLDED) if column.overflow == "fold" else word
-        ranges.append((line if column.no_wrap else word, line))
+    ranges: list[tuple[int, int]] = []
+    for gap, fold in ((2, _MIN_FOLDED), (1, _MIN_NARROW)):
+        ranges = []
+        for column, *cells in zip(table.shown, titles, *rows, strict=True):
+            if gap == 1:
+                cells[0] = cells[0].replace("@", "\n@")
+            text = "\n".join(cells)
+            line, word = (
+                max(map(cell_len, parts), default=0) for parts in (text.split("\n"), text.split())
+            )
+            low = min(word, fold) if column.wrap in ("fold", "middle") else word
+            ranges.append((line if column.wrap == "never" else low, line))
+        room = width - gap * len(ranges)
+        for limit in range(width, 0, -1):
+            chosen = [max(low, min(high, limit)) for low, high in ranges]
+            if sum(chosen) <= room:
+                return gap, chosen
+    return 1, [low for low, _ in ranges]
 
-    def widths(limit: int) -> list[int]:
-        return [max(low, min(high, limit)) for low, high in ranges]
 
-    gaps = 2 * len(ranges)  # 2 between columns, 1 at the edges
-    limits = (limit for limit in range(width, 0, -1) if sum(widths(limit)) + gaps <= width)
-    chosen = widths(next(limits, 0))
-    for column, wide in zip(table.columns, chosen, strict=True):
-        column.width = wide
-    return sum(chosen) + gaps
+def shorten(text: str, width: int) -> str:
+    """Return a text of at most this width, with dots in place of its middle.
+
+    >>> shorten("https://shop.org/item/12345", 16), shorten("tea", 16)
+    ('https://…m/12345', 'tea')
+    """
+    if len(text) <= width:
+        return text
+    half = width // 2
+    return f"{text[:half]}…{text[half + 1 - width :]}"
 
 
 class Work:

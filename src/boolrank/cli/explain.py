@@ -45,6 +45,9 @@ def explain(
     rest = [] if n is None else [part for _, part in rows[n:]]
     shown = rows[:n] + ([(f"{len(rest):,} more", sum(rest))] if rest else [])
     shown.append(("score", sum(part for _, part in rows)))
-    columns = [Column("item", "s", "because of", style="name"), Column("adds", ".6f")]
+    columns = [
+        Column("item", "s", "because of", style="name", wrap="middle"),
+        Column("adds", ".6f"),
+    ]
     strong = frozenset({len(shown) - 1})
     output.show(Table(f"Why {ids[-1]} for {whom}", columns, shown, strong=strong), records=records)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -15,12 +15,12 @@ from ..studies.cache import whole_file
 from ..table import Column, Table
 from ._inputs import parse_ids, read_ids, read_profiles
 from ._options import given
-from ._output import Output, Work, check_output, console
+from ._output import Output, Work, check_output, say
 
 if TYPE_CHECKING:
     import polars as pl
 
-_MAX_USERS = 10  # in a table on a terminal, if all users are asked for
+_MAX_USERS = 10  # in a table, if all users are asked for
 _MAX_ROWS = 10_000  # in a table
 _BATCH = 1_000  # users between two messages of progress
 
@@ -54,14 +54,7 @@ def recommend(
     """
     work = Work()
     chosen = given({"users": users, "profile": profile, "profiles": profiles})
-    if len(chosen) > 1:
-        names = " and ".join(f"--{name}" for name in chosen)
-        raise ParameterError(f"{names} exclude each other", hint="give one of them")
-    if out is not None and not output.is_table:
-        problem = "--out writes a file and prints neither --json nor --csv"
-        raise ParameterError(problem, hint="leave one of them out")
-    if out is not None:
-        check_output(out, WRITERS)
+    _check(chosen, out, output)
     with work.status("Opening"):
         fitted = load_model(folder, n_threads=threads)
     data = fitted.interactions
@@ -83,7 +76,7 @@ def recommend(
         wanted = [list(islice(ids, len(each))) for each in lists]
     shown, rows = len(wanted), len(wanted) * min(n, len(data.items))
     if out is None and output.is_table:
-        if not chosen and console().is_terminal:
+        if not chosen:
             shown = min(shown, _MAX_USERS)
         elif rows > _MAX_ROWS:
             hint = f"add --out, --json or --csv, or name fewer {whom}s"
@@ -96,22 +89,59 @@ def recommend(
             batch = wanted[start : min(start + _BATCH, shown)]
             _append(columns, method(batch, **options), start)
             count(start + len(batch), shown, "")
+    names = wanted[:shown] if whom == "user" else range(1, shown + 1)
+    _note_empty(columns, names, options)
     if out is not None:
         _write(columns, out)
         work.done(f"{out}: {len(columns['item']):,} rows for {shown:,} {whom}s")
         return
-    shown_columns = [
-        Column(whom, "s", style="group"),
+    _print(columns, output)
+    if shown < len(wanted):
+        to_do = "--out FILE, --csv or --json gives all, --users some"
+        say(f"note: these are the first {shown} of {len(wanted):,} users; {to_do}")
+    work.done(f"{shown:,} {whom}s", beside_data=True)
+
+
+def _check(chosen: Iterable[str], out: Path | None, output: Output) -> None:
+    """Raise if options exclude each other, or the file cannot be written."""
+    names = [f"--{name}" for name in chosen]
+    if len(names) > 1:
+        problem = f"{' and '.join(names)} exclude each other"
+        raise ParameterError(problem, hint="give one of them")
+    if out is not None and not output.is_table:
+        problem = "--out writes a file and prints neither --json nor --csv"
+        raise ParameterError(problem, hint="leave one of them out")
+    if out is not None:
+        check_output(out, WRITERS)
+
+
+def _print(columns: dict[str, list[Any]], output: Output) -> None:
+    shown = [
+        Column(next(iter(columns)), "s", style="group", wrap="middle"),
         Column("rank", "d"),
-        Column("item", "s"),
+        Column("item", "s", wrap="middle"),
         Column("score", ".6g"),
         Column("popular", marks="item"),
     ]
     note = "* popular items, as there is no history" if any(columns["popular"]) else ""
-    output.show(Table("", shown_columns, list(zip(*columns.values(), strict=True)), note=note))
-    rest = len(wanted) - shown
-    more = f", {rest:,} more with --out, --json or --csv" if rest else ""
-    work.done(f"{shown:,} {whom}s{more}", beside_data=True)
+    output.show(Table("", shown, list(zip(*columns.values(), strict=True)), note=note))
+
+
+def _note_empty(
+    columns: dict[str, list[Any]], names: Iterable[Any], options: dict[str, Any]
+) -> None:
+    """Say who gets no items, and why."""
+    whom, filled = next(iter(columns.items()))
+    some = set(filled)
+    empty = [name for name in map(plain_id, names) if name not in some]
+    if not empty:
+        return
+    more = f" and {len(empty) - 1:,} more" if len(empty) > 1 else ""
+    limits = " or ".join(f"--{name}" for name in ("candidates", "exclude") if name in options)
+    rest = f"{limits} leaves out the others" if limits else "there are no others"
+    own = "own items are left out (--include-seen adds them), and "
+    own = own if options["exclude_seen"] else ""
+    say(f"note: no items are left for {whom} {empty[0]}{more}: {own}{rest}")
 
 
 def _append(columns: dict[str, list[Any]], found: Recommendations, done: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from ..data.vocabulary import plain_id
 from ..models import load_model
 from ..table import Column, Table
-from ._output import Output
+from ._output import Output, say
 
 
 def similar(folder: Path, items: list[str], *, n: int = 10, output: Output) -> None:
@@ -17,7 +17,13 @@ def similar(folder: Path, items: list[str], *, n: int = 10, output: Output) -> N
     """
     fitted = load_model(folder)
     ids = [fitted.interactions.items.parsed(text) for text in items]
-    formats = {"rank": "d", "similar": "s", "similarity": ".6g"}
-    columns = [Column("item", "s", style="group"), *(Column(*each) for each in formats.items())]
-    rows = zip(*fitted.similar_items(ids, n=n).to_dict().values(), strict=True)
+    columns = [
+        Column("item", "s", style="group", wrap="middle"),
+        Column("rank", "d"),
+        Column("similar", "s", wrap="middle"),
+        Column("similarity", ".6g"),
+    ]
+    rows = list(zip(*fitted.similar_items(ids, n=n).to_dict().values(), strict=True))
+    if not rows:
+        say("note: the model has no other items")
     output.show(Table("", columns, [tuple(map(plain_id, row[:3])) + row[3:] for row in rows]))

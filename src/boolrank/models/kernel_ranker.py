@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
-from ..kernels import Kernel, parse_kernel
+from ..kernels import Disjunctive, Kernel, parse_kernel
 from ..matrix import STORAGES, ItemMatrix, kernel_matrix
 from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Ids, Recommender
@@ -26,6 +27,7 @@ _KERNELS = Kernels(
     },
     powers=4,
 )
+_DEFAULT = Disjunctive(8)
 # Beyond this, weights are equal to about 1e-12.
 MOST_REG = 1e12
 
@@ -54,7 +56,7 @@ class KernelRanker(Recommender):
     keeps_overlaps: ClassVar[bool] = True
     scorers: ClassVar = (SimplexScorer,)
 
-    kernel: Kernel | str = param("disjunctive(8)", search=_KERNELS)
+    kernel: Kernel | str = param(str(_DEFAULT), search=_KERNELS)
     reg: float = param(0.1, low=0, high=MOST_REG, search=Real(1e-4, 1e2, log=True))
     negative_weight: float = param(1.0, low=0, high=MOST_REG, search=Real(0.0, 2.0))
     user_exponent: float = user_exponent_param()
@@ -64,7 +66,12 @@ class KernelRanker(Recommender):
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:
         counts = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
-        matrix = kernel_matrix(parse_kernel(self.kernel), counts, self.storage)
+        kernel, users = parse_kernel(self.kernel), len(data.users)
+        if kernel == _DEFAULT and users < _DEFAULT.arity:
+            kernel = Disjunctive(users)
+            text = f"there are only {users} users, so the kernel is {kernel}, not {_DEFAULT}"
+            warnings.warn(text, stacklevel=2)
+        matrix = kernel_matrix(kernel, counts, self.storage)
         return SimplexScorer(matrix, self.reg, self.negative_weight, counts.degrees)
 
     @property
