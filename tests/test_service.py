@@ -233,6 +233,8 @@ def test_an_event_changes_the_next_list(client: Any, folder: Path) -> None:
     assert history["known"]
     assert [each["item"] for each in history["items"]] == ["p4", "p5"]
     assert get(client, "/v1/explanations/newcomer/p9")["reasons"]
+    add(client, ("newcomer", "brand-new"), action="remove")
+    assert get(client, "/v1/users/newcomer")["unknown"] == []
 
 
 def test_events_are_idempotent_by_id(client: Any) -> None:

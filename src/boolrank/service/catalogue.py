@@ -127,13 +127,13 @@ class Catalogue:
         own = items.tolist()
         held = dict.fromkeys(own, 0) if times is None else dict(zip(own, times, strict=True))
         found = self.find(data.items, [change.item for change in changes]).tolist()
-        changed = changed_history(held, zip(found, changes, strict=True), times)
-        unknown = {c.item for c, at in zip(changes, found, strict=True) if at < 0 and c.adds}
-        changed.pop(-1, None)
-        own = sorted(changed)
+        keys = (c.item if at < 0 else at for at, c in zip(found, changes, strict=True))
+        changed = changed_history(held, zip(keys, changes, strict=True), times)
+        unknown = sorted(key for key in changed if isinstance(key, str))
+        own = sorted(key for key in changed if not isinstance(key, str))
         if times is not None:
             times = np.array([changed[k] for k in own], times.dtype)
-        return History(np.array(own, np.int32), times), sorted(unknown)
+        return History(np.array(own, np.int32), times), unknown
 
     def find(self, names: Vocabulary, ids: Iterable[Any]) -> NDArray[np.int64]:
         """Return the numbers of ids that are given as text or numbers; -1 for unknown ones."""
