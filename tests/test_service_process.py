@@ -1,0 +1,305 @@
+"""The service as processes: killed, starved, slowed down and told to reload."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+import numpy as np
+import pytest
+
+from boolrank import Interactions, load_model
+from boolrank.models.spec import parse_model
+from services import expected, pairs, postgres_place, some_data
+
+pytest.importorskip("fastapi", reason="the extra serve is missing")
+if not Path("/proc/self").exists():
+    pytest.skip("finds workers through /proc", allow_module_level=True)
+
+MODEL = "kernel-ranker(kernel=linear)"
+KILLS = 5
+
+
+class Server:
+    """A running ``boolrank serve``."""
+
+    def __init__(self, folder: Path, *options: str, preexec_fn: Any = None) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.folder, self.options = folder, options
+        self.log = folder.parent / "log"
+        self.preexec_fn = preexec_fn
+        self.start()
+
+    def start(self) -> None:
+        words = ["serve", str(self.folder), "--port", str(self.port), *self.options]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "boolrank", *words],
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=self.preexec_fn,  # noqa: PLW1509 - sets a limit only
+            )
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            assert self.process.poll() is None, self.log.read_text()
+            try:
+                self.get("/readyz")
+            except (OSError, HTTPError):
+                time.sleep(0.05)
+            else:
+                return
+        raise AssertionError("it is not ready")
+
+    def get(self, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(
+            f"http://127.0.0.1:{self.port}{path}", data, {"Content-Type": "application/json"}
+        )
+        with urlopen(request, timeout=60) as answer:  # noqa: S310 - a local address
+            return json.load(answer)
+
+    def workers(self) -> list[int]:
+        own = self.process.pid
+        return [int(word) for word in Path(f"/proc/{own}/task/{own}/children").read_text().split()]
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def end(self) -> int:
+        self.process.terminate()
+        try:
+            return self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+
+@contextmanager
+def serving(folder: Path, *options: str, **more: Any) -> Iterator[Server]:
+    server = Server(folder, *options, **more)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.end()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    parse_model(MODEL).make().fit(some_data()).save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def wait_for(condition: Any, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it does not happen"
+        time.sleep(0.05)
+
+
+def test_events_reach_every_worker_and_signals_reload_and_end(folder: Path) -> None:
+    with serving(folder, "--workers", "2") as server:
+        assert len(server.workers()) == 2
+        model = load_model(folder)
+        for k in range(6):
+            event = {"user": f"new{k}", "item": f"p{k}"}
+            server.get("/v1/events", {"events": [event]})
+            for _ in range(6):  # new connections, so both workers answer
+                found = server.get(f"/v1/recommendations/new{k}?n=5")
+                assert pairs(found) == expected(model.recommend_profile([f"p{k}"], 5))
+        before = server.get("/v1/model")["model"]
+        model.update(Interactions.from_pairs(["u1"], ["p24"])).save(folder)
+        os.kill(server.process.pid, signal.SIGHUP)
+        wait_for(lambda: {server.get("/v1/model")["model"] for _ in range(8)}.isdisjoint({before}))
+        assert server.end() in (0, -signal.SIGTERM, 143)
+        assert "Traceback" not in server.log.read_text()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def events(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(tmp_path / "events.sqlite")
+    else:
+        with postgres_place() as url:
+            yield url
+
+
+def test_acknowledged_events_survive_kills_and_lists_equal_a_refit(
+    folder: Path, events: str
+) -> None:
+    rng, stop = np.random.default_rng(3), threading.Event()
+    done: list[tuple[str, str, str]] = []
+    with serving(folder, "--workers", "2", "--events", events, "--refresh", "1s") as server:
+
+        def write(worker: int) -> None:
+            draw = np.random.default_rng(worker)
+            count = 0
+            while not stop.is_set():
+                # Writers have users of their own, so that the order of each is known.
+                user = f"w{worker}-{draw.integers(5)}"
+                event = {
+                    "id": f"{worker}:{count}",
+                    "user": user,
+                    "item": f"p{draw.integers(30)}",
+                    "action": str(draw.choice(["add", "add", "remove"])),
+                }
+                while not stop.is_set():  # until it is acknowledged
+                    try:
+                        server.get("/v1/events", {"events": [event]})
+                    except (URLError, OSError, ValueError):
+                        time.sleep(0.02)
+                    else:
+                        done.append((event["user"], event["item"], event["action"]))
+                        break
+                else:
+                    pending.append((event["user"], event["item"], event["action"]))
+                count += 1
+
+        pending: list[tuple[str, str, str]] = []
+        writers = [threading.Thread(target=write, args=(k,)) for k in range(3)]
+        for writer in writers:
+            writer.start()
+        for kill in range(KILLS):
+            time.sleep(rng.uniform(0.2, 1.2))
+            if kill % 2:
+                server.kill()
+                server.start()
+            else:
+                os.kill(int(rng.choice(server.workers())), signal.SIGKILL)
+        time.sleep(0.5)
+        stop.set()
+        for writer in writers:
+            writer.join()
+        wait_for(lambda: _ready(server))
+        check_equals_refit(server, folder, done, pending)
+
+
+def _ready(server: Server) -> bool:
+    try:
+        return bool(server.get("/readyz"))
+    except (OSError, ValueError):
+        return False
+
+
+def check_equals_refit(server: Server, folder: Path, done: list[Any], pending: list[Any]) -> None:
+    """Histories and lists are those of a fit on all events that were acknowledged."""
+    base = some_data()
+    held = {
+        (base.users[row], base.items[item])
+        for row, item in zip(base.rows.numbers.tolist(), base.indices.tolist(), strict=True)
+    }
+    for user, item, action in done:
+        (held.add if action == "add" else held.discard)((user, item))
+    assert len(done) > 20
+    unsure = {(user, item) for user, item, _ in pending}  # sent, and not acknowledged
+    known = {f"p{k}" for k in range(25)}
+    for user in {user for user, _, _ in done}:
+        found = server.get(f"/v1/users/{user}?n=1000")
+        listed = {(user, each["item"]) for each in found["items"]}
+        listed |= {(user, item) for item in found["unknown"]}
+        wanted = {pair for pair in held if pair[0] == user}
+        assert listed - unsure == wanted - unsure, "acknowledged events survive"
+        held = (held - wanted) | listed
+    assert known <= {item for _, item in held}
+    fresh = server.get("/v1/refresh", {})["model"]
+    wait_for(lambda: {server.get("/v1/model")["model"] for _ in range(8)} == {fresh})
+    users, items = zip(*sorted(held), strict=True)
+    wanted = parse_model(MODEL).make().fit(Interactions.from_pairs(users, items))
+    found = load_model(folder)
+    names = list(wanted.interactions.users), list(wanted.interactions.items)
+    assert np.array_equal(found.score(*names), wanted.score(*names))
+    for user in sorted({user for user, _, _ in done}):
+        answer = server.get(f"/v1/recommendations/{user}?n=5")
+        assert pairs(answer) == expected(wanted.recommend([user], 5, unknown="popular"))
+
+
+def test_a_full_disk_refuses_events_and_loses_none(folder: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+    stored, refused = [], []
+    with serving(folder, "--events", str(folder.parent / "e.sqlite"), preexec_fn=limit) as server:
+        for part in range(60):
+            some = [
+                {"id": f"{part}-{k}", "user": f"x{part}", "item": f"p{k % 20}"} for k in range(100)
+            ]
+            try:
+                server.get("/v1/events", {"events": some})
+                stored.append(part)
+            except HTTPError as error:
+                refused.append((error.code, json.load(error)["status"]))
+        assert stored
+        assert set(refused) == {(503, 503)}
+        assert server.get("/v1/recommendations/u1")["items"], "reading goes on"
+        server.kill()
+    with serving(folder, "--events", str(folder.parent / "e.sqlite")) as server:
+        for part in range(60):
+            found = server.get(f"/v1/users/x{part}")
+            assert found["total"] == (20 if part in stored else 0), "all of a request or none"
+
+
+def test_slow_clients_are_cut_off_and_others_are_served(folder: Path) -> None:
+    with serving(folder) as server:
+        slow = []
+        for start in (b"GET /healthz HT", b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: "):
+            made = socket.create_connection(("127.0.0.1", server.port))
+            made.sendall(start)
+            slow.append(made)
+        again = socket.create_connection(("127.0.0.1", server.port))
+        again.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b"200 OK" in again.recv(4096)
+        again.sendall(b"GET /healthz HT")
+        assert server.get("/v1/recommendations/u1")["items"]
+        for made in (*slow, again):
+            made.settimeout(60)
+            while made.recv(4096):
+                pass
+            made.close()
+        large = socket.create_connection(("127.0.0.1", server.port))
+        large.sendall(b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 100_000)
+        large.settimeout(30)
+        assert b" 400 " in large.recv(4096)
+        large.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["{}/missing"], "no folder"),
+        (["{}/model", "--host", "0.0.0.0"], "no keys"),  # noqa: S104 - it is refused
+        (["{}/model", "--items", "{}/missing.csv"], "missing.csv"),
+        (["{}/model", "--refresh", "soon"], "--refresh"),
+        (["{}/model", "--api-key-file", "{}/missing"], "keys"),
+        (["{}/model", "--events", "{}/no/such/folder/e.sqlite"], "cannot be stored"),
+        (["{}/model", "--events", "postgresql://u:secret@127.0.0.1:1/x"], "cannot be stored"),
+    ],
+)
+def test_bad_options_end_with_a_hint(folder: Path, words: list[str], message: str) -> None:
+    given = [word.replace("{}", str(folder.parent)) for word in words]
+    done = subprocess.run(
+        [sys.executable, "-m", "boolrank", "serve", *given, "--port", "0"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode in (1, 2)
+    assert message in done.stderr
+    assert "hint: " in done.stderr
+    assert "secret" not in done.stderr
+    assert "Traceback" not in done.stderr
