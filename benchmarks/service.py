@@ -19,6 +19,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +99,6 @@ def serving(folder: Path, workers: int, *options: str) -> Iterator[Server]:
 
 def call(method: str, path: str, body: Any = None) -> Any:
     """Send one request and return the JSON of the answer."""
-    from http.client import HTTPConnection
-
     connection = HTTPConnection("127.0.0.1", PORT, timeout=600)
     try:
         given = None if body is None else json.dumps(body)
@@ -262,7 +262,7 @@ def measure_kills(folder: Path, data: Interactions, kills: int) -> None:
             while True:  # until it is acknowledged
                 try:
                     call("POST", "/v1/events", {"events": [event]})
-                except (OSError, ValueError):
+                except (OSError, ValueError, HTTPException):
                     time.sleep(0.01)
                 else:
                     done.append((user, item, action))
@@ -286,7 +286,7 @@ def measure_kills(folder: Path, data: Interactions, kills: int) -> None:
     wrong, unequal, users = compare_with_refit(data, done)
     server.end()
     print(
-        f"{kills} kills, {len(done):,} events acknowledged: {wrong} histories of {users} are wrong, "
+        f"{kills} kills, {len(done):,} events acknowledged: {wrong} histories of {users} wrong, "
         f"{unequal} lists differ from a refit"
     )
 
@@ -328,86 +328,94 @@ def answer_of(model: Recommender, items: list[Any], n: int) -> list[tuple[Any, f
     return [(item, score) for item, score in both if item is not None]
 
 
+class Person:
+    """A connection with a user of its own, whose history is known."""
+
+    def __init__(self, number: int, data: Interactions, soak: Soak) -> None:
+        self.rng, self.data, self.soak = np.random.default_rng(number), data, soak
+        self.user, self.held = 20_000_000 + number, set[Any]()
+        self.event: tuple[str, Any] | None = None
+        self.asked: list[Any] = []
+
+    def following(self) -> bytes | None:
+        """Return the next request: one in five is an event."""
+        if time.monotonic() > self.soak.end:
+            return None
+        draw = self.rng.random()
+        self.event = None
+        if draw < 0.2:
+            item = self.data.items[int(self.rng.integers(len(self.data.items)))]
+            self.event = "remove" if item in self.held else "add", item
+            event = {"user": self.user, "item": item, "action": self.event[0]}
+            return request("POST", "/v1/events", {"events": [event]})
+        if draw < 0.6:
+            self.asked = sorted(self.held)
+            return request("GET", f"/v1/recommendations/{self.user}?n=10")
+        own = self.data.rows.row(int(self.rng.integers(len(self.data.users))))[:PROFILE]
+        self.asked = [self.data.items[int(k)] for k in own]
+        return request("POST", "/v1/recommendations", {"items": self.asked, "n": 10})
+
+    def take(self, status: int, body: bytes, _: float) -> None:
+        """Take an answer."""
+        if status != 200:
+            raise SystemExit(f"{status}: {body!r}")
+        if self.event is None:
+            answer = json.loads(body)
+            self.soak.check(answer["model"], self.asked, pairs_of(answer))
+        else:
+            action, item = self.event
+            (self.held.add if action == "add" else self.held.discard)(item)
+            self.soak.events += 1
+
+
+class Soak:
+    """Reads, events and refreshes at the same time; every list is compared with the library's."""
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        self.folder, self.seconds = folder, seconds
+        self.end = time.monotonic() + seconds
+        self.models = {call("GET", "/v1/model")["model"]: load_model(folder)}
+        self.late: list[tuple[str, list[Any], list[tuple[Any, float]]]] = []
+        self.lists = self.events = self.refreshes = self.wrong = 0
+
+    def check(self, name: str, items: list[Any], found: list[tuple[Any, float]]) -> None:
+        """Compare a list, or keep it until its model is known."""
+        if name not in self.models:
+            self.late.append((name, items, found))
+            return
+        self.lists += 1
+        self.wrong += answer_of(self.models[name], items, 10) != found
+
+    async def refresh(self) -> None:
+        """Refresh from time to time, and keep each model."""
+        while time.monotonic() < self.end:
+            await asyncio.sleep(min(10.0, self.seconds / 4))
+            done = await asyncio.to_thread(call, "POST", "/v1/refresh", {})
+            self.models[done["model"]] = await asyncio.to_thread(load_model, self.folder)
+            self.refreshes += 1
+
+    async def run(self, people: list[Person]) -> None:
+        """Run all connections to the end."""
+        loop, made = asyncio.get_running_loop(), []
+        for each in people:
+            client = partial(Client, each.following, each.take)
+            made.append(await loop.create_connection(client, "127.0.0.1", PORT))
+        await asyncio.gather(self.refresh(), *(client.done for _, client in made))
+        late, self.late = self.late, []
+        for case in late:
+            self.check(*case)
+        self.wrong += len(self.late)
+
+
 def measure_soak(folder: Path, data: Interactions, seconds: float, connections: int = 32) -> None:
     """Mix reads, events and refreshes; compare every list with the library's."""
-    server = Server(folder, 2)
-    models = {call("GET", "/v1/model")["model"]: load_model(folder)}
-    late: list[tuple[str, list[Any], list[tuple[Any, float]]]] = []
-    counts = {"lists": 0, "events": 0, "refreshes": 0, "wrong": 0}
-    end = time.monotonic() + seconds
-
-    def check(name: str, items: list[Any], found: list[tuple[Any, float]]) -> None:
-        counts["lists"] += 1
-        counts["wrong"] += answer_of(models[name], items, 10) != found
-
-    class Person:
-        """A connection with a user of its own, whose history is known."""
-
-        def __init__(self, number: int) -> None:
-            self.rng = np.random.default_rng(number)
-            self.user, self.held, self.last = 20_000_000 + number, set[Any](), ("", "")
-            self.asked: list[Any] = []
-
-        def following(self) -> bytes | None:
-            if time.monotonic() > end:
-                return None
-            draw = self.rng.random()
-            if draw < 0.2:
-                item = data.items[int(self.rng.integers(len(data.items)))]
-                action = "remove" if item in self.held else "add"
-                self.last = (action, item)
-                event = {"user": self.user, "item": item, "action": action}
-                return request("POST", "/v1/events", {"events": [event]})
-            self.last = ("", "")
-            if draw < 0.6:
-                self.asked = sorted(self.held)
-                return request("GET", f"/v1/recommendations/{self.user}?n=10")
-            own = data.rows.row(int(self.rng.integers(len(data.users))))[:PROFILE]
-            self.asked = [data.items[int(k)] for k in own]
-            body = {"items": self.asked, "n": 10}
-            return request("POST", "/v1/recommendations", body)
-
-        def take(self, status: int, body: bytes, _: float) -> None:
-            if status != 200:
-                raise SystemExit(f"{status}: {body!r}")
-            action, item = self.last
-            if action:
-                (self.held.add if action == "add" else self.held.discard)(item)
-                counts["events"] += 1
-                return
-            answer = json.loads(body)
-            case = answer["model"], self.asked, pairs_of(answer)
-            if case[0] in models:
-                check(*case)
-            else:
-                late.append(case)
-
-    async def refresh() -> None:
-        while time.monotonic() < end:
-            await asyncio.sleep(min(10.0, seconds / 4))
-            done = await asyncio.to_thread(call, "POST", "/v1/refresh", {})
-            models[done["model"]] = await asyncio.to_thread(load_model, folder)
-            counts["refreshes"] += 1
-
-    async def run() -> None:
-        loop = asyncio.get_running_loop()
-        people = [Person(k) for k in range(connections)]
-        made = [
-            await loop.create_connection(
-                lambda p=each: Client(p.following, p.take), "127.0.0.1", PORT
-            )
-            for each in people
-        ]
-        await asyncio.gather(refresh(), *(client.done for _, client in made))
-
-    asyncio.run(run())
-    for case in late:
-        check(*case)
-    server.end()
+    with serving(folder, 2):
+        soak = Soak(folder, seconds)
+        asyncio.run(soak.run([Person(k, data, soak) for k in range(connections)]))
     print(
-        f"soak of {seconds:.0f} s, {connections} connections: {counts['lists']:,} lists, "
-        f"{counts['events']:,} events, {counts['refreshes']} refreshes; {counts['wrong']} lists "
-        "differ from the library's"
+        f"soak of {seconds:.0f} s, {connections} connections: {soak.lists:,} lists, "
+        f"{soak.events:,} events, {soak.refreshes} refreshes; {soak.wrong} lists differ from the "
+        "library's"
     )
 
 
