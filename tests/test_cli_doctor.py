@@ -142,14 +142,14 @@ def test_the_table_names_parts_once_and_keeps_brackets(monkeypatch, run):
 
 
 PROGRAM = """
-import importlib, inspect, json, pkgutil, re
+import importlib, inspect, json, pkgutil, re, sys
 from pathlib import Path
 from numba.core.dispatcher import Dispatcher
 import boolrank, boolrank._compiled as compiled
 from boolrank.health import compile_ahead
 
 told = []
-compile_ahead(told.append)
+compile_ahead(told.append, everything="--all" in sys.argv)
 
 def compiled_loop(function):
     hidden = inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
@@ -187,9 +187,18 @@ def uses():
 
 def test_the_loops_of_fit_and_recommend_are_compiled_ahead(uses):
     told, versions = uses
-    assert "compiling compressed models" in told
+    assert "compiling spectral-ranker" in told
     needed = {"profiles._rank", "profiles._weights", "rows.transposed", "tables.union"}
     assert needed <= {name for name, number in versions.items() if number}
+
+
+def test_with_all_everything_else_is_compiled_too(uses):
+    call = [sys.executable, "-c", PROGRAM, "--all"]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    told, versions = json.loads(done.stdout)
+    before = {name for name, number in uses[1].items() if number}
+    assert {"compiling mean-ranker", "compiling expressiveness"} <= set(told)
+    assert before < {name for name, number in versions.items() if number}
 
 
 @pytest.mark.usefixtures("uses")

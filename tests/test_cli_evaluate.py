@@ -43,7 +43,8 @@ def ratings(tmp_path):
 
 def _means(record):
     """The means of a record, by the default metrics."""
-    return [record[name] for name in ("mean", "mAP@10", "nDCG@10")]
+    names = ("mean", "mAP@10", "nDCG@10", "coverage@10", "novelty@10", "top10_share@10")
+    return [record[name] for name in names]
 
 
 def test_evaluate_prints_what_the_library_finds(run):
@@ -146,7 +147,7 @@ def test_undefined_values_are_null_in_json(run):
         (["--model", "ease(reg=-1)"], "reg of ease must be"),
         (["--kernel", "linear", "--user", "who"], "leave out --user"),
         (["--model", "popularty"], "did you mean 'popularity'"),
-        ([], "give some, such as --model ease"),
+        (["--trials", "3", "--protocol", "paper"], "auto needs one fold"),
     ],
 )
 def test_evaluate_reports_mistakes(run, args, words):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.ft2font import FT2Font
 
 from boolrank import (
     InputError,
@@ -34,11 +38,21 @@ from boolrank.models import (
     make_model,
     parse_model,
 )
-from boolrank.report.comparison import comparison_page, findings, write_comparison
+from boolrank.report.comparison import (
+    comparison_page,
+    doubts_about,
+    verdicts,
+    write_comparison,
+)
 from boolrank.report.page import render_page
-from boolrank.report.tables import by_metric, comparison_table
+from boolrank.report.tables import (
+    COSTS,
+    by_metric,
+    comparison_table,
+    evaluation_table,
+    split_variety,
+)
 from boolrank.studies import (
-    OURS,
     ModelResult,
     SetComparison,
     best_spec,
@@ -142,7 +156,8 @@ def test_test_results_equal_evaluate_fold(split, found):
     tanimoto = found.models[2]
     assert str(tanimoto.chosen["auc"]) == "kernel-ranker(kernel=tanimoto)"
     for each, fold in zip(tanimoto.by("auc").folds, split[1:], strict=True):
-        alone = evaluate_fold(KernelRanker("tanimoto"), fold, METRICS)
+        variety = ("coverage@10", "top10_share@10")
+        alone = evaluate_fold(KernelRanker("tanimoto"), fold, (*METRICS, *variety))
         np.testing.assert_array_equal(each.values["auc"], alone.values["auc"])
         assert each.means == alone.means
 
@@ -308,10 +323,9 @@ def test_a_failed_model_is_recorded_with_its_reason(split, monkeypatch):
     missing_extra, wrong = (each.error for each in found.failed)
     assert "pip install 'boolrank[compare]'" in missing_extra
     assert "memory" in wrong or "allocate" in wrong
-    assert findings(found) == [
-        f"`popularity` has the best AUC, {found.models[2].by('auc').means['auc']:.4f}.",
-        f"Failed, with the reason in the table: `absent`, `{huge}`.",
-    ]
+    (said,) = verdicts(found, {}).values()
+    assert said == f"**Use `popularity`**: AUC {found.models[2].by('auc').means['auc']:.4f}."
+    assert doubts_about(found) == [f"Failed, with the reason in the table: `absent`, `{huge}`."]
     check_page(render_page(comparison_page([found], _manifest())))
     out_of_memory = compare_models(split, ["popularity"], ["auc"], tuner=tuner)
     assert out_of_memory.failed[0].error == "out of memory: 8 TB"
@@ -373,33 +387,82 @@ def _made_up(scores):
     return SetComparison("some data", split, ("auc",), tuple(models), 5, None, 0, 1)
 
 
-def test_the_page_says_if_a_baseline_is_best():
+def test_the_page_opens_with_the_model_to_use_its_margin_and_the_command():
     best = _made_up({"kernel-ranker": 0.8, "kernel-ease": 0.9, "slim": 0.85, "als": 0.7})
-    (said,) = findings(best)
-    assert said == (
-        "`kernel-ease`, a boolrank model, has the best AUC, 0.9005: 0.0500 better than `slim`, the "
-        "best of the others (p < 0.0001)."
-    )
-    not_best = _made_up({"kernel-ranker": 0.8, "kernel-ease": 0.81, "slim": 0.85, "als": 0.82})
-    (said,) = findings(not_best)
-    assert said == (
-        "**The best AUC is not a boolrank model’s:** `slim` has 0.8505, 0.0400 better than "
-        "`kernel-ease`, the best of boolrank’s (p < 0.0001)."
-    )
-    page = render_page(comparison_page([best, not_best], _manifest()))
+    commands = {("some data", "auc"): "boolrank fit some.csv --model kernel-ease --out model"}
+    (command, said), *_ = verdicts(best, commands).items()
+    assert command == commands["some data", "auc"]
+    assert said == ("**Use `kernel-ease`**: AUC 0.9005, 0.0500 better than `slim` (p < 0.0001).")
+    page = render_page(comparison_page([best], _manifest(), commands))
+    assert page.index("Use <code>kernel-ease</code>") < page.index(command) < page.index("<table")
     assert "Every model had 5 trials to find its parameters, in one search for AUC" in page
-    assert "The best AUC is not a boolrank model’s" in page
-    (table,) = by_metric(comparison_table([best, not_best]))
-    assert [table.records()[k]["model"] for k in sorted(table.strong)] == ["kernel-ease", "slim"]
+    both = [best, replace(best, title="others")]
+    (table,) = by_metric(comparison_table(both))
+    assert [table.records()[k]["model"] for k in sorted(table.strong)] == ["kernel-ease"] * 2
+    page = render_page(comparison_page(both, _manifest(), commands))
+    assert "others: <strong>Use" in page
     even = _made_up({"kernel-ease": 0.8, "slim": 0.8})
-    assert "p = 1: it may be chance" in findings(even)[0]
+    assert "p = 1, which may be chance" in next(iter(verdicts(even, {}).values()))
+
+
+def test_figures_have_every_winner_and_leave_out_models_far_below():
+    aucs = {"a": 0.9, "b": 0.89, "c": 0.88, "d": 0.2, "e": 0.1}
+    found = _made_up(aucs)
+    models = []
+    for each, ndcg in zip(found.models, (0.1, 0.11, 0.12, 0.4, 0.01), strict=True):
+        (fold,) = each.by("auc").folds
+        values = {**fold.values, "ndcg@10": fold.values["auc"] * 0 + ndcg}
+        evaluation = replace(each.by("auc"), folds=(replace(fold, values=values),))
+        both = {"auc": evaluation, "ndcg@10": evaluation}
+        models.append(
+            replace(each, chosen=dict.fromkeys(both, each.chosen["auc"]), evaluations=both)
+        )
+    found = replace(found, metrics=("ndcg@10", "auc"), models=tuple(models))
+    page = render_page(comparison_page([found], _manifest()))
+    for svg in page.split("<svg")[1:]:
+        assert all(f": {name} " in svg for name in "abcd"), "d has the best nDCG@10"
+        assert ": e " not in svg
+    assert "Left out, as too far below the others: <code>e</code>" in page
+    assert "`d` has the best nDCG@10, and an AUC of 0.2005, below chance" in doubts_about(found)[0]
+
+
+def _latex_width(text):
+    """Return the width of the table in points, by the letters of Computer Modern."""
+    path = Path(mpl.get_data_path(), "fonts", "ttf", "cmr10.ttf")
+    font = FT2Font(str(path))
+    size = {"footnotesize": 8, "scriptsize": 7}[re.search(r"\\(\w+size)", text)[1]]
+    font.set_size(size, 72)
+    rows = [line.partition(r" \\\\")[0].split(" & ") for line in text.splitlines() if " & " in line]
+    places = re.findall(r"p\{[^}]*\}|[lr]", re.search(r"tabular\}\{(.*)\}", text)[1])
+    total = 0.0
+    for place, column in zip(places, zip(*rows, strict=True), strict=True):
+        plain = [re.sub(r"\\allowbreak|\\(?=[_%])", "", c).replace(r"$\pm$", "+") for c in column]
+        widths = []
+        for cell in plain:
+            font.set_text(cell.replace("~", " "))
+            widths.append(font.get_width_height()[0] / 64)
+        total += 6 + (0.25 * _PAGE if place.startswith("p") else max(widths))
+    return total
+
+
+_PAGE = 345  # points in a line of LaTeX's article
+
+
+def test_latex_tables_fit_a_page(found, folder, page):
+    assert page
+    tables = (folder / "tables" / "results.tex").read_text().split("\n\n")
+    evaluations = {each.name: each.by("auc") for each in found.measured}
+    tables += [found.models[2].by("auc").to_latex(), compare(evaluations, "auc").to_latex()]
+    (wide,) = by_metric(evaluation_table(evaluations), ["p (Wilcoxon)", *COSTS])
+    tables += [table.to_latex() for table in split_variety(wide)]
+    for text in tables:
+        assert text.count(r"\begin{tabular}") == 1
+        assert 100 < _latex_width(text) <= _PAGE, text
 
 
 def test_the_page_is_self_contained_and_has_the_right_numbers(found, page):
     outline = check_page(page)
-    for name in OURS:
-        assert f"<code>{name}</code>" in page
-    for name in ("best", "set1", "made"):
+    for name in ("use", "set1", "made"):
         assert f'href="#{name}"' in page
     assert "boolrank compare &lt;x&gt;" in page
     assert found.split.hash[:12] in page
@@ -407,8 +470,10 @@ def test_the_page_is_self_contained_and_has_the_right_numbers(found, page):
         rows = outline.tables[f"set1-{metric}"][1:]
         assert [row[0][0] for row in rows] == [each.name for each in found.ranked(metric)]
         for row, each in zip(rows, found.ranked(metric), strict=True):
-            name, (mean, text), (difference, _), (p, _), (value, _), (fit, _), *_ = row
+            name, (mean, text), (difference, _), (p, _), (value, _), *lists, (fit, _), _, _ = row
             measured = each.by(metric)
+            variety = [measured.means[k] for k in ("coverage@10", "top10_share@10")]
+            assert [float(cell) for cell, _ in lists] == variety
             spec = each.chosen[metric]
             given = ", ".join(f"{key}={value}" for key, value in spec.changes.items())
             assert name[1] == each.name + ("" if str(spec) == each.name else given)
@@ -425,7 +490,7 @@ def test_tables_and_figures_are_written_as_files(found, folder, page):
     assert page
     written = {path.name for path in (folder / "tables").iterdir()}
     assert written == {"results.csv", "results.md", "results.tex"}
-    assert len(list((folder / "figures").glob("*.png"))) == 3
+    assert len(list((folder / "figures").glob("*.png"))) == 2
     records = comparison_table([found]).records()
     assert {row["parameters"] for row in records if row["model"] == "kernel-ranker"} == {
         str(spec) for spec in found.models[1].chosen.values()

@@ -177,6 +177,7 @@ HAND_MODEL = {
     "coverage@1": 3 / 5,
     "gini@1": (0 * -4 + 0 * -2 + 1 * 0 + 1 * 2 + 1 * 4) / (5 * 3),
     "gini@2": (1 * -4 + 1 * -2 + 0 + 1 * 2 + 2 * 4) / (5 * 6),
+    "top10_share@2": 1.0,
 }
 
 
@@ -198,6 +199,15 @@ def test_model_metrics_equal_hand_computed_values(hand: Rankings, name: str) -> 
 
 def test_every_metric_has_hand_computed_values() -> None:
     assert {name.partition("@")[0] for name in HAND | HAND_MODEL} == set(METRICS)
+
+
+def test_the_share_of_ten_items_counts_places() -> None:
+    """Nine users share item 0; their other items and the two of the last user are once each."""
+    lists = [[0, user] for user in range(1, 10)] + [[10, 11]]
+    rankings = Rankings.from_lists(lists, _rows([[0]] * 10))
+    rankings = replace(rankings, popularity=np.ones(12, np.int64), n_users=10)
+    found = measure(rankings, ["top10_share@1", "top10_share@2"])
+    assert found == {"top10_share@1": 1.0, "top10_share@2": (9 + 9) / 20}
 
 
 def test_auc_is_undefined_if_all_candidates_are_relevant() -> None:
@@ -343,8 +353,9 @@ def test_a_function_may_be_registered_twice_and_given_beside_its_name(monkeypatc
     assert list(measure(rankings, ["_best_rank", _best_rank])) == ["_best_rank"]
 
 
-def test_only_gini_is_better_if_lower() -> None:
-    assert [name for name, row in METRICS.items() if not row.higher_is_better] == ["gini"]
+def test_only_concentration_is_better_if_lower() -> None:
+    lower = [name for name, row in METRICS.items() if not row.higher_is_better]
+    assert lower == ["gini", "top10_share"]
 
 
 @pytest.mark.parametrize(

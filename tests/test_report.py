@@ -9,9 +9,11 @@ import pytest
 from matplotlib.text import Text
 
 from boolrank import InputError, KernelRanker, compare, evaluate, paper_protocol, synthetic
+from boolrank.evaluation import parse_metric
+from boolrank.report.cautions import cautions
 from boolrank.report.figures import Dots, Plot, curves_figure, scatter_figure
 from boolrank.report.page import claim_folder
-from boolrank.report.tables import by_metric, evaluation_table
+from boolrank.report.tables import by_metric, evaluation_table, split_variety
 from pages import Outline
 
 
@@ -52,13 +54,32 @@ def test_significant_differences_are_marked(evaluations):
     assert any(marked)
 
 
-def test_models_can_be_compared_by_each_metric(evaluations):
-    few = dict(list(evaluations.items())[:3])
-    tables = by_metric(evaluation_table(few, by_each=True))
-    assert [table.name for table in tables] == ["results-auc", "results-map@10", "results-ndcg@10"]
-    for table, metric in zip(tables, ("auc", "map@10", "ndcg@10"), strict=True):
-        best = max(few, key=lambda name: few[name].means[metric])
-        assert [table.records()[k]["model"] for k in table.strong] == [best]
+def test_the_variety_of_lists_has_a_table_with_formulas(evaluations):
+    (table,) = by_metric(evaluation_table(evaluations))
+    accuracy, variety = split_variety(table)
+    names = ["coverage@10", "novelty@10", "top10_share@10"]
+    assert [c.name for c in variety.columns if "deviation" not in c.name] == ["model", *names]
+    assert not set(names) & {column.name for column in accuracy.columns}
+    for name in names:
+        assert f"{name}: {parse_metric(name).formula}" in variety.note
+        assert [row[name] for row in variety.records()] == [
+            each.means[name] for each in evaluations.values()
+        ]
+    assert split_variety(accuracy) == [accuracy]
+
+
+def test_cautions_name_lists_that_are_all_alike_and_rankings_below_chance():
+    alike = {"ndcg@10": 0.4, "auc": 0.9, "top10_share@10": 0.6, "coverage@10": 0.1}
+    varied = {"ndcg@10": 0.3, "auc": 0.8, "top10_share@10": 0.2, "coverage@10": 0.7}
+    (said,) = cautions({"one": alike, "two": varied}, "ndcg@10")
+    assert "60% of the places in the lists of `one`" in said
+    assert "`two`, 20% and 70%, with nDCG@10 0.3000 instead of 0.4000" in said
+    assert cautions({"two": varied, "one": alike}, "ndcg@10") == []
+    assert cautions({"one": alike}, "ndcg@10") == [], "nothing that was tried is more varied"
+    assert cautions({"one": alike, "two": varied | {"coverage@10": 0.11}}, "ndcg@10") == []
+    (said,) = cautions({"one": varied | {"auc": 0.37}}, "ndcg@10")
+    assert "best nDCG@10, and an AUC of 0.3700, below chance" in said
+    assert cautions({"one": {"auc": 0.37}}, "auc") == [], "it is no contradiction"
 
 
 def test_one_model_has_no_differences(evaluations):

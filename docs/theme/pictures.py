@@ -1,15 +1,20 @@
 """Draw the pictures of the documentation: ``python docs/theme/pictures.py``.
 
+``python docs/theme/pictures.py demo`` photographs the demonstration, and needs chromium.
+
 Lines and text have the colour of the surrounding text, and fills are half transparent, so pictures
 are readable on light and dark pages. Numbers in pictures are computed here.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from math import comb, sqrt
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 PICTURES = Path(__file__).parent.parent / "pictures"
 
@@ -341,5 +346,16 @@ def main(names: Sequence[str] = tuple(DRAWN)) -> None:
         (PICTURES / f"{name}.svg").write_text(DRAWN[name](), encoding="utf-8")
 
 
+def photograph_demo(browser: str = "chromium") -> None:
+    """Write demo.png: the first screen of the demonstration, by a headless browser."""
+    with TemporaryDirectory() as folder:
+        demo = [sys.executable, "-m", "boolrank", "demo", "--out", folder]
+        subprocess.run(demo, check=True)  # noqa: S603 - ours
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        options += ["--window-size=1200,665", f"--screenshot={PICTURES / 'demo.png'}"]
+        shot = [browser, *options, f"file://{folder}/report.html"]
+        subprocess.run(shot, check=True)  # noqa: S603 - ours
+
+
 if __name__ == "__main__":
-    main()
+    photograph_demo() if "demo" in sys.argv[1:] else main()

@@ -19,8 +19,14 @@ from ._memory import free_memory, size
 from ._version import __version__
 from .data import DATASETS, data_folder, synthetic
 from .data.interactions import Interactions
-from .models import KernelRanker
+from .data.protocols import hold_out
+from .evaluation import evaluate_fold, rank_fold
+from .kernels import Disjunctive
+from .kernels.expressiveness import spectral_ratio
+from .models import MODELS, Popularity
+from .models.spec import ModelSpec
 from .storage.folder import obstacle
+from .studies.choose import FAMILIES
 from .studies.machine import machine
 
 # Extras for users; the others are for development.
@@ -45,32 +51,48 @@ class Finding(NamedTuple):
     hint: str = ""
 
 
-def examine(*, compile_loops: bool = True, progress: Tell = lambda _: None) -> list[Finding]:
-    """Examine the installation, and compile what fit and recommend need.
+def examine(
+    *, compile_loops: bool = True, everything: bool = False, progress: Tell = lambda _: None
+) -> list[Finding]:
+    """Examine the installation, and compile what fit and recommend need, or everything.
 
     >>> examine(compile_loops=False)[0].name
     'boolrank'
     """
-    compiled = [_compile(progress)] if compile_loops else []
+    compiled = [_compile(progress, everything)] if compile_loops else []
     return [*_versions(), *_machine(), *_folders(), *compiled]
 
 
-def compile_ahead(progress: Tell = lambda _: None) -> None:
-    """Use the compiled loops of fit and recommend once on a little data."""
+def compile_ahead(progress: Tell = lambda _: None, everything: bool = False) -> None:
+    """Use compiled loops once on a little data.
+
+    These are the loops of the models that `fit` chooses from, and with ``everything`` those of all
+    models, of compressed matrices, explanations and expressiveness.
+    """
     progress("compiling rows")
     Interactions.from_pairs([1, 2], [2, 1]).T.popularity()
     data = synthetic(2_000, 150, 40_000)  # with this many users kernels build long tables
-    for storage in ("dense", "compressed"):
-        progress(f"compiling {storage} models")
-        model = KernelRanker(storage=storage).fit(data)
+    fold = hold_out(data, most=50)[0]
+    specs = [spec for family in FAMILIES for spec in family.first_settings(with_times=True)]
+    if everything:
+        specs += [ModelSpec(name) for name, entry in MODELS.items() if entry.available]
+        specs.append(ModelSpec("kernel-ranker", {"storage": "compressed"}))
+    for spec in dict.fromkeys(specs):
+        progress(f"compiling {spec.name}")
+        model = spec.make().fit(fold.train)
         model.recommend(n=5)
-        model.score([0])
+        rank_fold(model, fold)  # as the choice does
+    progress("compiling metrics")
+    evaluate_fold(Popularity(), fold)
+    if everything:
+        progress("compiling expressiveness")
+        spectral_ratio(Disjunctive(2), data.T.matrix())
 
 
-def _compile(progress: Tell) -> Finding:
+def _compile(progress: Tell, everything: bool) -> Finding:
     start, before = time.perf_counter(), _cached()
     try:
-        compile_ahead(progress)
+        compile_ahead(progress, everything)
     except Exception as error:  # noqa: BLE001 - any error here is a finding
         wrong = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
         return Finding("compiled", "loops", wrong, "broken", f"{_CACHE_HINT}, and try again")

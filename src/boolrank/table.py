@@ -14,12 +14,14 @@ from typing import Any, Literal, NamedTuple
 
 MAX_HTML_ROWS = 30
 _MAX_HTML_CELL = 300  # characters
+_LATEX_NAME = 20  # characters of a column that does not break
+_LATEX_LINE = 80  # characters of \\footnotesize in the width of LaTeX's default page
 
 _RULE = "border:0;border-bottom:1px solid rgba(128,128,128,.4);padding:.2em .8em"
 _LATEX = str.maketrans(
     {letter: f"\\{letter}" for letter in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"±": r"$\pm$", "–": "--", "\u00a0": "~"}
+    | {"±": r"$\pm$", "–": "--", "\u00a0": "~", "(": r"\allowbreak("}
 )
 
 
@@ -73,6 +75,11 @@ class Cell(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.text} ({self.small})" if self.small else self.text
+
+    def plain(self) -> str:
+        """Return the text with a deviation and a mark, and without other small print."""
+        spread = f" {self.small}" if self.small.startswith("±") else ""
+        return f"{self.text}{spread}{'*' if self.marked else ''}"
 
 
 @dataclass(frozen=True)
@@ -195,19 +202,30 @@ class Table:
         return "\n".join([self.title, "", *lines, *(["", self.note] if self.note else []), ""])
 
     def to_latex(self) -> str:
-        """Return a LaTeX table of the shown columns; it needs no package."""
-        grid = [[cell.translate(_LATEX) for cell in row] for row in self._grid()]
-        heads, *rows = (" & ".join(row) + r" \\" for row in grid)
-        places = "".join("r" if number else "l" for number in self.numeric)
-        lines = [
+        """Return a LaTeX table of the shown columns in small type; it needs no package.
+
+        Long names break into lines. Of the small print it has deviations alone; * marks what is
+        highlighted elsewhere.
+        """
+        rows = [[cell.plain() for cell in self.cells(row)] for row in self.rows]
+        grid = [[column.title for column in self.shown], *rows]
+        widest = [max(map(len, column)) for column in zip(*grid, strict=True)]
+        places = "".join(
+            "r" if number else "l" if wide <= _LATEX_NAME else r"p{0.25\linewidth}"
+            for number, wide in zip(self.numeric, widest, strict=True)
+        )
+        heads, *lines = (" & ".join(c.translate(_LATEX) for c in row) + r" \\" for row in grid)
+        letters = sum(min(wide, _LATEX_NAME) for wide in widest) + 1.5 * len(widest)
+        table = [
             rf"\begin{{table}}\centering\caption{{{self.title.translate(_LATEX)}}}",
-            rf"\begin{{tabular}}{{{places}}}\hline",
+            rf"\{'footnotesize' if letters < _LATEX_LINE else 'scriptsize'}",
+            rf"\setlength{{\tabcolsep}}{{3pt}}\begin{{tabular}}{{{places}}}\hline",
             heads + r"\hline",
-            *rows,
+            *lines,
             r"\hline\end{tabular}",
             r"\end{table}",
         ]
-        return "\n".join(lines) + "\n"
+        return "\n".join(table) + "\n"
 
     def to_html(self) -> str:
         """Return a table for notebooks: `MAX_HTML_ROWS` rows at most, everything escaped.

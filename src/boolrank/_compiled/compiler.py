@@ -1,17 +1,48 @@
-"""Declare compiled loops: serial, without the GIL, cached on disk where a folder is writable."""
+"""Declare compiled loops: serial, without the GIL, cached on disk."""
 
 from __future__ import annotations
 
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
+from pathlib import Path
 
 from numba import njit
-from numba.core import event
+from numba.core import caching, event
 
 from .ranges import for_ranges, frozen
 
 COMPILING = "compiling loops for this machine, once: about 10 s"
+
+
+class _AlsoReadOnly:
+    """Take a folder that cannot be written to if it has compiled code, as in a container's image.
+
+    numba alone would ignore it, and compile again in every process.
+    """
+
+    def ensure_cache_path(self):
+        try:
+            super().ensure_cache_path()
+        except OSError:
+            if not any(Path(self.get_cache_path()).glob("*.nbi")):
+                raise
+
+
+class _Files(caching.CompileResultCacheImpl):
+    # The folder of NUMBA_CACHE_DIR, and the one beside the source; then the user's.
+    _locator_classes = tuple(
+        type(each.__name__, (_AlsoReadOnly, each), {}) if at < 2 else each
+        for at, each in enumerate(caching.CompileResultCacheImpl._locator_classes)  # noqa: SLF001
+    )
+
+
+class _Cache(caching.FunctionCache):
+    _impl_class = _Files
+
+    def save_overload(self, sig, data):
+        with suppress(OSError):  # of a folder that can only be read
+            super().save_overload(sig, data)
 
 
 def _probe():
@@ -20,8 +51,8 @@ def _probe():
 
 def _is_cached():
     try:
-        njit(cache=True)(_probe)
-    except RuntimeError:  # numba found no folder that it may write to
+        _Cache(_probe)
+    except RuntimeError:  # numba found no folder
         warnings.warn(
             "compiled code is not kept, so every process compiles its loops again: no folder is "
             "writable; set NUMBA_CACHE_DIR to one that is",
@@ -43,7 +74,10 @@ def loop(function=None, /, **options):
     """
     if function is None:
         return partial(loop, **options)
-    return njit(nogil=True, cache=_CACHED, error_model="numpy", **options)(function)
+    compiled = njit(nogil=True, error_model="numpy", **options)(function)
+    if _CACHED:
+        compiled._cache = _Cache(function)  # noqa: SLF001 - as numba's enable_caching does
+    return compiled
 
 
 def ranged(measure):

@@ -114,6 +114,7 @@ OPTIONS = {
     "positive": _row("Ratings that count, such as '>= 4'; all if not given."),
     "as_json": _row("Print JSON.", flag="--json"),
     "as_csv": _row("Print CSV.", flag="--csv"),
+    "as_latex": _row("Print LaTeX tables that fit a page.", flag="--latex"),
     "model": _row(f"{_MODEL}; default auto, which tries some and takes the best.", _AUTO_MODELS),
     "tune model": _row("Name of a model, see `boolrank models`; default kernel-ranker.", _MODELS),
     "evaluate model": _row(f"{_MODEL}, or auto; repeat for more models.", _AUTO_MODELS),
@@ -138,7 +139,7 @@ OPTIONS = {
     "arities": _row("Arities as 1:150, 1:150:10 or 1,2,5; a range of them if not given."),
     "tuned": _row("Fit the best model of a folder that `tune` or `compare` wrote."),
     "metric": _row(
-        "Metrics as name,name@k,...; trials are sorted by the first; default auc,ndcg@10.", _METRICS
+        "Metrics as name,name@k,...; trials are sorted by the first; default ndcg@10,auc.", _METRICS
     ),
     "fit metric": _row(
         "Metric that decides; default ndcg@10, with --tuned the first of the folder.", _METRICS
@@ -182,6 +183,7 @@ OPTIONS = {
         "Data sets as name,name,...; all that are here if not given.", _one_of(lambda: PAPER)
     ),
     "sweep": _row("Measure AUC by arity, which takes longest.", flag="--sweep/--no-sweep"),
+    "everything": _row("Compile what any model and command needs.", flag="--all"),
     "compiling": _row("Compile what a first run would.", flag="--compile/--no-compile"),
     "out": _row("Folder for the page, tables, figures and results."),
     "fit out": _row("Folder for the model."),

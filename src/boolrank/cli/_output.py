@@ -71,14 +71,16 @@ class Output:
 
     as_json: bool = False
     as_csv: bool = False
+    as_latex: bool = False
 
     def __post_init__(self) -> None:
-        if self.as_json and self.as_csv:
-            raise ParameterError("--json and --csv exclude each other", hint="give one of them")
+        if self.as_json + self.as_csv + self.as_latex > 1:
+            problem = "--json, --csv and --latex exclude each other"
+            raise ParameterError(problem, hint="give one of them")
 
     @property
     def is_table(self) -> bool:
-        return not (self.as_json or self.as_csv)
+        return not (self.as_json or self.as_csv or self.as_latex)
 
     def show(self, *tables: Table, records: Sequence[dict[str, Any]] | None = None) -> None:
         """Print tables; as JSON or CSV print ``records``, by default those of the first table.
@@ -89,6 +91,9 @@ class Output:
         if self.is_table:
             for table in tables:
                 _print_table(table)
+            return
+        if self.as_latex:
+            sys.stdout.write("\n".join(table.to_latex() for table in tables))
             return
         records = tables[0].records() if records is None else records
         keys = records[0] if records else [column.name for column in tables[0].columns]

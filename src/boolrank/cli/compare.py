@@ -46,14 +46,14 @@ def compare(
     """Tune models with the same budget, measure them on the same folds, and write a report.
 
     Users are split into six folds by the paper's protocol: one to choose parameters, five to test.
-    Parameters are chosen by each metric; the default metrics are auc and ndcg@10. Data sets are
-    compared one by one; files are parts of one data set.
+    Parameters are chosen by each metric, and the first metric decides; the default metrics are
+    ndcg@10 and auc. Data sets are compared one by one; files are parts of one data set.
 
     The folder gets comparison.html, tables/ (CSV, Markdown, LaTeX), figures/ (SVG, PNG) and
     results.json. A stopped run continues when the same command is run again. A model that fails is
     listed with the reason. At the end there is a `fit` command for the best model by each metric.
     """
-    from ..report.comparison import write_comparison
+    from ..report.comparison import doubts_about, write_comparison
     from ..report.page import check_report, claim_folder
     from ..report.tables import by_metric, comparison_table
 
@@ -86,7 +86,16 @@ def compare(
     command = command_text("compare", inputs, shown)
     with work.status("Writing the report"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
-        page = write_comparison(found, out, manifest)
+        best = {
+            (each.title, metric): each.ranked(metric)[0].chosen[metric]
+            for each in found
+            for metric in (each.metrics if each.measured else ())
+        }
+        inputs_of = dict(zip(titles, parts, strict=True))
+        commands = {
+            key: fit_command(inputs_of[key[0]], columns, spec) for key, spec in best.items()
+        }
+        page = write_comparison(found, out, manifest, commands)
     results = comparison_table(found)
     kept = _SHOWN if len(found) == 1 else {"data set", *_SHOWN}
     hidden = [column.name for column in results.columns if column.name not in kept]
@@ -94,11 +103,11 @@ def compare(
     for each in found:
         for failed in each.failed:
             say(f"{each.title}: {failed.name} failed: {failed.error}")
+        for doubt in doubts_about(each):
+            say(f"note: {each.title}: {doubt}")
     work.done(f"{page}")
-    for each, part in zip(found, parts, strict=True):
-        for metric in each.metrics if each.measured else ():
-            spec = each.ranked(metric)[0].chosen[metric]
-            say(f"best {metric} on {each.title}: {fit_command(part, columns, spec)}")
+    for (title, metric), command in commands.items():
+        say(f"best {metric} on {title}: {command}")
     if not any(each.measured for each in found):
         raise typer.Exit(1)
 

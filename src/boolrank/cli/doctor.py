@@ -8,18 +8,18 @@ from ..table import Column, Table
 from ._output import Output, Work
 
 
-def doctor(*, compiling: bool = True, output: Output) -> None:
+def doctor(*, compiling: bool = True, everything: bool = False, output: Output) -> None:
     """Show versions, threads, BLAS, memory and folders, and compile ahead.
 
     Code is compiled when it is first used and then kept. This command compiles what fit and
-    recommend need, so that they do not have to wait. The exit code is 1 if something is broken that
-    everything needs.
+    recommend need by default, so that they do not have to wait; with --all it compiles what other
+    models and commands need, too. The exit code is 1 if something is broken that everything needs.
     """
     from ..health import examine
 
     work = Work()
     with work.status("Examining") as tell:
-        findings = examine(compile_loops=compiling, progress=tell)
+        findings = examine(compile_loops=compiling, everything=everything, progress=tell)
     rows, wrong = [], set()
     for at, (part, name, value, state, hint) in enumerate(findings):
         is_wrong = state in ("warning", "broken")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..data.splits import Split
 from ..errors import ParameterError
 from ..models.spec import ModelSpec, labels, parse_model
-from ..studies import Experiment, choose, read_experiment, run_experiment
+from ..studies import Experiment, Run, choose, read_experiment, run_experiment
 from ..studies.experiment import PUBLISHED
+from ..table import Table
 from ._inputs import say_read
 from ._options import AUTO, Columns, given, option_name, race_options
 from ._output import Output, Work, say
@@ -38,18 +40,24 @@ def evaluate(
 ) -> None:
     """Split the data, fit each model on the training part, and measure how it ranks the rest.
 
-    A split that exists is given by --train and --test. The input can also be an experiment: one
-    .toml file instead of all other options. The model auto is chosen on the training part, as `fit`
-    does, if there is one fold.
+    Without a model, the one that `fit` would choose is measured beside popularity: auto is chosen
+    on the training part alone, and needs a split of one fold; the default is then hold_out. A split
+    that exists is given by --train and --test. The input can also be an experiment: one .toml file
+    instead of all other options.
 
     A row has the mean over the folds with its standard deviation, and the difference to the best
     model with its 95 % interval (paired bootstrap over users) and p value (paired t test, Holm's
-    correction); * means p < 0.05. The default metrics are auc, map@10 and ndcg@10.
+    correction); * means p < 0.05. Default metrics: auc, map@10 and ndcg@10 for accuracy; coverage,
+    novelty and top10_share for the variety of lists.
     """
-    from ..report.tables import COSTS, by_metric, evaluation_table
+    from ..report.tables import evaluation_table
 
     work = Work()
-    if AUTO not in (model or []):
+    is_experiment = inputs is not None and [i.lower()[-5:] for i in inputs] == [".toml"]
+    if not (model or kernel or is_experiment):
+        model = [AUTO, "popularity"]
+    auto = AUTO in (model or [])
+    if not auto:
         for name in given({"trials": trials, "budget": budget}):
             raise ParameterError(f"--{name} goes with --model auto", hint="leave out one of them")
     if train is not None or test is not None:
@@ -58,42 +66,34 @@ def evaluate(
         raise ParameterError("there are no data", hint="name files, or --train and --test")
     split = given({"folds": folds, "order": order, "least": least, "share": share})
     others = given({"protocol": protocol, "metrics": metrics, "seed": seed})
-    models = given({"model": model, "kernel": kernel})
     specs: list[ModelSpec] = []
-    if len(inputs) == 1 and inputs[0].lower().endswith(".toml"):
-        extra = {**models, **split, **columns.given(), **others}
+    if is_experiment:
+        extra = given({"model": model, "kernel": kernel}) | split | columns.given() | others
         if extra:
             raise ParameterError(
                 f"{inputs[0]} describes the whole experiment",
                 hint=f"leave out {option_name(next(iter(extra)))}, or change the file",
             )
         experiment = read_experiment(inputs[0])
-    elif not models:
-        raise ParameterError(
-            "there is no model to evaluate",
-            hint="give some, such as --model ease --model popularity, or --kernel 'disjunctive(8)'",
-        )
     else:
+        if auto and protocol is None:
+            others["protocol"] = "hold_out"
+            split.setdefault("order", "time")
         specs += [ModelSpec("kernel-ranker", {"kernel": each}) for each in kernel or []]
         specs += [parse_model(each) for each in model or [] if each != AUTO]
         some = tuple(specs) or (ModelSpec("popularity"),)  # until auto is chosen
         experiment = Experiment(tuple(inputs), some, split=split, columns=columns.given(), **others)
     with work.status("Reading and splitting"):
         parts = experiment.load_split()
-    if AUTO in (model or []):
-        chosen = _chosen(work, parts, experiment, trials, budget, threads)
-        experiment = replace(experiment, models=(*specs, chosen))
     say_read(parts.data)
+    if auto:
+        chosen = _chosen(work, parts, experiment, race_options(metrics, trials, budget), threads)
+        experiment = replace(experiment, models=(chosen, *specs))
     with work.counter("Evaluating") as count:
         run = run_experiment(experiment, out, split=parts, n_threads=threads, progress=count)
     with work.status("Comparing"):
         results = evaluation_table(run.evaluations, experiment.seed)
-    (table,) = by_metric(results, ["p (Wilcoxon)", *COSTS])
-    short = dict(zip(run.evaluations, labels(experiment.models), strict=True))
-    users = sum(len(fold.users) for fold in next(iter(run.evaluations.values())).folds)
-    title = f"{users:,} test users in {len(parts)} folds"
-    shown = replace(table.mapped("model", short.__getitem__), title=title, note=repr(parts))
-    output.show(shown, records=results.records())
+    _show(run, results, output)
     where = "" if run.folder is None else f"; {run.folder / 'results.json'}"
     total = len(parts) * len(run.evaluations)
     work.done(f"{run.computed} of {total} results are new{where}", beside_data=out is None)
@@ -109,22 +109,37 @@ def _parts(
     return [train, test]
 
 
+def _show(run: Run, results: Table, output: Output) -> None:
+    """Print the results with short names, and cautions about the best model."""
+    from ..report.cautions import cautions
+    from ..report.tables import COSTS, by_metric, split_variety
+
+    (table,) = by_metric(results, ["p (Wilcoxon)", *COSTS])
+    short = dict(zip(run.evaluations, labels(run.experiment.models), strict=True))
+    first = next(iter(run.evaluations.values()))
+    users, folds = sum(len(fold.users) for fold in first.folds), len(first.folds)
+    title = f"{users:,} test users in {folds} fold{'s' if folds > 1 else ''}"
+    shown = replace(table.mapped("model", short.__getitem__), title=title, note=repr(run.split))
+    output.show(*split_variety(shown), records=results.records())
+    metric = (first.user_metrics or first.metrics)[0]
+    means = {short[name]: each.means for name, each in run.evaluations.items()}
+    ranked = sorted(means, key=lambda name: first.gain(metric, means[name][metric]), reverse=True)
+    for caution in cautions({name: means[name] for name in ranked}, metric):
+        say(f"note: {caution}")
+
+
 def _chosen(
-    work: Work,
-    parts: Split,
-    experiment: Experiment,
-    trials: int | None,
-    budget: str | None,
-    threads: int | None,
+    work: Work, parts: Split, experiment: Experiment, race: dict[str, Any], threads: int | None
 ) -> ModelSpec:
-    """Choose a model by the first metric, on the training part alone."""
+    """Choose a model on the training part alone, by the first metric given or as `fit` does."""
     if len(parts) > 1:
         raise ParameterError(
             f"auto needs one fold, and there are {len(parts)} folds, which share interactions",
             hint="take one fold, such as --protocol hold_out, or name the model",
         )
-    race = race_options(experiment.metrics[0], trials, budget)
+    if "metric" in race:
+        race["metric"] = experiment.metrics[0]
     with work.counter("Choosing") as count:
         choice = choose(parts[0].train, **race, n_threads=threads, progress=count)
-    say(f"auto is {choice.spec}: {choice.reason}")
+    say(f"auto is {choice.spec}, chosen on the training part: {choice.reason}")
     return choice.spec

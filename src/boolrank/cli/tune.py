@@ -8,7 +8,8 @@ from ..data.protocols import usual_order
 from ..data.splits import Fold
 from ..errors import ParameterError
 from ..models.spec import parse_model
-from ..studies import Study, arity_from_spectrum, best_arity, tune_model, validation_fold
+from ..report.cautions import cautions
+from ..studies import Study, Trial, arity_from_spectrum, best_arity, tune_model, validation_fold
 from ..studies.cache import check_folder
 from ..table import Column, Table
 from ._inputs import read_events
@@ -76,6 +77,9 @@ def tune(
     for name in study.metrics:
         command = fit_command(inputs, columns, study.spec(name))
         say(f"best {name}, {study.best(name).metrics[name]:.4f}: {command}")
+        ranked = {_text(trial): trial.metrics for trial in study.ranked(name)}
+        for caution in cautions(ranked, name):
+            say(f"note: {caution}")
 
 
 def _tune_arity(
@@ -97,24 +101,30 @@ def _tune_arity(
 def _show(study: Study, output: Output) -> None:
     """Print the trials, the best first and the failed last; in a table only the best."""
     ranked = study.ranked()
+    measured = list(ranked[0].metrics)
     numbers = {id(trial): number for number, trial in enumerate(study.trials)}
     records = [
         {
             "model": study.model,
             "trial": numbers[id(trial)],
             "params": dict(trial.params),
-            "metrics": {name: trial.metrics.get(name) for name in study.metrics},
+            "metrics": {name: trial.metrics.get(name) for name in measured},
             "seconds": round(trial.seconds, 3),
             "error": trial.error or None,
         }
         for trial in [*ranked, *(trial for trial in study.trials if not trial.worked)]
     ]
     columns = [Column("trial", "d"), Column("parameters", style="name", wrap="fold")]
-    columns += [Column(name, ".4f", wrap="never") for name in study.metrics]
-    rows = []
-    for trial in ranked[:_MAX_TRIALS]:
-        short = {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in trial.params.items()}
-        text = ", ".join(f"{name}={value}" for name, value in short.items()) or "defaults"
-        rows.append((numbers[id(trial)], text, *trial.metrics.values()))
+    columns += [Column(name, ".4f", wrap="never") for name in measured]
+    rows = [
+        (numbers[id(trial)], _text(trial), *(trial.metrics[name] for name in measured))
+        for trial in ranked[:_MAX_TRIALS]
+    ]
     title = f"The best of {len(study.trials)} trials of {study.model}, {study.failed} failed"
     output.show(Table(title, columns, rows), records=records)
+
+
+def _text(trial: Trial) -> str:
+    """Return the parameters of a trial with four digits."""
+    short = {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in trial.params.items()}
+    return ", ".join(f"{name}={value}" for name, value in short.items()) or "defaults"

@@ -16,15 +16,11 @@ __all__ = ["NEXT", "run_demo"]
 
 # Commands to try next, run by the tests.
 NEXT = {
-    "boolrank fit events.csv --out model": "a row per event, with columns user and item",
-    "boolrank recommend model --n 5": "the best items for every user",
-    "boolrank recommend model --users ann,bob": "for ann and bob",
+    "boolrank fit events.csv --out model": "choose a model and fit it; a row per event",
+    "boolrank recommend model --users ann,bob": "the best items for ann and bob",
     "boolrank explain model ann tea": "which of ann's items speak for tea",
     "boolrank similar model tea": "items similar to tea",
-    "boolrank evaluate events.csv --order random --kernel linear --kernel 'disjunctive(8)'": (
-        "which kernel ranks better; with a column time, leave out --order random"
-    ),
-    "boolrank spectrum events.csv --kernel disjunctive --arities 1:8": "expressiveness by arity",
+    "boolrank evaluate events.csv --order random": "how good the choice is, beside popularity",
 }
 
 
@@ -32,7 +28,7 @@ def run_demo(
     out: str | Path,
     *,
     seed: int = 0,
-    n_users: int = 600,
+    n_users: int = 3000,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Findings:
     """Run the demonstration, and write ``report.html`` and ``figures/`` into ``out``.

@@ -5,97 +5,100 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..report.page import Block, Entries, Facts, Figures, Note, Page, Section
-from ..report.sections import SIGNIFICANCE, arity_plots, data_facts, made_section
-from ..report.tables import COSTS, by_metric, evaluation_table
+from ..evaluation.metrics import parse_metric
+from ..report.page import Entries, Facts, Figures, Item, Lists, Note, Page, Section
+from ..report.sections import arity_plots, data_facts, made
 from ..studies.machine import machine
 from ..table import Table
-from .results import TOP
+from .results import METRICS, OTHERS, TOP
 from .tastes import TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .results import Findings, Person
+    from .results import Findings
 
-_LEAD = (
-    "A made-up catalogue of films, viewers who each like one or two genres, and models that see "
-    "only who saw what. The tastes are planted, so the right answer is known."
-)
-_DATA = (
-    f"There are {len(TITLES)} tastes. Every film belongs to one, which its title shows. Viewers "
-    "draw films by popularity and by their liking for the taste. As in real data, a few films have "
-    "many viewers and many have few."
-)
-_RESULTS = (
-    "The paper’s protocol: viewers are split into five folds. The viewers of a fold train with the "
-    "earlier half of their films, and models rank all films that they have not seen. AUC is the "
-    "share of pairs in which a film of the later half ranks above another film, ties counted as "
-    "wrong. mAP@10 and nDCG@10 look at the ten best."
-)
-_PEOPLE = (
-    "Three viewers of different tastes, chosen by taste and not by the results: the rarest films "
-    "they have seen, recommendations of each kernel, and the films that contribute most to the "
-    "score of the first recommendation. ✓ is a taste that the viewer likes."
-)
-_HITS = (
-    f"Each viewer gets {TOP} recommendations. How many are of a taste that the viewer likes, one "
-    f"with more than 1/{len(TITLES)} of the planted liking? No model knows the tastes."
-)
-_HITS_NOTE = (
-    "Most viewers have seen the popular films of their own taste, so the popular films that are "
-    "left are of other tastes. The data are made up and cannot tell which kernel is best for "
-    "other data."
+_COMPARED = (
+    "A fifth of the interactions was held out. Most of what people watch is popular: the most "
+    "popular films, the same for everybody, reach {:.0%} of the chosen model’s nDCG, and tell a "
+    "viewer nothing new. No model is best by all measures. Look at the taste, the coverage and the "
+    "share of ten films beside accuracy."
 )
 _ARITY = (
     "A conjunction of more variables holds for fewer films, a disjunction of more variables for "
     "more films. Both start at the linear kernel, at arity 1. The normalised spectral ratio "
     "measures expressiveness: 0 if all films are identical to a kernel, 1 if no two have anything "
-    "in common."
+    "in common. On sparse data AUC peaks where disjunctions connect films without common viewers."
+)
+_DATA = (
+    f"The data are made up: {len(TITLES)} tastes, and a film’s title shows its taste. Viewers draw "
+    "films by popularity and by their liking for the taste. A taste counts as liked if it has more "
+    f"than 1/{len(TITLES)} of the liking. The data cannot tell which model is best for others: "
+    "`boolrank fit` finds out."
 )
 _FOOTER = "The same seed gives the same page on the same machine."
 
 
 def demo_page(found: Findings, next_steps: Mapping[str, str]) -> Page:
     """Return the page."""
-    hits: list[Block] = [found.hits, Note(_HITS_NOTE)]
-    people: list[Block] = []
-    for person in found.people:
-        people += [person.table, Entries(_reasons(person))]
-    facts = Facts(data_facts(found.data.events, "viewers", "films"))
-    made = {"seed": f"{found.seed}, of the data and of the folds", "split": repr(found.split)}
+    rows = found.person.table.records()
+    seen = [Item(each["has seen"], each["its taste"] or "") for each in rows if each["has seen"]]
+    films = [Item(each["recommended"], each["taste"]) for each in rows if each["recommended"]]
+    who, _, likes = found.person.table.title.partition(", who ")
+    viewer = Lists([(f"{who} has seen", seen, ""), ("boolrank recommends", films, _why(found))])
+    origin = {"split": repr(found.split), "seed": f"{found.seed}, of the data and of the split"}
+    about = made(f"boolrank demo --seed {found.seed}", origin, machine())
     sections = [
-        Section("data", "The data", _DATA, [facts]),
-        Section("results", "Results", _RESULTS, [*_results(found), Note(SIGNIFICANCE)]),
-        Section("people", "Recommendations and reasons", _PEOPLE, people),
-        Section("tastes", "Do recommendations match the taste?", _HITS, hits),
-        Section("arity", "Arity", _ARITY, [Figures(arity_plots(found.curves))]),
-        made_section(f"boolrank demo --seed {found.seed}", made, machine()),
-        Section("next", "Next, with your own file", "", [Entries(next_steps, commands=True)]),
+        Section("viewer", "One viewer", f"{who} {likes}: ✓ in the lists.", [viewer]),
+        Section(
+            "models",
+            "Personal or popular?",
+            _compared(found),
+            [found.compared, Note(_legend(found))],
+        ),
+        Section("arity", "How expressive?", _ARITY, [Figures(arity_plots(found.curves))]),
+        Section("data", "The data", _DATA, [Facts(_facts(found)), about]),
+        Section("next", "Your own file", "", [Entries(next_steps, commands=True)]),
     ]
-    return Page("What boolean kernels recommend", _LEAD, sections, _FOOTER)
+    return Page("Recommendations with reasons", result(found), sections, _FOOTER)
 
 
-def _results(found: Findings) -> list[Table]:
-    return by_metric(evaluation_table(found.evaluations, found.seed, by_each=True), COSTS)
+def result(found: Findings) -> str:
+    """Return the result in a sentence."""
+    chosen, popular = found.hits[str(found.choice.spec)], found.hits[OTHERS[-1]]
+    return (
+        f"**{chosen:.0%} of the films that boolrank recommends match a taste of the viewer**; of "
+        f"the most popular films, {popular:.0%} do. Tastes are planted in the data, and no model "
+        "knows them."
+    )
 
 
-def _reasons(person: Person) -> dict[str, str]:
-    """Return the reasons for the first recommendation of each kernel, as text."""
-    first, said = person.table.records()[0], {}
-    for kernel, parts in person.reasons.items():
-        total = sum(part for _, part in parts)
-        text = ", ".join(f"{part:+.4f} {name}" for name, part in parts)
-        said[f"Why {first[kernel]} by {kernel}?"] = f"{text} = {total:.4f}, the score"
-    return said
+def _why(found: Findings) -> str:
+    first, parts = found.person.table.records()[0], found.person.reasons
+    terms = ", ".join(f"{name} {part:+.4f}" for name, part in parts)
+    return f"**Why {first['recommended']}?** {terms} = {first['score']:.4f}, its score."
+
+
+def _compared(found: Findings) -> str:
+    first, *_, popular = (each["nDCG@10"] for each in found.compared.records())
+    return _COMPARED.format(popular / first)
+
+
+def _legend(found: Findings) -> str:
+    formulas = [f"{title}: {parse_metric(name).formula}" for name, title in METRICS.items()]
+    return (
+        f"`boolrank fit` chose `{found.choice.spec}`: {found.choice.reason}. Liked taste: of {TOP} "
+        f"films for each viewer. {'; '.join(formulas[2:])}; k = 10."
+    )
+
+
+def _facts(found: Findings) -> dict[str, str]:
+    return data_facts(found.data.events, "viewers", "films")
 
 
 def demo_tables(found: Findings) -> list[Table]:
-    """Return the tables that the command prints: recommendations, then the results."""
-    people = []
-    for person in found.people:
-        note = "\n".join(f"  {why} {text}" for why, text in _reasons(person).items())
-        people.append(replace(person.table, note=note))
+    """Return the tables that the command prints, in the order of the page."""
+    note = f"{_why(found)}\n{result(found)}".replace("**", "")
     columns = {"kernel": "", "arity": "d", "AUC": ".4f", "spectral ratio": ".4f"}
     points = [
         (curve.family, *point)
@@ -103,4 +106,4 @@ def demo_tables(found: Findings) -> list[Table]:
         for point in zip(curve.arities, curve.means, curve.ratios, strict=True)
     ]
     curves = Table.of("AUC and normalised spectral ratio by arity", columns, points)
-    return [*people, *_results(found), found.hits, curves]
+    return [replace(found.person.table, note=note), found.compared, curves]

@@ -1,9 +1,9 @@
 """Made-up data with planted tastes: films, and viewers who like one or two genres.
 
-The film of popularity rank r has weight r**-0.9. A viewer draws films without replacement, and
-sees them in the order of the draw, with weight
+The film of popularity rank r has weight r**-0.7. A viewer draws films without replacement, with
+weight
 
-    popularity(film) * (0.03 + liking(viewer, taste of film))
+    popularity(film) * (0.01 + liking(viewer, taste of film))
 """
 
 from __future__ import annotations
@@ -23,28 +23,36 @@ if TYPE_CHECKING:
 # First and second words of the titles of each taste; each pair is a film.
 TITLES = {
     "space": (
-        ("Silent", "Distant", "Solar", "Lunar", "Cosmic", "Drifting"),
-        ("Orbit", "Signal", "Comet", "Station", "Nebula", "Voyage"),
+        "Silent Distant Solar Lunar Cosmic Drifting Frozen Orbital Endless Fading",
+        "Orbit Signal Comet Station Nebula Voyage Horizon Moon Asteroid Galaxy",
     ),
     "western": (
-        ("Dusty", "Lonesome", "Crooked", "Prairie", "Desert", "Rattlesnake"),
-        ("Saddle", "Canyon", "Sheriff", "Ranch", "Stagecoach", "Showdown"),
+        "Dusty Lonesome Crooked Prairie Desert Rattlesnake Outlaw Rusty Wild Thunder",
+        "Saddle Canyon Sheriff Ranch Stagecoach Showdown Mustang Saloon Posse Trail",
     ),
     "noir": (
-        ("Midnight", "Smoky", "Double", "Perfect", "Rainy", "Missing"),
-        ("Alibi", "Witness", "Detective", "Affair", "Blackmail", "Heist"),
+        "Midnight Smoky Double Perfect Rainy Missing Crimson Velvet Nameless Final",
+        "Alibi Witness Detective Affair Blackmail Heist Verdict Informer Motive Cigarette",
     ),
     "romance": (
-        ("Tender", "Parisian", "Unsent", "Summer", "Secret", "Second"),
-        ("Letter", "Waltz", "Kiss", "Wedding", "Bouquet", "Promise"),
+        "Tender Parisian Unsent Summer Secret Second Moonlit Borrowed Reluctant Forever",
+        "Letter Waltz Kiss Wedding Bouquet Promise Sweetheart Proposal Reunion Honeymoon",
     ),
     "horror": (
-        ("Haunted", "Whispering", "Buried", "Bleeding", "Hollow", "Cursed"),
-        ("Attic", "Cellar", "Doll", "Asylum", "Grave", "Mirror"),
+        "Haunted Whispering Buried Bleeding Hollow Cursed Crawling Screaming Rotten Faceless",
+        "Attic Cellar Doll Asylum Grave Mirror Scarecrow Cemetery Puppet Séance",
     ),
     "kitchen": (
-        ("Burnt", "Sizzling", "Salty", "Golden", "Spicy", "Stolen"),
-        ("Recipe", "Bakery", "Chef", "Truffle", "Noodle", "Pastry"),
+        "Burnt Sizzling Salty Golden Spicy Stolen Bitter Homemade Buttered Grandma’s",
+        "Recipe Bakery Chef Truffle Noodle Pastry Soufflé Broth Banquet Dumpling",
+    ),
+    "sea": (
+        "Sunken Stormy Drowned Salted Northern Pirate Deep Coral Wrecked Tidal",
+        "Harbour Captain Lighthouse Anchor Reef Whale Voyager Mutiny Island Submarine",
+    ),
+    "sport": (
+        "Underdog Last Winning Broken Rookie Bruised Muddy Extra Hometown Photo",
+        "League Coach Penalty Relay Champion Marathon Knockout Overtime Stadium Finish",
     ),
 }
 
@@ -59,36 +67,36 @@ class PlantedTastes:
     liking: NDArray[np.float64]  # (viewers, tastes) shares
 
 
-def plant_tastes(rng: np.random.Generator, n_users: int = 600) -> PlantedTastes:
+def plant_tastes(rng: np.random.Generator, n_users: int = 3000) -> PlantedTastes:
     """Draw a catalogue and its viewers.
 
     >>> data = plant_tastes(np.random.default_rng(0), n_users=50)
     >>> data.events.shape
-    (50, 216)
+    (50, 800)
     >>> data.events.items[0], data.tastes[data.taste_of[0]]
-    ('Bleeding Asylum', 'horror')
+    ('Bitter Bakery', 'kitchen')
     """
     tastes = tuple(TITLES)
-    titles = [" ".join(words) for pair in TITLES.values() for words in product(*pair)]
+    words = [(first.split(), second.split()) for first, second in TITLES.values()]
+    titles = [" ".join(pair) for each in words for pair in product(*each)]
     items, number = Vocabulary.of(titles, "item")
-    sizes = [len(first) * len(second) for first, second in TITLES.values()]
     taste_of = np.empty(len(items), np.intp)
-    taste_of[number] = np.repeat(np.arange(len(tastes)), sizes)
+    taste_of[number] = np.repeat(np.arange(len(tastes)), [len(a) * len(b) for a, b in words])
 
-    popularity = (1.0 + rng.permutation(len(items))) ** -0.9
+    popularity = (1.0 + rng.permutation(len(items))) ** -0.7
     # With this parameter most viewers have one taste, and some have two.
-    liking = rng.dirichlet(np.full(len(tastes), 0.15), size=n_users)
-    weight = popularity * (0.03 + liking[:, taste_of])
+    liking = rng.dirichlet(np.full(len(tastes), 0.08), size=n_users)
+    weight = popularity * (0.01 + liking[:, taste_of])
 
     # The k largest of log(weight) + Gumbel noise are k draws without replacement.
     order = np.argsort(-(np.log(weight) + rng.gumbel(size=weight.shape)), axis=1)
-    activity = rng.lognormal(np.log(14) - 0.32, 0.8, size=n_users)  # mean 14, long-tailed
-    n_items = np.clip(np.rint(activity), 2, len(items) // 2).astype(np.intp)
+    activity = rng.lognormal(np.log(7) - 0.32, 0.8, size=n_users)  # mean 7, long-tailed
+    n_items = np.clip(np.rint(activity), 2, 60).astype(np.intp)
 
     width = len(str(n_users))
     viewers, _ = Vocabulary.of([f"viewer {k:0{width}}" for k in range(1, n_users + 1)], "user")
     rows = np.repeat(np.arange(n_users), n_items)
     columns = np.concatenate([order[user, :k] for user, k in enumerate(n_items)])
-    when = np.concatenate([np.arange(k) for k in n_items])
-    events = Interactions.from_numbers(viewers, items, rows, columns, when)
-    return PlantedTastes(events, tastes, taste_of, liking)
+    return PlantedTastes(
+        Interactions.from_numbers(viewers, items, rows, columns), tastes, taste_of, liking
+    )

@@ -17,7 +17,8 @@ from .metrics import Metric, Metrics, measure, parse_metrics
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
 
-DEFAULT_METRICS = ("auc", "map@10", "ndcg@10")
+# The last three tell if a model ranks well and recommends the same to everybody.
+DEFAULT_METRICS = ("auc", "map@10", "ndcg@10", "coverage@10", "novelty@10", "top10_share@10")
 
 # Number of scores in a block of users: 64 MB.
 _BLOCK = 1 << 23
@@ -71,7 +72,7 @@ def evaluate_fold(
 
     >>> from boolrank import KernelRanker, hold_out, synthetic
     >>> list(evaluate_fold(KernelRanker(), hold_out(synthetic(60, 30, 700))[0]).means)
-    ['auc', 'map@10', 'ndcg@10']
+    ['auc', 'map@10', 'ndcg@10', 'coverage@10', 'novelty@10', 'top10_share@10']
     """
     parsed = parse_metrics(metrics)
     rankings, costs = fit_and_rank(model, fold, largest_cut(parsed), n_threads, **fit_options)

@@ -53,6 +53,11 @@ class Metric:
     def __str__(self) -> str:
         return self.name + ("" if self.k is None else f"@{self.k}")
 
+    @property
+    def of_lists(self) -> bool:
+        """Whether it describes lists alone, and not how well they match relevant items."""
+        return self.empty == _COUNTS
+
     @staticmethod
     def of(
         function: Callable[..., Any],
@@ -231,6 +236,12 @@ def _gini(rankings: Rankings, k: int) -> float:
     return int((weights * counts).sum()) / (size * total) if total else float("nan")
 
 
+def _top10_share(rankings: Rankings, k: int) -> float:
+    counts = np.sort(_counts(rankings, k))[::-1]
+    total = int(counts.sum())
+    return int(counts[:10].sum()) / total if total else float("nan")
+
+
 def _novelty(rankings: Rankings, k: int) -> Floats:
     top, popularity = _top(rankings, k)
     # An item without training users would be infinitely novel; it counts as an item with one.
@@ -249,7 +260,7 @@ def _top(rankings: Rankings, k: int) -> tuple[NDArray[np.int32], NDArray[np.int6
         )
     if rankings.popularity is None:
         raise InputError(
-            "coverage, gini and novelty need the popularity of items in training",
+            "coverage, gini, novelty and top10_share need the popularity of items in training",
             hint="set popularity and n_users of the rankings with dataclasses.replace",
         )
     return rankings.top[:, :k], rankings.popularity
@@ -292,6 +303,15 @@ _TABLE = (
         "needed",
         _novelty,
         empty=_COUNTS,
+    ),
+    Metric(
+        "top10_share",
+        "share of all first k places that have one of the ten items recommended most often",
+        "needed",
+        _top10_share,
+        per_user=False,
+        empty=_COUNTS,
+        higher_is_better=False,
     ),
 )
 METRICS = {row.name: row for row in _TABLE}

@@ -160,10 +160,18 @@ class Evaluation:
         head = [f"Evaluation of {self.model}", f"on {self.split}"]
         return "\n".join([*head, "", *lines, "", *self._remarks()])
 
-    def _repr_html_(self) -> str:
+    def table(self) -> Table:
+        """Return a row per metric: mean, deviation and number of users without a value."""
         note = "; ".join([f"on {self.split}", *self._remarks()])
         heads = ["metric", "mean", "±", "without a value"]
-        return Table.of(f"Evaluation of {self.model}", heads, self._rows(), note=note).to_html()
+        return Table.of(f"Evaluation of {self.model}", heads, self._rows(), note=note)
+
+    def to_latex(self) -> str:
+        """Return the table in LaTeX."""
+        return self.table().to_latex()
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
 
     def _rows(self) -> list[tuple[str, float, float, int]]:
         """Return mean, deviation and number of users without a value, by metric."""

@@ -55,7 +55,8 @@ class Comparison:
 class Comparisons(list[Comparison]):
     """Several models compared with one baseline; notebooks show a table."""
 
-    def _repr_html_(self) -> str:
+    def table(self) -> Table:
+        """Return a row per model: mean, difference with its interval, and p-values."""
         heads = ["model", "mean", "difference", "low", "high", "users", "p (t)", "p (Wilcoxon)"]
         rows = [
             [c.model, c.mean, c.difference, *c.interval, c.users, c.t_holm, c.wilcoxon_holm]
@@ -64,7 +65,14 @@ class Comparisons(list[Comparison]):
         first = self[0]
         caption = f"Compared with {first.baseline}, {first.metric} {first.baseline_mean:.4f}"
         note = "low and high: interval of the difference; p-values with Holm's correction"
-        return Table.of(caption, heads, rows, note=note).to_html()
+        return Table.of(caption, heads, rows, note=note)
+
+    def to_latex(self) -> str:
+        """Return the table in LaTeX."""
+        return self.table().to_latex()
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
 
 
 def bootstrap_interval(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.inputs import find_dataset
 from ..report.figures import Plot
 from ..report.page import Block, Entries, Figures, Note, Page, Section, write_page
-from ..report.sections import arity_plots, made_section
+from ..report.sections import arity_plots, made
 from ..table import Column, Table
 from .published import COLUMNS, PAPER
 
@@ -84,7 +84,12 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
         *([Section("readings", "Other readings", _READINGS, others)] if others else []),
         *([Section("auc", "AUC against arity", _AUC, [Figures(curves)])] if curves else []),
         Section("spectrum", "Expressiveness", _SPECTRUM, [Figures(spectra)]),
-        made_section(command, _made(found), found.machine, _PROTOCOL),
+        Section(
+            "made",
+            "How this was made",
+            _PROTOCOL,
+            [made(command, _made(found), found.machine)],
+        ),
     ]
     lead = _LEAD.format(len(found.sets), len(PAPER))
     page = Page("The paper’s experiments, reproduced", lead, sections, _FOOTER)

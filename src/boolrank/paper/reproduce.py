@@ -20,6 +20,7 @@ from ..studies.experiment import Experiment, run_experiment
 from ..studies.machine import machine
 from .published import PAPER, PaperSet, Reading
 
+_METRICS = ("auc", "map@10", "ndcg@10")
 # Denser where the curves bend, with the paper's best arities among them.
 _ARITIES = {
     "disjunctive": (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 34, 38, 48, 64, 80, 100, 116, 150),
@@ -75,7 +76,7 @@ def reproduce(
         paper: PaperSet, what: str, kernels: Iterable[str], parts: Split | None, **options: Any
     ) -> tuple[Split, dict[str, Evaluation]]:
         """Return the split and the evaluations by kernel."""
-        title = f"{paper.title}, {what}"
+        title, options = f"{paper.title}, {what}", {"metrics": _METRICS} | options
         models = {text: ModelSpec("kernel-ranker", {"kernel": text}) for text in kernels}
         specs = tuple(models.values())
         progress(title)

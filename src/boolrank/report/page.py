@@ -41,13 +41,26 @@ class Entries(NamedTuple):
     commands: bool = False
 
 
+class Item(NamedTuple):
+    """An entry of a list, with a label; ✓ in the label emphasises it."""
+
+    text: str
+    label: str
+
+
+class Lists(NamedTuple):
+    """Lists side by side, each with a title and a note."""
+
+    lists: Sequence[tuple[str, Sequence[Item], str]]
+
+
 class Figures(NamedTuple):
     """Figures side by side."""
 
     plots: Sequence[Plot]
 
 
-Block = Note | Facts | Entries | Figures | Table
+Block = Note | Facts | Entries | Figures | Lists | Table
 
 
 class Section(NamedTuple):
@@ -93,17 +106,25 @@ def check_report() -> None:
         import matplotlib as mpl  # noqa: F401
 
 
-def write_page(page: Page, tables: Iterable[Table], path: Path) -> Path:
-    """Write the page and, beside it, ``tables/`` and ``figures/``; return the path."""
+def write_page(
+    page: Page, tables: Iterable[Table], path: Path, papers: Iterable[Table] = ()
+) -> Path:
+    """Write the page and, beside it, ``tables/`` and ``figures/``; return the path.
+
+    Tables are written as CSV and Markdown. LaTeX has ``papers`` instead, if they are given: tables
+    of few columns, in one file with the name of the first table.
+    """
     blocks = (block for section in page.sections for block in section.blocks)
     for plot in (plot for block in blocks if isinstance(block, Figures) for plot in block.plots):
         for kind in ("png", "svg"):
             write_text(path.parent / "figures" / f"{plot.name}.{kind}", plot.file(kind))
+    papers = list(papers)
     for table in tables:
         stem = path.parent / "tables" / table.name
         write_text(stem.with_suffix(".csv"), table.to_csv())
         write_text(stem.with_suffix(".md"), table.to_markdown())
-        write_text(stem.with_suffix(".tex"), table.to_latex())
+        latex = "\n".join(each.to_latex() for each in papers or [table])
+        write_text(stem.with_suffix(".tex"), latex)
     write_text(path, render_page(page))
     return path
 

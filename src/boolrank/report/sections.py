@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .figures import Plot, curves_figure
-from .page import Entries, Section
+from .page import Entries
 from .tables import SIGNIFICANT
 
 if TYPE_CHECKING:
@@ -61,19 +61,20 @@ def arity_plots(
     return [*plots, Plot(f"spectrum{name}", f"{y_label} against arity", figure)]
 
 
-def made_section(
-    command: str, entries: Mapping[str, str], machine: Mapping[str, Any], text: str = ""
-) -> Section:
-    """Return the section on the command, the seed, the versions and the machine.
+def made(command: str, entries: Mapping[str, str], machine: Mapping[str, Any]) -> Entries:
+    """Return the block on the command, the seed, the versions and the machine.
 
     ``machine`` is the result of `boolrank.studies.machine.machine`.
     """
     here = machine["machine"]
-    made = {
-        **({"command": f"`{command}`"} if command else {}),
-        **entries,
-        "versions": ", ".join(f"{name} {version}" for name, version in machine["versions"].items()),
-        "machine": f"{here['processor']}, {here['cores']} cores, {here['system']} "
-        f"{here['architecture']}",
-    }
-    return Section("made", "How this was made", text, [Entries(made)])
+    return Entries(
+        {
+            **({"command": f"`{command}`"} if command else {}),
+            **entries,
+            "versions": ", ".join(
+                f"{name} {version}" for name, version in machine["versions"].items()
+            ),
+            "machine": f"{here['processor']}, {here['cores']} cores, {here['system']} "
+            f"{here['architecture']}",
+        }
+    )

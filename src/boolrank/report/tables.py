@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..evaluation.metrics import METRICS, parse_metric
 from ..evaluation.significance import compare
 from ..table import Column, Table
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 SIGNIFICANT = 0.05
 _RESAMPLES = 2_000  # of the bootstrap
 COSTS = ("fit (s)", "rank (s)", "memory (MB)")
+_DEVIATION = ", deviation"
 
 _TITLES = {"auc": "AUC", "map": "mAP", "ndcg": "nDCG", "mrr": "MRR"}
 
@@ -35,9 +37,11 @@ def metric_title(metric: str) -> str:
 def comparison_table(sets: Sequence[SetComparison]) -> Table:
     """Return the results of a comparison, a row per data set, metric and model, best first."""
     rows: list[Sequence[Any]] = []
+    measured = [model.by(each.metrics[0]).metrics for each in sets for model in each.measured]
+    metrics = measured[0] if measured else sets[0].metrics
     columns = [
         Column("data set", style="group"),
-        *_columns(sets[0].metrics),
+        *_columns(metrics),
         Column("trials", "d"),
         Column("failed trials", "d", under="trials", template="{} failed"),
         Column("error", under="model", template="failed: {}"),
@@ -46,7 +50,7 @@ def comparison_table(sets: Sequence[SetComparison]) -> Table:
         for metric in each.metrics:
             for model in each.ranked(metric):
                 versus = each.versus_best[metric].get(model.name)
-                row = _row(metric, model.name, model.by(metric), versus, each.metrics)
+                row = _row(metric, model.name, model.by(metric), versus, metrics)
                 text = str(model.chosen[metric])
                 row[2] = None if text == model.name else text
                 counts = (model.trials, model.failed) if each.trials else (None, None)
@@ -56,24 +60,38 @@ def comparison_table(sets: Sequence[SetComparison]) -> Table:
     return Table("Results with the parameters chosen by each metric", columns, rows, "results")
 
 
-def evaluation_table(
-    evaluations: Mapping[str, Evaluation], seed: int = 0, *, by_each: bool = False
-) -> Table:
-    """Return the results of models, compared by the first metric or by each of them."""
+def evaluation_table(evaluations: Mapping[str, Evaluation], seed: int = 0) -> Table:
+    """Return the results of models, compared by the first metric."""
     first = next(iter(evaluations.values()))
-    chosen = first.user_metrics or first.metrics[:1]
-    chosen = chosen if by_each else chosen[:1]
-    others = [metric for metric in first.metrics if metric not in chosen]
-    rows: list[Sequence[Any]] = []
-    for metric in chosen:
-        versus: dict[str, Comparison] = {}
-        if first.user_metrics and len(evaluations) > 1:
-            found = compare(evaluations, metric, resamples=_RESAMPLES, seed=seed)
-            versus = {each.model: each for each in found}
-        rows += [
-            _row(metric, name, each, versus.get(name), others) for name, each in evaluations.items()
-        ]
+    metric, *_ = first.user_metrics or first.metrics
+    others = [each for each in first.metrics if each != metric]
+    versus: dict[str, Comparison] = {}
+    if first.user_metrics and len(evaluations) > 1:
+        found = compare(evaluations, metric, resamples=_RESAMPLES, seed=seed)
+        versus = {each.model: each for each in found}
+    rows = [
+        _row(metric, name, each, versus.get(name), others) for name, each in evaluations.items()
+    ]
     return Table("Results", _columns(others), rows, "results")
+
+
+def split_variety(table: Table) -> list[Table]:
+    """Return the columns on accuracy, and those on the variety of lists with their formulas."""
+    names = [column.name for column in table.columns]
+    lists = [name for name in names if describes_lists(name)]
+    if not lists:
+        return [table]
+    titles = [name for name in lists if not name.endswith(_DEVIATION)]
+    note = "\n".join(f"{each}: {parse_metric(each).formula}" for each in titles)
+    others = [name for name in names if name not in ("model", *lists)]
+    variety = replace(table.without(others), title="Variety of the lists", note=note)
+    return [table.without(lists), variety]
+
+
+def describes_lists(column: str) -> bool:
+    """Return whether a column is of a metric on the variety of lists."""
+    name = column.partition("@")[0]
+    return name in METRICS and METRICS[name].of_lists
 
 
 def by_metric(table: Table, hide: Collection[str] = ()) -> list[Table]:
@@ -83,7 +101,7 @@ def by_metric(table: Table, hide: Collection[str] = ()) -> list[Table]:
         part = table.where({"metric": metric})
         records = part.records()
         empty = [name for name in records[0] if all(each[name] is None for each in records)]
-        part = part.without([metric, f"{metric}, deviation", *hide, *empty])
+        part = part.without([metric, f"{metric}{_DEVIATION}", *hide, *empty])
         best = [k for k, each in enumerate(records) if each["p (t)"] is each.get("error") is None]
         compared = len(best) < len(records) or len(records) == 1
         columns = [replace(c, heading=metric) if c.name == "mean" else c for c in part.columns]
@@ -108,8 +126,8 @@ def _columns(metrics: Iterable[str]) -> list[Column]:
         Column("significant", marks="difference"),
     ]
     for title in map(metric_title, metrics):
-        below = Column(f"{title}, deviation", ".4f", under=title, template="±\u00a0{}")
-        columns += [Column(title, ".4f"), below]
+        below = Column(f"{title}{_DEVIATION}", ".4f", under=title, template="±\u00a0{}")
+        columns += [Column(title, ".4f", heading=title.replace("_", " ")), below]
     fit, rank, memory = COSTS
     below = Column(rank, ".3f", under=fit, template="+\u00a0{} to rank")
     hidden = [Column("folds", shown=False), Column("split hash", shown=False)]

@@ -10,13 +10,12 @@ from .arity import (
     spectral_curve,
 )
 from .choose import Choice, choose
-from .comparison import OURS, ModelResult, SetComparison, compare_models, record
+from .comparison import ModelResult, SetComparison, compare_models, record
 from .experiment import Experiment, Run, read_experiment, run_experiment, to_toml
 from .tune import FOLDS, Study, Trial, best_spec, tune_model, validation_fold
 
 __all__ = [
     "FOLDS",
-    "OURS",
     "ArityChoice",
     "Choice",
     "Curve",

@@ -29,10 +29,7 @@ from ..models.spec import ModelSpec, parse_model
 from .cache import Task, check_folder
 from .executor import Executor, TaskFailedError, reason
 from .machine import write_results
-from .tune import check_budget
-
-# Models on boolean kernels; all others are baselines.
-OURS = ("kernel-ranker", "kernel-ease", "mean-ranker")
+from .tune import DECIDING, check_budget, with_variety
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +50,6 @@ class ModelResult:
     trials: int = 0
     failed: int = 0
     error: str = ""
-
-    @property
-    def ours(self) -> bool:
-        """True for a model on a boolean kernel."""
-        return self.name.partition("(")[0] in OURS
 
     def by(self, metric: str) -> Evaluation:
         """Return the results of the parameters that were chosen by a metric."""
@@ -154,7 +146,7 @@ class SetComparison:
 def compare_models(
     split: Split,
     models: Sequence[str],
-    metrics: Metrics = ("auc", "ndcg@10"),
+    metrics: Metrics = DECIDING,
     *,
     title: str = "",
     tuner: Callable[..., Any] | None = None,
@@ -173,7 +165,8 @@ def compare_models(
     ----------
     split : two folds or more, which share no test user
     models : names such as ``"ease"``; ``"ease(reg=500)"`` is not tuned
-    metrics : metrics of users; for each, the parameters that are best by it are measured
+    metrics : metrics of users, the decisive one first; for each, the parameters that are best by
+        it are measured, together with the variety of their lists
     tuner : `tune_model`, or a function like it; None to use the default parameters
     trials, seconds : budget of the tuner for each model
     folder : for results; a comparison there is resumed
@@ -188,7 +181,7 @@ def compare_models(
     if len(split) < 2:
         raise ParameterError("a comparison needs a fold for validation and others for tests")
     check_folder(folder)
-    names = tuple(map(str, parsed))
+    names, all_metrics = tuple(map(str, parsed)), with_variety(parsed)
     tuner = tuner if trials else None
     title, tests = title or split.name, split[1:]
 
@@ -208,7 +201,7 @@ def compare_models(
 
     def evaluate(spec: ModelSpec) -> Evaluation:
         progress(f"{title}, {spec.name}: measuring {spec}")
-        results = tuple(executor.run(Task(fold, spec, parsed, alone=True)) for fold in tests)
+        results = tuple(executor.run(Task(fold, spec, all_metrics, alone=True)) for fold in tests)
         found = Evaluation(str(spec), repr(split), split.hash, results)
         for metric, value in found.means.items():
             if math.isnan(value):
@@ -232,7 +225,7 @@ def compare_models(
 
 def check_comparison(
     models: Sequence[str],
-    metrics: Metrics = ("auc", "ndcg@10"),
+    metrics: Metrics = DECIDING,
     trials: int = 30,
     seconds: float | None = None,
     seed: int = 0,

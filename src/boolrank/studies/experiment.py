@@ -59,7 +59,7 @@ class Experiment:
         which the row numbers of the files stand for time
     columns : the columns of files, see `Interactions.from_files`
 
-    >>> Experiment(("filmtrust",), (ModelSpec("popularity"),), split={"folds": 3}).metrics
+    >>> Experiment(("filmtrust",), (ModelSpec("popularity"),), split={"folds": 3}).metrics[:3]
     ('auc', 'map@10', 'ndcg@10')
     """
 

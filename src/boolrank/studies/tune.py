@@ -23,7 +23,7 @@ from ..data.interactions import Interactions, check_interactions
 from ..data.protocols import paper_protocol
 from ..data.splits import Fold
 from ..errors import InputError, ParameterError, ParameterTypeError
-from ..evaluation.metrics import Metrics, parse_metrics
+from ..evaluation.metrics import Metric, Metrics, parse_metrics
 from ..models.registry import find_model
 from ..models.spec import ModelSpec
 from .cache import Task, check_folder, digest, read_json, write_json
@@ -32,6 +32,9 @@ from .executor import Executor
 # Called with the number of trials done and planned, and the best so far.
 Progress = Callable[[int, int, str], None]
 
+# What decides, the first before the others.
+DECIDING = ("ndcg@10", "auc")
+_VARIETY = ("coverage@10", "top10_share@10")
 # The first of these folds of users is for tuning, the others are left for tests.
 FOLDS = 6
 # Users with fewer interactions are in no fold, as in the paper.
@@ -42,6 +45,7 @@ _LEAST = 5
 class Trial:
     """Parameters that were tried, and their metrics; or the error, and no metrics.
 
+    Beside the metrics of the study there is the variety of the lists.
     ``ended_after`` has the seconds after which the process was ended or died, if it was.
     """
 
@@ -125,7 +129,7 @@ class Study:
 def tune_model(
     name: str,
     fold: Fold,
-    metrics: Metrics = ("auc", "ndcg@10"),
+    metrics: Metrics = DECIDING,
     trials: int = 30,
     seconds: float | None = None,
     seed: int = 0,
@@ -162,6 +166,7 @@ def tune_model(
     parsed = tuple(parse_metrics(metrics, of_users=True))
     check_budget(trials, seconds, seed, least=1)
     check_folder(folder)
+    measured = with_variety(parsed)
     lower = tuple(str(each) for each in parsed if not each.higher_is_better)
     study = Study(name, tuple(map(str, parsed)), seed, fold.hash, (), lower)
     file = f"{name}-{digest([study.fold, study.metrics, seed])[:16]}.json"
@@ -180,10 +185,10 @@ def tune_model(
             asked = search.ask()
             space = entry.space if number else {}
             params = {key: each.draw(asked, key, fold.train) for key, each in space.items()}
-            found = executor.attempt(Task(fold, ModelSpec(name, params), parsed), left)
+            found = executor.attempt(Task(fold, ModelSpec(name, params), measured), left)
             means = {} if found.result is None else found.result.means
             trial = Trial(params, means, found.seconds, found.error, found.ended_after)
-            undefined = [metric for metric, value in means.items() if not math.isfinite(value)]
+            undefined = [each for each in study.metrics if not math.isfinite(means.get(each, 0))]
             if undefined:
                 error = f"no user has a value of {undefined[0]}"
                 trial = replace(trial, metrics={}, error=error)
@@ -201,6 +206,11 @@ def tune_model(
     if path is not None:
         write_json(path, study.to_dict(), indent=1)
     return study
+
+
+def with_variety(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Return metrics and those of the variety of lists."""
+    return tuple(dict.fromkeys((*metrics, *parse_metrics(_VARIETY))))
 
 
 def validation_fold(data: Interactions, order: str = "time", seed: int = 0) -> Fold:

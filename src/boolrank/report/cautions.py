@@ -1,0 +1,47 @@
+"""Cautions: what the best value of one metric can hide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .tables import metric_title
+
+# Ten items with a larger share of all places are many people's whole list.
+_LARGE_SHARE = 0.25
+# An alternative has at most this part of the share, and one over it times the coverage.
+_VARIED = 2 / 3
+
+
+def cautions(ranked: Mapping[str, Mapping[str, float]], metric: str) -> list[str]:
+    """Return a sentence for each reason to doubt the best model by a metric.
+
+    ``ranked`` has the means of models by name, best first.
+
+    >>> cautions({"a": {"ndcg@10": 0.4, "auc": 0.37}}, "ndcg@10")
+    ['`a` has the best nDCG@10, and an AUC of 0.3700, below chance: only its first items are good.']
+    """
+    name, best = next(iter(ranked.items()))
+    said = []
+    if best.get("auc", 1.0) < 0.5 and metric != "auc":
+        said.append(
+            f"`{name}` has the best {metric_title(metric)}, and an AUC of {best['auc']:.4f}, below "
+            "chance: only its first items are good."
+        )
+    share, coverage = (_find(best, each) for each in ("top10_share", "coverage"))
+    if share > _LARGE_SHARE:
+        for other, means in list(ranked.items())[1:]:
+            its_share, its_coverage = (_find(means, each) for each in ("top10_share", "coverage"))
+            if its_share <= _VARIED * share and its_coverage * _VARIED >= coverage:
+                said.append(
+                    f"Ten items fill {share:.0%} of the places in the lists of `{name}`, and "
+                    f"{coverage:.0%} of all items are in any. More varied: `{other}`, "
+                    f"{its_share:.0%} and {its_coverage:.0%}, with {metric_title(metric)} "
+                    f"{means[metric]:.4f} instead of {best[metric]:.4f}."
+                )
+                break
+    return said
+
+
+def _find(means: Mapping[str, float], name: str) -> float:
+    """Return the value of a metric at any cut; 0 if it was not measured."""
+    return next((value for key, value in means.items() if key.partition("@")[0] == name), 0.0)
