@@ -10,7 +10,7 @@ from ..data.splits import Split
 from ..errors import ParameterError
 from ..models.spec import ModelSpec, labels, parse_model
 from ..studies import Experiment, Run, choose, read_experiment, run_experiment
-from ..studies.experiment import PUBLISHED
+from ..studies.experiment import PUBLISHED, USUAL
 from ..table import Table
 from ._inputs import say_read
 from ._options import AUTO, Columns, given, option_name, race_options
@@ -78,7 +78,7 @@ def evaluate(
     else:
         if auto and protocol is None:
             others["protocol"] = "hold_out"
-            split.setdefault("order", "time")
+            split.setdefault("order", USUAL)
         specs += [ModelSpec("kernel-ranker", {"kernel": each}) for each in kernel or []]
         specs += [parse_model(each) for each in model or [] if each != AUTO]
         some = tuple(specs) or (ModelSpec("popularity"),)  # until auto is chosen

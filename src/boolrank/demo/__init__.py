@@ -20,7 +20,7 @@ NEXT = {
     "boolrank recommend model --users ann,bob": "the best items for ann and bob",
     "boolrank explain model ann tea": "which of ann's items speak for tea",
     "boolrank similar model tea": "items similar to tea",
-    "boolrank evaluate events.csv --order random": "how good the choice is, beside popularity",
+    "boolrank evaluate events.csv": "how good the choice is, beside popularity",
 }
 
 

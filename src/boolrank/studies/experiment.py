@@ -42,6 +42,8 @@ from .machine import write_results
 
 # The protocol for data that are split already.
 PUBLISHED = "published"
+# The order by time, or a random one if there are no times.
+USUAL = "usual"
 # Options of `Interactions.from_files`.
 _COLUMNS = ("user", "item", "rating", "time", "positive")
 _KEYS = ("data", "seed", "metrics", "split", "columns", "models")
@@ -56,7 +58,7 @@ class Experiment:
     data : the name of a data set, or files; with the protocol ``"published"``, files in pairs
     protocol : one of `SPLITS`, or ``"published"``
     split : parameters of the protocol other than the seed; the order may also be ``"file"``, in
-        which the row numbers of the files stand for time
+        which the row numbers of the files stand for time, or ``"usual"``, by time if possible
     columns : the columns of files, see `Interactions.from_files`
 
     >>> Experiment(("filmtrust",), (ModelSpec("popularity"),), split={"folds": 3}).metrics[:3]
@@ -108,8 +110,10 @@ class Experiment:
         if "seed" in parameters:
             given["seed"] = self.seed
         data = load_inputs(self.data, folder, file_order, **self.columns)
-        if "order" in parameters and parameters["order"].default == "time":
-            given["order"] = given.get("order") or usual_order(data)
+        defaults = {"time": USUAL, "random": "random"}
+        if "order" in parameters:
+            order = given.get("order", defaults[parameters["order"].default])
+            given["order"] = usual_order(data) if order == USUAL else order
         return make_split(data, self.protocol, **given)
 
     def anchored(self, folder: str | Path = ".") -> Experiment:
