@@ -245,7 +245,7 @@ def test_the_list_stands_beside_the_popular_items(visit: Any) -> None:
     assert [each.get_attribute("data-item") for each in rows.all()] == popular
     both = len(set(popular) & set(listed))
     expect(page.locator("#overlap")).to_have_text(f"by users; {both} of 10 on both lists")
-    assert page.locator("#popular").get_by_text("both", exact=True).count() == both
+    assert page.locator("#popular").get_by_text("both lists", exact=True).count() == both
 
 
 def test_the_page_fits_a_phone(visit: Any) -> None:
@@ -405,8 +405,9 @@ def test_problems_are_shown_with_their_hint(visit: Any) -> None:
     expect(notice).to_contain_text("too many <b>requests</b>")
     expect(notice).to_contain_text("try again in a second")
     page.unroute("**/v1/recommendations")
-    page.locator("#rows .add").nth(1).click()
+    page.get_by_role("button", name="try again").click()
     expect(notice).to_have_count(0)
+    expect(page.locator("#profile .added")).to_have_count(2)
 
 
 def test_a_key_is_asked_for_if_the_service_needs_one(visit: Any) -> None:

@@ -11,7 +11,6 @@ import {
 } from "./draw.js";
 import { watch } from "./pulse.js";
 
-const REASONS = 50;
 const STARTERS = 10;
 const LENGTHS = [5, 10, 20, 50];
 
@@ -102,7 +101,7 @@ const path = encodeURIComponent;
 
 /** Return the request: a user as stored, or a list of items that is stored nowhere. */
 function request(history) {
-  const reasons = model.abilities.includes("reasons") ? REASONS : 0;
+  const reasons = model.abilities.includes("reasons") ? model.limits.reasons : 0;
   const options = { n: view.n, exclude: view.exclude, reasons };
   if (view.user && !view.items.length) return { user: view.user, ...options };
   return { items: [...new Set([...history, ...view.items])], ...options };
@@ -113,6 +112,7 @@ function request(history) {
 function draw({ answer, popular, history, person, took, body }) {
   const profile = [...new Set([...history, ...view.items])];
   $("lists").removeAttribute("aria-busy");
+  document.body.classList.add("ready");
   assignColours(answer.items, profile);
   keepingFocus(() => {
     drawProfile(history);
@@ -264,7 +264,7 @@ function drawPopular(shown, entries, profile) {
   const noteOf = (id) => {
     if (profile.includes(id)) return "profile";
     if (view.exclude.includes(id)) return "excluded";
-    return listed.has(id) ? "both" : "";
+    return listed.has(id) ? "both lists" : "";
   };
   const rows = shown.map(({ item, score: users }, at) => {
     const line = el("span.part.other");
@@ -286,8 +286,9 @@ function drawPopular(shown, entries, profile) {
 function showProblem({ status, message, hint }) {
   $("lists").removeAttribute("aria-busy");
   const notice = el("div.notice", { role: "alert" }, el("strong", {}, "Problem."), ` ${message}`);
-  if (hint) notice.append(el("span.hint", {}, hint));
+  const again = { type: "button", "data-key": "again", onclick: () => (model ? show() : start()) };
   if (status === 401 || status === 403) notice.append(keyForm());
+  else notice.append(el("span.hint", {}, hint), el("button.link", again, "try again"));
   $("notices").replaceChildren(notice);
 }
 
