@@ -136,7 +136,7 @@ def _print_table(table: Table) -> None:
             for column, text, width in zip(table.shown, row, widths, strict=True)
         )
         made.add_row(*cells, style="bold" if at in table.strong else None)
-    out.width = max(out.width, sum(widths) + gap * len(widths))
+    out.width = max(out.width, sum(widths) + gap * (len(widths) - 1) + 2)
     out.print(made, crop=False)
     if table.note:
         out.print(printable(table.note), style="dim")
@@ -161,12 +161,12 @@ def _widths(
 ) -> tuple[int, list[int]]:
     """Return the gap between columns, and their widths: the widest narrowed until the table fits.
 
-    It may exceed ``width``: a column has room for its longest word. Rich would cut words. If it
-    does, the gap is 1 and titles break before @.
+    If it does not, the gap is 1 and titles break before @. If that is of no use, it exceeds
+    ``width``: a column has room for its longest word. Rich would cut words.
     """
     from rich.cells import cell_len
 
-    ranges: list[tuple[int, int]] = []
+    lowest: list[int] = []
     for gap, fold in ((2, _MIN_FOLDED), (1, _MIN_NARROW)):
         ranges = []
         for column, *cells in zip(table.shown, titles, *rows, strict=True):
@@ -178,12 +178,13 @@ def _widths(
             )
             low = min(word, fold) if column.wrap in ("fold", "middle") else word
             ranges.append((line if column.wrap == "never" else low, line))
-        room = width - gap * len(ranges)
+        lowest = lowest or [low for low, _ in ranges]
+        room = width - gap * (len(ranges) - 1) - 2  # 1 at each edge
         for limit in range(width, 0, -1):
             chosen = [max(low, min(high, limit)) for low, high in ranges]
             if sum(chosen) <= room:
                 return gap, chosen
-    return 1, [low for low, _ in ranges]
+    return 2, lowest
 
 
 def shorten(text: str, width: int) -> str:
