@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime
 from uuid import UUID
 
@@ -256,6 +257,37 @@ def test_thresholds(text, kept):
 def test_usual_names_are_found_in_any_case():
     found = find_columns(["userId", "movieId", "Rating"], user=None, item=None, rating=None)
     assert found == {"user": "userId", "item": "movieId", "rating": "Rating"}
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_the_k_core_is_the_largest_part_with_k_interactions_each(seed, k):
+    rng = np.random.default_rng(seed)
+    pairs = sorted({(int(a), int(b)) for a, b in rng.integers(0, 12, (60, 2))})
+    data = Interactions.from_pairs(*zip(*pairs, strict=True), time=np.arange(len(pairs)))
+    left = list(pairs)
+    while True:  # one user or item at a time
+        sides = [Counter(("user", a) for a, _ in left), Counter(("item", b) for _, b in left)]
+        poor = [key for side in sides for key, count in side.items() if count < k]
+        if not poor:
+            break
+        kind, gone = poor[0]
+        left = [pair for pair in left if pair[kind == "item"] != gone]
+    if left:
+        core = data.k_core(k)
+        assert core.to_frame().select("user", "item").rows() == left
+        assert core.to_frame()["time"].to_list() == [pairs.index(pair) for pair in left]
+    else:
+        with pytest.raises(InputError, match=f"the {k}-core is empty"):
+            data.k_core(k)
+
+
+def test_a_frame_of_interactions_gives_them_back():
+    times = np.array(["2024-01-02", "2024-01-01", "2024-01-03"], "datetime64[us]")
+    for users in ([3, 1, 2], ["c", "a", "b"], [2**63 + 5, 1, 2]):
+        data = Interactions.from_pairs(users, ["x", "y", "x"], times)
+        again = Interactions.from_frame(data.to_frame())
+        assert (list(again.users), _pairs(again)) == (list(data.users), _pairs(data))
+        assert np.array_equal(again.time, data.time)
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,10 @@ def test_lists_and_scores_give_the_same_values(seed: int, levels: int | None) ->
     lists = Rankings.from_lists(whole.top, _rows(relevant))
     names = [name for name in ALL if METRICS[name.partition("@")[0]].value not in _NOT_OF_LISTS]
     a, b = (
-        measure(replace(each, popularity=np.ones(40, np.int64), n_users=3), names)
+        measure(
+            replace(each, popularity=np.ones(40, np.int64), n_users=3, train=_rows([[*range(40)]])),
+            names,
+        )
         for each in (whole, lists)
     )
     for name in names:
@@ -149,7 +152,7 @@ HAND_SCORES = np.array(
 )
 HAND_KNOWN = [[], [0, 2], [4]]
 HAND_RELEVANT = [[0, 2, 4], [1], []]
-LOG3 = math.log2(3)
+LOG3, ROOT2, THIRD = math.log2(3), math.sqrt(2), 1 - (2 / 4 + 4 / 32**0.5) / 3
 NAN = math.nan
 HAND = {
     # places 1, 3, 5 of 5; place 2 of 3 (tied with the third: half of a pair, and a wrong one)
@@ -170,7 +173,12 @@ HAND = {
     # first two: 0 and 1; 4 and 1; 3 and 2. Users of the items: 1, 2, 4, 4, 8 of 8
     "novelty@2": [(3 + 2) / 2, (0 + 2) / 2, (1 + 1) / 2],
     "novelty@10": [(3 + 2 + 1 + 1 + 0) / 5, (2 + 1 + 0) / 3, (3 + 2 + 1 + 1) / 4],
+    "diversity@1": [NAN, NAN, NAN],
+    "diversity@2": [1 - 1 / ROOT2, 1 - 2 / 4, 1 - 0],
+    "diversity@3": [1 - (1 / ROOT2 + 1 / 2 + 2 / 8**0.5) / 3, THIRD, 1 - 2 / 8**0.5 / 3],
 }
+# The users of the items in training, as rows.
+HAND_TRAIN = [[0, 1, 2, 4], [1, 2, 4], [2, 4], [2, 4], [3, 4], [3, 4], [3, 4], [3, 4]]
 # Times among the first two: 1, 2, 1, 1, 1; among the first: items 0, 4 and 3 once each.
 HAND_MODEL = {
     "coverage@2": 1.0,
@@ -184,7 +192,8 @@ HAND_MODEL = {
 @pytest.fixture
 def hand() -> Rankings:
     rankings = Rankings.from_scores(HAND_SCORES, _rows(HAND_RELEVANT), _rows(HAND_KNOWN), n=10)
-    return replace(rankings, popularity=np.array([1, 2, 4, 4, 8]), n_users=8)
+    train = _rows(HAND_TRAIN)
+    return replace(rankings, popularity=np.bincount(train.indices), n_users=8, train=train)
 
 
 @pytest.mark.parametrize("name", HAND)
@@ -195,6 +204,14 @@ def test_user_metrics_equal_hand_computed_values(hand: Rankings, name: str) -> N
 @pytest.mark.parametrize("name", HAND_MODEL)
 def test_model_metrics_equal_hand_computed_values(hand: Rankings, name: str) -> None:
     assert measure(hand, [name])[name] == pytest.approx(HAND_MODEL[name], abs=1e-15)
+
+
+def test_a_metric_is_a_function(hand: Rankings) -> None:
+    assert METRICS["precision"](hand, 2) == pytest.approx(HAND["precision@2"], nan_ok=True)
+    assert METRICS["ndcg"].at(3)(hand) == pytest.approx(HAND["ndcg@3"], nan_ok=True)
+    assert METRICS["coverage"](hand, 1) == HAND_MODEL["coverage@1"]
+    with pytest.raises(ParameterError, match="recall needs a cut"):
+        METRICS["recall"](hand)
 
 
 def test_every_metric_has_hand_computed_values() -> None:
@@ -221,7 +238,9 @@ def test_auc_is_undefined_if_all_candidates_are_relevant() -> None:
 def test_empty_lists_are_undefined_and_not_an_error() -> None:
     rankings = Rankings.from_lists(np.full((2, 3), -1), _rows([[0], [1]]))
     rankings = replace(rankings, popularity=np.array([1, 1]), n_users=2)
-    found = measure(rankings, ["gini@3", "coverage@3", "novelty@3", "mrr"])
+    rankings = replace(rankings, train=_rows([[0], [1]]))
+    found = measure(rankings, ["gini@3", "coverage@3", "novelty@3", "mrr", "diversity@3"])
+    assert np.isnan(found["diversity@3"]).all()
     assert np.isnan(found["gini@3"])
     assert found["coverage@3"] == 0
     assert np.isnan(found["novelty@3"]).all()
@@ -268,6 +287,7 @@ def test_results_are_bit_identical_for_any_number_of_threads() -> None:
                 Rankings.from_scores(scores, _rows(relevant), _rows(known), n_threads=n),
                 popularity=np.arange(1, 41),
                 n_users=41,
+                train=_rows([[*range(k, 40)] for k in range(40)]),
             ),
             ALL,
             n_threads=n,
@@ -412,6 +432,12 @@ def _scores_with_nan() -> NDArray[np.float64]:
         (
             lambda: measure(Rankings.from_lists([[0]], _rows([[0]])), ["gini@1"]),
             "need the popularity",
+        ),
+        (
+            lambda: METRICS["diversity"](
+                replace(Rankings.from_lists([[0]], _rows([[0]])), popularity=np.ones(1)), 1
+            ),
+            "diversity needs the training data",
         ),
     ],
 )

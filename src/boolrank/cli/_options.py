@@ -35,15 +35,16 @@ Complete = Callable[[str], list[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Columns of the files, and which ratings count."""
+    """Columns of the files, and which ratings, users and items count."""
 
     user: str | None = None
     item: str | None = None
     rating: str | None = None
     time: str | None = None
     positive: str | None = None
+    k_core: int | None = None
 
-    def given(self) -> dict[str, str]:
+    def given(self) -> dict[str, Any]:
         """Return the options that have a value."""
         return given(asdict(self))
 
@@ -100,8 +101,8 @@ OPTIONS = {
         flag="--import",
     ),
     "inputs": _row(
-        "CSV, TSV, Parquet or JSON-lines files with a row per event, globs of them, or the name of "
-        "a data set (see `boolrank datasets`).",
+        "CSV, TSV, Parquet, JSON or Excel files with a row per event, globs of them, or the name "
+        "of a data set (see `boolrank datasets`).",
         _SETS,
         metavar="INPUT",
     ),
@@ -111,7 +112,8 @@ OPTIONS = {
     "item": _row(f"Item column; {_BY_NAME}"),
     "rating": _row(f"Rating column; {_BY_NAME}"),
     "time": _row(f"Time column; {_BY_NAME}"),
-    "positive": _row("Ratings that count, such as '>= 4'; all if not given."),
+    "positive": _row("Ratings that count, such as '>= 4' or '= good'; all but false by default."),
+    "k_core": _row("Keep users and items with this many events or more, repeatedly.", min=1),
     "as_json": _row("Print JSON.", flag="--json"),
     "as_csv": _row("Print CSV.", flag="--csv"),
     "as_latex": _row("Print LaTeX tables that fit a page.", flag="--latex"),

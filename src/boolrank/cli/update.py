@@ -28,6 +28,8 @@ def update(
     work = Work()
     if not inputs and not remove:
         raise ParameterError("there are no events", hint="name files to add, or use --remove FILE")
+    if columns.k_core is not None:
+        raise ParameterError("--k-core is for whole data", hint="leave it out, or use fit")
     with work.status("Opening"):
         fitted = load_model(folder, n_threads=threads)
     added, removed = (

@@ -190,7 +190,7 @@ def _source(path: Path) -> Source:
             raise InputError(f"{path} is {other}, in spite of its name", hint=to_do)
     if kind == "zip":
         ((label, content),) = contents(path, only=True)
-        kind = _kind(label)
+        kind = _kind(label.rpartition(", ")[2])
     elif kind == "workbook":
         content = path.read_bytes()
     else:

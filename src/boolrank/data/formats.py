@@ -168,7 +168,8 @@ def sheet(label: str, content: bytes, *, only: bool = False) -> bytes:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - panics of Rust are not an Exception
-        raise InputError(f"{label} is a damaged workbook ({error})", hint=_AGAIN) from None
+        hint = "save it again, or its table as CSV"
+        raise InputError(f"{label} is a damaged workbook ({error})", hint=hint) from None
     filled = [each.name for each in sheets if each.height]
     if only and len(filled) > 1:
         raise InputError(

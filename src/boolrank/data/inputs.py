@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError, ParameterError
 from .catalogue import DATASETS
@@ -65,12 +66,16 @@ def load_inputs(
     inputs: Sequence[str],
     folder: str | Path | None = None,
     file_order: bool = False,
-    **columns: str | None,
+    **columns: Any,
 ) -> Interactions:
     """Return interactions from files or globs, or of the data set that the only input names.
 
-    The parameters are those of `load_dataset`, and the columns of `Interactions.from_files`.
+    The parameters are those of `load_dataset`, the columns of `Interactions.from_files`, and
+    ``k_core``, that of `Interactions.k_core`.
     """
+    if "k_core" in columns:
+        k = columns.pop("k_core")
+        return load_inputs(inputs, folder, file_order, **columns).k_core(k)
     named = next((each for each in inputs if is_name([each])), None)
     given = [name for name, value in columns.items() if value is not None]
     if named is not None and len(inputs) > 1:
@@ -102,9 +107,12 @@ def load_inputs(
 
 
 def load_published(
-    inputs: Sequence[str], folder: str | Path | None = None, **columns: str | None
+    inputs: Sequence[str], folder: str | Path | None = None, **columns: Any
 ) -> Split:
     """Return the published split of a data set, or of pairs of files, training and test."""
+    if "k_core" in columns:
+        problem = "a published split is used as it is"
+        raise ParameterError(problem, hint="leave out k_core=...", parameter="k_core")
     if is_name(inputs):
         known = [name for name, dataset in DATASETS.items() if len(dataset.files) == 2]
         if inputs[0] not in known:

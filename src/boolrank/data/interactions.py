@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._extras import needs
+from ..checks import whole
 from ..errors import InputError, ParameterTypeError
 from .events import Events, Reading, check_times, read_frame
 from .files import read_files
@@ -17,6 +19,7 @@ from .rows import Rows
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    import polars as pl
     from narwhals.typing import IntoFrame
     from numpy.typing import ArrayLike
     from scipy.sparse import csr_array, sparray, spmatrix
@@ -236,6 +239,40 @@ class Interactions:
         time = None if whole.time is None else np.delete(whole.time, places)
         rows = Rows.of_keys(np.delete(keys, places), len(users), len(items))
         return Interactions(users, items, *rows, time)
+
+    def k_core(self, k: int) -> Interactions:
+        """Return the largest part in which every user and every item has k interactions or more.
+
+        >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], list("abab") + ["c"])
+        >>> data.k_core(2)
+        Interactions: 2 users x 2 items, 4 interactions
+        """
+        k, rows, kept = whole("", "k_core", k, 1), self.rows.numbers, np.zeros(self.size, bool)
+        core = ~kept
+        while not np.array_equal(core, kept):
+            kept = core
+            users = np.bincount(rows[kept], minlength=len(self.users))
+            items = np.bincount(self.indices[kept], minlength=len(self.items))
+            core = kept & (users[rows] >= k) & (items[self.indices] >= k)
+        if not core.any():
+            raise InputError(f"the {k}-core is empty", hint="lower k_core=..., or give more data")
+        outside = {f"outside the {k}-core": int((~core).sum())}
+        readings = [replace(each, dropped=each.dropped | outside) for each in self.readings]
+        return replace(self[core], duplicates=self.duplicates, readings=tuple(readings))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a polars frame with a row per interaction: user, item and, if known, time.
+
+        >>> Interactions.from_pairs(["ann", "bob"], ["tea", "tea"]).to_frame().rows()
+        [('ann', 'tea'), ('bob', 'tea')]
+        """
+        with needs("cli", "A frame of interactions"):
+            import polars as pl
+
+        ids = self.users.ids[self.rows.numbers], self.items.ids[self.indices]
+        users, items = (each.tolist() if each.dtype == object else each for each in ids)
+        frame = pl.DataFrame({"user": users, "item": items})
+        return frame if self.time is None else frame.with_columns(time=pl.Series(self.time))
 
     def matrix(self) -> csr_array[Any, Any]:
         """Return the users × items matrix of 0 and 1."""

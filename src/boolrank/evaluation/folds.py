@@ -142,7 +142,8 @@ def rank_fold(model: Any, fold: Fold, n: int = 10, n_threads: int | None = None)
             scores = np.where(empty[:, None], popularity, scores)
         relevant, known = fold.relevant.part(start, stop), fold.known.part(start, stop)
         parts.append(Rankings.from_scores(scores, relevant, known, n, n_threads))
-    return replace(Rankings.joined(parts), popularity=popularity, n_users=len(fold.train.users))
+    train = fold.train.rows
+    return replace(Rankings.joined(parts), popularity=popularity, n_users=train.n_rows, train=train)
 
 
 def _scores(model: Any, fold: Fold, start: int, stop: int) -> NDArray[np.float64]:

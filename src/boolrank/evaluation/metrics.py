@@ -23,6 +23,7 @@ from .rankings import Rankings
 Floats = NDArray[np.float64]
 _UNDEFINED = "NaN, and not in the mean"
 _COUNTS = "counts: needs no relevant items"
+_BLOCK = 500  # lists whose diversity is computed at a time
 # The metrics that one pass over the ranks computes together, in its order.
 _SHARED = ("precision", "recall", "capped_recall", "hit_rate", "mrr", "map", "capped_map", "ndcg")
 
@@ -99,6 +100,17 @@ class Metric:
         if k is not None and self.cut == "none":
             raise ParameterError(f"{self.name} has no cut", hint=f"write {self.name} without @{k}")
         return replace(self, k=k)
+
+    def __call__(self, rankings: Rankings, k: int | None = None) -> Floats | float:
+        """Return a value for each user, or one for the model.
+
+        >>> from boolrank.data.rows import Rows
+        >>> rankings = Rankings.from_lists([[3, 0, 2], [0, 1, 2]], Rows.of_lists([[1, 3], [2]]))
+        >>> METRICS["recall"](rankings, 2)
+        array([0.5, 0. ])
+        """
+        metric = self.at(self.k if k is None else k)
+        return measure(rankings, metric)[str(metric)]
 
 
 AnyMetric = str | Metric | Callable[..., Any]
@@ -251,6 +263,30 @@ def _novelty(rankings: Rankings, k: int) -> Floats:
     return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
 
 
+def _diversity(rankings: Rankings, k: int) -> Floats:
+    from scipy.sparse import csr_array, diags_array
+
+    top, popularity = _top(rankings, k)
+    if rankings.train is None:
+        raise InputError("diversity needs the training data", hint="make rankings with rank_fold")
+    listed, counts = top >= 0, (top >= 0).sum(axis=1)
+    indptr, indices = rankings.train
+    events = csr_array((np.ones(len(indices)), indices, indptr), (len(indptr) - 1, len(popularity)))
+    items = (events @ diags_array(np.maximum(popularity, 1) ** -0.5)).T.tocsr()
+    # The sum of a list's item vectors has all cosines in its square, and those of items with
+    # themselves, which are 1.
+    ends = np.concatenate(([0], np.cumsum(counts)))
+    lists = csr_array((np.ones(ends[-1]), top[listed], ends), (len(top), len(popularity)))
+    same = np.where(listed, popularity[top] > 0, 0).sum(axis=1)
+    squares: list[Any] = [
+        (lists[start : start + _BLOCK] @ items).power(2).sum(axis=1)
+        for start in range(0, len(top), _BLOCK)
+    ]
+    pairs = counts * (counts - 1)
+    cosines = (np.concatenate(squares or [np.empty(0)]) - same) / np.maximum(pairs, 1)
+    return np.asarray(np.where(pairs > 0, 1 - cosines, np.nan))
+
+
 def _top(rankings: Rankings, k: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the first k items of each user, and the popularity of all items."""
     if rankings.top.shape[1] < min(k, rankings.depth):
@@ -312,6 +348,13 @@ _TABLE = (
         per_user=False,
         empty=_COUNTS,
         higher_is_better=False,
+    ),
+    Metric(
+        "diversity",
+        "mean over pairs of the first k of 1 − cosine of the training users of both items",
+        "needed",
+        _diversity,
+        empty=_COUNTS,
     ),
 )
 METRICS = {row.name: row for row in _TABLE}

@@ -29,6 +29,7 @@ class Rankings:
     strict, half : (u,) share of pairs of a relevant and another candidate that are in the right
         order, with ties wrong and half right; None for lists, NaN if there is no pair
     popularity, n_users : (m,) number of training users of each item, and in total
+    train : items of each training user
     """
 
     indptr: NDArray[np.int64]
@@ -39,6 +40,7 @@ class Rankings:
     half: Floats | None = None
     popularity: NDArray[np.int64] | None = None
     n_users: int = 0
+    train: Rows | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

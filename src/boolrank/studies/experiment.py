@@ -44,8 +44,8 @@ from .machine import write_results
 PUBLISHED = "published"
 # The order by time, or a random one if there are no times.
 USUAL = "usual"
-# Options of `Interactions.from_files`.
-_COLUMNS = ("user", "item", "rating", "time", "positive")
+# Options of `load_inputs`.
+_COLUMNS = ("user", "item", "rating", "time", "positive", "k_core")
 _KEYS = ("data", "seed", "metrics", "split", "columns", "models")
 
 
@@ -59,7 +59,7 @@ class Experiment:
     protocol : one of `SPLITS`, or ``"published"``
     split : parameters of the protocol other than the seed; the order may also be ``"file"``, in
         which the row numbers of the files stand for time, or ``"usual"``, by time if possible
-    columns : the columns of files, see `Interactions.from_files`
+    columns : the columns of files, see `Interactions.from_files`, and ``k_core``
 
     >>> Experiment(("filmtrust",), (ModelSpec("popularity"),), split={"folds": 3}).metrics[:3]
     ('auc', 'map@10', 'ndcg@10')
@@ -71,12 +71,14 @@ class Experiment:
     split: Mapping[str, Any] = field(default_factory=dict)
     metrics: tuple[str, ...] = DEFAULT_METRICS
     seed: int = 0
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         data, columns = cast("Any", self.data), cast("Any", self.columns)
         data = (data,) if isinstance(data, str) else data
-        is_table = isinstance(columns, Mapping) and _are_texts(list(columns.values()))
+        is_table = isinstance(columns, Mapping) and _are_texts(
+            [value for name, value in columns.items() if name != "k_core"]
+        )
         are_models = self.models and all(isinstance(each, ModelSpec) for each in self.models)
         _check("data", data and _are_texts(data), data, '["ratings.csv"]')
         _check("metrics", _are_texts(self.metrics), self.metrics, '["auc", "ndcg@10"]')

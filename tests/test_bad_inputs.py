@@ -1,0 +1,255 @@
+# ruff: noqa: E501 - a row of the tables is best read on one line
+"""Bad files and arguments: one error line and one hint, exit code 1 or 2, nothing written.
+
+And odd files that are read, with what must be read from them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from boolrank import Interactions
+
+Run = Callable[..., tuple[int, str, str]]
+GOOD = "user,item,rating,date\nann,tea,5,2024-01-01\nbob,tea,1,2024-01-02\nbob,jam,4,2024-01-03\n"
+
+
+def _parquet(**columns: Any) -> bytes:
+    out = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(out)
+    return out.getvalue()
+
+
+def _zip(**members: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name.replace("_", "."), text)
+    return out.getvalue()
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int):
+        return f"<c><v>{value}</v></c>"
+    return f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+
+
+def _workbook(*sheets: list[list[object]]) -> bytes:
+    """Return a workbook as Excel writes it, with the parts that readers need."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    links = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    numbers = range(1, len(sheets) + 1)
+    listed = "".join(f'<sheet name="s{k}" sheetId="{k}" r:id="r{k}"/>' for k in numbers)
+    targets = "".join(
+        f'<Relationship Id="r{k}" Type="{links}/worksheet" Target="worksheets/sheet{k}.xml"/>'
+        for k in numbers
+    )
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r" '
+        f'Type="{links}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{links}"><sheets>{listed}</sheets>'
+        "</workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">{targets}'
+        "</Relationships>",
+    }
+    for k, rows in enumerate(sheets, 1):
+        body = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in rows)
+        parts[f"xl/worksheets/sheet{k}.xml"] = (
+            f'<worksheet xmlns="{main}"><sheetData>{body}</sheetData></worksheet>'
+        )
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return out.getvalue()
+
+
+TABLE = [["user", "item"], ["ann", 7], ["bob", 7]]
+
+# The name of a file, its content, further arguments of `fit`, the exit code, the error, the hint.
+BAD: list[tuple[str, str | bytes, str, int, str, str]] = [
+    # not a file
+    ("", "", "nowhere.csv", 1, "no file matches 'nowhere.csv'", "check its name and folder"),
+    ("", "", "*.csv", 1, "no file matches '*.csv'", "check its name and folder"),
+    ("", "", ".", 1, ". is a folder", "name its files, such as './*.csv'"),
+    (
+        *("", "", "https://x.org/a.csv", 1),
+        *("https://x.org/a.csv is an address, and only files are read", "curl -LO https://x.org/a"),
+    ),
+    ("", "", "movielens-1n", 1, "no file matches 'movielens-1n'", "a data set 'movielens-1m'"),
+    # not a table
+    ("a.csv", "", "", 1, "a.csv is empty", "write the names of its columns, and below a row"),
+    ("a.csv", "user,item\n", "", 1, "there are no interactions", "give some"),
+    ("a.doc", "x", "", 1, "a.doc ends in '.doc'", "files that can be read end in .csv, .txt, .dat"),
+    ("events", "x", "", 1, "events ends in 'nothing'", "files that can be read end in .csv"),
+    ("a.csv", b"PAR1\x15", "", 1, "a.csv is a Parquet file, in spite", "ends in .parquet"),
+    ("a.csv", _workbook(TABLE), "", 1, "is an Excel workbook or a zip", "ends in .xlsx or .zip"),
+    ("a.csv", gzip.compress(b"user,item\n"), "", 1, "compressed with gzip", "that ends in .gz"),
+    ("a.csv", "user,item\n".encode("utf-16"), "", 1, "is text in UTF-16", "save it in UTF-8"),
+    ("a.csv", "user,item\né,1\n".encode("latin-1"), "", 1, "a.csv, line 2: not UTF-8", "CSV UTF-8"),
+    ("a.xlsx", "x", "", 1, "a.xlsx is a damaged workbook", "save it again, or its table as CSV"),
+    ("a.xlsx", _workbook(TABLE, TABLE), "", 1, "has 2 sheets with rows: s1, s2", "save the one with"),
+    ("a.zip", "x", "", 1, "a.zip cannot be read: File is not a zip file", "if it is damaged"),
+    ("a.zip", _zip(a_csv=GOOD, b_csv=GOOD), "", 1, "has 2 files: a.csv, b.csv", "unpack it, and name"),
+    ("a.zip", _zip(readme_md="x"), "", 1, "readme.md ends in '.md'", "files that can be read end"),
+    ("a.dat", "1::2::5\n", "", 1, "a.dat has '::' between its columns", "put tabs there"),
+    # lines
+    ("a.csv", GOOD + "cid,tea,3\n", "", 1, "a.csv, line 5: 3 fields instead of 4", "correct it"),
+    ("a.csv", GOOD + "cid,tea,3,x,y\n", "", 1, "line 5: 5 fields instead of 4", "correct it"),
+    ("a.csv", GOOD + "cid\n" + GOOD, "", 1, "a.csv, line 5: 1 field instead of 4", "correct it"),
+    ("a.csv", 'user,item\nann,"tea\nbob,jam\n', "", 1, "a quotation mark is not closed", "correct"),
+    ("a.csv", 'user,item\n"a,b",tea\nann\n', "", 1, "line 3: 1 field instead of 2", "correct it"),
+    ("a.jsonl", '{"user": 1, "item": 2}\n{"user":', "", 1, "a.jsonl, line 2: not JSON", "correct it"),
+    ("a.jsonl", '{"user": 1, "item": 2}\n3\n', "", 1, "line 2: a JSON int, not an object", "correct"),
+    # columns
+    ("a.csv", "ann,tea\nbob,tea\n", "", 1, "no column looks like the user or the item", "if it is data"),
+    ("a.csv", "who,item\nann,tea\n", "", 1, "no column looks like the user", "--user, of ['who', 'i"),
+    ("a.csv", GOOD, "--user who", 1, "there is no column 'who' for the user", "there are ['user', 'it"),
+    ("a.csv", GOOD, "--item user", 1, "user and item are the same column, 'user'", "name two columns"),
+    ("a.csv", "user,item,user\n1,2,3\n", "", 1, "2 columns are named 'user'", "rename or remove one"),
+    ("a.csv", "user,item,item\n1,2,3\n", "--item item", 1, "2 columns are named 'item'", "rename"),
+    (
+        *("a.csv", "user,client,item\n1,2,3\n", "", 1),
+        *("2 columns look like the user: 'user' and 'client'", "name one with --user"),
+    ),
+    ("a.csv", "user,sku,book_id\n1,2,3\n", "", 1, "look like the item: 'sku' and 'book_id'", "--item"),
+    ("a.csv", "user,item,date,ts\n1,2,3,4\n", "", 1, "look like the time: 'date' and 'ts'", "--time"),
+    (
+        *("a.csv", "user,item,stars,score\n1,2,3,4\n", "--positive >3", 1),
+        *("2 columns look like the rating: 'stars' and 'score'", "name one with --rating"),
+    ),
+    # values
+    ("a.csv", "user,item\nann,tea\nNaN,tea\nNA,jam\n", "", 1, "2 rows have nothing in the column 'user'",
+     "drop these rows, or name another column with --user"),
+    ("a.jsonl", '{"user": {"id": 1}, "item": 2}\n', "", 1, "'user' has nested values, such as {'id': 1}",
+     "write the part that is the user into a column of its own"),
+    ("a.csv", GOOD.replace("-02", "-32"), "--time date", 1, "it has '2024-01-32' in a.csv, row 2 below",
+     "correct it, or name another column with --time"),
+    ("a.csv", GOOD.replace("2024-01-01", "1 Feb 2024"), "--time date", 1, "it has '1 Feb 2024' in a.csv, row 1",
+     "correct it"),
+    ("a.csv", GOOD, "--time item", 1, "the column 'item' is not a time: it has 'tea' in a.csv, row 1", "--time"),
+    ("a.csv", GOOD.replace("5", "good"), "--positive >=4", 1, "is not a rating: it has 'good' in a.csv, row 1",
+     "correct it, or name another column with --rating"),
+    ("a.csv", GOOD.replace(",5,", ',"1,234",'), "--positive >=4", 1, "is not a rating: it has '1,234' in a.csv",
+     "correct it"),
+    # conditions
+    ("a.csv", GOOD, "--positive 4", 2, "positive is a comparison", "write it as '>= 4', or for text as '= good'"),
+    ("a.csv", GOOD, "--positive >=good", 2, "not '>=good' (--positive)", "or for text as '= good'"),
+    ("a.csv", GOOD, "--positive >=9", 1, "no rating is >=9: those in 'rating' are 1.0 to 5.0", "in this range"),
+    ("a.csv", GOOD, "--positive =good", 1, "no rating is =good: those in 'rating' are '1', '4', '5'",
+     "compare with one of these"),
+    ("a.csv", GOOD.replace(",5,", ",50%,").replace(",1,", ",9%,").replace(",4,", ",8%,"), "--positive >=60", 1,
+     "those in 'rating' are 0.08 to 0.5", "compare with a number in this range"),
+    ("a.parquet", _parquet(user=[1, 2], item=[1, 2], rating=[True, False]), "--positive =good", 1,
+     "the ratings in 'rating' are truth values", "compare numbers as --positive '>= 4'"),
+    ("a.parquet", _parquet(user=[1], item=[1], rating=[5]), "--positive =good", 1,
+     "the ratings in 'rating' are numbers", "text as --positive '= good'"),
+    ("a.csv", "user,item\nann,tea\n", "--positive >=4", 1, "no column looks like the rating", "--rating"),
+    # what remains
+    ("a.csv", GOOD, "--k-core 3", 1, "the 3-core is empty", "lower --k-core, or give more data"),
+    ("a.csv", GOOD, "--k-core 0", 2, "Invalid value for '--k-core'", "see `boolrank fit -h`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "args", "code", "error", "hint"), BAD)
+@pytest.mark.filterwarnings("error")
+def test_a_bad_input_has_an_error_and_a_hint(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content: str | bytes,
+    args: str,
+    code: int,
+    error: str,
+    hint: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if name:
+        Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+    call = ("fit", *([name] if name else []), *args.split(), "--kernel", "linear", "--out", "m")
+    found, out, err = run(*call)
+    assert (found, out) == (code, "")
+    first, second = err.splitlines()
+    assert first.startswith("error: ")
+    assert error in first
+    assert second.startswith("hint: ")
+    assert hint in second
+    assert not Path("m").exists()
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(BAD) >= 40
+
+
+# The name of a file, its content, arguments, the pairs that must be read, a part of what is said.
+ODD: list[tuple[str, str | bytes, str, str, str]] = [
+    ("a.csv", "user,item,liked\nann,tea,true\nann,jam,False\n", "", "ann:tea",
+     "rating 'liked', no time; 2 rows, 1 user, 1 item, 0 duplicates; dropped 1 row with liked false"),
+    ("a.csv", "user,item,rating\nann,tea,yes\nann,jam,no\nbob,jam,\n", "", "ann:tea",
+     "dropped 1 row without rating, 1 row with rating false"),
+    ("a.jsonl", '{"user":1,"item":2,"like":true}\n{"user":1,"item":3,"like":false}\n', "", "1:2",
+     "dropped 1 row with like false"),
+    ("a.csv", "user,item\n ann,tea\nann ,tea\nbob,\tjam\n", "", "ann:tea bob:jam",
+     "3 rows, 2 users, 2 items, 1 duplicate; 3 ids had blanks around them"),
+    ("a.csv", "user,item\nann,tea\nnull,tea\nbob,N/A\nbob,jam\ncid,jam\n", "", "ann:tea bob:jam cid:jam",
+     "dropped 1 row without user, 1 row without item"),
+    ("a.csv", "user,item,rating\nann,tea,good\nann,jam,bad\n", "--positive =good", "ann:tea",
+     "dropped 1 row with rating not =good"),
+    ("a.csv", "user;item;rating\nann;tea;4,5\nann;jam;3,5\n", "--positive >=4", "ann:tea", "dropped 1 row"),
+    ("a.csv", "user,item,rating\nann,tea,80%\nann,jam,7 %\n", "--positive >=60%", "ann:tea", "dropped 1 row"),
+    ("a.csv", "user,item,rating\nann,tea,8\nann,jam,NaN\n", "--positive !=4", "ann:tea", "1 row without rating"),
+    ("a.csv", "user,item,rating\nann,tea,8\nann,jam,1\n", "", "ann:jam ann:tea",
+     "note: every row counts, whatever its 'rating'; --positive '>= 6' selects some"),
+    ("a.csv", "user,item\rann,tea\rbob,jam\r", "", "ann:tea bob:jam", "2 rows"),
+    ("a.csv", "user,item\n\nann,tea\n\n\nbob,jam\n\n", "", "ann:tea bob:jam", "2 rows"),
+    ("a.txt", "user item\nann tea\nbob jam\n", "", "ann:tea bob:jam", "2 rows"),
+    ("a.csv", "Customer ID, StockCode ,InvoiceDate\n7,x,12/1/2010 8:26\n7,y,12/13/2010 9:00\n", "", "7:x 7:y",
+     "user 'Customer ID', item 'StockCode', time 'InvoiceDate';"),
+    ("a.csv", "client,sku,when\n1,2,05/03/2024\n1,3,06/03/2024\n", "", "1:2 1:3",
+     "note: dates such as '05/03/2024' are read as day/month/year"),
+    ("a.csv", "member,title,moment\n1,2,2024-03-05\n1,3,2024-03-06\n", "", "1:2 1:3",
+     "no time; 2 rows, 1 user, 2 items, 0 duplicates\nnote: 'moment' looks like a time; --time 'moment' uses it"),
+    ("a.csv", "user_id,email,movieId,title\n1,a,2,x\n", "", "1:2", "user 'user_id', item 'movieId'"),
+    ("a.csv", "user,item,date\n1,2,2024-01-01\n1,3,\n", "", "1:2 1:3", "note: 1 rows have no time"),
+    ("a.json", '[{"user": 1, "item": 2},\n {"user": 1, "item": 3}]', "", "1:2 1:3", "2 rows"),
+    ("a.jsonl", '[{"user": 1, "item": 2}]', "", "1:2", "1 row, 1 user, 1 item"),
+    ("a.jsonl", '{"user": 1, "item": [2, 3]}\n', "", "1:2 1:3", "1 user, 2 items"),
+    ("a.zip", _zip(a_csv="user,item\nann,tea\n"), "", "ann:tea", "read a.zip, a.csv: user 'user'"),
+    ("a.xlsx", _workbook(TABLE, []), "", "ann:7 bob:7", "2 rows, 2 users, 1 item"),
+    ("a.csv", "user,item\na,1\na,2\nb,1\nb,2\nc,3\n", "--k-core 2", "a:1 a:2 b:1 b:2",
+     "dropped 1 row outside the 2-core"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "args", "pairs", "said"), ODD)
+def test_an_odd_input_is_read_and_told(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content: str | bytes,
+    args: str,
+    pairs: str,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+    code, _, err = run("fit", name, *args.split(), "--model", "popularity", "--out", "m")
+    assert code == 0, err
+    assert said in err
+    option = re.match(r"--positive (.*)", args)
+    data = Interactions.from_files(name, positive=option and option[1])
+    data = data.k_core(int(args[-1])) if "core" in args else data
+    assert " ".join(f"{user}:{item}" for user, item, *_ in data.to_frame().rows()) == pairs
