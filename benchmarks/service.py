@@ -112,6 +112,13 @@ def call(method: str, path: str, body: Any = None) -> Any:
         connection.close()
 
 
+def wait_for_model(name: str) -> None:
+    """Wait until all workers serve a model."""
+    while {call("GET", "/v1/model")["model"] for _ in range(12)} != {name}:
+        time.sleep(0.1)
+    time.sleep(2)  # one worker may have answered all of these
+
+
 def request(method: str, path: str, body: Any = None) -> bytes:
     """Return the bytes of a request."""
     content = b"" if body is None else json.dumps(body).encode()
@@ -235,8 +242,7 @@ def measure_flatness(server: Server, data: Interactions, requests: int, refreshe
                 for _ in range(20)
             ]
             call("POST", "/v1/events", {"events": events})
-            call("POST", "/v1/refresh", {})
-            time.sleep(1.5)  # the other worker follows
+            wait_for_model(call("POST", "/v1/refresh", {})["model"])
         if part == max(1, parts // 5) - 1:
             settled = server.memory()
     now = server.memory()
@@ -300,7 +306,7 @@ def compare_with_refit(
         own = held.setdefault(user, set())
         (own.add if action == "add" else own.discard)(item)
     fresh = call("POST", "/v1/refresh", {})["model"]
-    time.sleep(2)  # the other worker follows
+    wait_for_model(fresh)
     users, items = data.users.names(data.rows.numbers), data.items.names(data.indices)
     pairs = [(user, item) for user, own in held.items() for item in own]
     both = zip(*pairs, strict=True)

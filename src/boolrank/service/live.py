@@ -7,11 +7,12 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..engines.worker import Worker, WorkerEndedError
 from ..errors import BoolrankError
@@ -21,6 +22,8 @@ from .events import EventStore, StoreError
 from .metrics import Metrics
 from .pool import Pool
 from .refresh import answer_refreshes
+
+Found = TypeVar("Found")
 
 log = logging.getLogger("boolrank.service")
 
@@ -59,6 +62,7 @@ class Live:
     def __post_init__(self) -> None:
         self.pool = Pool(self.n_threads, self.store.close)
         self.writers = Pool(1, self.store.close, most_together=1)
+        self._slow = ThreadPoolExecutor(1)
         self.catalogue: Catalogue | None = None
         self._seen: object = None
         self._tried = time.time()
@@ -79,8 +83,9 @@ class Live:
         """End threads and tasks."""
         for task in self._tasks:
             task.cancel()
-        self.pool.stop()
-        self.writers.stop()
+        for pool in (self.pool, self.writers):
+            pool.stop()
+        self._slow.shutdown(wait=False)
 
     @property
     def current(self) -> Catalogue:
@@ -102,7 +107,7 @@ class Live:
         """Take over the model in the folder; one that is damaged is refused and reported once."""
         self._seen = stamp = self._stamp()
         try:
-            found = await asyncio.to_thread(self._load)
+            found = await self._in_thread(self._load)
         except (BoolrankError, OSError, ValueError) as error:
             self.metrics.loads.labels("refused").inc()
             log.error("the model in the folder is refused: %s", error)  # noqa: TRY400 - expected
@@ -117,6 +122,10 @@ class Live:
         self.metrics.loads.labels("loaded").inc()
         self.metrics.created.set(found.model.fitted.created)
         self.metrics.contained.set(found.sequence)
+
+    async def _in_thread(self, function: Callable[[], Found]) -> Found:
+        # Always the same thread: memory that threads have freed is kept for each.
+        return await asyncio.get_running_loop().run_in_executor(self._slow, function)
 
     def _load(self) -> Catalogue:
         found = Catalogue.load(self.folder, self.titles, self.n_threads)
@@ -159,7 +168,7 @@ class Live:
         async with self._lock:
             self._tried = time.time()
             try:
-                found = await asyncio.to_thread(self._refresh)
+                found = await self._in_thread(self._refresh)
             except BoolrankError:
                 self.metrics.refreshes.labels("failed").inc()
                 raise

@@ -6,6 +6,7 @@ workers that die, passes SIGHUP on, and ends them with itself.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -133,6 +134,8 @@ class Workers:
             signal.SIGHUP: lambda *_: self._signal(signal.SIGHUP),
         }
         before = {each: signal.signal(each, action) for each, action in actions.items()}
+        gc.collect()
+        gc.freeze()  # a collection would write to the pages that workers share with the parent
         try:
             for number in range(self.count):
                 self._fork(number)
@@ -141,6 +144,7 @@ class Workers:
             self._signal(signal.SIGTERM)
             for each, action in before.items():
                 signal.signal(each, action)
+            gc.unfreeze()
 
     def _replace(self) -> None:
         """Replace workers that die, until the end."""
