@@ -130,7 +130,8 @@ def test_lists_are_those_of_all_scores(
 def test_products_in_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     data = draw(3)
     whole = SpectralRanker(rank=5).fit(data).score()
-    monkeypatch.setattr("boolrank.models.spectral_ranker._BLOCK", 80)
+    monkeypatch.setattr("boolrank.models.spectral_ranker._COLUMNS", 4)
+    monkeypatch.setattr("boolrank.models.spectral_ranker._ROWS", 7)
     assert np.array_equal(SpectralRanker(rank=5).fit(data).score(), whole)
 
 

@@ -7,7 +7,10 @@ summed in one fixed order by one thread, so a score is the same alone and among 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from .compiler import loop, ranged
 from .ranking import best
@@ -17,6 +20,36 @@ from .weights import factor_of, factors_of, settled
 _WIDTH = 256
 # Scores are rounded to 2^-36 of their terms: digits of singular vectors beyond that depend on BLAS.
 _GRID = 2.0**16
+# Columns of the factors that are multiplied for all items when ranking. On Gowalla the others are
+# multiplied for one item in fifty.
+_HEAD = 16
+
+
+class Outline(NamedTuple):
+    """What bounds products with the right factors.
+
+    ``head`` are their first columns, (16, m); ``bytes`` times ``scales`` are about the others.
+    ``tails`` are the norms of rows without the head, and ``missing`` those of what bytes miss.
+    """
+
+    head: NDArray[np.float32]
+    bytes: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    tails: NDArray[np.float64]
+    missing: NDArray[np.float64]
+
+    @staticmethod
+    def of(right):
+        """Return the outline of right factors."""
+        head, tail = np.zeros((_HEAD, len(right)), np.float32), right[:, _HEAD:]
+        head[: right.shape[1]] = right[:, :_HEAD].T
+        scales = abs(tail).max(axis=1, initial=1e-30) / np.float32(127)
+        small = np.rint(tail / scales[:, None]).astype(np.int8)
+        tails = np.sqrt(np.einsum("ij,ij->i", tail, tail, dtype=np.float64))
+        rest = tail - small * scales[:, None]
+        missing = np.sqrt(np.einsum("ij,ij->i", rest, rest, dtype=np.float64))
+        # The margins are for roundings in single precision.
+        return Outline(head, small, scales, 1.001 * tails, 1.001 * missing + 1e-4 * tails)
 
 
 @ranged(lambda out, _left, _start, items, _: (len(out), out.shape[1] * len(items)))
@@ -50,16 +83,6 @@ def _add_rows(sums, sparse, items, factors):
         sums[item] += factor * own[item]
         for at in range(indptr[item], indptr[item + 1]):
             sums[columns[at]] += factor * values[at]
-
-
-@loop
-def _clear_rows(sums, sparse, items):
-    indptr, columns, _, _ = sparse
-    for s in range(len(items)):
-        item = items[s]
-        sums[item] = 0.0
-        for at in range(indptr[item], indptr[item + 1]):
-            sums[columns[at]] = 0.0
 
 
 @ranged(lambda out, y, *_: (-(-out.shape[1] // _WIDTH), out.size * (y.shape[1] + 1)))
@@ -115,59 +138,96 @@ def _norm(values):
     return np.sqrt(total)
 
 
-@ranged(lambda _out, near, *_: (len(near), 4 * near.size))
-def rank_near(begin, end, out, near, y, operator, profiles, request):
+@loop(fastmath={"nsz", "reassoc", "contract"})
+def _coarse_product(tail, row):
+    """Return the product of singles with a row of bytes."""
+    product = np.float32(0.0)
+    for t in range(len(row)):
+        product += tail[t] * np.float32(row[t])
+    return product
+
+
+@loop(fastmath={"contract"})
+def _add_head(row, y, head):
+    """Add the products of the head, four columns at a time."""
+    for t in range(0, len(head), 4):
+        a, b, c, d = head[t], head[t + 1], head[t + 2], head[t + 3]
+        of_a, of_b, of_c, of_d = y[t], y[t + 1], y[t + 2], y[t + 3]
+        for j in range(len(row)):
+            row[j] += (of_a * a[j] + of_b * b[j]) + (of_c * c[j] + of_d * d[j])
+
+
+@ranged(lambda _out, y, operator, *_: (len(y), 4 * len(y) * len(operator[1])))
+def rank_near(begin, end, out, y, operator, profiles, request):
     """Fill with the n best items of each profile, by scores that are computed for a few.
 
-    ``near`` has products in single precision, (u, m). An item is looked at if twice the error of
-    single precision and of `settled` could lift it into the list.
+    The first columns of the factors, the head, are multiplied for all items. What is missing is at
+    most the product of two norms. Items that it could lift into the list are multiplied in bytes;
+    what is missing then is a hundredth. Only those that it could lift into the list are scored.
+    ``operator`` has the sparse part, the right factors, the norms of their rows, and `Outline`.
     """
     chosen, scores = out
-    sparse, right, norms = operator
+    sparse, right, norms, outline = operator
     (start, items, factors), (hidden, hide_own) = profiles, request
-    size = near.shape[1]
-    row, sums = np.empty(size), np.zeros(size)
-    largest = 0.0
-    for j in range(size):
-        largest = max(largest, norms[j])
+    largest, size, width = norms.max(), len(norms), y.shape[1]
+    row, of_sparse, few = np.empty(size), np.empty(size), np.empty(size, np.int32)
+    single = np.zeros(len(outline.head) + width, np.float32)
     for k in range(begin, end):
-        own = items[start[k] : start[k + 1]]
-        _add_rows(sums, sparse, own, factors_of(factors, start[k], start[k + 1]))
-        for j in range(size):
-            row[j] = near[k, j] + sums[j]
+        own, list_, values = items[start[k] : start[k + 1]], chosen[k], scores[k]
+        of_sparse[:] = 0.0
+        _add_rows(of_sparse, sparse, own, factors_of(factors, start[k], start[k + 1]))
+        row[:] = of_sparse
+        single[:width] = y[k]
+        _add_head(row, single, outline.head)
         for h in range(len(hidden)):
             row[hidden[h]] = -np.inf
         if hide_own:
             for s in range(len(own)):
                 row[own[s]] = -np.inf
-        # Each factor adds a rounding of its product and of the sum, 2^-24 of the terms.
-        error = (y.shape[1] + 4) * 2.0**-23 * _norm(y[k]) * largest
-        _rank_few(chosen[k], scores[k], row, error, sums, y[k], right, norms, largest)
-        _clear_rows(sums, sparse, own)
+        best(row, row, 0.0, len(values), list_, values)
+        # Each factor adds a rounding of its product and of the sum, 2^-24 of the terms; unequal
+        # scores can be equal when settled.
+        length, tail = _norm(y[k]), single[len(outline.head) : width]
+        error = (width + 4) * 2.0**-23 * length * largest
+        reach = _norm(tail) * (1 + 2.0**-20)
+        limit = np.inf
+        for place in range(len(values)):
+            lowest = -np.inf
+            if list_[place] >= 0:
+                lowest = row[list_[place]] + _bound(list_[place], tail, -reach, outline)
+            limit = min(limit, lowest)
+        limit -= 2 * (error + _GRID * 2.0**-50 * (abs(limit) + length * largest + error))
+        used = _fill_few(few, row, limit - error, tail, reach, outline)
+        exact = np.empty(used)
+        for c in range(used):
+            j = few[c]
+            total = of_sparse[j] + _product(y[k], right[j])
+            exact[c] = settled(total, abs(total) + length * norms[j], _GRID)
+        list_[:] = -1
+        best(exact, exact, 0.0, len(values), list_, values)
+        for place in range(len(values)):
+            if list_[place] >= 0:
+                list_[place] = few[list_[place]]
 
 
 @loop
-def _rank_few(chosen, scores, row, error, sums, y, right, norms, largest):
-    """Compute the scores of items whose near score allows a place in the list; rank these."""
-    n, length = len(chosen), _norm(y)
-    found, highest, same = np.empty(n, np.int32), np.full(n, -np.inf), np.zeros(len(row))
-    best(row, same, 0.0, n, found, highest)
-    limit = np.inf
-    if n > 0:  # unequal scores can be equal when settled
-        grid = _GRID * 2.0**-50 * (abs(highest[n - 1]) + length * largest + error)
-        limit = highest[n - 1] - 2 * (error + grid)
-    few, used = np.empty(len(row), np.int32), 0
+def _bound(j, tail, reach, outline):
+    """Return a bound of the product without the head: an upper one, or with -reach a lower one."""
+    coarse = outline.scales[j] * _coarse_product(tail, outline.bytes[j])
+    return coarse + reach * outline.missing[j]
+
+
+@loop
+def _fill_few(few, row, limit, tail, reach, outline):
+    """Fill with the items that may reach the limit, by the norms and then by the bytes."""
+    used, left = 0, 0
     for j in range(len(row)):
-        if row[j] >= limit and row[j] > -np.inf:
+        if row[j] + reach * outline.tails[j] >= limit and row[j] > -np.inf:
             few[used] = j
             used += 1
-    exact = np.empty(used)
     for c in range(used):
         j = few[c]
-        total = sums[j] + _product(y, right[j])
-        exact[c] = settled(total, abs(total) + length * norms[j], _GRID)
-    found[:] = -1
-    best(exact, same[:used], 0.0, n, found, scores)
-    for place in range(n):
-        if found[place] >= 0:
-            chosen[place] = few[found[place]]
+        if row[j] + _bound(j, tail, reach, outline) >= limit:
+            few[left] = j
+            left += 1
+    return left

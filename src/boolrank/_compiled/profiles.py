@@ -10,7 +10,7 @@ import numpy as np
 from .compiler import loop, ranged
 from .matrix import add_background, fill_row, fill_scores, own_of, pulls, support
 from .ranking import best
-from .reach import HIDDEN, OWN, forget, list_reached, reach, set_state
+from .reach import HIDDEN, OWN, entries_if_few, forget, hide, list_reached, reach, set_state
 from .simplex import solve
 
 # Scores that differ by less than this, relative to their terms, are equal: sums of the same terms
@@ -160,40 +160,39 @@ def _rank(begin, end, out, matrix, layout, profiles, scoring, request):
         gaps[k] = _solve(matrix, own, reg, b[first:last], tolerance, weights, room)
         _multiply(weights, factors, first)
         set_state(states, own, OWN, hide_own)
+        length = np.int64(-1)
         if layout is not None:
-            by_class = np.zeros(len(matrix.background))
-            reached = _reach(row, states, by_class, matrix, matrix.distance, layout, own, weights)
+            length = entries_if_few(matrix.indptr, own, weights, len(base))
+        if layout is not None and length >= 0:
+            by_class, reached = (
+                np.zeros(len(matrix.background)),
+                np.empty(length + len(own), np.int32),
+            )
+            profile = own, weights
+            reached = _reach(
+                reached, row, states, by_class, matrix, matrix.distance, layout, profile
+            )
             list_reached(reached, row, states, by_class, layout, noise, chosen[k], scores[k])
             forget(states, reached)
         else:
             fill_scores(row, matrix, base, negative_weight, own, weights)
-            for item in range(len(row)):
-                if states[item]:
-                    row[item] = -np.inf
+            hide(row, states)
             best(row, base, noise, chosen.shape[1], chosen[k], scores[k])
         set_state(states, own, OWN, False)
 
 
 @loop
-def _reach(scores, states, by_class, matrix, distance, layout, items, alpha):
+def _reach(reached, scores, states, by_class, matrix, distance, layout, profile):
     """Score the items that share users with a profile, as `fill_scores`; return them."""
-    rows, weights = support(items, alpha)
-    of_class = add_background(by_class, matrix, rows, weights)
-    length, size = np.int64(len(rows)), len(scores)
-    for s in range(len(rows)):
-        length += matrix.indptr[rows[s] + 1] - matrix.indptr[rows[s]]
-    reached, used = np.empty(min(length, size), np.int32), np.int64(0)
-    if length >= size:  # then most items are reached, and asking each time costs more
-        for item in range(size):
-            used = reach(item, scores, states, reached, used, by_class, layout)
+    rows, weights = support(*profile)
+    of_class, used = add_background(by_class, matrix, rows, weights), np.int64(0)
     for s in range(len(rows)):
         row, weight, under = rows[s], weights[s], matrix.background[of_class[s], of_class[s]]
         used = reach(row, scores, states, reached, used, by_class, layout)
         scores[row] += weight * (own_of(distance, row) - under)
         for k in range(matrix.indptr[row], matrix.indptr[row + 1]):
             item = matrix.columns[k]
-            if length < size:
-                used = reach(item, scores, states, reached, used, by_class, layout)
+            used = reach(item, scores, states, reached, used, by_class, layout)
             scores[item] += weight * matrix.values[k]
     return reached[:used]
 

@@ -20,6 +20,8 @@ from .weights import SUMS, factor_of, factors_of, settled
 _REACHED, OWN, HIDDEN = 1, 2, 4
 # How far below the list a run of equal scores is followed, in units of rounding; then all the way.
 _MARGINS = (8.0, 1024.0, np.inf)
+# Items that are scanned in the time of one entry of a row that is reached.
+_SCAN = 8
 
 
 class Layout(NamedTuple):
@@ -48,6 +50,24 @@ class Layout(NamedTuple):
         following = np.append(np.flatnonzero(new)[1:], len(order))[group] if len(order) else group
         kinds, largest = classes.astype(np.uint32), float(abs(base).max(initial=0.0))
         return Layout(base, kinds, start, order.astype(np.int32), following, largest)
+
+
+@loop
+def entries_if_few(indptr, items, weights, size):
+    """Return the entries in the rows of a profile, or -1 if a scan of all items costs less."""
+    length = np.int64(0)
+    for s in range(len(items)):
+        if weights is None or weights[s] != 0:
+            length += indptr[items[s] + 1] - indptr[items[s]]
+    return length if _SCAN * length < size else np.int64(-1)
+
+
+@loop
+def hide(scores, states):
+    """Give items that are hidden or the profile's own the score -inf."""
+    for item in range(len(scores)):
+        if states[item]:
+            scores[item] = -np.inf
 
 
 @loop
@@ -181,35 +201,47 @@ def rank_sums(begin, end, out, sparse, layout, profiles, request):
     set_state(states, hidden, HIDDEN, True)
     for k in range(begin, end):
         own, of_own = items[start[k] : start[k + 1]], factors_of(factors, start[k], start[k + 1])
-        reached = _add_sums(scores, states, sparse, by_class, layout, own, of_own)
-        if hide_own:
-            set_state(states, own, OWN, True)
-        list_reached(reached, scores, states, by_class, layout, 0.0, chosen[k], values[k])
+        set_state(states, own, OWN, hide_own)
+        length = entries_if_few(sparse[0], own, None, size)
+        if length >= 0:
+            reached = np.empty(length, np.int32)
+            reached = _reach_sums(reached, scores, states, sparse, own, of_own)
+            list_reached(reached, scores, states, by_class, layout, 0.0, chosen[k], values[k])
+            forget(states, reached)
+        else:
+            _fill_sums(scores, sparse, own, of_own)
+            hide(scores, states)
+            best(scores, layout.base, 0.0, chosen.shape[1], chosen[k], values[k])
         set_state(states, own, OWN, False)
-        forget(states, reached)
 
 
 @loop
-def _add_sums(scores, states, sparse, by_class, layout, own, factors):
-    """Sum the rows of a profile, and return the items reached."""
+def _fill_sums(scores, sparse, own, factors):
+    """Fill with the sums of the rows of a profile."""
     indptr, columns, weights = sparse
-    length, size = np.int64(0), len(scores)
+    scores[:] = 0.0
     for s in range(len(own)):
-        length += indptr[own[s] + 1] - indptr[own[s]]
-    reached, used = np.empty(min(length, size), np.int32), np.int64(0)
-    if length >= size:  # not asking each time is faster then
-        for item in range(size):
-            used = reach(item, scores, states, reached, used, by_class, layout)
-        for s in range(len(own)):
-            factor = factor_of(factors, s)
-            for at in range(indptr[own[s]], indptr[own[s] + 1]):
-                scores[columns[at]] += factor * weights[at]
-    else:
-        for s in range(len(own)):
-            factor = factor_of(factors, s)
-            for at in range(indptr[own[s]], indptr[own[s] + 1]):
-                used = reach(columns[at], scores, states, reached, used, by_class, layout)
-                scores[columns[at]] += factor * weights[at]
+        factor = factor_of(factors, s)
+        for at in range(indptr[own[s]], indptr[own[s] + 1]):
+            scores[columns[at]] += factor * weights[at]
+    for item in range(len(scores)):
+        scores[item] = settled(scores[item], scores[item], SUMS)
+
+
+@loop
+def _reach_sums(reached, scores, states, sparse, own, factors):
+    """Sum the rows of a profile, and return the items reached."""
+    (indptr, columns, weights), used = sparse, np.int64(0)
+    for s in range(len(own)):
+        factor = factor_of(factors, s)
+        for at in range(indptr[own[s]], indptr[own[s] + 1]):
+            item = columns[at]
+            if states[item] & _REACHED == 0:
+                states[item] |= _REACHED
+                scores[item] = 0.0
+                reached[used] = item
+                used += 1
+            scores[item] += factor * weights[at]
     for r in range(used):
         score = scores[reached[r]]
         scores[reached[r]] = settled(score, score, SUMS)

@@ -20,8 +20,8 @@ from ..engines.threads import threads
 from ..errors import InputError, MatrixTooLargeError
 from ..storage.state import State, array
 
-# (column, count) places that one block of rows may reserve: 256 MB.
-_BLOCK = 1 << 25
+# (column, count) places that one block of rows may reserve: 32 MB. New memory is slow.
+_BLOCK = 1 << 22
 # Multiplications in BLAS that take as long as one counting step, measured.
 _BLAS_STEPS = 50.0
 # Single precision counts exactly up to this many users.
@@ -340,12 +340,14 @@ def count_sparse(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
     bound = np.concatenate(([0], np.cumsum(reach)))
     room = max(min(_BLOCK, int(bound[-1])), int(reach.max(initial=0)))
     columns, counts = np.empty(room, np.int32), np.empty(room, weights.dtype)
-    found: tuple[NDArray[Any], ...] = columns[:0], counts[:0]
+    # Pages that stay unused take no memory, so the arrays have room for all pairs that could be.
+    most = min(int(bound[-1]), available // pair_bytes)
+    found = np.empty(most, np.int32), np.empty(most, weights.dtype)
     indptr, sizes = np.zeros(items + 1, np.int64), np.zeros(items, np.int64)
     start, pairs = 0, 0
     while start < items:
         sure = pairs + int(least[start:].sum())
-        if pair_bytes * sure > available:
+        if sure > most:
             raise _too_many_pairs(interactions, sure, pair_bytes, available)
         stop = int(np.searchsorted(bound, bound[start] + _BLOCK, side="right")) - 1
         stop = min(max(stop, start + 1), items)
@@ -354,23 +356,13 @@ def count_sparse(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
         out = sizes[start:stop], columns, counts
         used = count_rows(*out, start, reserved, weights, *lists)
         needed = pairs + int(used.sum())
-        # As many as there will be if the coming rows are like those so far, and some more.
-        expected = min(int(1.05 * needed * bound[-1] / bound[stop]), int(bound[-1]))
-        found = tuple(_grown(each, pairs, needed, expected) for each in found)
+        if needed > most:
+            raise _too_many_pairs(interactions, needed, pair_bytes, available)
         pack_rows(found, pairs, columns, counts, reserved, used)
         indptr[start + 1 : stop + 1] = used
         start, pairs = stop, needed
     np.cumsum(indptr, out=indptr)
     return Overlaps(n, sizes, None, indptr, found[0][:pairs], found[1][:pairs], weighting)
-
-
-def _grown(values: NDArray[Any], used: int, needed: int, expected: int) -> NDArray[Any]:
-    """Return the array, or a longer one; pages that stay unused take no memory."""
-    if needed <= len(values):
-        return values
-    longer = np.empty(max(needed, expected), values.dtype)
-    longer[:used] = values[:used]
-    return longer
 
 
 def _least_pairs(

@@ -20,6 +20,8 @@ from ..errors import InputError, ParameterTypeError, UnknownIdError
 
 # Number of neighbouring ids that are searched for one similar to an unknown id, 10 µs each.
 _NEAR = 20_000
+# Most ids of a request, and most ids of a vocabulary, for which a dictionary pays.
+_FEW, _MANY = 10_000, 1_000_000
 # Types with a total order, so that sorting does not depend on the order of the input.
 _ORDERED = {int, float, str, bytes, bool, UUID, date, datetime, time, timedelta, Decimal}
 
@@ -75,10 +77,10 @@ class Vocabulary:
 
     def numbers(self, keys: Iterable[Hashable] | NDArray[Any]) -> NDArray[np.int64]:
         """Return the row numbers of several ids, or raise for the first unknown one."""
-        wanted = self._wanted(keys)
+        wanted = keys if isinstance(keys, list) else self._wanted(keys)
         found = self.find(wanted)
         if (found < 0).any():
-            key = wanted.item(int(np.argmin(found)))
+            key = wanted[int(np.argmin(found))]
             raise UnknownIdError(f"there is no {self.kind} {key!r}", hint=self._hint(key))
         return found
 
@@ -88,12 +90,13 @@ class Vocabulary:
         >>> Vocabulary.of([7, 9])[0].find([9, 8])
         array([ 1, -1])
         """
-        wanted = self._wanted(keys)
         whole = self.ids.dtype.kind == "i"
-        if len(self) and whole and wanted.dtype.kind == "i":
-            at = np.minimum(np.searchsorted(self.ids, wanted), len(self) - 1)
-            return np.where(self.ids[at] == wanted, at, -1)
-        keys = wanted.tolist()
+        if not self._is_quick(keys):
+            wanted = self._wanted(keys)
+            if len(self) and whole and wanted.dtype.kind == "i":
+                at = np.minimum(np.searchsorted(self.ids, wanted), len(self) - 1)
+                return np.where(self.ids[at] == wanted, at, -1)
+            keys = wanted.tolist()
         try:
             found = np.array([self._index.get(key, -1) for key in keys], np.int64)
         except TypeError as error:
@@ -143,6 +146,11 @@ class Vocabulary:
     @cached_property
     def _index(self) -> dict[Hashable, int]:
         return {key: number for number, key in enumerate(self)}
+
+    def _is_quick(self, keys: Iterable[Hashable] | NDArray[Any]) -> bool:
+        """Return whether to look ids up one by one: numpy would hand over the GIL each time."""
+        quick = isinstance(keys, list) and len(keys) <= _FEW and len(self) <= _MANY
+        return quick and not any(issubclass(each, np.generic) for each in set(map(type, keys)))
 
     def _wanted(self, keys: Iterable[Hashable] | NDArray[Any]) -> NDArray[Any]:
         if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):

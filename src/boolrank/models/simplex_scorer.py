@@ -157,6 +157,8 @@ class SimplexScorer(Scorer):
 
     def _order(self, profiles: Rows) -> NDArray[np.int64]:
         """(u,) Return an order by the most popular item, so that its row stays in the cache."""
+        if profiles.n_rows == 1:
+            return np.zeros(1, np.int64)
         key = self.sizes[profiles.indices] * self.items + profiles.indices
         return np.argsort(np.maximum.reduceat(key, profiles.indptr[:-1]), kind="stable")
 

@@ -31,14 +31,16 @@ from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Recommender
 from .scorer import Floats
 from .search import Real, Whole
-from .spectral_scorer import SpectralScorer
+from .spectral_scorer import Singles, SpectralScorer
 
 # Products with the matrix before eigenvectors are taken from the subspace.
 _ROUNDS = 4
-# Sums of users held at once: 256 MB.
-_BLOCK = 1 << 25
+# Columns that are multiplied, and rows that are turned, at once.
+_COLUMNS, _ROWS = 64, 4096
 # Eigenvalues of the background below this part of the largest are rounding.
 _ROUNDING = 1e-14
+# Singular values of the factors below this part of the largest are lost in single precision.
+_NEGLIGIBLE = 1e-9
 
 
 @dataclass(repr=False, eq=False)
@@ -106,15 +108,8 @@ class SpectralRanker(Recommender):
         values = np.empty(len(matrix.columns), np.float32)
         ends = into * matrix.scale, out * matrix.scale
         fill_similarities(values, *ends, 1.0, matrix.indptr, matrix.columns, matrix.values)
-        return SpectralScorer(
-            matrix.indptr,
-            matrix.columns,
-            values,
-            into * matrix.own * out,
-            np.hstack(left).astype(np.float32),
-            np.hstack(right).astype(np.float32),
-            residual,
-        )
+        diagonal, factors = into * matrix.own * out, balanced(left, right)
+        return SpectralScorer(matrix.indptr, matrix.columns, values, diagonal, *factors, residual)
 
 
 class _Matrix(NamedTuple):
@@ -142,17 +137,19 @@ def _linear(data: Interactions, counts: Overlaps) -> _Matrix:
     weights = user_weights(data.rows.lengths, counts.user_exponent).astype(np.float64)
     start, users, _ = transposed(data.indptr, data.indices, counts.items)
 
-    width = max(1, _BLOCK // len(weights))
-
     def times(block: Floats) -> Floats:
         out = np.empty_like(block)
+        width = min(_COLUMNS, block.shape[1])
+        of_items, of_users = np.empty((len(scale), width)), np.empty((len(weights), width))
         for first in range(0, block.shape[1], width):
-            part = scale[:, None] * block[:, first : first + width]
-            of_users = np.empty((len(weights), part.shape[1]))
-            sum_rows(of_users, part, *data.rows, None)
+            part = block[:, first : first + width]
+            if part.shape[1] < width:
+                of_items, of_users = np.empty(part.shape), np.empty((len(weights), part.shape[1]))
+            np.multiply(scale[:, None], part, out=of_items)
+            sum_rows(of_users, of_items, *data.rows, None)
             of_users *= weights[:, None]
-            sum_rows(part, of_users, start, users, None)
-            out[:, first : first + width] = scale[:, None] * part
+            sum_rows(of_items, of_users, start, users, None)
+            np.multiply(scale[:, None], of_items, out=out[:, first : first + width])
         return out
 
     own, none = (counts.sizes > 0).astype(np.float64), np.empty((counts.items, 0))
@@ -202,13 +199,45 @@ def eigenvectors(
     block = min(m, rank + 10 + rank // 10)
     basis = np.random.default_rng(seed).standard_normal((m, block)) if block < m else np.eye(m)
     for _ in range(_ROUNDS if block < m else 0):
-        basis = _orthonormal(_orthonormal(times(basis)))
+        basis = _orthonormal(times(basis))
+    if block < m:
+        basis = _orthonormal(basis)
     image = times(basis)
     values, turn = np.linalg.eigh(basis.T @ image)
     values, turn = np.maximum(values[::-1][:rank], 0.0), turn[:, ::-1][:, :rank]
     vectors = basis @ turn
     errors = np.linalg.norm(image @ turn - vectors * values, axis=0)
     return values, vectors, float(errors.max() / max(values[0], 1e-300))
+
+
+def balanced(left: list[Floats], right: list[Floats]) -> tuple[Singles, Singles]:
+    """Return factors of the same product that are those of its singular value decomposition.
+
+    Factors come as blocks of columns. Those returned have columns of the same norms, descending:
+    the first ones tell most of a score. Columns lost in single precision are left out.
+    """
+    of_left, of_right = _root(left), _root(right)
+    u, sizes, v = np.linalg.svd(of_left @ of_right)
+    kept = sizes > _NEGLIGIBLE * sizes.max(initial=0.0)
+    scale = np.sqrt(sizes[kept])
+    turns = of_right @ v[kept].T / scale, of_left @ u[:, kept] / scale
+    return _turned(left, turns[0]), _turned(right, turns[1])
+
+
+def _root(blocks: list[Floats]) -> Floats:
+    """Return the symmetric root of BᵀB for blocks of columns of B."""
+    squares, turn = np.linalg.eigh(np.block([[a.T @ b for b in blocks] for a in blocks]))
+    root: Floats = turn * np.sqrt(np.maximum(squares, 0.0)) @ turn.T
+    return root
+
+
+def _turned(blocks: list[Floats], turn: Floats) -> Singles:
+    """Return B·turn in single precision, in parts: new memory is slow."""
+    out = np.empty((len(blocks[0]), turn.shape[1]), np.float32)
+    for first in range(0, len(out), _ROWS):
+        part = np.hstack([block[first : first + _ROWS] for block in blocks])
+        out[first : first + _ROWS] = part @ turn
+    return out
 
 
 def _orthonormal(block: Floats) -> Floats:

@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 
 from ..data.rows import Rows
 from ..storage.state import array
-from .scorer import Floats, Scorer, column_of, part_of, weighed
+from .scorer import Floats, Scorer, column_of, weighed
 
 Singles = NDArray[np.float32]
-
-# Scores in single precision held at once when ranking: 64 MB.
-_BLOCK = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +27,7 @@ class SpectralScorer(Scorer):
     ----------
     indptr, columns, values : S in compressed sparse rows without its diagonal
     own : (m,) the diagonal of S
-    left, right : (m, k) factors L and R
+    left, right : (m, k) factors L and R, those columns first that matter most
     residual : largest ‖K·v - λ·v‖ / λ_1 of the eigenvectors behind the factors
     """
 
@@ -62,6 +59,12 @@ class SpectralScorer(Scorer):
         norms: Floats = np.linalg.norm(self.right.astype(np.float64), axis=1)
         return norms
 
+    @cached_property
+    def _outline(self) -> Any:
+        from .._compiled.low_rank import Outline
+
+        return Outline.of(self.right)
+
     def _sums(self, profiles: Rows, weights: Floats | None) -> Floats:
         """(u, k) Return the sum of the left factors of each profile's items."""
         from .._compiled.low_rank import sum_rows
@@ -91,15 +94,9 @@ class SpectralScorer(Scorer):
 
         chosen = np.full((profiles.n_rows, n), -1, np.int32)
         scores = np.full((profiles.n_rows, n), np.nan)
-        operator = self._sparse, self.right, self._norms
-        size = max(1, _BLOCK // max(self.items, 1))
-        for first in range(0, profiles.n_rows, size):
-            part = profiles.part(first, min(first + size, profiles.n_rows))
-            own = part_of(weights, profiles, first, first + part.n_rows)
-            sums = self._sums(part, own)
-            near = sums.astype(np.float32) @ self.right.T
-            out = chosen[first : first + size], scores[first : first + size]
-            rank_near(out, near, sums, operator, (*part, own), (hidden, exclude_own))
+        operator = self._sparse, self.right, self._norms, self._outline
+        sums = self._sums(profiles, weights)
+        rank_near((chosen, scores), sums, operator, (*profiles, weights), (hidden, exclude_own))
         return chosen, scores
 
     def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
