@@ -209,8 +209,11 @@ def test_titles_are_shown_and_searched_without_case_and_accents(
         assert get(client, "/v1/items", q="p24", n=3)["items"][0]["item"] == "p24"
         assert get(client, "/v1/items", q="no such thing")["total"] == 0
         assert get(client, "/v1/items")["total"] == 25
-        found = get(client, "/v1/users", q="u1", n=3)
-        assert (found["total"], len(found["users"])) == (11, 3)
+        for q in ("u1", "u", "u39", "x", ""):
+            named = [key for key in DATA.users if key.startswith(q)]
+            found = get(client, "/v1/users", q=q, n=5)["users"]
+            assert [each["user"] for each in found] == named[:5]
+            assert all(each["items"] > 0 for each in found)
 
 
 def test_an_event_changes_the_next_list(client: Any, folder: Path) -> None:
@@ -406,6 +409,27 @@ def test_health_answers_while_work_is_running_and_a_full_queue_is_refused(client
         done.set()
     waiting.result(10)
     assert client.get("/v1/recommendations/u1").status_code == 200
+
+
+def test_without_its_store_the_service_answers_for_profiles_alone(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boolrank.service.events import EventStore, StoreError
+
+    def fail(*_: Any) -> Any:
+        raise StoreError("gone", hint="wait")
+
+    with client_of(folder, str(tmp_path / "e.sqlite")) as client:
+        monkeypatch.setattr(EventStore, "of_users", fail)
+        queries = [{"user": "u1"}, {"items": ["p1"]}]
+        answers = [client.post("/v1/recommendations", json=each) for each in queries]
+        assert [each.status_code for each in answers] == [503, 200], (
+            "a list without events is wrong"
+        )
+        assert client.get("/v1/users/u1").status_code == 503
+        monkeypatch.setattr(EventStore, "last", fail)
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/healthz").status_code == 200
 
 
 def test_concurrent_requests_get_their_own_answers(client: Any, folder: Path) -> None:

@@ -167,6 +167,30 @@ def test_pages_of_other_sites_cannot_write(client: Any) -> None:
     assert not any(name.startswith("access-control") for name in answer.headers)
 
 
+def test_a_local_service_answers_only_under_names_of_its_machine(folder: Path) -> None:
+    with client_of(folder, str(folder.parent / "local.sqlite"), local=True) as client:
+        for host in ("localhost", "localhost:8000", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST"):
+            assert client.get("/v1/model", headers={"host": host}).status_code == 200
+        for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example:8000", ""):
+            check_problem(client.get("/v1/model", headers={"host": host}), 403)
+
+
+def test_bodies_of_all_requests_together_are_limited(client: Any) -> None:
+    from boolrank.service import access
+
+    guard = client.app
+    assert guard._held == 0
+    guard._held = access._MOST_HELD
+    try:
+        answer = client.post(RECOMMEND, json={"items": ["p1"]})
+        check_problem(answer, 503)
+        assert answer.headers["retry-after"]
+    finally:
+        guard._held -= access._MOST_HELD
+    assert client.post(RECOMMEND, json={"items": ["p1"]}).status_code == 200
+    assert guard._held == 0
+
+
 @pytest.mark.parametrize("path", ["/", "/docs", "/healthz", "/v1/model", "/nothing", "/metrics"])
 def test_every_answer_has_security_headers(client: Any, path: str) -> None:
     headers = client.get(path).headers

@@ -15,7 +15,7 @@ reasons and rest add up to the score.
          {"model", "user", "item", "title", "popular", "score", "reasons", "rest"}
     GET  /v1/popular?n&exclude          {"model", "items": [entry]}; the score counts users
     GET  /v1/items?q&n                  {"model", "total", "items": [{"item", "title", "users"}]}
-    GET  /v1/users?q&n                  {"model", "total", "users": [{"user", "items"}]}
+    GET  /v1/users?q&n                  {"model", "users": [{"user", "items"}]}
     GET  /v1/users/{user}?n             {"model", "user", "known", "total", "items": [{..}],
                                          "events", "unknown"}
     POST /v1/events                     {"events": [{"id", "user", "item", "action", "time"}]}

@@ -8,6 +8,7 @@ import hmac
 import ipaddress
 import json
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from http import HTTPStatus
@@ -33,6 +34,8 @@ SECONDS = 30.0  # for a request
 REFRESH_SECONDS = 3600.0
 ROLES = ("read", "write")
 _LEAST_KEY = 16  # characters
+_MOST_HELD = 8 * MOST_BYTES  # of all requests at once
+_LATER, _RETRY = "try again in a second", ("retry-after", "1")
 _OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json", "/", "/favicon.ico")
 
 _POLICY = (
@@ -101,6 +104,15 @@ def _digest(key: str) -> bytes:
     return hashlib.sha256(key.encode()).digest()
 
 
+def _is_local(host: bytes) -> bool:
+    """Return whether a Host header has an address or the name of this machine."""
+    name = re.sub(r":\d+$", "", host.decode("latin-1")).strip("[]").lower()
+    try:
+        return bool(ipaddress.ip_address(name))
+    except ValueError:
+        return name == "localhost"
+
+
 def check_exposure(host: str, keys: Keys | None, no_auth: bool) -> None:
     """Raise if a service beyond this machine has neither keys nor permission to have none."""
     try:
@@ -135,11 +147,14 @@ def problem(
 class Guard:
     """An ASGI application around another.
 
-    The path keeps ``%2F`` and ``%25`` encoded, so that ids may have slashes.
+    The path keeps ``%2F`` and ``%25`` encoded, so that ids may have slashes. A ``local`` service
+    answers only under names of this machine: a page of another site may give its own name our
+    address, and would then count as ours.
     """
 
-    def __init__(self, app: App, keys: Keys | None, metrics: Metrics) -> None:
-        self.app, self.keys, self.metrics = app, keys, metrics
+    def __init__(self, app: App, keys: Keys | None, metrics: Metrics, local: bool = False) -> None:
+        self.app, self.keys, self.metrics, self.local = app, keys, metrics, local
+        self._held = 0  # bytes of bodies that are being received or answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -152,8 +167,7 @@ class Guard:
             async with asyncio.timeout(limit):
                 await self._handle(scope, receive, answer)
         except TimeoutError:
-            late = ("retry-after", "1")
-            await answer.refuse(503, "the request took too long", "try again in a second", late)
+            await answer.refuse(503, "the request took too long", _LATER, _RETRY)
         except ConnectionError:  # the client is gone
             answer.status = answer.status or 499
         except Exception:
@@ -165,16 +179,39 @@ class Guard:
     async def _handle(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         headers = dict(scope["headers"])
         refused = self._without_key(scope, headers)
+        if self.local and not _is_local(headers.get(b"host", b"")):
+            hint = "use localhost, or see --api-key-file and --no-auth"
+            refused = 403, "this service is for its own machine alone", hint
         if refused is None and scope["method"] == "POST":
             refused = _unfit(scope, headers)
             if refused is None:
-                body = await _read(receive)
-                refused = _too_large() if body is None else None
-                receive = _replayed(body or b"", receive)
+                await self._handle_body(scope, receive, answer)
+                return
         if refused is None:
             await self.app(scope, receive, answer)
         else:
             await answer.refuse(*refused)
+
+    async def _handle_body(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+        body = b""
+        try:
+            more = True
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ConnectionError
+                part = message.get("body", b"")
+                body, more = body + part, message.get("more_body", False)
+                self._held += len(part)
+                if len(body) > MOST_BYTES:
+                    await answer.refuse(*_too_large())
+                    return
+                if self._held > _MOST_HELD:
+                    await answer.refuse(503, "the service is overloaded", _LATER, _RETRY)
+                    return
+            await self.app(scope, _replayed(body, receive), answer)
+        finally:
+            self._held -= len(body)
 
     def _without_key(self, scope: Scope, headers: Headers) -> Refusal | None:
         """Return why a request may not be answered, if its key does not allow it."""
@@ -236,19 +273,6 @@ def _canonical(raw: bytes) -> str:
 
 def _too_large() -> Refusal:
     return 413, f"the body has more than {MOST_BYTES:,} bytes", "send it in parts"
-
-
-async def _read(receive: Receive) -> bytes | None:
-    """Return the body; None if it is too large."""
-    body = b""
-    while len(body) <= MOST_BYTES:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionError
-        body += bytes(message.get("body", b""))
-        if not message.get("more_body"):
-            break
-    return body if len(body) <= MOST_BYTES else None
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

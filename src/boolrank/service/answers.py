@@ -13,7 +13,7 @@ import numpy as np
 from ..data.vocabulary import Vocabulary, plain_id
 from ..errors import InputError, ParameterError, UnknownIdError
 from .catalogue import Catalogue, History
-from .events import Change, EventStore
+from .events import Change, EventStore, StoreError
 from .schemas import Event, Query
 
 _INT64 = 1 << 63
@@ -23,13 +23,18 @@ def recommend_together(
     catalogue: Catalogue, store: EventStore, queries: Sequence[Query]
 ) -> list[dict[str, Any] | Exception]:
     """Return an answer or an error for each query; rank those with the same options at once."""
-    known = _changes(catalogue, store, [q.user for q in queries if "user" in q.model_fields_set])
+    known: dict[str, list[Change]] | StoreError
+    try:
+        users = [query.user for query in queries if "user" in query.model_fields_set]
+        known = _changes(catalogue, store, users)
+    except StoreError as error:
+        known = error
     out: list[dict[str, Any] | Exception] = []
     groups: dict[Any, list[tuple[int, History]]] = {}
     for at, query in enumerate(queries):
         try:
             answer, history = _prepared(catalogue, query, known)
-        except UnknownIdError as error:
+        except (UnknownIdError, StoreError) as error:
             out.append(error)
             continue
         out.append(answer)
@@ -50,11 +55,13 @@ def recommend_together(
 
 
 def _prepared(
-    catalogue: Catalogue, query: Query, changes: dict[str, list[Change]]
+    catalogue: Catalogue, query: Query, changes: dict[str, list[Change]] | StoreError
 ) -> tuple[dict[str, Any], History]:
     """Return an answer without its items, and the history to rank for."""
     data, user = catalogue.data, None
     if "user" in query.model_fields_set:
+        if isinstance(changes, StoreError):
+            raise changes
         key = data.users.parsed(str(query.user))
         user, own = plain_id(key), changes.get(str(key), [])
         if query.strict and not own and key not in data.users:
@@ -72,10 +79,8 @@ def _prepared(
             ignored += [each for each, at in zip(rest, found.tolist(), strict=True) if at < 0]
         if ignored:
             raise UnknownIdError(
-                f"there is no item {ignored[0]!r}"
-                if len(ignored) == 1
-                else f"{len(ignored)} items are unknown, such as {ignored[0]!r}",
-                hint="leave them out, or leave strict out",
+                f"{len(ignored)} items are unknown, the first is {ignored[0]!r}",
+                hint="leave unknown items out, or leave strict out",
             )
     empty = not len(history.items)
     return {
@@ -194,6 +199,4 @@ def _checked(names: Vocabulary, given: Any, at: int) -> str:
 
 def to_json(content: Any) -> bytes:
     """Return a value as compact JSON."""
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
-    )
+    return json.dumps(content, separators=(",", ":")).encode()

@@ -47,8 +47,8 @@ PathId = Annotated[
 ]
 
 
-def create_app(live: Live, keys: Keys | None = None) -> Guard:
-    """Return the application around a model."""
+def create_app(live: Live, keys: Keys | None = None, local: bool = False) -> Guard:
+    """Return the application around a model; see `Guard`."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -68,7 +68,7 @@ def create_app(live: Live, keys: Keys | None = None) -> Guard:
     app.include_router(router)
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
     _add_errors(app)
-    return Guard(app, keys, live.metrics)
+    return Guard(app, keys, live.metrics, local)
 
 
 def _live(request: Request) -> Live:
@@ -194,8 +194,7 @@ async def users(request: Request, q: _Text = "", n: _N = 10) -> Response:
     """Search ids of users by their beginning."""
 
     def job(catalogue: Catalogue) -> dict[str, Any]:
-        total, found = catalogue.search_users(q, n)
-        return {"model": catalogue.hash, "total": total, "users": found}
+        return {"model": catalogue.hash, "users": catalogue.search_users(q, n)}
 
     return await _answer(_live(request), job)
 

@@ -5,10 +5,13 @@ A history is what the model knows of a user, changed by the events that the mode
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -54,13 +57,22 @@ class Catalogue:
     n_threads: int = 1
 
     @classmethod
-    def load(cls, folder: str | Path, titles: Mapping[str, str], n_threads: int = 1) -> Self:
-        """Open and verify a saved model; raise if it is damaged."""
+    def load(
+        cls,
+        folder: str | Path,
+        titles: Mapping[str, str],
+        n_threads: int = 1,
+        contained: Callable[[str], int] = lambda _: 0,
+    ) -> Self:
+        """Open and verify a saved model; raise if it is damaged.
+
+        ``contained`` tells the number of the last event in a model, by its hash.
+        """
         for _ in range(_TRIES):  # the folder may be replaced between both reads
             info = model_info(folder)
             model = load_model(folder, n_threads=n_threads)
             if model_info(folder)["hash"] == info["hash"]:
-                made = cls(model, info, titles, n_threads=n_threads)
+                made = cls(model, info, titles, contained(info["hash"]), n_threads)
                 made.prepare()
                 return made
         raise ModelFileError("the model is replaced faster than it can be read", hint="try again")
@@ -243,29 +255,23 @@ class Catalogue:
     def search(self, q: str, n: int) -> tuple[int, list[dict[str, Any]]]:
         """Return how many items have a text in title or id, and n of them, the best first."""
         text, ends = self.search_text
-        wanted, found, at = folded(q), dict[int, bool](), 0
+        wanted, count = folded(q), self.users_of_items
         if not wanted:
-            numbers, total = self.by_popularity[:n].tolist(), len(ends)
+            numbers, total = self.by_popularity[:n], len(ends)
         else:
-            while (at := text.find(wanted, at)) >= 0:
-                number = int(np.searchsorted(ends, at, side="right"))
-                found[number] = at == 0 or text[at - 1] == "\n"
-                at = int(ends[number])
-            total = len(found)
-            numbers = sorted(found, key=lambda k: (not found[k], self.ranks[k]))[:n]
-        count = self.users_of_items
-        return total, [{**self.named(k), "users": int(count[k])} for k in numbers]
+            at = np.array([found.start() for found in re.finditer(re.escape(wanted), text)], int)
+            found, first = np.unique(np.searchsorted(ends, at, side="right"), return_index=True)
+            later = at[first] != np.append(0, ends)[found]  # not at the beginning of the title
+            numbers, total = found[np.lexsort((self.ranks[found], later))][:n], len(found)
+        return total, [{**self.named(k), "users": int(count[k])} for k in numbers.tolist()]
 
-    def search_users(self, q: str, n: int) -> tuple[int, list[dict[str, Any]]]:
-        """Return how many users have ids that start with a text, and the first of them."""
-        lengths, total = self.data.rows.lengths, 0
-        found: list[dict[str, Any]] = []
-        for number, key in enumerate(self.data.users):
-            if str(key).startswith(q):
-                total += 1
-                if len(found) < n:
-                    found.append({"user": plain_id(key), "items": int(lengths[number])})
-        return total, found
+    def search_users(self, q: str, n: int) -> list[dict[str, Any]]:
+        """Return the first users whose ids start with a text."""
+        users, lengths = self.data.users, self.data.rows.lengths
+        start = bisect_left(users.ids, q) if users.ids.dtype.kind == "O" and q else 0
+        keys = ((k, users[k]) for k in range(start, len(users)))
+        found = islice((each for each in keys if str(each[1]).startswith(q)), n)
+        return [{"user": plain_id(key), "items": int(lengths[k])} for k, key in found]
 
 
 def changed_history(

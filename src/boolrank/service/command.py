@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import socket
 import sys
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._compiled.ranges import most_threads
 from .access import Keys, check_exposure
 from .app import create_app
 from .catalogue import Catalogue
@@ -31,6 +31,7 @@ class Service:
     keys: Keys | None
     period: float | None
     workers: int
+    no_auth: bool
     socket: socket.socket
 
     @property
@@ -44,9 +45,9 @@ class Service:
         Workers(self._app, self.socket, self.workers).run()
 
     def _app(self, worker: int, parent: int) -> Any:
-        n_threads = max(1, (os.cpu_count() or 1) // self.workers)
+        n_threads = max(1, most_threads() // self.workers)
         live = Live(self.folder, self.store, self.titles, self.period, n_threads, worker, parent)
-        return create_app(live, self.keys)
+        return create_app(live, self.keys, local=self.keys is None and not self.no_auth)
 
 
 def run_service(
@@ -71,7 +72,7 @@ def run_service(
     made = listen(host, port)
     store = check_store(place)
     _log()
-    return Service(folder.resolve(), info, store, titles, keys, period, workers, made)
+    return Service(folder.resolve(), info, store, titles, keys, period, workers, no_auth, made)
 
 
 def _log() -> None:

@@ -7,12 +7,12 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ..engines.worker import Worker, WorkerEndedError
 from ..errors import BoolrankError
@@ -22,8 +22,6 @@ from .events import EventStore, StoreError
 from .metrics import Metrics
 from .pool import Pool
 from .refresh import answer_refreshes
-
-Found = TypeVar("Found")
 
 log = logging.getLogger("boolrank.service")
 
@@ -62,7 +60,7 @@ class Live:
     def __post_init__(self) -> None:
         self.pool = Pool(self.n_threads, self.store.close)
         self.writers = Pool(1, self.store.close, most_together=1)
-        self._slow = ThreadPoolExecutor(1)
+        self._loader = ThreadPoolExecutor(1)
         self.catalogue: Catalogue | None = None
         self._seen: object = None
         self._tried = time.time()
@@ -85,7 +83,7 @@ class Live:
             task.cancel()
         for pool in (self.pool, self.writers):
             pool.stop()
-        self._slow.shutdown(wait=False)
+        self._loader.shutdown(wait=False)
 
     @property
     def current(self) -> Catalogue:
@@ -107,7 +105,8 @@ class Live:
         """Take over the model in the folder; one that is damaged is refused and reported once."""
         self._seen = stamp = self._stamp()
         try:
-            found = await self._in_thread(self._load)
+            # Always the same thread: memory that threads have freed is kept for each.
+            found = await asyncio.get_running_loop().run_in_executor(self._loader, self._load)
         except (BoolrankError, OSError, ValueError) as error:
             self.metrics.loads.labels("refused").inc()
             log.error("the model in the folder is refused: %s", error)  # noqa: TRY400 - expected
@@ -123,21 +122,18 @@ class Live:
         self.metrics.created.set(found.model.fitted.created)
         self.metrics.contained.set(found.sequence)
 
-    async def _in_thread(self, function: Callable[[], Found]) -> Found:
-        # Always the same thread: memory that threads have freed is kept for each.
-        return await asyncio.get_running_loop().run_in_executor(self._slow, function)
-
     def _load(self) -> Catalogue:
-        found = Catalogue.load(self.folder, self.titles, self.n_threads)
-        sequence = 0
-        if self.store.last():
-            for _ in range(5):  # a refresh records what a model contains just after publishing it
-                sequence = self.store.contained(found.hash)
-                if sequence or self.catalogue is None:
-                    break
-                time.sleep(_EVERY / 5)
-        self.store.close()
-        return replace(found, sequence=sequence) if sequence else found
+        try:
+            return Catalogue.load(self.folder, self.titles, self.n_threads, self._contained)
+        finally:
+            self.store.close()
+
+    def _contained(self, model: str) -> int:
+        sequence = self.store.contained(model)
+        if not sequence and self.catalogue is not None and self.store.last():
+            time.sleep(_EVERY)  # a refresh records what a model contains just after publishing it
+            sequence = self.store.contained(model)
+        return sequence
 
     async def _watch(self) -> None:
         while True:
@@ -168,27 +164,22 @@ class Live:
         async with self._lock:
             self._tried = time.time()
             try:
-                found = await self._in_thread(self._refresh)
+                found = await asyncio.to_thread(self._refresh)
             except BoolrankError:
                 self.metrics.refreshes.labels("failed").inc()
                 raise
             self.metrics.refreshes.labels("done").inc()
-            if self.catalogue is None or found["model"] != self.catalogue.hash:
+            if found["model"] != self.current.hash:
                 await self.reload()
             if found["changed"]:
                 log.info("refreshed with %d changes in %.1f s", found["changed"], found["seconds"])
             return found
 
     def _refresh(self) -> dict[str, Any]:
-        current = self.catalogue
+        name = self.current.hash
         try:
-            if current is not None and self.store.last() == self.store.contained(current.hash):
-                return {
-                    "model": current.hash,
-                    "previous": current.hash,
-                    "changed": 0,
-                    "seconds": 0.0,
-                }
+            if self.store.last() == self.store.contained(name):
+                return {"model": name, "previous": name, "changed": 0, "seconds": 0.0}
         finally:
             self.store.close()
         worker = Worker(answer_refreshes, {"folder": str(self.folder), "events": self.store.place})

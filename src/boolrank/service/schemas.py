@@ -49,26 +49,7 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Options(_Body):
-    """Options of a list of recommendations."""
-
-    n: Annotated[StrictInt, Field(ge=1, le=MOST_N, description="Number of items."), _WHOLE] = 10
-    exclude: Annotated[Ids, Field(description="Items not to recommend.")] = []
-    candidates: Annotated[
-        Ids | None, Field(description="The only items to recommend; null for all.")
-    ] = None
-    exclude_seen: Annotated[
-        StrictBool, Field(description="Leave out the items of the history.")
-    ] = True
-    reasons: Annotated[
-        StrictInt, Field(ge=0, le=MOST_REASONS, description="Reasons for each item."), _WHOLE
-    ] = 0
-    strict: Annotated[
-        StrictBool, Field(description="Refuse unknown ids instead of ignoring them.")
-    ] = False
-
-
-class Query(Options):
+class Query(_Body):
     """Somebody to recommend to: a user, or a list of items."""
 
     model_config = ConfigDict(
@@ -83,6 +64,20 @@ class Query(Options):
 
     user: Annotated[Id, Field(description="A user of the model or of events.")] = ""
     items: Annotated[Ids, Field(description="The items of somebody unknown.")] = []
+    n: Annotated[StrictInt, Field(ge=1, le=MOST_N, description="Number of items."), _WHOLE] = 10
+    exclude: Annotated[Ids, Field(description="Items not to recommend.")] = []
+    candidates: Annotated[
+        Ids | None, Field(description="The only items to recommend; null for all.")
+    ] = None
+    exclude_seen: Annotated[
+        StrictBool, Field(description="Leave out the items of the history.")
+    ] = True
+    reasons: Annotated[
+        StrictInt, Field(ge=0, le=MOST_REASONS, description="Reasons for each item."), _WHOLE
+    ] = 0
+    strict: Annotated[
+        StrictBool, Field(description="Refuse unknown ids instead of ignoring them.")
+    ] = False
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Query:
