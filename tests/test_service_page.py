@@ -44,6 +44,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         csv.writer(file).writerow([EVIL_ID, EVIL_TITLE, "none"])
     with (folder / "events.csv").open("a", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["ada", EVIL_ID], ["ben", EVIL_ID]])
+        # More items than reasons in an answer.
+        csv.writer(file).writerows(["buff", f"f{number:02d}"] for number in range(1, 31))
     KernelEase(reg=3).fit(Interactions.from_files(folder / "events.csv")).save(folder / "model")
     command = [sys.executable, "-m", "boolrank", "serve", str(folder / "model"), "--port", "0"]
     with subprocess.Popen(
@@ -133,17 +135,20 @@ def test_searching_by_title_adds_items(visit: Any) -> None:
     expect(page.get_by_role("status")).to_contain_text("10 items")
 
 
-def test_reasons_on_the_page_add_up_to_the_scores(visit: Any) -> None:
-    page = visit("#user=ada")
+@pytest.mark.parametrize("user", ["ada", "buff"])
+def test_reasons_on_the_page_add_up_to_the_scores(visit: Any, user: str) -> None:
+    page = visit(f"#user={user}")
     listed = _rows(page)
     for row in page.locator("#rows > li").all():
         score = float(row.locator(".score").get_attribute("title"))
         parts = [float(p.get_attribute("data-adds")) for p in row.locator(".part").all()]
         assert len(parts) > 1
         assert sum(parts) == pytest.approx(score, abs=1e-9)
-        widths = row.locator(".part").evaluate_all("all => all.map(e => e.clientWidth)")
-        longest = max(range(len(parts)), key=lambda k: abs(parts[k]))
-        assert widths[longest] == max(widths)
+        widths = row.locator(".part").evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect().width)"
+        )
+        scale = sum(widths) / sum(map(abs, parts))
+        assert widths == pytest.approx([scale * abs(part) for part in parts], abs=0.5)
     page.locator("#rows .title").first.click()
     table = page.locator(".detail table")
     expect(table).to_be_visible()
@@ -151,7 +156,7 @@ def test_reasons_on_the_page_add_up_to_the_scores(visit: Any) -> None:
     assert sum(shown[:-1]) == pytest.approx(shown[-1], abs=5e-4)
     assert _number(page.locator("#rows .score").first.inner_text()) == shown[-1]
     answer = page.evaluate(
-        "item => fetch(`v1/explanations/ada/${item}?n=100`).then(r => r.json())", listed[0]
+        "path => fetch(`v1/explanations/${path}`).then(r => r.json())", f"{user}/{listed[0]}"
     )
     assert shown[-1] == pytest.approx(answer["score"], abs=5e-5)
 
@@ -257,6 +262,10 @@ def test_the_page_fits_a_phone(visit: Any) -> None:
         for summary in page.locator("summary:visible").all():
             summary.click()
         assert page.evaluate("document.documentElement.scrollWidth") == 390
+        # One thing below the other.
+        for kind in (".finder", "#lists > section:visible"):
+            tops = page.locator(kind).evaluate_all("all => all.map(e => e.offsetTop)")
+            assert len(set(tops)) == len(tops)
         page.get_by_label("Add an item").fill("the")
         expect(page.locator("[role=option]")).to_have_count(8)
         assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -439,7 +448,7 @@ def test_the_page_tells_about_the_model_and_its_requests(visit: Any) -> None:
     page = visit("#item=f02")
     _rows(page)
     facts = page.locator("#facts")
-    for text in ("kernel-ease", "300", "41", "reg=3"):
+    for text in ("kernel-ease", "301", "41", "reg=3"):
         expect(facts).to_contain_text(text)
     model = page.evaluate("fetch('v1/model').then(r => r.json())")
     expect(page.locator("#hash")).to_contain_text(model["model"][:12])
