@@ -262,7 +262,9 @@ class Catalogue:
             at = np.array([found.start() for found in re.finditer(re.escape(wanted), text)], int)
             found, first = np.unique(np.searchsorted(ends, at, side="right"), return_index=True)
             later = at[first] != np.append(0, ends)[found]  # not at the beginning of the title
-            numbers, total = found[np.lexsort((self.ranks[found], later))][:n], len(found)
+            other = found != self.find(self.data.items, [q])  # than the item with this id
+            order = np.lexsort((self.ranks[found], later, other))
+            numbers, total = found[order][:n], len(found)
         return total, [{**self.named(k), "users": int(count[k])} for k in numbers.tolist()]
 
     def search_users(self, q: str, n: int) -> list[dict[str, Any]]:

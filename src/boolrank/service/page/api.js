@@ -59,7 +59,7 @@ export function learn(entries) {
 /** Learn the titles of items that a link names. */
 export async function learnMissing(ids, signal) {
   const missing = ids.filter((id) => !titles.has(id)).slice(0, 30);
-  const found = await Promise.all(missing.map((q) => get("items", { q, n: 5 }, { signal })));
+  const found = await Promise.all(missing.map((q) => get("items", { q, n: 1 }, { signal })));
   found.forEach((answer) => learn(answer.items));
   missing.filter((id) => !titles.has(id)).forEach((id) => titles.set(id, id));
 }

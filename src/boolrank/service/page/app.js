@@ -12,6 +12,7 @@ import {
 import { watch } from "./pulse.js";
 
 const STARTERS = 10;
+const MOST = 1000; // items of a user
 const LENGTHS = [5, 10, 20, 50];
 
 const $ = (id) => document.getElementById(id);
@@ -78,7 +79,7 @@ async function show() {
   const { signal } = asked;
   $("lists").setAttribute("aria-busy", "true");
   try {
-    const person = view.user && (await get(`users/${path(view.user)}`, { n: 1000 }, { signal }));
+    const person = view.user && (await get(`users/${path(view.user)}`, { n: MOST }, { signal }));
     const history = person ? learn(person.items).map((entry) => entry.item) : [];
     const body = request(history);
     const start = performance.now();
@@ -115,7 +116,7 @@ function draw({ answer, popular, history, person, took, body }) {
   document.body.classList.add("ready");
   assignColours(answer.items, profile);
   keepingFocus(() => {
-    drawProfile(history);
+    drawProfile(history, person ? person.total : 0);
     drawStarters(popular, profile);
     drawExcluded();
     drawNotices(answer, person);
@@ -158,12 +159,12 @@ function chip(id, kind, label, title, press) {
   return el(`button.chip.${kind}`, attributes, dot, el("span", {}, nameOf(id)), sign);
 }
 
-function drawProfile(history) {
+function drawProfile(history, total) {
   const shown = history.filter(hasColour);
   const parts = [el("h2", {}, view.user ? `${view.user} has` : "Profile")];
   parts.push(...shown.map((id) => chip(id, "own", "", "Show its part", highlight)));
-  const rest = history.length - shown.length;
-  if (rest) parts.push(soft(shown.length ? `and ${rest} more` : plural(rest, "item")));
+  const rest = total - shown.length;
+  if (rest) parts.push(soft(shown.length ? `and ${number(rest)} more` : plural(rest, "item")));
   parts.push(...view.items.map((id) => chip(id, "added", "×", "Remove from the profile", drop)));
   if (!history.length && !view.items.length) parts.push(soft("nothing yet"));
   const link = { type: "button", "data-key": "clear", onclick: clear };
@@ -194,6 +195,8 @@ function drawNotices(answer, person) {
     note("Unknown user.", `Nobody is called “${view.user}”. These are the most popular items.`);
   else if (person && answer.popular)
     note("No history.", `${view.user} has no known items. These are the most popular ones.`);
+  if (person.total > MOST && view.items.length)
+    note("Shortened.", `The first ${number(MOST)} of ${number(person.total)} items are used.`);
   const ignored = answer.unknown.map(String).filter((id) => id !== view.user);
   if (ignored.length) note("Ignored.", `Not in the model: ${ignored.join(", ")}`);
   $("notices").replaceChildren(...notices);
