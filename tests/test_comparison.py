@@ -131,7 +131,7 @@ def found(split, tuner, folder):
 @pytest.fixture(scope="module")
 def page(found, folder):
     manifest = record([found], folder, command="boolrank compare <x>", started=time.time())
-    write_comparison([found], folder, manifest)
+    write_comparison([found], folder, manifest, _commands(found))
     return (folder / "comparison.html").read_text(encoding="utf-8")
 
 
@@ -323,13 +323,13 @@ def test_a_failed_model_is_recorded_with_its_reason(split, monkeypatch):
     missing_extra, wrong = (each.error for each in found.failed)
     assert "pip install 'boolrank[compare]'" in missing_extra
     assert "memory" in wrong or "allocate" in wrong
-    (said,) = verdicts(found, {}).values()
+    (said,) = verdicts(found, _commands(found)).values()
     assert said == f"**Use `popularity`**: AUC {found.models[2].by('auc').means['auc']:.4f}."
     assert doubts_about(found) == [f"Failed, with the reason in the table: `absent`, `{huge}`."]
-    check_page(render_page(comparison_page([found], _manifest())))
+    check_page(render_page(comparison_page([found], _manifest(), _commands(found))))
     out_of_memory = compare_models(split, ["popularity"], ["auc"], tuner=tuner)
     assert out_of_memory.failed[0].error == "out of memory: 8 TB"
-    check_page(render_page(comparison_page([out_of_memory], _manifest())))
+    check_page(render_page(comparison_page([out_of_memory], _manifest(), {})))
 
 
 @pytest.mark.parametrize(
@@ -367,6 +367,12 @@ def test_a_comparison_needs_a_fold_for_validation():
         compare_models(paper_protocol(synthetic(60, 30, 700), folds=1), ["popularity"])
 
 
+def _commands(found):
+    return {
+        (found.title, metric): f"boolrank fit {found.title} {metric}" for metric in found.metrics
+    }
+
+
 def _manifest():
     machine = {"processor": "p", "cores": 2, "system": "s", "architecture": "a"}
     times = {"started": "then", "finished": "now", "threads": 2}
@@ -399,31 +405,30 @@ def test_the_page_opens_with_the_model_to_use_its_margin_and_the_command():
     both = [best, replace(best, title="others")]
     (table,) = by_metric(comparison_table(both))
     assert [table.records()[k]["model"] for k in sorted(table.strong)] == ["kernel-ease"] * 2
-    page = render_page(comparison_page(both, _manifest(), commands))
+    page = render_page(comparison_page(both, _manifest(), commands | _commands(both[1])))
     assert "others: <strong>Use" in page
     even = _made_up({"kernel-ease": 0.8, "slim": 0.8})
-    assert "p = 1, which may be chance" in next(iter(verdicts(even, {}).values()))
+    assert "p = 1, which may be chance" in next(iter(verdicts(even, _commands(even)).values()))
 
 
-def test_figures_have_every_winner_and_leave_out_models_far_below():
-    aucs = {"a": 0.9, "b": 0.89, "c": 0.88, "d": 0.2, "e": 0.1}
-    found = _made_up(aucs)
-    models = []
-    for each, ndcg in zip(found.models, (0.1, 0.11, 0.12, 0.4, 0.01), strict=True):
+def test_the_figure_has_every_winner_and_leaves_out_bad_models():
+    aucs = {name: 0.9 - k / 100 for k, name in enumerate("abcdefghij")}
+    found, models = _made_up(aucs), []
+    for k, each in enumerate(found.models):
         (fold,) = each.by("auc").folds
+        ndcg = 0.1 + 0.01 * k if k else 0.0  # the last has the best nDCG@10, the first the worst
         values = {**fold.values, "ndcg@10": fold.values["auc"] * 0 + ndcg}
+        if k == 9:
+            values["auc"] = values["auc"] * 0 + 0.2
         evaluation = replace(each.by("auc"), folds=(replace(fold, values=values),))
-        both = {"auc": evaluation, "ndcg@10": evaluation}
-        models.append(
-            replace(each, chosen=dict.fromkeys(both, each.chosen["auc"]), evaluations=both)
-        )
+        both = {"ndcg@10": evaluation, "auc": evaluation}
+        chosen = dict.fromkeys(both, each.chosen["auc"])
+        models.append(replace(each, chosen=chosen, evaluations=both))
     found = replace(found, metrics=("ndcg@10", "auc"), models=tuple(models))
-    page = render_page(comparison_page([found], _manifest()))
-    for svg in page.split("<svg")[1:]:
-        assert all(f": {name} " in svg for name in "abcd"), "d has the best nDCG@10"
-        assert ": e " not in svg
-    assert "Left out, as too far below the others: <code>e</code>" in page
-    assert "`d` has the best nDCG@10, and an AUC of 0.2005, below chance" in doubts_about(found)[0]
+    page = render_page(comparison_page([found], _manifest(), _commands(found)))
+    (svg,) = page.split("<svg")[1:]
+    assert [name for name in aucs if f": {name} " in svg] == list("acdefghij")
+    assert "`j` has the best nDCG@10, and an AUC of 0.2000, below chance" in doubts_about(found)[0]
 
 
 def _latex_width(text):
@@ -490,7 +495,7 @@ def test_tables_and_figures_are_written_as_files(found, folder, page):
     assert page
     written = {path.name for path in (folder / "tables").iterdir()}
     assert written == {"results.csv", "results.md", "results.tex"}
-    assert len(list((folder / "figures").glob("*.png"))) == 2
+    assert len(list((folder / "figures").glob("*.png"))) == 1
     records = comparison_table([found]).records()
     assert {row["parameters"] for row in records if row["model"] == "kernel-ranker"} == {
         str(spec) for spec in found.models[1].chosen.values()

@@ -123,10 +123,9 @@ def test_labels_in_a_figure_overlap_no_label_and_no_point():
 
 def test_points_of_a_figure_have_labels():
     dots = {"one": Dots([1.0, 2.0], [0.5, 0.6], strong=True), "two": Dots([30.0], [0.55])}
-    figure = scatter_figure(dots, "seconds", "AUC", log=True)
+    figure = scatter_figure(dots, "seconds", "AUC")
     axes = figure.axes[0]
     assert [text.get_text() for text in axes.texts] == ["one", "two"]
-    assert axes.get_xscale() == "log"
     assert list(axes.lines[0].get_xdata()) == [1.0, 2.0]
 
 

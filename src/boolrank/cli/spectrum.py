@@ -30,8 +30,8 @@ def spectrum(
     0 = all items identical, 1 = no two items related. Sparse data often need a kernel that is less
     expressive than the linear one, which is arity 1.
     """
+    from ..report.figures import arity_plots
     from ..report.page import check_report
-    from ..report.sections import arity_plots
 
     work = Work()
     chosen = parse_arities(arities or _ARITIES)

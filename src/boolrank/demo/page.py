@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..evaluation.metrics import parse_metric
-from ..report.page import Entries, Facts, Figures, Item, Lists, Note, Page, Section
-from ..report.sections import arity_plots, data_facts, made
+from ..evaluation.metrics import METRICS
+from ..report.figures import arity_plots
+from ..report.page import Entries, Figures, Lists, Note, Page, Section, data_size, made
 from ..studies.machine import machine
 from ..table import Table
-from .results import METRICS, OTHERS, TOP
+from .results import OTHERS, TOP
 from .tastes import TITLES
 
 if TYPE_CHECKING:
@@ -25,39 +25,43 @@ _COMPARED = (
     "share of ten films beside accuracy."
 )
 _ARITY = (
-    "A conjunction of more variables holds for fewer films, a disjunction of more variables for "
-    "more films. Both start at the linear kernel, at arity 1. The normalised spectral ratio "
-    "measures expressiveness: 0 if all films are identical to a kernel, 1 if no two have anything "
-    "in common. On sparse data AUC peaks where disjunctions connect films without common viewers."
+    "Longer conjunctions hold for fewer films, longer disjunctions for more; both start at the "
+    "linear kernel, at arity 1. The normalised spectral ratio measures expressiveness: 0 if all "
+    "films are identical to a kernel, 1 if no two are related at all. On sparse data AUC peaks "
+    "where disjunctions connect films without common viewers."
 )
 _DATA = (
-    f"The data are made up: {len(TITLES)} tastes, and a film’s title shows its taste. Viewers draw "
-    "films by popularity and by their liking for the taste. A taste counts as liked if it has more "
-    f"than 1/{len(TITLES)} of the liking. The data cannot tell which model is best for others: "
-    "`boolrank fit` finds out."
+    f"Made up: {len(TITLES)} tastes, and a film’s title shows its taste. Viewers draw films by "
+    "popularity and by their liking for the taste, which counts as liked with more than "
+    f"1/{len(TITLES)} of it. Which model is best for other data, `boolrank fit` finds out."
+)
+_LEGEND = (
+    f"`boolrank fit` chose `{{}}`: {{}}. Liked taste: of {TOP} films for each viewer. Of ten films "
+    f"each: coverage, {METRICS['coverage'].formula}; top ten, {METRICS['top10_share'].formula}."
 )
 _FOOTER = "The same seed gives the same page on the same machine."
 
 
 def demo_page(found: Findings, next_steps: Mapping[str, str]) -> Page:
     """Return the page."""
-    rows = found.person.table.records()
-    seen = [Item(each["has seen"], each["its taste"] or "") for each in rows if each["has seen"]]
-    films = [Item(each["recommended"], each["taste"]) for each in rows if each["recommended"]]
-    who, _, likes = found.person.table.title.partition(", who ")
+    rows = found.viewer.records()
+    seen = {each["has seen"]: each["its taste"] for each in rows}
+    films = {each["recommended"]: each["taste"] for each in rows if each["recommended"]}
+    who, _, likes = found.viewer.title.partition(", who ")
     viewer = Lists([(f"{who} has seen", seen, ""), ("boolrank recommends", films, _why(found))])
-    origin = {"split": repr(found.split), "seed": f"{found.seed}, of the data and of the split"}
+    size = data_size(found.data.events, "viewers", "films")
+    origin = {
+        "size": size,
+        "split": repr(found.split),
+        "seed": f"{found.seed}, of the data and of the split",
+    }
     about = made(f"boolrank demo --seed {found.seed}", origin, machine())
+    legend = Note(_LEGEND.format(found.choice.spec, found.choice.reason))
     sections = [
         Section("viewer", "One viewer", f"{who} {likes}: ✓ in the lists.", [viewer]),
-        Section(
-            "models",
-            "Personal or popular?",
-            _compared(found),
-            [found.compared, Note(_legend(found))],
-        ),
+        Section("models", "Personal or popular?", _compared(found), [found.compared, legend]),
         Section("arity", "How expressive?", _ARITY, [Figures(arity_plots(found.curves))]),
-        Section("data", "The data", _DATA, [Facts(_facts(found)), about]),
+        Section("data", "The data", _DATA, [about]),
         Section("next", "Your own file", "", [Entries(next_steps, commands=True)]),
     ]
     return Page("Recommendations with reasons", result(found), sections, _FOOTER)
@@ -74,7 +78,7 @@ def result(found: Findings) -> str:
 
 
 def _why(found: Findings) -> str:
-    first, parts = found.person.table.records()[0], found.person.reasons
+    first, parts = found.viewer.records()[0], found.reasons
     terms = ", ".join(f"{name} {part:+.4f}" for name, part in parts)
     return f"**Why {first['recommended']}?** {terms} = {first['score']:.4f}, its score."
 
@@ -84,26 +88,7 @@ def _compared(found: Findings) -> str:
     return _COMPARED.format(popular / first)
 
 
-def _legend(found: Findings) -> str:
-    formulas = [f"{title}: {parse_metric(name).formula}" for name, title in METRICS.items()]
-    return (
-        f"`boolrank fit` chose `{found.choice.spec}`: {found.choice.reason}. Liked taste: of {TOP} "
-        f"films for each viewer. {'; '.join(formulas[2:])}; k = 10."
-    )
-
-
-def _facts(found: Findings) -> dict[str, str]:
-    return data_facts(found.data.events, "viewers", "films")
-
-
 def demo_tables(found: Findings) -> list[Table]:
     """Return the tables that the command prints, in the order of the page."""
     note = f"{_why(found)}\n{result(found)}".replace("**", "")
-    columns = {"kernel": "", "arity": "d", "AUC": ".4f", "spectral ratio": ".4f"}
-    points = [
-        (curve.family, *point)
-        for curve in found.curves
-        for point in zip(curve.arities, curve.means, curve.ratios, strict=True)
-    ]
-    curves = Table.of("AUC and normalised spectral ratio by arity", columns, points)
-    return [replace(found.person.table, note=note), found.compared, curves]
+    return [replace(found.viewer, note=note), found.compared]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,22 +45,20 @@ _REASONS = 3  # shown of a recommendation
 _FILMS = 8
 
 
-class Person(NamedTuple):
-    """Films of a viewer beside recommendations, and the reasons for the first one."""
-
-    table: Table
-    reasons: list[tuple[str, float]]
-
-
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """All results; hits are the shares of recommendations of a liked taste, by model."""
+    """All results.
+
+    A viewer's films stand beside recommendations, with the reasons for the first one. Hits are
+    shares of recommendations of a liked taste, by model.
+    """
 
     seed: int
     data: PlantedTastes
     split: Split
     choice: Choice
-    person: Person
+    viewer: Table
+    reasons: list[tuple[str, float]]
     hits: Mapping[str, float]
     compared: Table
     curves: list[Curve]
@@ -101,11 +99,13 @@ def measure(seed: int, n_users: int, progress: Callable[[str], None]) -> Finding
     rows = [(name, hits[name], *run.evaluations[name].means.values()) for name in specs]
     title = f"Models on {data.events.size - split[0].train.size:,} interactions held out"
     compared = Table.of(title, columns, rows, name="compared", strong=frozenset({0}))
-    person = describe(data, models[str(choice.spec)], example_user(data))
-    return Findings(seed, data, split, choice, person, hits, compared, curves)
+    viewer, reasons = _describe(data, models[str(choice.spec)], _example_user(data))
+    return Findings(seed, data, split, choice, viewer, reasons, hits, compared, curves)
 
 
-def describe(data: PlantedTastes, model: Recommender, user: int) -> Person:
+def _describe(
+    data: PlantedTastes, model: Recommender, user: int
+) -> tuple[Table, list[tuple[str, float]]]:
     """Return a viewer's films and recommendations with their tastes, and the reasons."""
     events, own, viewer = data.events, data.events.rows.row(user), data.events.users[user]
     likes = data.liking[user] > LIKED
@@ -129,7 +129,7 @@ def describe(data: PlantedTastes, model: Recommender, user: int) -> Person:
     reasons = [*parts[:_REASONS], (f"{len(parts) - _REASONS} others", others)]
     liked = " and ".join(data.tastes[k] for k in np.flatnonzero(likes))
     title = f"{viewer.capitalize()}, who likes {liked}"
-    return Person(Table(title, columns, list(zip_longest(*values)), name="person"), reasons)
+    return Table(title, columns, list(zip_longest(*values))), reasons
 
 
 def _hits(data: PlantedTastes, model: Recommender) -> float:
@@ -139,7 +139,7 @@ def _hits(data: PlantedTastes, model: Recommender) -> float:
     return float(np.take_along_axis(data.liking[:, data.taste_of] > LIKED, chosen, axis=1).mean())
 
 
-def example_user(data: PlantedTastes) -> int:
+def _example_user(data: PlantedTastes) -> int:
     """Return a viewer of two tastes, chosen by taste and activity and not by the results."""
     two = (data.liking > LIKED).sum(axis=1) == 2
     far = np.abs(np.diff(data.events.indptr) - _FILMS) + np.where(two, 0, len(data.events.items))

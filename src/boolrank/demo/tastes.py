@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,41 +21,15 @@ from ..data.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# First and second words of the titles of each taste; each pair is a film.
-TITLES = {
-    "space": (
-        "Silent Distant Solar Lunar Cosmic Drifting Frozen Orbital Endless Fading",
-        "Orbit Signal Comet Station Nebula Voyage Horizon Moon Asteroid Galaxy",
-    ),
-    "western": (
-        "Dusty Lonesome Crooked Prairie Desert Rattlesnake Outlaw Rusty Wild Thunder",
-        "Saddle Canyon Sheriff Ranch Stagecoach Showdown Mustang Saloon Posse Trail",
-    ),
-    "noir": (
-        "Midnight Smoky Double Perfect Rainy Missing Crimson Velvet Nameless Final",
-        "Alibi Witness Detective Affair Blackmail Heist Verdict Informer Motive Cigarette",
-    ),
-    "romance": (
-        "Tender Parisian Unsent Summer Secret Second Moonlit Borrowed Reluctant Forever",
-        "Letter Waltz Kiss Wedding Bouquet Promise Sweetheart Proposal Reunion Honeymoon",
-    ),
-    "horror": (
-        "Haunted Whispering Buried Bleeding Hollow Cursed Crawling Screaming Rotten Faceless",
-        "Attic Cellar Doll Asylum Grave Mirror Scarecrow Cemetery Puppet Séance",
-    ),
-    "kitchen": (
-        "Burnt Sizzling Salty Golden Spicy Stolen Bitter Homemade Buttered Grandma’s",
-        "Recipe Bakery Chef Truffle Noodle Pastry Soufflé Broth Banquet Dumpling",
-    ),
-    "sea": (
-        "Sunken Stormy Drowned Salted Northern Pirate Deep Coral Wrecked Tidal",
-        "Harbour Captain Lighthouse Anchor Reef Whale Voyager Mutiny Island Submarine",
-    ),
-    "sport": (
-        "Underdog Last Winning Broken Rookie Bruised Muddy Extra Hometown Photo",
-        "League Coach Penalty Relay Champion Marathon Knockout Overtime Stadium Finish",
-    ),
-}
+
+def _titles() -> dict[str, tuple[list[str], list[str]]]:
+    """Return first and second words of the titles of each taste; each pair is a film."""
+    lines = Path(__file__).with_name("titles.txt").read_text(encoding="utf-8").splitlines()
+    parts = (line.replace("|", ":").split(":") for line in lines)
+    return {taste: (first.split(), second.split()) for taste, first, second in parts}
+
+
+TITLES = _titles()
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +52,11 @@ def plant_tastes(rng: np.random.Generator, n_users: int = 3000) -> PlantedTastes
     ('Bitter Bakery', 'kitchen')
     """
     tastes = tuple(TITLES)
-    words = [(first.split(), second.split()) for first, second in TITLES.values()]
-    titles = [" ".join(pair) for each in words for pair in product(*each)]
+    titles = [" ".join(pair) for each in TITLES.values() for pair in product(*each)]
     items, number = Vocabulary.of(titles, "item")
     taste_of = np.empty(len(items), np.intp)
-    taste_of[number] = np.repeat(np.arange(len(tastes)), [len(a) * len(b) for a, b in words])
+    sizes = [len(first) * len(second) for first, second in TITLES.values()]
+    taste_of[number] = np.repeat(np.arange(len(tastes)), sizes)
 
     popularity = (1.0 + rng.permutation(len(items))) ** -0.7
     # With this parameter most viewers have one taste, and some have two.

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.inputs import find_dataset
-from ..report.figures import Plot
-from ..report.page import Block, Entries, Figures, Note, Page, Section, write_page
-from ..report.sections import arity_plots, made
+from ..report.figures import Plot, arity_plots
+from ..report.page import Block, Entries, Figures, Note, Page, Section, made, write_page
 from ..table import Column, Table
 from .published import COLUMNS, PAPER
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from .tables import metric_title
 
+_VARIETY = ("top10_share@10", "coverage@10")
 # Ten items with a larger share of all places are many people's whole list.
 _LARGE_SHARE = 0.25
 # An alternative has at most this part of the share, and one over it times the coverage.
@@ -27,10 +28,10 @@ def cautions(ranked: Mapping[str, Mapping[str, float]], metric: str) -> list[str
             f"`{name}` has the best {metric_title(metric)}, and an AUC of {best['auc']:.4f}, below "
             "chance: only its first items are good."
         )
-    share, coverage = (_find(best, each) for each in ("top10_share", "coverage"))
+    share, coverage = (best.get(each, 0.0) for each in _VARIETY)
     if share > _LARGE_SHARE:
         for other, means in list(ranked.items())[1:]:
-            its_share, its_coverage = (_find(means, each) for each in ("top10_share", "coverage"))
+            its_share, its_coverage = (means[each] for each in _VARIETY)
             if its_share <= _VARIED * share and its_coverage * _VARIED >= coverage:
                 said.append(
                     f"Ten items fill {share:.0%} of the places in the lists of `{name}`, and "
@@ -40,8 +41,3 @@ def cautions(ranked: Mapping[str, Mapping[str, float]], metric: str) -> list[str
                 )
                 break
     return said
-
-
-def _find(means: Mapping[str, float], name: str) -> float:
-    """Return the value of a metric at any cut; 0 if it was not measured."""
-    return next((value for key, value in means.items() if key.partition("@")[0] == name), 0.0)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
+    from ..studies.arity import Curve
+
 # All distinct: a page finds them by their text.
 _INK, _GRID = "#1f2430", "#d9dce3"
 _SERIES = ("#2563eb", "#d9480f", "#0f9d6b", "#8b3fc7")
@@ -127,7 +129,7 @@ def curves_figure(
         for colour, (label, (x, y)) in zip(_SERIES[2:], (dots or {}).items(), strict=False):
             axes.plot([x], [y], "o", color=colour, label=label, clip_on=False, zorder=4, **_RING)
         axes.set_xscale("log", base=2)
-        _number(axes.xaxis, base=2, subs=(1,))
+        _number(axes.xaxis)
         axes.grid(visible=False, axis="x")
         if top is not None:
             axes.set_ylim(0, top)
@@ -135,20 +137,40 @@ def curves_figure(
     return figure
 
 
-def scatter_figure(
-    dots: Mapping[str, Dots], x_label: str, y_label: str, *, log: bool = False
-) -> Figure:
-    """Draw points with names beside them; ``log`` makes the x axis logarithmic."""
+def arity_plots(
+    curves: Sequence[Curve],
+    title: str = "",
+    name: str = "",
+    points: Sequence[Mapping[str, tuple[float, float]]] = ({}, {}),
+) -> list[Plot]:
+    """Return figures of AUC, if it was measured, and of the spectral ratio against the arity.
+
+    ``title`` and ``name`` tell the figures of several data sets apart; ``points`` are single points
+    to draw, by label, for each of the two.
+    """
+    plots = []
+    if all(curve.means for curve in curves):
+        figure = curves_figure(
+            {curve.family: (curve.arities, curve.means) for curve in curves},
+            f"{title}AUC, ± standard deviation",
+            spread={curve.family: np.nan_to_num(curve.deviations) for curve in curves},
+            dots=points[0],
+        )
+        plots.append(Plot(f"auc{name}", f"{title}AUC against arity", figure))
+    ratios = {curve.family: (curve.arities, curve.ratios) for curve in curves}
+    y_label = f"{title}normalised spectral ratio"
+    figure = curves_figure(ratios, y_label, dots=points[1], top=1.04)
+    return [*plots, Plot(f"spectrum{name}", f"{y_label} against arity", figure)]
+
+
+def scatter_figure(dots: Mapping[str, Dots], x_label: str, y_label: str) -> Figure:
+    """Draw points with names beside them."""
     with _canvas(x_label, y_label, 4.0) as (figure, axes):
         for name, (xs, ys, strong) in dots.items():
             colour, size = (_SERIES[0], 7) if strong else (_INK, 5)
             axes.plot(xs, ys, label=name, color=colour, marker="o", markersize=size, linewidth=0.8)
         axes.margins(0.14)
-        if log:
-            axes.set_xscale("log")
-            _number(axes.xaxis)
-        else:
-            axes.locator_params(axis="x", nbins=5)
+        axes.locator_params(axis="x", nbins=5)
         _write_names(figure, axes, dots)
     return figure
 
@@ -207,11 +229,11 @@ def _canvas(x_label: str, y_label: str, height: float = _PANEL[1]) -> Iterator[t
         yield figure, axes
 
 
-def _number(axis: Axis, base: float = 10, subs: tuple[float, ...] = (1, 3)) -> None:
-    """Write plain numbers at powers of the base, and at some multiples of them."""
+def _number(axis: Axis) -> None:
+    """Write plain numbers at powers of 2."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    axis.set_major_locator(LogLocator(base, subs, numticks=8))
+    axis.set_major_locator(LogLocator(2, (1,), numticks=8))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
     axis.set_minor_locator(NullLocator())
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from .._extras import needs
 from .._version import __version__
@@ -18,6 +20,9 @@ from ..errors import InputError
 from ..studies.cache import check_folder, write_text
 from ..table import Table
 from .figures import Plot
+
+if TYPE_CHECKING:
+    from ..data.interactions import Interactions
 
 _MARKER = ".boolrank"  # a file with the name of the command that writes into the folder
 
@@ -28,12 +33,6 @@ class Note(NamedTuple):
     text: str
 
 
-class Facts(NamedTuple):
-    """A few numbers with names, in large print."""
-
-    facts: Mapping[str, str]
-
-
 class Entries(NamedTuple):
     """Terms with explanations; ``commands`` are shown as code."""
 
@@ -41,17 +40,10 @@ class Entries(NamedTuple):
     commands: bool = False
 
 
-class Item(NamedTuple):
-    """An entry of a list, with a label; ✓ in the label emphasises it."""
-
-    text: str
-    label: str
-
-
 class Lists(NamedTuple):
-    """Lists side by side, each with a title and a note."""
+    """Lists side by side: title, texts with labels, and a note; ✓ in a label emphasises it."""
 
-    lists: Sequence[tuple[str, Sequence[Item], str]]
+    lists: Sequence[tuple[str, Mapping[str, str], str]]
 
 
 class Figures(NamedTuple):
@@ -60,7 +52,7 @@ class Figures(NamedTuple):
     plots: Sequence[Plot]
 
 
-Block = Note | Facts | Entries | Figures | Lists | Table
+Block = Note | Entries | Figures | Lists | Table
 
 
 class Section(NamedTuple):
@@ -79,6 +71,25 @@ class Page(NamedTuple):
     lead: str
     sections: Sequence[Section]
     footer: str = ""
+
+
+def data_size(data: Interactions, users: str = "users", items: str = "items") -> str:
+    """Return the size and density of data in a line."""
+    n_users, n_items = data.shape
+    density, median = data.size / (n_users * n_items), np.median(np.diff(data.indptr))
+    return (
+        f"{n_users:,} {users} × {n_items:,} {items}, {data.size:,} interactions ({density:.2%} of "
+        f"all pairs), median of {median:g} {items} per {users[:-1]}"
+    )
+
+
+def made(command: str, entries: Mapping[str, str], machine: Mapping[str, Any]) -> Entries:
+    """Return the block on the command, the seed, and what `studies.machine` returns."""
+    here = machine["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    place = f"{here['processor']}, {here['cores']} cores, {here['system']} {here['architecture']}"
+    first = {"command": f"`{command}`"} if command else {}
+    return Entries({**first, **entries, "versions": versions, "machine": place})
 
 
 def claim_folder(folder: str | Path, command: str) -> Path:
@@ -106,25 +117,17 @@ def check_report() -> None:
         import matplotlib as mpl  # noqa: F401
 
 
-def write_page(
-    page: Page, tables: Iterable[Table], path: Path, papers: Iterable[Table] = ()
-) -> Path:
-    """Write the page and, beside it, ``tables/`` and ``figures/``; return the path.
-
-    Tables are written as CSV and Markdown. LaTeX has ``papers`` instead, if they are given: tables
-    of few columns, in one file with the name of the first table.
-    """
+def write_page(page: Page, tables: Iterable[Table], path: Path) -> Path:
+    """Write the page and, beside it, ``tables/`` and ``figures/``; return the path."""
     blocks = (block for section in page.sections for block in section.blocks)
     for plot in (plot for block in blocks if isinstance(block, Figures) for plot in block.plots):
         for kind in ("png", "svg"):
             write_text(path.parent / "figures" / f"{plot.name}.{kind}", plot.file(kind))
-    papers = list(papers)
     for table in tables:
         stem = path.parent / "tables" / table.name
         write_text(stem.with_suffix(".csv"), table.to_csv())
         write_text(stem.with_suffix(".md"), table.to_markdown())
-        latex = "\n".join(each.to_latex() for each in papers or [table])
-        write_text(stem.with_suffix(".tex"), latex)
+        write_text(stem.with_suffix(".tex"), table.to_latex())
     write_text(path, render_page(page))
     return path
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SIGNIFICANT = 0.05
 _RESAMPLES = 2_000  # of the bootstrap
 COSTS = ("fit (s)", "rank (s)", "memory (MB)")
-_DEVIATION = ", deviation"
+DEVIATION = ", deviation"
 
 _TITLES = {"auc": "AUC", "map": "mAP", "ndcg": "nDCG", "mrr": "MRR"}
 
@@ -69,29 +69,24 @@ def evaluation_table(evaluations: Mapping[str, Evaluation], seed: int = 0) -> Ta
     if first.user_metrics and len(evaluations) > 1:
         found = compare(evaluations, metric, resamples=_RESAMPLES, seed=seed)
         versus = {each.model: each for each in found}
-    rows = [
-        _row(metric, name, each, versus.get(name), others) for name, each in evaluations.items()
-    ]
+    rows = [_row(metric, k, each, versus.get(k), others) for k, each in evaluations.items()]
     return Table("Results", _columns(others), rows, "results")
 
 
 def split_variety(table: Table) -> list[Table]:
     """Return the columns on accuracy, and those on the variety of lists with their formulas."""
     names = [column.name for column in table.columns]
-    lists = [name for name in names if describes_lists(name)]
+    cuts = {name: name.partition("@")[0] for name in names}
+    lists = [
+        name for name, metric in cuts.items() if metric in METRICS and METRICS[metric].of_lists
+    ]
     if not lists:
         return [table]
-    titles = [name for name in lists if not name.endswith(_DEVIATION)]
+    titles = [name for name in lists if not name.endswith(DEVIATION)]
     note = "\n".join(f"{each}: {parse_metric(each).formula}" for each in titles)
     others = [name for name in names if name not in ("model", *lists)]
     variety = replace(table.without(others), title="Variety of the lists", note=note)
     return [table.without(lists), variety]
-
-
-def describes_lists(column: str) -> bool:
-    """Return whether a column is of a metric on the variety of lists."""
-    name = column.partition("@")[0]
-    return name in METRICS and METRICS[name].of_lists
 
 
 def by_metric(table: Table, hide: Collection[str] = ()) -> list[Table]:
@@ -101,7 +96,7 @@ def by_metric(table: Table, hide: Collection[str] = ()) -> list[Table]:
         part = table.where({"metric": metric})
         records = part.records()
         empty = [name for name in records[0] if all(each[name] is None for each in records)]
-        part = part.without([metric, f"{metric}{_DEVIATION}", *hide, *empty])
+        part = part.without([metric, f"{metric}{DEVIATION}", *hide, *empty])
         best = [k for k, each in enumerate(records) if each["p (t)"] is each.get("error") is None]
         compared = len(best) < len(records) or len(records) == 1
         columns = [replace(c, heading=metric) if c.name == "mean" else c for c in part.columns]
@@ -126,7 +121,7 @@ def _columns(metrics: Iterable[str]) -> list[Column]:
         Column("significant", marks="difference"),
     ]
     for title in map(metric_title, metrics):
-        below = Column(f"{title}{_DEVIATION}", ".4f", under=title, template="±\u00a0{}")
+        below = Column(f"{title}{DEVIATION}", ".4f", under=title, template="±\u00a0{}")
         columns += [Column(title, ".4f", heading=title.replace("_", " ")), below]
     fit, rank, memory = COSTS
     below = Column(rank, ".3f", under=fit, template="+\u00a0{} to rank")

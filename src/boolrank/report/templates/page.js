@@ -1,4 +1,4 @@
-// Sort tables, hint at columns beyond the edge, and show values of points at once. The page is complete without.
+// Sort tables, and show values of points at once. The page is complete without.
 "use strict";
 for (const table of document.querySelectorAll("table.sorts")) {
   const body = table.tBodies[0];
@@ -23,11 +23,6 @@ for (const table of document.querySelectorAll("table.sorts")) {
     head.addEventListener("keydown", (event) => { if (event.key === "Enter") sort(head); });
   }
 }
-const sheets = new ResizeObserver((entries) => {
-  for (const { target } of entries)
-    target.classList.toggle("wide", target.scrollWidth > target.clientWidth);
-});
-for (const sheet of document.querySelectorAll(".sheet")) sheets.observe(sheet);
 const tip = document.createElement("div");
 tip.id = "tip";
 tip.setAttribute("role", "tooltip");
