@@ -258,6 +258,7 @@ def test_plain_text_tables_have_whole_cells_below_their_headings(found):
             assert line[start:].lstrip().startswith(str(cells[0]))
 
 
+@pytest.mark.filterwarnings("default:the data have no time")
 def test_suggested_commands_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

@@ -81,7 +81,6 @@ def test_few_blocks_are_not_run_and_each_has_a_reason():
         "datasets.md: it needs the network",
         "deployment.md: it builds an image",
         "deployment.md: it needs a container runtime",
-        "index.md: the file is yours",
         "quickstart.md: it installs",
         "reproduce.md: it needs the data sets",
         "serving.md: it needs PostgreSQL",
