@@ -251,6 +251,8 @@ def test_the_list_stands_beside_the_popular_items(visit: Any) -> None:
     both = len(set(popular) & set(listed))
     expect(page.locator("#overlap")).to_have_text(f"by users; {both} of 10 on both lists")
     assert page.locator("#popular").get_by_text("both lists", exact=True).count() == both
+    page.locator("#popular .add").first.click()
+    expect(page.locator("#profile .added")).to_have_count(3)
 
 
 def test_the_page_fits_a_phone(visit: Any) -> None:

@@ -212,31 +212,36 @@ function drawRows(entries, profile) {
 function row(entry, at, scale, profile) {
   const id = entry.item;
   const open = view.open === id;
-  const control = (kind, label, title, press, more = {}) => {
-    const keys = { "data-key": `${kind}:${id}`, "data-at": `${kind}:${at}` };
-    const attributes = { type: "button", title, ...keys, onclick: () => press(id), ...more };
-    return el(`button.${kind}`, attributes, label);
-  };
-  const act = (kind, label, title, press) =>
-    control(kind, label, title, press, { "aria-label": `${title}: ${nameOf(id)}` });
-  const unfold = () => go({ open: open ? "" : id });
-  const expanded = { "aria-expanded": String(open) };
+  const title = control("title", id, at, nameOf(id), () => go({ open: open ? "" : id }));
+  title.title = "Why, and similar items";
+  title.setAttribute("aria-expanded", String(open));
   const made = el("li.row", { "data-item": id });
   made.append(
     el("span.rank", { "aria-hidden": "true" }, String(at + 1)),
-    what(id, control("title", nameOf(id), "Why, and similar items", unfold, expanded)),
+    what(id, title),
     el("span.score", { title: String(entry.score) }, score(entry.score)),
     bar(entry, scale),
-    el(
-      "div.acts",
-      {},
-      profile.includes(id) ? null : act("add", "+", "Add to the profile", add),
-      act("exclude", "−", "Exclude", exclude),
-    ),
+    el("div.acts", {}, adder(id, at, profile), act("exclude", id, at, "−", "Exclude", exclude)),
   );
   if (open) made.append(detail(entry, profile));
   return made;
 }
+
+/** Make a button that is found again after drawing: by its item, or by its place. */
+const control = (kind, id, at, label, press) => {
+  const keys = { "data-key": `${kind}:${id}`, "data-at": `${kind}:${at}` };
+  return el(`button.${kind}`, { type: "button", ...keys, onclick: () => press(id) }, label);
+};
+
+function act(kind, id, at, label, title, press) {
+  const made = control(kind, id, at, label, press);
+  made.title = title;
+  made.setAttribute("aria-label", `${title}: ${nameOf(id)}`);
+  return made;
+}
+
+const adder = (id, at, profile) =>
+  profile.includes(id) ? null : act("add", id, at, "+", "Add to the profile", add);
 
 const what = (id, title, note = nameOf(id) === id ? "" : id) =>
   el("div.what", {}, title, note ? el("small", {}, note) : null);
@@ -279,6 +284,7 @@ function drawPopular(shown, entries, profile) {
       what(item, el("span.title", {}, nameOf(item)), noteOf(item)),
       el("span.score", {}, number(users)),
       el("div.bar", { "aria-hidden": "true" }, line),
+      el("div.acts", {}, adder(item, `popular-${at}`, profile)),
     );
   });
   $("popular-rows").replaceChildren(...rows);
