@@ -142,8 +142,9 @@ def _positive(table: Any, name: str, positive: str | None, reading: Reading) -> 
         truth = BOOLEANS.get(str(condition.value).lower(), condition.value)
         condition = condition._replace(value=truth)
     is_word = isinstance(condition.value, str)
-    if is_word == (is_bool or is_number):
-        kind = "truth values" if is_bool else "numbers" if is_number else "text, not numbers"
+    is_text = ratings.dtype in (nw.String, nw.Categorical, nw.Enum)
+    if not (is_text if is_word else is_bool or is_number):
+        kind = "truth values" if is_bool else "numbers" if is_number else "not numbers"
         raise InputError(
             f"the ratings in {name!r} are {kind}",
             hint="compare numbers as positive='>= 4', text as positive='= good'",
@@ -152,7 +153,8 @@ def _positive(table: Any, name: str, positive: str | None, reading: Reading) -> 
     chosen = condition(ratings).fill_null(False) & ~ratings.is_null()
     if len(table) and not chosen.any():
         values = sorted(ratings.drop_nulls().unique().to_list())
-        shown = ", ".join(map(repr, values[:5])) if is_word else f"{values[0]} to {values[-1]}"
+        shown = "missing" if not values else f"{values[0]} to {values[-1]}"
+        shown = ", ".join(map(repr, values[:5])) if values and is_word else shown
         raise InputError(
             f"no rating is {condition.text}: those in {name!r} are {shown}",
             hint="compare with one of these" if is_word else "compare with a number in this range",

@@ -6,93 +6,35 @@ read, and become whole numbers only if every value is one in canonical form: not
 
 from __future__ import annotations
 
-import csv
 import glob
-import gzip
-import io
-import json
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._extras import needs
 from ..errors import InputError
-from .archives import contents
 from .columns import find_columns, has_usual_name
 from .events import Events, Reading, read_frame
-from .formats import sheet
+from .scans import FileScan, check_lines, is_regular, readable, scan_file
 from .values import (
     BOOLEANS,
     Condition,
     cleaned,
+    fits,
     forms,
     is_ambiguous,
     is_date_like,
     suggest,
     whole_numbers,
-    wrong_value,
 )
 
 if TYPE_CHECKING:
     import polars as pl
 
-ENDINGS = {
-    **dict.fromkeys((".csv", ".txt", ".dat", ".tsv", ".tab"), "text"),
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
-    **dict.fromkeys((".xlsx", ".xls"), "workbook"),
-    ".zip": "zip",
-}
-# first bytes of other kinds of files -> what they are, and what to do
-_BEGINNINGS = {
-    b"PAR1": ("a Parquet file", "give it a name that ends in .parquet"),
-    b"PK\x03\x04": (
-        "an Excel workbook or a zip archive",
-        "give it a name that ends in .xlsx or .zip, or save its table as CSV",
-    ),
-    b"\xd0\xcf\x11\xe0": ("an old Excel workbook", "give it a name that ends in .xls"),
-    b"\x1f\x8b": ("compressed with gzip", "give it a name that ends in .gz"),
-    b"\xff\xfe": ("text in UTF-16", "save it in UTF-8"),
-    b"\xfe\xff": ("text in UTF-16", "save it in UTF-8"),
-}
 _SAMPLE = 200  # rows that tell what a column that is not read looks like
-
-
-class Source(NamedTuple):
-    """A file, or the content of one in an archive or a workbook."""
-
-    label: str
-    kind: str
-    data: Path | bytes
-    separator: str = ""  # of a text file
-
-    def open(self) -> IO[bytes]:
-        if isinstance(self.data, bytes):
-            return io.BytesIO(self.data)
-        zipped = self.data.suffix.lower() == ".gz"
-        return gzip.open(self.data) if zipped else self.data.open("rb")  # type: ignore[return-value]
-
-    def lines(self) -> Iterator[str]:
-        with io.TextIOWrapper(self.open(), "utf-8-sig", errors="replace", newline="") as text:
-            yield from text
-
-
-class FileScan(NamedTuple):
-    """One file, not read yet. All columns of a text file are text, and ``names`` is its header."""
-
-    source: Source
-    frame: pl.LazyFrame
-    schema: Mapping[str, Any]
-    names: list[str]
-
-    @property
-    def is_text(self) -> bool:
-        return self.source.kind == "text"
 
 
 def read_files(
@@ -156,90 +98,6 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     return list(found)
 
 
-def scan_file(path: Path) -> FileScan:
-    """Open a file with the reader for its ending; raise if its content is of another kind."""
-    with needs("cli", "Reading files"):
-        import polars as pl
-
-    source = _source(path)
-    with _readable(source):
-        if source.kind == "text":
-            return _scan_text(source)
-        if source.kind == "parquet":
-            frame = pl.scan_parquet(source.data, glob=False)
-        elif next(source.lines(), "").lstrip().startswith("["):
-            with source.open() as file:
-                frame = pl.read_json(file.read(), infer_schema_length=None).lazy()
-        else:
-            frame = pl.scan_ndjson(source.data, infer_schema_length=None)
-        schema = dict(frame.collect_schema())
-        return FileScan(source, frame, schema, list(schema))
-
-
-def _source(path: Path) -> Source:
-    """Return a file with its kind; of an archive or a workbook the content as text."""
-    label, kind = str(path), _kind(path.name)
-    if not path.stat().st_size:
-        hint = "write the names of its columns, and below a row per event"
-        raise InputError(f"{path} is empty", hint=hint)
-    with path.open("rb") as file:
-        start = file.read(4)
-    binary = kind in ("parquet", "workbook", "zip") or path.suffix.lower() == ".gz"
-    for beginning, (other, to_do) in _BEGINNINGS.items():
-        if start.startswith(beginning) and not binary:
-            raise InputError(f"{path} is {other}, in spite of its name", hint=to_do)
-    if kind == "zip":
-        ((label, content),) = contents(path, only=True)
-        kind = _kind(label.rpartition(", ")[2])
-    elif kind == "workbook":
-        content = path.read_bytes()
-    else:
-        return Source(label, kind, path)
-    if kind == "workbook":
-        return Source(label, "text", sheet(label, content, only=True))
-    return Source(label, kind, content)
-
-
-def _kind(name: str) -> str:
-    name = name.lower()
-    kind = ENDINGS.get(Path(name.removesuffix(".gz")).suffix, "")
-    if not kind or (kind not in ("text", "json") and name.endswith(".gz")):
-        raise InputError(
-            f"{name} ends in {''.join(Path(name).suffixes[-2:]) or 'nothing'!r}",
-            hint=f"files that can be read end in {', '.join(ENDINGS)}, text files also with .gz",
-        )
-    return kind
-
-
-def _scan_text(source: Source) -> FileScan:
-    """Scan a text file: its separator by the ending, or the most frequent one in the header."""
-    import polars as pl
-
-    with source.open() as file:
-        start = file.read(1 << 16)
-    header = next(source.lines(), "")
-    if "::" in header:
-        raise InputError(
-            f"{source.label} has '::' between its columns",
-            hint="put tabs there, and the names of the columns into the first line",
-        )
-    tabs = re.search(r"\.(tsv|tab)(\.gz)?$", source.label.lower())
-    usual = "\t" if tabs else max(",", "\t", ";", "|", key=header.count)
-    separator = usual if usual in header or " " not in header.strip() else " "
-    names = [name.strip() for name in next(csv.reader([header], delimiter=separator), [])]
-    unique = [name if name not in names[:k] else f"{name}\0{k}" for k, name in enumerate(names)]
-    frame = pl.scan_csv(
-        source.data,
-        separator=separator,
-        eol_char="\r" if b"\r" in start and b"\n" not in start else "\n",  # old Macs
-        infer_schema=False,
-        glob=False,
-        with_column_names=lambda _: unique,
-    )
-    source = source._replace(separator=separator)
-    return FileScan(source, frame, dict(frame.collect_schema()), names)
-
-
 def _columns(
     scan: FileScan, positive: str | None, given: Mapping[str, str | None]
 ) -> dict[str, str | None]:
@@ -268,17 +126,15 @@ def _note_unused(
     to_find_time = columns["time"] is None and not file_order
     if not to_find_time and (rating is None or condition is not None):
         return
-    with _readable(scan.source):
+    with readable(scan.source):
         some = scan.frame.head(_SAMPLE).collect()
     if rating is not None and condition is None:
-        values = some[rating].drop_nulls()
-        words = values.cast(pl.String, strict=False)
-        if not len(values) or str(words[0]).strip().lower() not in BOOLEANS:
+        texts = pl.Series(list(map(str, some[rating].drop_nulls().to_list())), dtype=pl.String)
+        words = cleaned(texts)[0].drop_nulls()
+        if not len(words) or words[0].lower() not in BOOLEANS:
             columns["rating"] = None
-            reading.notes.append(
-                f"every row counts, whatever its {rating!r}; positive='{suggest(words)}' selects "
-                "some"
-            )
+            how = f"; positive='{suggest(words)}' selects some" if len(words) else ""
+            reading.notes.append(f"every row counts, whatever its {rating!r}{how}")
     others = [name for name in some.columns if name not in columns.values()] if to_find_time else []
     dated = [name for name in others if is_date_like(some[name])]
     if len(dated) == 1:
@@ -298,8 +154,8 @@ def _collect(scans: list[FileScan], columns: list[str]) -> pl.DataFrame:
                 f"{first.names}",
                 hint="read files with different columns separately",
             )
-        if scan.is_text and not _is_regular(scan):
-            _check_lines(scan.source)
+        if scan.is_text and not is_regular(scan):
+            check_lines(scan.source)
     types = {name: {scan.schema[name] for scan in scans} for name in columns}
     differ = [
         pl.col(name).cast(pl.String)
@@ -312,74 +168,11 @@ def _collect(scans: list[FileScan], columns: list[str]) -> pl.DataFrame:
     except (PolarsError, PanicException, OSError) as error:
         # polars does not name the file, so read one after the other.
         for scan in scans:
-            with _readable(scan.source):
+            with readable(scan.source):
                 scan.frame.collect()
         raise InputError(f"the files cannot be read together: {error}") from None
     some_text = any(scan.is_text for scan in scans)
     return frame.filter(~pl.all_horizontal(pl.all().is_null())) if some_text else frame
-
-
-@contextmanager
-def _readable(source: Source) -> Iterator[None]:
-    """Convert errors of polars and the system, with the number of the broken line if possible."""
-    from polars.exceptions import PanicException, PolarsError
-
-    try:
-        yield
-    except (PolarsError, PanicException, OSError, EOFError) as error:
-        said = str(error).partition("\n")[0].strip()
-        with suppress(OSError, EOFError, csv.Error):  # for example of a broken archive
-            _check_lines(source)
-        hint = "check that its ending fits its content"
-        raise InputError(f"{source.label} cannot be read: {said}", hint=hint) from None
-
-
-def _is_regular(scan: FileScan) -> bool:
-    """Return True if all lines of a text file have as many fields as the header.
-
-    polars fills short lines up and cuts long ones. Without all other characters, a regular file
-    repeats its separators, which is seen in a twentieth of the time that polars takes.
-    """
-    separator = scan.source.separator.encode()
-    others = bytes(set(range(256)) - {*b'\r\n"', *separator})
-    with scan.source.open() as file:
-        left = b"".join(
-            chunk.translate(None, others) for chunk in iter(lambda: file.read(1 << 22), b"")
-        )
-    if b'"' in left:
-        left = re.sub(b'"[^"]*"', b"", left)
-    if b"\r" in left:
-        left = left.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    line = separator * (len(scan.names) - 1) + b"\n"
-    return not (left if left.endswith(b"\n") else left + b"\n").replace(line, b"")
-
-
-def _check_lines(source: Source) -> None:
-    """Raise for the first broken line of a text file. Slow: only for broken files."""
-
-    def broken(line: int, wrong: str, hint: str = "correct it") -> InputError:
-        return InputError(f"{source.label}, line {line}: {wrong}", hint=hint)
-
-    for number, line in enumerate(source.lines() if source.kind != "parquet" else (), 1):
-        if "\ufffd" in line:
-            raise broken(number, "not UTF-8", "save the file in UTF-8 (Excel: CSV UTF-8)")
-        if source.kind == "json" and line.strip():
-            try:
-                found = json.loads(line)
-            except ValueError as error:
-                raise broken(number, f"not JSON ({error})") from None
-            if not isinstance(found, dict):
-                raise broken(number, f"a JSON {type(found).__name__}, not an object")
-    if source.separator:
-        rows = csv.reader(source.lines(), delimiter=source.separator)
-        expected, number = len(next(rows, [])), 2
-        for row in rows:
-            if any("\n" in cell for cell in row) and row[-1].endswith("\n"):
-                raise broken(number, "a quotation mark is not closed")
-            if len(row) != expected and (len(row) > 1 or "".join(row).strip()):
-                fields = "1 field" if len(row) == 1 else f"{len(row)} fields"
-                raise broken(number, f"{fields} instead of {expected}")
-            number = rows.line_num + 1
 
 
 def _place(scans: list[FileScan], name: str, value: str | None) -> str:
@@ -418,22 +211,24 @@ def _typed(
         return frame
     as_text = all(scan.is_text or scan.schema[name].is_integer() for scan in scans)
     if role != "rating" and as_text:
-        numbers = whole_numbers(series)
-        if numbers.null_count() == series.null_count():
+        numbers = fits(whole_numbers, series)  # mostly, and then there is nothing to clean
+        if numbers is not None:
             return frame.with_columns(numbers)
     series, padded = cleaned(series)
     reading.padded += padded if is_id else 0
     if is_id and not as_text:
         return frame.with_columns(series)
-    made = []
-    for each in forms(series, role, condition):
-        if each.null_count() == series.null_count():
-            if role == "time" and is_ambiguous(series, each):
-                example = series.drop_nulls().first()
-                reading.notes.append(f"dates such as {example!r} are read as day/month/year")
-            return frame.with_columns(each)
-        made.append(each)
-    wrong = wrong_value(series, made)
+    possible = forms(role, condition)
+    tried = (fits(form, series) for form in possible)
+    made = next((each for each in tried if each is not None), None)
+    if made is not None:
+        if role == "time" and is_ambiguous(series, made):
+            example = series.drop_nulls().first()
+            reading.notes.append(f"dates such as {example!r} are read as day/month/year")
+        return frame.with_columns(made)
+    # The form that the fewest values break is the one that was meant.
+    broken = (series.filter(f(series).is_null() & series.is_not_null()) for f in possible)
+    wrong = min(broken, key=len).first()
     raise InputError(
         f"the column {name!r} is not a {role}: it has {wrong!r} in "
         f"{_place(scans, name, str(wrong))}",

@@ -6,9 +6,10 @@ that form. A column has the first form of its role in which every value can be r
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable
+from functools import partial
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,21 +18,16 @@ from ..errors import ParameterError
 if TYPE_CHECKING:
     import polars as pl
 
+Form = Callable[["pl.Series"], "pl.Series"]
+
 # Texts of a missing value, as pandas, R, SQL and spreadsheets write it.
 MISSING = ("", "NaN", "nan", "NaT", "NA", "N/A", "n/a", "<NA>", "#N/A", "null", "NULL", "None")
 BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y"), True),
     **dict.fromkeys(("false", "f", "no", "n"), False),
 }
-# Dates besides those that polars recognises, which include 2024-03-05 and 05/03/2024. Years of two
-# digits come first: %Y would take 24 for the year 24.
-_DATES = (
-    *("%Y-%m-%d", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y"),
-    *("%d %b %Y", "%b %d %Y", "%b %d, %Y"),
-)
-_CLOCKS = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-
 _COMPARISONS = {">=": ge, "<=": le, "==": eq, "=": eq, "!=": ne, ">": gt, "<": lt}
+_SAMPLE = 100  # values that tell whether a form is worth a try
 _DECIMAL_COMMA = r"^([-+]?\d+),(\d{1,2})$"  # 1,234 may be a thousand
 
 
@@ -71,39 +67,84 @@ class Condition(NamedTuple):
         return _COMPARISONS[self.sign](ratings, self.value)
 
 
-def forms(series: pl.Series, role: str, condition: Condition | None) -> Iterator[pl.Series]:
-    """Yield the forms that a column of text may have in a role."""
-    import polars as pl
-
-    if role != "rating":
-        yield whole_numbers(series)
+def forms(role: str, condition: Condition | None) -> list[Form]:
+    """Return the forms that a column of text may have in a role."""
     if role in ("user", "item"):
-        yield series
-        return
+        return [whole_numbers, _text]
     if role == "time":
-        yield series.cast(pl.Float64, strict=False)
-        yield from _dates(series)
-        return
-    if condition is not None and not isinstance(condition.value, str):
-        yield series.cast(pl.Float64, strict=False)
-        numbers = series.str.replace(_DECIMAL_COMMA, "$1.$2")
-        yield numbers.cast(pl.Float64, strict=False)
-        shares = numbers.str.replace(r"\s*%$", "").cast(pl.Float64, strict=False) / 100
-        yield shares.set(~series.str.ends_with("%"), None)
-    yield booleans(series)
-    if condition is not None and isinstance(condition.value, str):
-        yield series
+        return [whole_numbers, _numbers, *_DATES]
+    if condition is None:
+        return [_booleans]
+    if isinstance(condition.value, str):
+        return [_booleans, _text]
+    return [_numbers, _decimal_commas, _shares, _booleans]
 
 
-def _dates(series: pl.Series) -> Iterator[pl.Series]:
+def fits(form: Form, series: pl.Series) -> pl.Series | None:
+    """Return a column in a form, None if a value has not that form."""
+    some = series.head(_SAMPLE)
+    if form(some).null_count() > some.null_count():
+        return None
+    made = form(series)
+    return made if made.null_count() == series.null_count() else None
+
+
+def whole_numbers(series: pl.Series) -> pl.Series:
+    """Return whole numbers where they are written in canonical form: not as 007."""
     import polars as pl
 
-    with suppress(pl.exceptions.PolarsError):  # no format of dates that it knows
-        yield series.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")
-    some = series.drop_nulls().head(1000)
-    for form in (date + clock for date in _DATES for clock in _CLOCKS):
-        if some.str.to_datetime(form, strict=False).null_count() < len(some):
-            yield series.str.to_datetime(form, time_unit="us", strict=False)
+    numbers = series.cast(pl.Int64, strict=False)
+    return numbers.set(numbers.cast(pl.String).ne_missing(series), None)
+
+
+def _text(series: pl.Series) -> pl.Series:
+    return series
+
+
+def _numbers(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    return series.cast(pl.Float64, strict=False)
+
+
+def _decimal_commas(series: pl.Series) -> pl.Series:
+    return _numbers(series.str.replace(_DECIMAL_COMMA, "$1.$2"))
+
+
+def _shares(series: pl.Series) -> pl.Series:
+    numbers = _decimal_commas(series.str.replace(r"\s*%$", "")) / 100
+    return numbers.set(~series.str.ends_with("%"), None)
+
+
+def _booleans(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    lower = series.str.to_lowercase()
+    return lower.replace_strict(BOOLEANS, default=None, return_dtype=pl.Boolean)
+
+
+def _dates(series: pl.Series, form: str | None = None) -> pl.Series:
+    """Return dates of a format, by default of the one that polars finds."""
+    import polars as pl
+
+    zone = "UTC" if form is None else None
+    try:
+        return series.str.to_datetime(form, time_unit="us", strict=False, time_zone=zone)
+    except pl.exceptions.PolarsError:  # no format that it knows
+        return pl.Series(series.name, [None] * len(series), pl.Datetime("us"))
+
+
+# Formats besides those that polars recognises, which include 2024-03-05 and 05/03/2024. Years of
+# two digits come first: %Y would take 24 for the year 24.
+_DAYS = (
+    *("%Y-%m-%d", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y"),
+    *("%d %b %Y", "%b %d %Y", "%b %d, %Y"),
+)
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+_DATES: list[Form] = [
+    _dates,
+    *(partial(_dates, form=day + clock) for day in _DAYS for clock in _CLOCKS),
+]
 
 
 def is_ambiguous(series: pl.Series, made: pl.Series) -> bool:
@@ -117,27 +158,10 @@ def is_date_like(series: pl.Series) -> bool:
     """Return True if all values are dates; numbers are not."""
     import polars as pl
 
-    series = cleaned(series)[0] if series.dtype == pl.String else series
     if series.dtype != pl.String or not len(series.drop_nulls()):
         return series.dtype.is_temporal()
-    if series.cast(pl.Float64, strict=False).null_count() == series.null_count():
-        return False
-    return any(each.null_count() == series.null_count() for each in _dates(series))
-
-
-def whole_numbers(series: pl.Series) -> pl.Series:
-    """Return whole numbers where they are written in canonical form: not as 007."""
-    import polars as pl
-
-    numbers = series.cast(pl.Int64, strict=False)
-    return numbers.set(numbers.cast(pl.String).ne_missing(series), None)
-
-
-def booleans(series: pl.Series) -> pl.Series:
-    """Return truth values where a text means one."""
-    import polars as pl
-
-    return series.str.to_lowercase().replace_strict(BOOLEANS, default=None, return_dtype=pl.Boolean)
+    series = cleaned(series)[0]
+    return fits(_numbers, series) is None and any(fits(f, series) is not None for f in _DATES)
 
 
 def cleaned(series: pl.Series) -> tuple[pl.Series, int]:
@@ -146,25 +170,15 @@ def cleaned(series: pl.Series) -> tuple[pl.Series, int]:
     return bare.set(bare.is_in(MISSING), None), int((bare != series).sum())
 
 
-def wrong_value(series: pl.Series, made: list[pl.Series]) -> Any:
-    """Return the first value that has not the form that fits best."""
-    broken = (series.filter(each.is_null() & series.is_not_null()) for each in made)
-    return min(broken, key=len).first()
-
-
 def suggest(ratings: pl.Series) -> str:
-    """Return a condition that keeps the better ratings of a column, which is text.
+    """Return a condition that keeps the better ratings of a column of text.
 
     >>> import polars as pl
     >>> suggest(pl.Series(["1", "2", "5"])), suggest(pl.Series(["bad", "good", "bad"]))
     ('>= 4', '= bad')
     """
-    import math
-
-    import polars as pl
-
-    numbers = ratings.cast(pl.Float64, strict=False)
-    if numbers.null_count() > ratings.null_count():
-        return f"= {ratings.drop_nulls()[0]}"
+    numbers = _numbers(ratings)
+    if not numbers.is_finite().all(ignore_nulls=False):
+        return f"= {ratings[0]}"
     low, high = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
     return f">= {math.ceil(low + 0.7 * (high - low))}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..data.columns import likely
-from ..data.files import scan_file
+from ..data.scans import scan_file
 from ..errors import InputError
 
 _TITLES = ("title", "name", "label", "description")
