@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 
 from boolrank import Interactions, load_model
+from boolrank.errors import BoolrankError
 from boolrank.models.spec import parse_model
 from services import expected, pairs, postgres_place, some_data
 
@@ -256,12 +257,12 @@ def test_a_full_disk_refuses_events_and_loses_none(folder: Path) -> None:
 def test_slow_clients_are_cut_off_and_others_are_served(folder: Path) -> None:
     with serving(folder) as server:
         slow = []
-        for start in (b"GET /healthz HT", b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: "):
+        for start in (b"GET /healthz HT", b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "):
             made = socket.create_connection(("127.0.0.1", server.port))
             made.sendall(start)
             slow.append(made)
         again = socket.create_connection(("127.0.0.1", server.port))
-        again.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        again.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"200 OK" in again.recv(4096)
         again.sendall(b"GET /healthz HT")
         assert server.get("/v1/recommendations/u1")["items"]
@@ -278,28 +279,49 @@ def test_slow_clients_are_cut_off_and_others_are_served(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("options", "message"),
     [
-        (["{}/missing"], "no folder"),
-        (["{}/model", "--host", "0.0.0.0"], "no keys"),  # noqa: S104 - it is refused
-        (["{}/model", "--items", "{}/missing.csv"], "missing.csv"),
-        (["{}/model", "--refresh", "soon"], "--refresh"),
-        (["{}/model", "--api-key-file", "{}/missing"], "keys"),
-        (["{}/model", "--events", "{}/no/such/folder/e.sqlite"], "cannot be stored"),
-        (["{}/model", "--events", "postgresql://u:secret@127.0.0.1:1/x"], "cannot be stored"),
+        ({"folder": "missing"}, "no folder"),
+        ({"host": "0.0.0.0"}, "no keys"),  # noqa: S104 - it is refused
+        ({"host": "no such name"}, "no keys"),
+        ({"items": "missing.csv"}, "missing.csv"),
+        ({"items": "empty.csv"}, "title"),
+        ({"api_key_file": "missing"}, "keys"),
+        ({"events": "no/such/folder/e.sqlite"}, "cannot be stored"),
+        ({"events": "empty.csv"}, "cannot be stored"),
+        ({"events": "postgresql://u:secret@127.0.0.1:1/x"}, "cannot be stored"),
     ],
 )
-def test_bad_options_end_with_a_hint(folder: Path, words: list[str], message: str) -> None:
-    given = [word.replace("{}", str(folder.parent)) for word in words]
-    done = subprocess.run(
-        [sys.executable, "-m", "boolrank", "serve", *given, "--port", "0"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode in (1, 2)
-    assert message in done.stderr
-    assert "hint: " in done.stderr
-    assert "secret" not in done.stderr
+def test_bad_options_are_refused_with_a_hint(
+    folder: Path, options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boolrank.service.command import run_service
+
+    monkeypatch.chdir(folder.parent)
+    Path("empty.csv").write_text("item,price\n" * 100, encoding="utf-8")
+    if str(options.get("events")).startswith("postgres"):
+        pytest.importorskip("adbc_driver_postgresql", reason="the extra sql is missing")
+    given: dict[str, Any] = {"folder": "model", "host": "127.0.0.1", "port": 0, "workers": 1}
+    given |= dict.fromkeys(("items", "events", "period", "api_key_file")) | {"no_auth": False}
+    given |= options
+    for name in ("folder", "items", "api_key_file"):
+        given[name] = given[name] and Path(given[name])
+    with pytest.raises(BoolrankError, match=message) as caught:
+        run_service(given.pop("folder"), **given)
+    assert caught.value.hint
+    assert "secret" not in str(caught.value)
+
+
+def test_the_command_ends_with_a_hint_for_a_port_that_is_taken(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        words = ["serve", str(folder), "--port", str(taken.getsockname()[1])]
+        done = subprocess.run(
+            [sys.executable, "-m", "boolrank", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+    assert done.returncode == 1
+    assert "hint: choose another --port" in done.stderr
     assert "Traceback" not in done.stderr

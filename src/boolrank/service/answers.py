@@ -78,9 +78,9 @@ def _prepared(
             found = catalogue.find(data.items, rest)
             ignored += [each for each, at in zip(rest, found.tolist(), strict=True) if at < 0]
         if ignored:
+            more = f", nor {len(ignored) - 1} others" if len(ignored) > 1 else ""
             raise UnknownIdError(
-                f"{len(ignored)} items are unknown, the first is {ignored[0]!r}",
-                hint="leave unknown items out, or leave strict out",
+                f"there is no item {ignored[0]!r}{more}", hint="leave them out, or leave strict out"
             )
     empty = not len(history.items)
     return {

@@ -69,8 +69,8 @@ def run_service(
     # Loaded here once, so that workers inherit what is compiled; they open it themselves.
     info = Catalogue.load(folder, titles).info
     place = events or str(Path(f"{folder.resolve()}-events.sqlite"))
-    made = listen(host, port)
     store = check_store(place)
+    made = listen(host, port)
     _log()
     return Service(folder.resolve(), info, store, titles, keys, period, workers, no_auth, made)
 

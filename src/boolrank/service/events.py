@@ -11,6 +11,7 @@ that has seen a number has seen all before it.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sqlite3
 import threading
@@ -22,6 +23,8 @@ from typing import Any, NamedTuple
 
 from .._extras import needs
 from ..errors import BoolrankError, InputError
+
+log = logging.getLogger("boolrank.service")
 
 _WAIT = 10.0  # seconds for other writers
 _EVENTS = (
@@ -108,6 +111,7 @@ class EventStore:
         remote = re.match(r"postgres(ql)?://", self.place)
         self._database = _PostgreSQL(self.place) if remote else _SQLite(self.place)
         self._local = threading.local()
+        self._failing = False
 
     def create(self) -> None:
         """Create the tables where they are missing."""
@@ -230,9 +234,12 @@ class EventStore:
             yield run
         except database.errors as error:
             self.close()
-            raise StoreError(
-                f"the event store failed: {type(error).__name__}", hint="see the log of the service"
-            ) from error
+            if not self._failing:  # a line per request would flood the log
+                log.error("the event store fails: %s", error)  # noqa: TRY400 - expected
+            self._failing = True
+            raise StoreError("the event store fails", hint="try again in a second") from error
+        else:
+            self._failing = False
 
 
 def check_store(place: str) -> EventStore:
