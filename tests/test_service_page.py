@@ -434,13 +434,15 @@ def test_a_key_is_asked_for_if_the_service_needs_one(visit: Any) -> None:
             body = '{"detail": "a key is needed", "hint": "send one"}'
             route.fulfill(status=401, content_type="application/problem+json", body=body)
 
-    page.route("**/v1/**", answer)
+    page.route(re.compile("/v1/|/metrics"), answer)
     page.reload()
     expect(page.get_by_role("alert")).to_contain_text("a key is needed")
+    expect(page.locator("#pulse")).to_have_text(re.compile("no figures"))
     page.get_by_label("API key").fill("open sesame")
     page.get_by_role("button", name="Use this key").click()
     assert len(_rows(page)) == 10
     expect(page.get_by_role("alert")).to_have_count(0)
+    expect(page.locator("#pulse")).to_contain_text("requests/s")
     page.reload()
     assert len(_rows(page)) == 10
     assert seen[0] is None

@@ -65,7 +65,6 @@ export function watch(load, place) {
       slow.textContent = `p99 ${milliseconds(quantile(buckets, 0.99))}`;
     } catch {
       rate.textContent = "no figures";
-      total.textContent = `${now.total.toLocaleString("en")} in all`;
       total.textContent = median.textContent = slow.textContent = "";
     }
   }
