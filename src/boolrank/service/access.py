@@ -36,6 +36,7 @@ ROLES = ("read", "write")
 _LEAST_KEY = 16  # characters
 _MOST_HELD = 8 * MOST_BYTES  # of all requests at once
 _LATER, _RETRY = "try again in a second", ("retry-after", "1")
+_WITH_BODY = ("/v1/recommendations", "/v1/recommendations:batch", "/v1/events")
 _OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json", "/", "/favicon.ico")
 
 _POLICY = (
@@ -259,7 +260,7 @@ def _unfit(scope: Scope, headers: Headers) -> Refusal | None:
     if not length.isdigit() or int(length) > MOST_BYTES:
         return _too_large()
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if kind != b"application/json" and scope["path"] != "/v1/refresh":
+    if kind != b"application/json" and scope["path"] in _WITH_BODY:
         hint = "send the header Content-Type: application/json"
         return 415, "the body is not declared as JSON", hint
     return None

@@ -30,7 +30,7 @@ from .events import ConflictError, StoreError
 from .live import Live, RefreshError
 from .pool import OverloadError
 from .reference import openapi_document, reference_page
-from .schemas import MOST_IDS, MOST_N, MOST_REASONS, Batch, Events
+from .schemas import MOST_N, MOST_REASONS, Batch, Events
 
 router = APIRouter()
 PAGE = pathlib.Path(__file__).parent / "page"
@@ -38,7 +38,7 @@ PAGE = pathlib.Path(__file__).parent / "page"
 _N = Annotated[int, Query(ge=1, le=MOST_N)]
 _Text = Annotated[str, Query(max_length=schemas.MOST_ID)]
 _Id = Annotated[str, Query(min_length=1, max_length=schemas.MOST_ID, pattern=schemas.NO_NUL)]
-_Ids = Annotated[list[_Id], Query(max_length=MOST_IDS)]
+_Ids = Annotated[list[_Id], Query(max_length=schemas.MOST_IDS_IN_URL)]
 # The guard leaves slashes and percent signs encoded.
 PathId = Annotated[
     str,
@@ -102,7 +102,7 @@ async def recommend_user(
     user: PathId,
     n: _N = 10,
     exclude: _Ids = [],  # noqa: B006 - FastAPI copies it
-    candidates: Annotated[list[_Id] | None, Query(max_length=MOST_IDS)] = None,
+    candidates: Annotated[list[_Id] | None, Query(max_length=schemas.MOST_IDS_IN_URL)] = None,
     exclude_seen: bool = True,
     reasons: Annotated[int, Query(ge=0, le=MOST_REASONS)] = 0,
     strict: bool = False,

@@ -12,6 +12,7 @@ from .schemas import Problem
 
 # Errors that any request may have, and those of requests with a body.
 _ERRORS = {
+    400: "The request is malformed.",
     401: "A key is needed.",
     403: "The key does not allow it, or another site sent the request.",
     404: "An id is unknown.",
@@ -20,7 +21,7 @@ _ERRORS = {
     503: "The service is overloaded, or a part of it does not answer.",
 }
 _BODY_ERRORS = {
-    400: "The body is not JSON.",
+    400: "The request is malformed.",
     409: "Something else has this id.",
     413: "The body is too large.",
     415: "The body is not declared as JSON.",

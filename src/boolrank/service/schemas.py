@@ -19,6 +19,7 @@ from pydantic import (
 # Limits of one request.
 MOST_N = 1_000
 MOST_IDS = 10_000
+MOST_IDS_IN_URL = 50
 MOST_REASONS = 20
 MOST_QUERIES = 100
 MOST_N_TOGETHER = 100  # in a batch
@@ -29,6 +30,7 @@ MOST_BYTES = 8 << 20
 LIMITS = {
     "n": MOST_N,
     "ids": MOST_IDS,
+    "ids_in_url": MOST_IDS_IN_URL,
     "reasons": MOST_REASONS,
     "queries": MOST_QUERIES,
     "n_together": MOST_N_TOGETHER,

@@ -31,7 +31,7 @@ _HEADER_SECONDS = 10.0
 _KEEP_SECONDS = 30  # idle connections
 _DRAIN_SECONDS = 10  # requests that run when the service ends
 _MOST_CONNECTIONS = 1024  # of one worker
-_MOST_HEADERS = 32 << 10  # bytes
+_MOST_HEADERS = 64 << 10  # bytes
 
 
 class Protocol(H11Protocol):
