@@ -47,7 +47,8 @@ def reading_line(reading: Reading, events: Interactions) -> str:
     if reading.dropped:
         reasons = (f"{_count(count, 'row')} {why}" for why, count in reading.dropped.items())
         text += f"; dropped {', '.join(reasons)}"
-    return text + (f"; {reading.padded:,} ids had blanks around them" if reading.padded else "")
+    padded = _count(reading.padded, "id")
+    return text + (f"; removed blanks around {padded}" if reading.padded else "")
 
 
 def _count(number: int, thing: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..errors import InputError
 
 # Usual names by role, first those that are taken before the others. Case, blanks, punctuation and
-# an "id" at the end do not matter: "Customer ID", "customer_id" and "customer" are one name.
+# these ends do not matter: "Customer ID" and "customer" are one name; "customer_name" comes after.
 USUAL_NAMES = {
     "user": (
         "user uid customer client buyer account member visitor reviewer shopper subscriber person",
@@ -24,6 +24,7 @@ USUAL_NAMES = {
     ),
     "rating": ("rating ratings stars score", "overall value liked like vote"),
 }
+_ENDS = ("", "id", "no", "nr", "number", "name")
 _RANKS = {
     role: {name: rank for rank, names in enumerate(ranks) for name in names.split()}
     for role, ranks in USUAL_NAMES.items()
@@ -38,7 +39,7 @@ def find_columns(
     Raise if two have a usual name, or if the user, the item, or the rating that ``positive`` needs
     is not found.
 
-    >>> find_columns(["userId", "movieId", "title", "stars"], user=None, item=None, rating=None)
+    >>> find_columns(["userId", "username", "movieId", "stars"], user=None, item=None, rating=None)
     {'user': 'userId', 'item': 'movieId', 'rating': 'stars'}
     """
     needed = ("user", "item") if positive is None else ("user", "item", "rating")
@@ -86,10 +87,12 @@ def has_usual_name(names: Sequence[str]) -> bool:
 
 def likely(names: Sequence[str], role: str) -> list[str]:
     """Return the columns with the best rank of the usual names of a role."""
-    ranked: dict[int, list[str]] = {}
+    ranked: dict[tuple[int, bool], list[str]] = {}
     for name in names:
         plain = re.sub(r"[\W_]", "", name.lower())
-        rank = _RANKS[role].get(plain, _RANKS[role].get(plain.removesuffix("id")))
-        if rank is not None:
-            ranked.setdefault(rank, []).append(name)
+        for later, end in enumerate(_ENDS):
+            rank = _RANKS[role].get(plain.removesuffix(end))
+            if rank is not None:
+                ranked.setdefault((rank, later > 1), []).append(name)
+                break
     return ranked[min(ranked)] if ranked else []

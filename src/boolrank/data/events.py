@@ -100,7 +100,8 @@ def read_frame(
         )
     timeless = 0 if when is None or when.dtype.kind not in "fM" else int(np.isnan(when).sum())
     if timeless:
-        reading.notes.append(f"{timeless:,} rows have no time")
+        some = "1 row has" if timeless == 1 else f"{timeless:,} rows have"
+        reading.notes.append(f"{some} no time")
     return Events(users, items, rows, numbers, when, reading)
 
 
