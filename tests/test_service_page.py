@@ -464,6 +464,24 @@ def test_the_page_tells_about_the_model_and_its_requests(visit: Any) -> None:
     assert f"{page.url.split('#')[0]}v1/recommendations" in command
 
 
+def test_the_page_follows_events_and_refreshes(visit: Any) -> None:
+    page = visit("#user=uma14")
+    first = _rows(page)[0]
+    before = page.locator("#hash").inner_text()
+    send = """([path, body]) => fetch(`v1/${path}`, {
+        method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body),
+    }).then((answer) => answer.json())"""
+    stored = page.evaluate(send, ["events", {"events": [{"user": "uma14", "item": first}]}])
+    assert stored["stored"] == 1
+    page.locator("#n").select_option("20")
+    expect(page.locator("#rows > li")).not_to_have_count(10)
+    assert first not in _rows(page)
+    expect(page.locator("#hash")).to_have_text(before)
+    page.evaluate(send, ["refresh", {}])
+    page.locator("#n").select_option("10")
+    expect(page.locator("#hash")).not_to_have_text(before)
+
+
 def test_the_page_is_its_own_and_runs_nothing_else(address: str, visit: Any) -> None:
     page = visit()
     _rows(page)

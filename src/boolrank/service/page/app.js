@@ -89,6 +89,7 @@ async function show() {
       learnMissing([...view.items, ...view.exclude], signal),
     ]);
     learn([...answer.items, ...popular.items]);
+    if (answer.model !== model.model) await loadModel(); // it was refreshed
     last = { wanted, answer, popular: popular.items, history, person, took, body };
     draw(last);
   } catch (problem) {
@@ -102,7 +103,7 @@ const path = encodeURIComponent;
 
 /** Return the request: a user as stored, or a list of items that is stored nowhere. */
 function request(history) {
-  const reasons = model.abilities.includes("reasons") ? model.limits.reasons : 0;
+  const reasons = able("reasons") ? model.limits.reasons : 0;
   const options = { n: view.n, exclude: view.exclude, reasons };
   if (view.user && !view.items.length) return { user: view.user, ...options };
   return { items: [...new Set([...history, ...view.items])], ...options };
@@ -247,11 +248,19 @@ const what = (id, title, note = nameOf(id) === id ? "" : id) =>
   el("div.what", {}, title, note ? el("small", {}, note) : null);
 
 function detail(entry, profile) {
-  const label = `Similar to ${nameOf(entry.item)}`;
-  const near = el("div.shelf", { role: "group", "aria-label": label }, el("h3", {}, "Similar"));
-  drawSimilar(near, entry.item, profile);
-  return el("div.detail", {}, entry.reasons?.length ? reasonTable(entry) : null, near);
+  const made = el("div.detail");
+  if (entry.reasons?.length) made.append(reasonTable(entry));
+  else if (!able("reasons")) made.append(el("p", {}, "This model cannot explain its scores."));
+  if (able("similar")) {
+    const label = `Similar to ${nameOf(entry.item)}`;
+    const near = el("div.shelf", { role: "group", "aria-label": label }, el("h3", {}, "Similar"));
+    drawSimilar(near, entry.item, profile);
+    made.append(near);
+  }
+  return made;
 }
+
+const able = (what) => model.abilities.includes(what);
 
 async function drawSimilar(shelf, id, profile) {
   try {
@@ -320,6 +329,11 @@ function curl(body) {
   return [...lines, "-H 'Content-Type: application/json'", `-d '${quoted}'`].join(" \\\n  ");
 }
 
+async function loadModel() {
+  model = await get("model");
+  drawModel();
+}
+
 function drawModel() {
   const parameters = Object.entries(model.parameters).map(([name, value]) => `${name}=${value}`);
   const facts = {
@@ -378,14 +392,14 @@ const safely = (find) => (text) =>
 /** Return two items that go together: the most popular one and the one most similar to it. */
 async function example() {
   const [{ item }] = learn((await get("popular", { n: 1 })).items);
-  const near = await get(`similar/${path(item)}`, { n: 1 }).catch(() => ({ items: [] }));
+  if (!able("similar")) return [item];
+  const near = await get(`similar/${path(item)}`, { n: 1 });
   return [item, ...learn(near.items).map((each) => each.item)];
 }
 
 async function start() {
   try {
-    model = await get("model");
-    drawModel();
+    await loadModel();
     read(location.hash);
     if (!location.hash) {
       view.items = await example();
