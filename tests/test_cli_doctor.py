@@ -117,6 +117,14 @@ def test_a_cache_that_cannot_be_written_is_a_warning(monkeypatch, run, tmp_path)
     assert "NUMBA_CACHE_DIR" in out
 
 
+def test_compiled_code_in_a_read_only_folder_is_fine(monkeypatch, found, tmp_path):
+    (tmp_path / "loop.nbc").touch()
+    monkeypatch.setattr(health, "_cache", lambda: tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    folder = found()[1]["folders", "compiled code"]
+    assert (folder["state"], folder["value"]) == ("fine", f"{tmp_path}, 1 loops, 0.0 MB, read-only")
+
+
 def test_a_failed_compilation_is_broken_and_the_rest_is_shown(monkeypatch, run):
     def fail(*_):
         raise TypeError("no such\ninstruction")

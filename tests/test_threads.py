@@ -224,6 +224,20 @@ def test_compiling_is_told_once_and_never_for_cached_code(tmp_path: Path) -> Non
     assert run(COMPILE, **env) == "0\n"
 
 
+READ_ONLY = """
+import tempfile
+def fail(*_args, **_options):
+    raise OSError("read-only file system")
+tempfile.TemporaryFile = fail  # by which numba finds out
+"""
+
+
+def test_compiled_code_in_a_read_only_folder_is_used(tmp_path: Path) -> None:
+    env = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    assert run(COMPILE, **env) == "1\n"
+    assert run(READ_ONLY + COMPILE, **env) == "0\n"
+
+
 def test_without_a_writable_folder_loops_run_uncached_with_one_warning(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.touch()
