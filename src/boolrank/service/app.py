@@ -5,13 +5,13 @@ from __future__ import annotations
 import pathlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote
 
 from fastapi import APIRouter, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
 
@@ -29,8 +29,10 @@ from .catalogue import Catalogue
 from .events import ConflictError, StoreError
 from .live import Live, RefreshError
 from .pool import OverloadError
-from .reference import openapi_document, reference_page
+from .reference import openapi_document, reference_page, takes
 from .schemas import MOST_N, MOST_REASONS, Batch, Events
+
+Body = TypeVar("Body", bound=BaseModel)
 
 router = APIRouter()
 PAGE = pathlib.Path(__file__).parent / "page"
@@ -76,6 +78,15 @@ def _live(request: Request) -> Live:
     return live
 
 
+async def _body(request: Request, kind: type[Body]) -> Body:
+    """Return the body of a request; FastAPI's way takes 60 µs longer."""
+    try:
+        return kind.model_validate_json(await request.body())
+    except ValidationError as error:
+        found = [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
+        raise RequestValidationError(found) from None
+
+
 def _recommend_all(jobs: list[tuple[Live, schemas.Query]]) -> list[Any]:
     live, catalogue = jobs[0][0], jobs[0][0].current
     found = recommend_together(catalogue, live.store, [query for _, query in jobs])
@@ -117,20 +128,24 @@ async def recommend_user(
         reasons=reasons,
         strict=strict,
     )
-    return await recommend(request, query)
+    return await _recommend(request, query)
 
 
-@router.post("/v1/recommendations", tags=["recommendations"])
-async def recommend(request: Request, query: schemas.Query) -> Response:
+@router.post("/v1/recommendations", tags=["recommendations"], openapi_extra=takes(schemas.Query))
+async def recommend(request: Request) -> Response:
     """Recommend items to a user, or to somebody with these items."""
+    return await _recommend(request, await _body(request, schemas.Query))
+
+
+async def _recommend(request: Request, query: schemas.Query) -> Response:
     live = _live(request)
     return _json(await live.pool.run(_recommend_all, (live, query)))
 
 
-@router.post("/v1/recommendations:batch", tags=["recommendations"])
-async def recommend_batch(request: Request, batch: Batch) -> Response:
+@router.post("/v1/recommendations:batch", tags=["recommendations"], openapi_extra=takes(Batch))
+async def recommend_batch(request: Request) -> Response:
     """Answer several queries with one model."""
-    live = _live(request)
+    live, batch = _live(request), await _body(request, Batch)
 
     def job(catalogue: Catalogue) -> dict[str, Any]:
         results = recommend_together(catalogue, live.store, batch.queries)
@@ -206,10 +221,10 @@ async def one_user(request: Request, user: PathId, n: _N = 100) -> Response:
     return await _answer(live, lambda catalogue: describe_user(catalogue, live.store, name, n))
 
 
-@router.post("/v1/events", tags=["events"])
-async def events(request: Request, given: Events) -> Response:
+@router.post("/v1/events", tags=["events"], openapi_extra=takes(Events))
+async def events(request: Request) -> Response:
     """Store events. They are durable when this answers, and change the next list."""
-    live = _live(request)
+    live, given = _live(request), await _body(request, Events)
 
     def job() -> dict[str, Any]:
         done = store_events(live.current, live.store, given.events)

@@ -147,8 +147,10 @@ class Catalogue:
             times = np.array([changed[k] for k in own], times.dtype)
         return History(np.array(own, np.int32), times), unknown
 
-    def find(self, names: Vocabulary, ids: Iterable[Any]) -> NDArray[np.int64]:
+    def find(self, names: Vocabulary, ids: Sequence[Any]) -> NDArray[np.int64]:
         """Return the numbers of ids that are given as text or numbers; -1 for unknown ones."""
+        if names.ids.dtype.kind == "i" and all(type(each) is int for each in ids):
+            return names.find(ids)
         return names.find([names.parsed(str(each)) for each in ids])
 
     def number(self, item: str) -> int:

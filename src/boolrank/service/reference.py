@@ -7,9 +7,12 @@ from html import escape
 from typing import Any
 
 from fastapi import FastAPI
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
-from .schemas import Problem
+from .schemas import Batch, Events, Problem, Query
 
+_PLACE = "#/components/schemas/{model}"
 # Errors that any request may have, and those of requests with a body.
 _ERRORS = {
     400: "The request is malformed.",
@@ -31,11 +34,12 @@ _BODY_ERRORS = {
 def openapi_document(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document of the routes, with their errors."""
     document = app.openapi()
-    schemas = document["components"]["schemas"]
-    if "Problem" in schemas:
+    if "Problem" in document["components"]["schemas"]:
         return document
-    schemas["Problem"] = Problem.model_json_schema()
-    of_error = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    bodies: Any = [(kind, "validation") for kind in (Query, Batch, Events, Problem)]
+    schemas = models_json_schema(bodies, ref_template=_PLACE)[1]["$defs"]
+    document["components"]["schemas"] = schemas
+    of_error = {"application/problem+json": {"schema": {"$ref": _PLACE.format(model="Problem")}}}
     for methods in document["paths"].values():
         for method, operation in methods.items():
             errors = _ERRORS | (_BODY_ERRORS if method == "post" else {})
@@ -43,9 +47,13 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
                 str(status): {"description": text, "content": of_error}
                 for status, text in sorted(errors.items())
             }
-    for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
     return document
+
+
+def takes(kind: type[BaseModel]) -> dict[str, Any]:
+    """Return the description of a body."""
+    schema = {"$ref": _PLACE.format(model=kind.__name__)}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 def reference_page(document: dict[str, Any]) -> str:
