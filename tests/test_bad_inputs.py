@@ -227,6 +227,7 @@ ODD: list[tuple[str, str | bytes, str, str, str]] = [
      "note: dates such as '05/03/2024' are read as day/month/year"),
     ("a.csv", "member,title,moment\n1,2,2024-03-05\n1,3,2024-03-06\n", "", "1:2 1:3",
      "no time; 2 rows, 1 user, 2 items, 0 duplicates\nnote: 'moment' looks like a time; --time 'moment' uses it"),
+    ("a.csv", "user,item,again\n1,2,TRUE\n1,3,FALSE\n", "", "1:2 1:3", "note: 'again' looks like a rating; --rating 'again' uses it"),
     ("a.csv", "user_id,email,movieId,title\n1,a,2,x\n", "", "1:2", "user 'user_id', item 'movieId'"),
     ("a.csv", "username,User-ID,Product Nr.\na,1,2\n", "", "1:2", "user 'User-ID', item 'Product Nr.'"),
     ("a.csv", "Client No,Book name\n1,2\n", "", "1:2", "user 'Client No', item 'Book name'"),

@@ -221,6 +221,11 @@ def test_candidates_and_excluded_items_are_ids_or_a_file(run, model, tmp_path):
     items, err = _items(run, "recommend", model, "--users", "ann", "--candidates", "coffee,beer")
     assert items == ["coffee"]
     assert err == "note: 1 of 2 ids in --candidates are unknown and ignored: beer\n"
+    _, _, err = run("recommend", model, "--users", "Ann")
+    assert (
+        err
+        == "note: 1 of 1 ids in --users are unknown and get popular items: Ann; did you mean ann?\n"
+    )
     items, err = _items(run, "recommend", model, "--users", "ann", "--exclude", f"@{tmp_path}/ids")
     assert items == ["croissant"]
     assert "1 of 2 ids in --exclude" in err

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import UTC, date, datetime
+from pathlib import Path
 from uuid import UUID
 
 import numpy as np
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from boolrank import InputError, Interactions, KernelRanker, ParameterError, UnknownIdError
-from boolrank.data.columns import find_columns
+from boolrank.data.columns import USUAL_NAMES, find_columns
 from boolrank.errors import ParameterTypeError
 
 EVENTS = {"user": [3, 1, 3, 1], "item": ["b", "a", "b", "c"], "rating": [5.0, 3.0, 1.0, 4.0]}
@@ -252,6 +254,34 @@ def test_a_threshold_is_a_comparison_with_a_number(text):
 def test_thresholds(text, kept):
     frame = pl.DataFrame({"user": [1, 1, 1], "item": [2, 3, 4], "rating": [2, 3, 4]})
     assert list(Interactions.from_frame(frame, positive=text).items) == kept
+
+
+@pytest.mark.parametrize(
+    ("role", "names"),
+    [
+        ("user", "client buyer account member email userId CUSTOMER_NO Username"),
+        ("item", "sku StockCode article title track movieId product_name Film-Nr"),
+        ("time", "purchase_date order_date InvoiceDate event_time ts day when timestamp"),
+        ("rating", "rating Stars liked overall"),
+    ],
+)
+def test_every_usual_name_is_found(role, names):
+    others = {"user": "user", "item": "item", "time": "x", "rating": "y"} | {role: None}
+    for name in names.split():
+        columns = [name, *filter(None, others.values())]
+        assert find_columns(columns, **others)[role] == name
+
+
+def test_the_documented_names_of_columns_are_those_of_the_code():
+    page = (Path(__file__).parent.parent / "docs" / "own-data.md").read_text(encoding="utf-8")
+    for role, ranks in USUAL_NAMES.items():
+        (row,) = re.findall(rf"^\| {role} \| (.*) \|$", page, re.MULTILINE)
+        first, *others = re.split("; (?:if there is none of them|else),? ", row)
+        written = [
+            {re.sub(r"[\W_]", "", name.lower()) for name in part.split(", ")}
+            for part in (first, *others)
+        ]
+        assert written == [set(names.split()) for names in ranks]
 
 
 def test_usual_names_are_found_in_any_case():

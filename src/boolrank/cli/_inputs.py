@@ -90,6 +90,8 @@ def parse_ids(
     unknown = [text for text, number in found.items() if number < 0]
     if unknown:
         names = ", ".join(unknown[:_LISTED]) + (", ..." if len(unknown) > _LISTED else "")
+        near = vocabulary.similar(unknown[0]) if len(unknown) == 1 else ""
+        names += f"; did you mean {near}?" if near else ""
         of = f"{len(unknown):,} of {len(found):,} ids in --{option}"
         say(f"note: {of} are unknown and {fate}: {names}")
     return ids

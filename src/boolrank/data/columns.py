@@ -11,8 +11,8 @@ from ..errors import InputError
 # these ends do not matter: "Customer ID" and "customer" are one name; "customer_name" comes after.
 USUAL_NAMES = {
     "user": (
-        "user uid customer client buyer account member visitor reviewer shopper subscriber person",
-        "session email mail",
+        "user uid customer client buyer account member visitor reviewer shopper subscriber student",
+        "person session email mail",
     ),
     "item": (
         "item iid product movie film book sku stockcode article track song game asin isbn business",
@@ -24,7 +24,7 @@ USUAL_NAMES = {
     ),
     "rating": ("rating ratings stars score", "overall value liked like vote"),
 }
-_ENDS = ("", "id", "no", "nr", "number", "name")
+_ENDS = ("", "id", "no", "nr", "number", "name", "title")
 _RANKS = {
     role: {name: rank for rank, names in enumerate(ranks) for name in names.split()}
     for role, ranks in USUAL_NAMES.items()

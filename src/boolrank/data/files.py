@@ -20,12 +20,12 @@ from .columns import find_columns, has_usual_name
 from .events import Events, Reading, read_frame
 from .scans import FileScan, check_lines, is_regular, readable, scan_file
 from .values import (
-    BOOLEANS,
     Condition,
     cleaned,
     fits,
     forms,
     is_ambiguous,
+    is_boolean,
     is_date_like,
     suggest,
     whole_numbers,
@@ -34,6 +34,7 @@ from .values import (
 if TYPE_CHECKING:
     import polars as pl
 
+_CHECK_NAME = "check its name and folder; names with blanks need quotes"
 _SAMPLE = 200  # rows that tell what a column that is not read looks like
 
 
@@ -93,7 +94,7 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path]:
         names = [path] if path.is_file() else sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
         files = [file for file in map(Path, names) if file.is_file()]
         if not files:
-            raise InputError(f"no file matches {str(each)!r}", hint="check its name and folder")
+            raise InputError(f"no file matches {str(each)!r}", hint=_CHECK_NAME)
         found |= dict.fromkeys(files)
     return list(found)
 
@@ -104,7 +105,7 @@ def _columns(
     try:
         return find_columns(scan.names, positive, **given)
     except InputError as error:
-        if scan.is_text and not has_usual_name(scan.names):
+        if scan.is_text and not any(given.values()) and not has_usual_name(scan.names):
             error.hint += (
                 f"; the first line of {scan.source.label} is taken for the names of its columns: "
                 "if it is data, add a line above it, such as user,item"
@@ -119,26 +120,23 @@ def _note_unused(
     reading: Reading,
     file_order: bool,
 ) -> None:
-    """Note ratings that are not used, unless they are truth values, and what may be the time."""
-    import polars as pl
-
+    """Note ratings that are not used, unless they are truth values; offer a time and a rating."""
     rating = columns["rating"]
-    to_find_time = columns["time"] is None and not file_order
-    if not to_find_time and (rating is None or condition is not None):
-        return
     with readable(scan.source):
         some = scan.frame.head(_SAMPLE).collect()
-    if rating is not None and condition is None:
-        texts = pl.Series(list(map(str, some[rating].drop_nulls().to_list())), dtype=pl.String)
-        words = cleaned(texts)[0].drop_nulls()
-        if not len(words) or words[0].lower() not in BOOLEANS:
-            columns["rating"] = None
-            how = f"; positive='{suggest(words)}' selects some" if len(words) else ""
-            reading.notes.append(f"every row counts, whatever its {rating!r}{how}")
-    others = [name for name in some.columns if name not in columns.values()] if to_find_time else []
-    dated = [name for name in others if is_date_like(some[name])]
-    if len(dated) == 1:
-        reading.notes.append(f"{dated[0]!r} looks like a time; time={dated[0]!r} uses it")
+    if rating is not None and condition is None and not is_boolean(some[rating]):
+        columns["rating"] = None
+        example = suggest(some[rating])
+        how = f"; positive='{example}' selects some" if example else ""
+        reading.notes.append(f"every row counts, whatever its {rating!r}{how}")
+    others = [name for name in some.columns if name not in (rating, *columns.values())]
+    for role, kind, wanted in (
+        ("time", is_date_like, columns["time"] is None and not file_order),
+        ("rating", is_boolean, rating is None),
+    ):
+        found = [name for name in others if wanted and kind(some[name])]
+        if len(found) == 1:
+            reading.notes.append(f"{found[0]!r} looks like a {role}; {role}={found[0]!r} uses it")
 
 
 def _collect(scans: list[FileScan], columns: list[str]) -> pl.DataFrame:

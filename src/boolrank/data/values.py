@@ -170,15 +170,32 @@ def cleaned(series: pl.Series) -> tuple[pl.Series, int]:
     return bare.set(bare.is_in(MISSING), None), int((bare != series).sum())
 
 
+def is_boolean(series: pl.Series) -> bool:
+    """Return True if the first value is a truth value."""
+    words = _words(series)
+    return bool(len(words)) and words[0].lower() in BOOLEANS
+
+
 def suggest(ratings: pl.Series) -> str:
-    """Return a condition that keeps the better ratings of a column of text.
+    """Return a condition that keeps the better ratings, "" if there are none.
 
     >>> import polars as pl
-    >>> suggest(pl.Series(["1", "2", "5"])), suggest(pl.Series(["bad", "good", "bad"]))
+    >>> suggest(pl.Series([1, 2, 5])), suggest(pl.Series(["bad", "good", "bad"]))
     ('>= 4', '= bad')
     """
-    numbers = _numbers(ratings)
+    words = _words(ratings)
+    numbers = _numbers(words)
     if not numbers.is_finite().all(ignore_nulls=False):
-        return f"= {ratings[0]}"
+        return f"= {words[0]}"
+    if not len(words):
+        return ""
     low, high = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
     return f">= {math.ceil(low + 0.7 * (high - low))}"
+
+
+def _words(series: pl.Series) -> pl.Series:
+    """Return the values as text, without missing ones."""
+    import polars as pl
+
+    texts = list(map(str, series.drop_nulls().to_list()))
+    return cleaned(pl.Series(texts, dtype=pl.String))[0].drop_nulls()

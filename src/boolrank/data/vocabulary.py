@@ -168,12 +168,16 @@ class Vocabulary:
             return f"there are no {self.kind}s at all"
         if type(self[0]) not in (str, type(key)):
             return self._of_type()
+        near = self.similar(key)
+        if near == str(key):
+            return self._of_type()
+        return f"did you mean {near!r}?" if near else f"{self.kind}s look like {self[0]!r}"
+
+    def similar(self, key: Hashable) -> str:
+        """Return the text of an id like an unknown one, or ""."""
         place = bisect_left(range(len(self)), str(key), key=lambda i: str(self[i]))
         some = self.ids[max(0, place - _NEAR // 2) : place + _NEAR // 2]
-        near = get_close_matches(str(key), map(str, some), n=1)
-        if near == [str(key)]:
-            return self._of_type()
-        return f"did you mean {near[0]!r}?" if near else f"{self.kind}s look like {self[0]!r}"
+        return next(iter(get_close_matches(str(key), map(str, some), n=1)), "")
 
 
 def near_name(name: str, known: Iterable[str]) -> str:
