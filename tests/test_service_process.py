@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -123,6 +122,11 @@ def test_events_reach_every_worker_and_signals_reload_and_end(folder: Path) -> N
             for _ in range(6):  # new connections, so both workers answer
                 found = server.get(f"/v1/recommendations/new{k}?n=5")
                 assert pairs(found) == expected(model.recommend_profile([f"p{k}"], 5))
+        with urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=60) as answer:
+            text = answer.read().decode()
+        route = 'route="/v1/recommendations/{user}"'
+        count = f'boolrank_requests_total{{method="GET",{route},status="200"}} 36.0'
+        assert count in text, "of both workers together"
         before = server.get("/v1/model")["model"]
         model.update(Interactions.from_pairs(["u1"], ["p24"])).save(folder)
         os.kill(server.process.pid, signal.SIGHUP)
@@ -230,6 +234,8 @@ def check_equals_refit(server: Server, folder: Path, done: list[Any], pending: l
 
 
 def test_a_full_disk_refuses_events_and_loses_none(folder: Path) -> None:
+    resource = pytest.importorskip("resource", reason="sets a limit for files")
+
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 

@@ -192,9 +192,9 @@ OPTIONS = {
     "recommend out": _row("File for the result: .parquet, .csv or .jsonl."),
     "spectrum out": _row("File for a figure: .svg or .png."),
     "evaluate out": _row("Folder for results; those that exist are not computed again."),
-    "host": _row("Address to listen on; default 127.0.0.1, this machine alone."),
-    "port": _row("Port to listen on; default 8000, 0 for any that is free.", min=0, max=65535),
-    "workers": _row("Number of processes; default 1.", min=1, max=64),
+    "host": _row("Address to listen on; 127.0.0.1 is this machine alone."),
+    "port": _row("Port to listen on; 0 for any that is free.", min=0, max=65535),
+    "workers": _row("Number of processes.", min=1, max=64),
     "serve items": _row("File with the columns item and title.", metavar="FILE"),
     "events": _row(
         "SQLite file for events, or postgresql://...; default MODEL-events.sqlite.",

@@ -167,7 +167,7 @@ class Guard:
         try:
             async with asyncio.timeout(limit):
                 await self._handle(scope, receive, answer)
-        except TimeoutError:
+        except (TimeoutError, asyncio.CancelledError):  # too late, or the service ends
             await answer.refuse(503, "the request took too long", _LATER, _RETRY)
         except ConnectionError:  # the client is gone
             answer.status = answer.status or 499

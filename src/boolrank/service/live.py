@@ -61,6 +61,8 @@ class Live:
         self.pool = Pool(self.n_threads, self.store.close)
         self.writers = Pool(1, self.store.close, most_together=1)
         self._loader = ThreadPoolExecutor(1)
+        about = {"folder": str(self.folder), "events": self.store.place}
+        self._refresher = Worker(answer_refreshes, about)
         self.catalogue: Catalogue | None = None
         self._seen: object = None
         self._tried = time.time()
@@ -84,6 +86,7 @@ class Live:
         for pool in (self.pool, self.writers):
             pool.stop()
         self._loader.shutdown(wait=False)
+        self._refresher.end()  # the folder has the old model or the new one
 
     @property
     def current(self) -> Catalogue:
@@ -182,13 +185,12 @@ class Live:
                 return {"model": name, "previous": name, "changed": 0, "seconds": 0.0}
         finally:
             self.store.close()
-        worker = Worker(answer_refreshes, {"folder": str(self.folder), "events": self.store.place})
         try:
-            found = worker.ask({})
-        except WorkerEndedError as error:
+            found = self._refresher.ask({})
+        except (WorkerEndedError, ValueError) as error:  # a ValueError if stop() ended it
             found = {"error": str(error), "cause": None}
         finally:
-            worker.end()
+            self._refresher.end()
         if "error" in found:
             log.error("the refresh failed: %s (%s)", found["error"], found["cause"])
             raise RefreshError("the refresh failed", hint="the log of the service has the reason")
