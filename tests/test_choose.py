@@ -199,12 +199,12 @@ def test_evaluate_chooses_on_the_training_part_of_one_fold(run) -> None:
     code, printed, _ = run("evaluate", DATA, *split, *args, "--json")
     assert code == 0
     fold = hold_out(load_dataset(DATA))[0]
-    spec = choose(fold.train, trials=3).spec
+    spec = choose(fold.train, trials=3, order="random").spec
     found = {record["model"]: record["mean"] for record in json.loads(printed)}
     assert found[str(spec)] == pytest.approx(
         evaluate(spec.make(), fold, "ndcg@10").means["ndcg@10"]
     )
-    code, _, messages = run("evaluate", DATA, *args)
+    code, _, messages = run("evaluate", DATA, "--protocol", "paper", *args)
     assert code
     assert "5 folds" in messages
     code, _, messages = run("evaluate", DATA, "--model", "popularity", "--budget", "10s")
@@ -242,3 +242,11 @@ def test_an_altered_choice_is_refused(run, tmp_path, choice) -> None:
     code, _, messages = run("show", out)
     assert code
     assert "impossible choice" in messages
+
+
+def test_a_random_part_is_predicted_without_recency() -> None:
+    data = load_dataset(DATA)
+    timed = choose(data, trials=12)
+    assert any(each.spec.params.get("recency") for each in timed.entrants)
+    at_random = choose(data, trials=12, order="random")
+    assert not any(each.spec.params.get("recency") for each in at_random.entrants)

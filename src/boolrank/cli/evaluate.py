@@ -139,6 +139,7 @@ def _chosen(
         )
     if "metric" in race:
         race["metric"] = experiment.metrics[0]
+    race["order"] = parts.parameters.get("order")
     with work.counter("Choosing") as count:
         choice = choose(parts[0].train, **race, n_threads=threads, progress=count)
     say(f"auto is {choice.spec}, chosen on the training part: {choice.reason}")

@@ -196,6 +196,7 @@ def choose(
     metric: str = "ndcg@10",
     trials: int = 24,
     budget: float | None = None,
+    order: str | None = None,
     seed: int = 0,
     n_threads: int | None = None,
     progress: Progress = lambda _done, _total, _what: None,
@@ -204,10 +205,11 @@ def choose(
 
     Parameters
     ----------
-    interactions : the last fifth of each user's are held out, or a random fifth without times
+    interactions : a fifth of each user's are held out
     metric : what decides
     trials : settings to try
     budget : seconds for all trials; a trial that exceeds it is ended and does not count
+    order : the last fifth by ``"time"``, or a ``"random"`` one; by time if all have one
     seed : for what is held out
     progress : called with the number of trials done and planned, and the leader
 
@@ -221,13 +223,13 @@ def choose(
     whole("choose", "trials", trials, low=1)
     if budget is not None:
         real("choose", "budget", budget, above=0)
-    order = "time" if _is_timed(interactions) else "random"
+    order = order or ("time" if _is_timed(interactions) else "random")
     try:
         fold = hold_out(interactions, _SHARE, order, seed, most=_USERS)[0]
     except InputError as error:
         spec = parse_model(_FALLBACK)
         return Choice(spec, str(parsed), (), f"{spec.name} without a comparison: {error.message}")
-    race = _Race(str(parsed), parsed.higher_is_better)
+    race = _Race(str(parsed), parsed.higher_is_better, order == "time")
     started = time.perf_counter()
     with Executor(n_threads=n_threads, apart=True) as executor:
         for spec in race.settings(fold):
@@ -247,8 +249,8 @@ def choose(
 class _Race:
     """The settings tried so far, with the metric of each user."""
 
-    def __init__(self, metric: str, higher: bool) -> None:
-        self.metric = metric
+    def __init__(self, metric: str, higher: bool, timed: bool = False) -> None:
+        self.metric, self._timed = metric, timed
         self.entrants: list[Entrant] = []
         self._sign = 1.0 if higher else -1.0
         self._of_users: dict[ModelSpec, np.ndarray[Any, Any]] = {}
@@ -290,13 +292,13 @@ class _Race:
 
     def settings(self, fold: Fold) -> Iterator[ModelSpec]:
         """Yield settings to try; the caller adds the outcome of each before asking for the next."""
-        items, with_times = len(fold.train.items), _is_timed(fold.train)
+        items = len(fold.train.items)
         families = [each for each in FAMILIES if items <= each.most_items]
         for family in families:
-            yield from family.first_settings(with_times)
+            yield from family.first_settings(self._timed)
         while True:
             turns = sorted(families, key=lambda each: len(self._of_family(each)))
-            found = (spec for each in turns for spec in self._next(each, fold))
+            found = (spec for each in turns for spec in self._next(each))
             spec = next(found, None)
             if spec is None:
                 return
@@ -305,14 +307,14 @@ class _Race:
     def _of_family(self, family: Family) -> list[Entrant]:
         return [each for each in self.entrants if each.spec.name == family.name]
 
-    def _next(self, family: Family, fold: Fold) -> Iterator[ModelSpec]:
+    def _next(self, family: Family) -> Iterator[ModelSpec]:
         """Yield the first untried neighbour of a family's best setting, if it is in the race."""
         mine, leader = self._of_family(family), self.leader
         best = self.best(mine)
         if best is None or leader is None or self.ahead(leader, best) > _OUT:
             return
         tried = {each.spec for each in mine}
-        for spec in _neighbours(best.spec, family, fold):
+        for spec in _neighbours(best.spec, family, self._timed):
             if spec not in tried:
                 yield spec
                 return
@@ -342,10 +344,10 @@ def _is_timed(data: Interactions) -> bool:
     return not (data.time.dtype.kind in "fM" and bool(np.isnan(data.time).any()))
 
 
-def _neighbours(spec: ModelSpec, family: Family, fold: Fold) -> Iterator[ModelSpec]:
+def _neighbours(spec: ModelSpec, family: Family, timed: bool) -> Iterator[ModelSpec]:
     """Yield the settings one step away: up and down, parameter by parameter."""
     for name, values in family.steps.items():
-        known = name in spec.params and (name != "recency" or _is_timed(fold.train))
+        known = name in spec.params and (name != "recency" or timed)
         if not known:
             continue
         at = min(range(len(values)), key=lambda k: abs(values[k] - spec.params[name]))
