@@ -9,8 +9,8 @@ from .tables import metric_title
 _VARIETY = ("top10_share@10", "coverage@10")
 # Ten items with a larger share of all places are many people's whole list.
 _LARGE_SHARE = 0.25
-# An alternative has at most this part of the share, and one over it times the coverage.
-_VARIED = 2 / 3
+# An alternative has at most this part of the share, and at least this multiple of the coverage.
+_LESS, _MORE = 2 / 3, 1.25
 
 
 def cautions(ranked: Mapping[str, Mapping[str, float]], metric: str) -> list[str]:
@@ -32,7 +32,7 @@ def cautions(ranked: Mapping[str, Mapping[str, float]], metric: str) -> list[str
     if share > _LARGE_SHARE:
         for other, means in list(ranked.items())[1:]:
             its_share, its_coverage = (means[each] for each in _VARIETY)
-            if its_share <= _VARIED * share and its_coverage * _VARIED >= coverage:
+            if its_share <= _LESS * share and its_coverage >= _MORE * coverage:
                 said.append(
                     f"Ten items fill {share:.0%} of the places in the lists of `{name}`, and "
                     f"{coverage:.0%} of all items are in any. More varied: `{other}`, "

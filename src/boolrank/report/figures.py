@@ -150,10 +150,12 @@ def arity_plots(
     """
     plots = []
     if all(curve.means for curve in curves):
+        spread = {curve.family: np.nan_to_num(curve.deviations) for curve in curves}
+        wide = any(each.any() for each in spread.values())  # of one fold there is none
         figure = curves_figure(
             {curve.family: (curve.arities, curve.means) for curve in curves},
-            f"{title}AUC, ± standard deviation",
-            spread={curve.family: np.nan_to_num(curve.deviations) for curve in curves},
+            f"{title}AUC{', ± standard deviation' if wide else ''}",
+            spread=spread,
             dots=points[0],
         )
         plots.append(Plot(f"auc{name}", f"{title}AUC against arity", figure))
