@@ -12,9 +12,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -58,7 +59,7 @@ class Server:
             assert self.process.poll() is None, self.log.read_text()
             try:
                 self.get("/readyz")
-            except (OSError, HTTPError):
+            except (OSError, HTTPException):
                 time.sleep(0.05)
             else:
                 return
@@ -166,7 +167,7 @@ def test_acknowledged_events_survive_kills_and_lists_equal_a_refit(
                 while not stop.is_set():  # until it is acknowledged
                     try:
                         server.get("/v1/events", {"events": [event]})
-                    except (URLError, OSError, ValueError):
+                    except (OSError, ValueError, HTTPException):
                         time.sleep(0.02)
                     else:
                         done.append((event["user"], event["item"], event["action"]))
@@ -197,7 +198,7 @@ def test_acknowledged_events_survive_kills_and_lists_equal_a_refit(
 def _ready(server: Server) -> bool:
     try:
         return bool(server.get("/readyz"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, HTTPException):
         return False
 
 
