@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -103,6 +104,11 @@ def test_answers_equal_those_of_the_library(
         assert pairs(batch[1]) == expected(model.recommend_profile(some, 4))
         assert pairs(batch[2]) == expected(model.recommend_profile([], 2))
         assert [each["popular"] for each in batch] == [False, False, True]
+        queries = [{"user": "u2", "n": 4}, {"items": some, "n": 4}, {"user": "u3", "n": 4}]
+        batch = post(client, "/v1/recommendations:batch", {"queries": queries})["results"]
+        assert pairs(batch[0]) == expected(model.recommend(["u2"], 4))
+        assert pairs(batch[1]) == expected(model.recommend_profile(some, 4))
+        assert pairs(batch[2]) == expected(model.recommend(["u3"], 4))
         assert pairs(get(client, "/v1/popular", n=4)) == expected(model.recommend_profile([], 4))
         if "similar" in facts["abilities"]:
             found = get(client, "/v1/similar/p2", n=5)
@@ -151,6 +157,21 @@ def test_whole_numbers_and_text_find_the_same_user(tmp_path: Path) -> None:
         assert client.post("/v1/events", json=bad).status_code == 422
         bad = {"events": [{"user": "9" * 40, "item": 1}]}
         assert client.post("/v1/events", json=bad).status_code == 422
+
+
+def test_uuids_are_found_and_stored(tmp_path: Path) -> None:
+    users = [UUID(int=k) for k in range(3)]
+    data = Interactions.from_pairs([users[0], users[1], users[1]], ["a", "a", "b"])
+    parse_model("popularity").make().fit(data).save(tmp_path / "model")
+    with client_of(tmp_path / "model", str(tmp_path / "events.sqlite")) as client:
+        assert get(client, f"/v1/users/{users[1]}")["total"] == 2
+        assert len(get(client, "/v1/users", q="00000000-")["users"]) == 2
+        add(client, (str(users[2]), "a"))
+        assert get(client, f"/v1/users/{users[2]}")["total"] == 1
+        bad = {"events": [{"user": "ann", "item": "a"}]}
+        assert client.post("/v1/events", json=bad).status_code == 422
+        post(client, "/v1/refresh", {})
+        assert users[2] in load_model(tmp_path / "model").interactions.users
 
 
 def test_ids_with_slashes_and_signs_are_found(tmp_path: Path) -> None:

@@ -302,7 +302,7 @@ def test_slow_clients_are_cut_off_and_others_are_served(folder: Path) -> None:
 def test_bad_options_are_refused_with_a_hint(
     folder: Path, options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from boolrank.service.command import run_service
+    from boolrank.service.command import open_service
 
     monkeypatch.chdir(folder.parent)
     Path("empty.csv").write_text("item,price\n" * 100, encoding="utf-8")
@@ -314,7 +314,7 @@ def test_bad_options_are_refused_with_a_hint(
     for name in ("folder", "items", "api_key_file"):
         given[name] = given[name] and Path(given[name])
     with pytest.raises(BoolrankError, match=message) as caught:
-        run_service(given.pop("folder"), **given)
+        open_service(given.pop("folder"), **given)
     assert caught.value.hint
     assert "secret" not in str(caught.value)
 

@@ -32,9 +32,9 @@ def serve(
     with tempfile.TemporaryDirectory() as metrics:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics  # before the first import
         with needs("serve", "The service"):
-            from ..service.command import run_service
+            from ..service.command import open_service
         with work.status("Opening"):
-            service = run_service(
+            service = open_service(
                 folder,
                 host=host,
                 port=port,

@@ -40,8 +40,9 @@ def recommend_together(
         out.append(answer)
         candidates = None if query.candidates is None else tuple(query.candidates)
         options = query.n, tuple(query.exclude), candidates, query.exclude_seen
-        groups.setdefault(options, []).append((at, history))
-    for (n, exclude, candidates, exclude_seen), members in groups.items():
+        # Profiles have no times, and are not weighted by recency.
+        groups.setdefault((*options, history.times is None), []).append((at, history))
+    for (n, exclude, candidates, exclude_seen, _), members in groups.items():
         hidden = catalogue.hidden(exclude, candidates)
         lists = catalogue.best([history for _, history in members], n, hidden, exclude_seen)
         for (at, history), (items, scores) in zip(members, lists, strict=True):

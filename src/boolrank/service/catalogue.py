@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -101,10 +101,6 @@ class Catalogue:
         scorer = self.model.scorer
         able = {"reasons": scorer.explains(), "similar": scorer.compares()}
         return [name for name in able if able[name]]
-
-    def title(self, key: Any) -> str | None:
-        """Return the title of an item."""
-        return self.titles.get(str(key))
 
     def named(self, number: int) -> dict[str, Any]:
         """Return the id and the title of an item."""
@@ -204,7 +200,7 @@ class Catalogue:
         lengths = np.array([len(history.items) for history in histories], np.int64)
         rows = Rows.of_lengths(lengths, np.concatenate([history.items for history in histories]))
         times = [history.times for history in histories if history.times is not None]
-        if len(times) < len(histories):
+        if not times:
             return rows, {}
         recency = self.model.fitted.params["recency"]
         return rows, {"weights": recency_weights(recency, rows, np.concatenate(times))}
@@ -241,7 +237,7 @@ class Catalogue:
         found = self.model.similar_items([self.data.items[item]], n)
         pairs = zip(found.items[0].tolist(), found.scores[0].tolist(), strict=True)
         return [
-            {"item": plain_id(key), "title": self.title(key), "similarity": finite(value)}
+            {"item": plain_id(key), "title": self.titles.get(str(key)), "similarity": finite(value)}
             for key, value in pairs
             if key is not None
         ]
@@ -272,9 +268,13 @@ class Catalogue:
     def search_users(self, q: str, n: int) -> list[dict[str, Any]]:
         """Return the first users whose ids start with a text."""
         users, lengths = self.data.users, self.data.rows.lengths
-        start = bisect_left(users.ids, q) if users.ids.dtype.kind == "O" and q else 0
+        in_order = isinstance(users[0], str)  # those with the same beginning stand together
+        start = bisect_left(users.ids, q) if in_order else 0
         keys = ((k, users[k]) for k in range(start, len(users)))
-        found = islice((each for each in keys if str(each[1]).startswith(q)), n)
+        matching = (takewhile if in_order else filter)(
+            lambda each: str(each[1]).startswith(q), keys
+        )
+        found = islice(matching, n)
         return [{"user": plain_id(key), "items": int(lengths[k])} for k, key in found]
 
 

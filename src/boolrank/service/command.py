@@ -50,7 +50,7 @@ class Service:
         return create_app(live, self.keys, local=self.keys is None and not self.no_auth)
 
 
-def run_service(
+def open_service(
     folder: Path,
     *,
     host: str,
