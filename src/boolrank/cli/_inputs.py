@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..data.events import Reading
 from ..data.inputs import load_inputs
 from ..data.interactions import Interactions
 from ..data.vocabulary import Vocabulary
@@ -31,28 +30,9 @@ def read_events(
 def say_read(events: Interactions) -> None:
     """Say in one line for each reading of files what was read, and below it notes."""
     for reading in events.readings:
-        say(reading_line(reading, events))
+        say(f"read {reading}")
         for note in reading.notes:
             say(f"note: {in_options(note, ['fit'])}")
-
-
-def reading_line(reading: Reading, events: Interactions) -> str:
-    """Return columns, counts, and what was left out."""
-    names = reading.columns.items()
-    roles = [f"{role} {name!r}" for role, name in names if name is not None]
-    roles += [] if reading.columns["time"] else ["no time"]
-    text = f"read {reading.source}: {', '.join(roles)}; {_count(reading.rows, 'row')}, "
-    text += f"{_count(len(events.users), 'user')}, {_count(len(events.items), 'item')}, "
-    text += _count(events.duplicates, "duplicate")
-    if reading.dropped:
-        reasons = (f"{_count(count, 'row')} {why}" for why, count in reading.dropped.items())
-        text += f"; dropped {', '.join(reasons)}"
-    padded = _count(reading.padded, "id")
-    return text + (f"; removed blanks around {padded}" if reading.padded else "")
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def read_ids(text: str, option: str) -> list[str]:

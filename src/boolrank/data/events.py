@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class Reading:
-    """What was read: the columns of roles, the number of rows, and rows left out by reason.
+    """What was read: the columns of roles, and counts of rows, also of those left out by reason.
 
     ``padded`` counts ids with blanks around them, ``notes`` has remarks for people.
     """
 
-    source: str = "the frame"
+    source: str = "a frame"
     columns: Mapping[str, str | None] = field(default_factory=dict)
     rows: int = 0
+    users: int = 0
+    items: int = 0
+    duplicates: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     padded: int = 0
     notes: list[str] = field(default_factory=list)
@@ -37,6 +40,23 @@ class Reading:
         """Count rows that are left out."""
         if count:
             self.dropped[reason] = self.dropped.get(reason, 0) + count
+
+    def __str__(self) -> str:
+        roles = [f"{role} {name!r}" for role, name in self.columns.items() if name is not None]
+        roles += [] if self.columns.get("time") else ["no time"]
+        things = ("row", "user", "item", "duplicate")
+        counts = [_count(getattr(self, f"{thing}s"), thing) for thing in things]
+        text = f"{self.source}: {', '.join(roles)}; {', '.join(counts)}"
+        if self.dropped:
+            reasons = (f"{_count(count, 'row')} {why}" for why, count in self.dropped.items())
+            text += f"; dropped {', '.join(reasons)}"
+        return text + (
+            f"; removed blanks around {_count(self.padded, 'id')}" if self.padded else ""
+        )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 class Events(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -251,14 +252,18 @@ class Interactions:
         core = ~kept
         while not np.array_equal(core, kept):
             kept = core
-            users = np.bincount(rows[kept], minlength=len(self.users))
-            items = np.bincount(self.indices[kept], minlength=len(self.items))
-            core = kept & (users[rows] >= k) & (items[self.indices] >= k)
+            of_users = np.bincount(rows[kept], minlength=len(self.users))
+            of_items = np.bincount(self.indices[kept], minlength=len(self.items))
+            core = kept & (of_users[rows] >= k) & (of_items[self.indices] >= k)
         if not core.any():
             raise InputError(f"the {k}-core is empty", hint="lower k_core=..., or give more data")
-        outside = {f"outside the {k}-core": int((~core).sum())}
-        readings = [replace(each, dropped=each.dropped | outside) for each in self.readings]
-        return replace(self[core], duplicates=self.duplicates, readings=tuple(readings))
+        made, outside = self[core], {f"outside the {k}-core": int((~core).sum())}
+        users, items = made.shape
+        readings = [
+            replace(each, users=users, items=items, dropped=each.dropped | outside)
+            for each in self.readings
+        ]
+        return replace(made, duplicates=self.duplicates, readings=tuple(readings))
 
     def to_frame(self) -> pl.DataFrame:
         """Return a polars frame with a row per interaction: user, item and, if known, time.
@@ -291,7 +296,9 @@ class Interactions:
 
 
 def _of_events(events: Events) -> Interactions:
-    return replace(Interactions.from_numbers(*events[:5]), readings=(events.reading,))
+    made, reading = Interactions.from_numbers(*events[:5]), events.reading
+    (reading.users, reading.items), reading.duplicates = made.shape, made.duplicates
+    return replace(made, readings=(reading,))
 
 
 def _side(
@@ -334,7 +341,9 @@ def joined(*parts: Interactions) -> tuple[Interactions, list[NDArray[np.int64]]]
     times = [part.time for part in parts if part.time is not None]
     alike = len(times) == len(parts) and len({time.dtype.kind == "M" for time in times}) == 1
     time = np.concatenate(times) if alike else None
-    return replace(_distinct(users, items, np.concatenate(keys), time), duplicates=0), keys
+    union = _distinct(users, items, np.concatenate(keys), time)
+    readings = tuple(chain(*(part.readings for part in parts)))
+    return replace(union, duplicates=0, readings=readings), keys
 
 
 def check_interactions(given: Any, subject: str) -> None:
