@@ -195,7 +195,7 @@ def uses():
 
 def test_the_loops_of_fit_and_recommend_are_compiled_ahead(uses):
     told, versions = uses
-    assert "compiling spectral-ranker" in told
+    assert "compiling SpectralRanker" in told
     needed = {"profiles._rank", "profiles._weights", "rows.transposed", "tables.union"}
     assert needed <= {name for name, number in versions.items() if number}
 
@@ -205,7 +205,7 @@ def test_with_all_everything_else_is_compiled_too(uses):
     done = subprocess.run(call, capture_output=True, text=True, check=True)
     told, versions = json.loads(done.stdout)
     before = {name for name, number in uses[1].items() if number}
-    assert {"compiling mean-ranker", "compiling expressiveness"} <= set(told)
+    assert {"compiling MeanRanker", "compiling expressiveness"} <= set(told)
     assert before < {name for name, number in versions.items() if number}
 
 

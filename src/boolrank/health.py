@@ -23,7 +23,7 @@ from .data.protocols import hold_out
 from .evaluation import evaluate_fold, rank_fold
 from .kernels import Disjunctive
 from .kernels.expressiveness import spectral_ratio
-from .models import MODELS, Popularity
+from .models import MODELS, KernelRanker, Popularity
 from .models.spec import ModelSpec
 from .storage.folder import obstacle
 from .studies.choose import FAMILIES
@@ -77,11 +77,11 @@ def compile_ahead(progress: Tell = lambda _: None, everything: bool = False) -> 
     specs = [spec for family in FAMILIES for spec in family.first_settings(with_times=True)]
     if everything:
         specs += [ModelSpec(name) for name, entry in MODELS.items() if entry.available]
-        specs.append(ModelSpec("kernel-ranker", {"storage": "compressed"}))
-    for spec in dict.fromkeys(specs):
-        progress(f"compiling {spec.name}")
-        model = spec.make().fit(fold.train)
-        model.recommend(n=5)
+    models = [spec.make() for spec in dict.fromkeys(specs)]
+    models += [KernelRanker(storage="compressed")] if everything else []
+    for model in models:
+        progress(f"compiling {type(model).__name__}")
+        model.fit(fold.train).recommend(n=5)
         rank_fold(model, fold)  # as the choice does
     progress("compiling metrics")
     evaluate_fold(Popularity(), fold)
