@@ -250,3 +250,18 @@ def test_a_random_part_is_predicted_without_recency() -> None:
     assert any(each.spec.params.get("recency") for each in timed.entrants)
     at_random = choose(data, trials=12, order="random")
     assert not any(each.spec.params.get("recency") for each in at_random.entrants)
+
+
+def test_evaluate_without_a_model_measures_the_choice_beside_popularity(run) -> None:
+    data = "synthetic:600x300x6000"
+    code, printed, messages = run("evaluate", data, "--trials", 2, "--json")
+    assert code == 0
+    fold = hold_out(load_dataset(data), order="time")[0]
+    choice = choose(fold.train, trials=2)
+    assert f"auto is {choice.spec}, chosen on the training part: {choice.reason}" in messages
+    records = json.loads(printed)
+    assert [record["model"] for record in records] == [str(choice.spec), "popularity"]
+    expected = evaluate(choice.spec.make(), fold).means
+    for name in ("coverage@10", "novelty@10", "top10_share@10"):
+        assert records[0][name] == expected[name]
+    assert records[0]["mean"] == expected["auc"]
