@@ -393,7 +393,11 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
         (1, ["fit", "DRINKS", "--out", "BELOW"], ["drinks.csv is a file, not a folder"]),
         (1, ["fit", "DRINKS", "--out", "m", "--positive", ">= 9"], ["no rating is >= 9"]),
         (2, ["fit", "DRINKS", "--out", "m", "--kernel", "disjunctive(99)"], ["use arity <= 6"]),
-        (2, ["fit", "DRINKS", "--out", "m", "--model", "kernel-ranker"], ["use arity <= 6"]),
+        (
+            2,
+            ["fit", "DRINKS", "--out", "m", "--model", "kernel-ranker(kernel=disjunctive(7))"],
+            ["arity <= 6"],
+        ),
         (2, ["fit", "DRINKS", "filmtrust", "--out", "m"], ["'filmtrust' is a data set", "alone"]),
         (1, ["fit", "nothing*.csv", "--out", "m"], ["no file matches 'nothing*.csv'"]),
         (1, ["fit", "EMPTY.csv", "--out", "m"], ["EMPTY.csv is empty"]),
