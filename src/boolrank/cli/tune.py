@@ -74,10 +74,11 @@ def tune(
         raise
     _show(study, output)
     work.done(f"{len(study.trials)} trials, {study.failed} failed; {out}")
+    numbers = _numbers(study)
     for name in study.metrics:
         command = fit_command(inputs, columns, study.spec(name))
         say(f"best {name}, {study.best(name).metrics[name]:.4f}: {command}")
-        ranked = {_text(trial): trial.metrics for trial in study.ranked(name)}
+        ranked = {f"trial {numbers[id(each)]}": each.metrics for each in study.ranked(name)}
         for caution in cautions(ranked, name):
             say(f"note: {caution}")
 
@@ -102,7 +103,7 @@ def _show(study: Study, output: Output) -> None:
     """Print the trials, the best first and the failed last; in a table only the best."""
     ranked = study.ranked()
     measured = list(ranked[0].metrics)
-    numbers = {id(trial): number for number, trial in enumerate(study.trials)}
+    numbers = _numbers(study)
     records = [
         {
             "model": study.model,
@@ -122,6 +123,11 @@ def _show(study: Study, output: Output) -> None:
     ]
     title = f"The best of {len(study.trials)} trials of {study.model}, {study.failed} failed"
     output.show(Table(title, columns, rows), records=records)
+
+
+def _numbers(study: Study) -> dict[int, int]:
+    """Return the number of each trial, by identity."""
+    return {id(trial): number for number, trial in enumerate(study.trials)}
 
 
 def _text(trial: Trial) -> str:
