@@ -140,7 +140,9 @@ def test_mistakes_are_told(data: Interactions) -> None:
             KernelRanker("linear", n_threads=threads).fit(data)
     two = Interactions.from_pairs([1, 2], [1, 2])
     with pytest.raises(ParameterError, match=r"only 2 variables"):
-        KernelRanker("disjunctive(8)").fit(two)
+        KernelRanker("disjunctive(7)").fit(two)
+    with pytest.warns(UserWarning, match=r"only 2 users, so the kernel is disjunctive\(2\)"):
+        assert KernelRanker().fit(two).recommend([1]).lists() == [[2]]
     with pytest.raises(ParameterError, match=r"only 2 variables"):
         KernelRanker("linear + disjunctive(8)").fit(two)
     with pytest.raises(ParameterError, match="storage of KernelRanker must be one of"):

@@ -38,7 +38,8 @@ class KernelRanker(Recommender):
 
     Parameters
     ----------
-    kernel : a kernel, or text such as ``"disjunctive(8)"``; its normalised form is used
+    kernel : a kernel, or text such as ``"linear"``; its normalised form is used. With fewer than
+        8 users, the default has that number as arity, with a warning
     reg : spreads the weight more evenly over a user's items
     negative_weight : how much an item's mean similarity to all items counts against it
     user_exponent : users weigh activity^-user_exponent
