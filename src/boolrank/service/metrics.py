@@ -7,6 +7,7 @@ With several processes, prometheus_client keeps values in files of the folder th
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from prometheus_client import (
     CollectorRegistry,
@@ -39,24 +40,12 @@ class Metrics:
         self.events = Counter("boolrank_events", "Events stored", registry=own)
         self.refreshes = Counter("boolrank_refreshes", "Refreshes", ["outcome"], registry=own)
         self.loads = Counter("boolrank_model_loads", "Models loaded", ["outcome"], registry=own)
-        self.created = Gauge(
-            "boolrank_model_created_seconds",
-            "When the oldest model in use was fitted",
-            multiprocess_mode="livemin",
-            registry=own,
+        low, high = (
+            partial(Gauge, multiprocess_mode=mode, registry=own) for mode in ("livemin", "livemax")
         )
-        self.contained = Gauge(
-            "boolrank_model_sequence",
-            "Last event in the oldest model in use",
-            multiprocess_mode="livemin",
-            registry=own,
-        )
-        self.sequence = Gauge(
-            "boolrank_event_sequence",
-            "Last event in the store",
-            multiprocess_mode="livemax",
-            registry=own,
-        )
+        self.created = low("boolrank_model_created_seconds", "Date of the oldest model in use")
+        self.contained = low("boolrank_model_sequence", "Last event in the oldest model in use")
+        self.sequence = high("boolrank_event_sequence", "Last event in the store")
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
