@@ -117,7 +117,8 @@ def test_the_first_trial_has_the_defaults_and_all_trials_equal_evaluate_fold(fol
     assert study.trials[0].params == {}
     for trial in study.trials:
         assert trial.worked
-        expected = evaluate_fold(KernelRanker(**trial.params), fold, ["auc", "recall@5"])
+        metrics = ["auc", "recall@5", "coverage@10", "top10_share@10"]
+        expected = evaluate_fold(KernelRanker(**trial.params), fold, metrics)
         assert trial.metrics == expected.means
         assert trial.seconds > 0
     assert len({json.dumps(trial.params) for trial in study.trials}) == 6
@@ -418,10 +419,10 @@ def test_best_spec_finds_the_best_of_several_studies(fold, tmp_path):
     for metric in ("auc", "ndcg@10"):
         best = max(studies, key=lambda study: study.best(metric).metrics[metric])
         assert best_spec(tmp_path, metric) == best.spec(metric)
-    assert best_spec(tmp_path) == best_spec(tmp_path, "auc")
+    assert best_spec(tmp_path) == best_spec(tmp_path, "ndcg@10")
     file = next((tmp_path / "studies").glob("popularity-*"))
     assert best_spec(file) == ModelSpec("popularity")
-    with pytest.raises(ParameterError, match="'mrr' was not measured; there are auc, ndcg@10"):
+    with pytest.raises(ParameterError, match="'mrr' was not measured; there are ndcg@10, auc"):
         best_spec(tmp_path, "mrr")
     with pytest.raises(InputError, match="has no study and no comparison; run boolrank tune"):
         best_spec(tmp_path / "none")
@@ -468,10 +469,9 @@ def test_an_unwritable_folder_is_an_error_before_any_work(fold, tmp_path, monkey
 def test_models_without_parameters_have_one_trial(fold):
     study = tune_model("popularity", fold, trials=20)
     assert len(study.trials) == 1
-    assert (
-        study.best("auc").metrics
-        == evaluate_fold(make_model("popularity"), fold, "auc,ndcg@10").means
-    )
+    metrics = "ndcg@10,auc,coverage@10,top10_share@10"
+    expected = evaluate_fold(make_model("popularity"), fold, metrics).means
+    assert study.best("auc").metrics == expected
 
 
 @pytest.mark.usefixtures("here")
@@ -518,7 +518,7 @@ def test_a_study_survives_a_round_trip_through_json(fold):
     back = Study.from_dict(json.loads(json.dumps(study.to_dict())))
     assert back.to_dict() == study.to_dict()
     assert back.trials == study.trials
-    assert repr(back).startswith("Study of kernel-ranker: 3 trials, 0 failed\n  auc 0.")
+    assert repr(back).startswith("Study of kernel-ranker: 3 trials, 0 failed\n  ndcg@10 0.")
 
 
 def test_a_missing_extra_is_an_error_with_the_install_command(fold, monkeypatch):
