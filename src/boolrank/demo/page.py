@@ -56,10 +56,12 @@ def demo_page(found: Findings, next_steps: Mapping[str, str]) -> Page:
         "seed": f"{found.seed}, of the data and of the split",
     }
     about = made(f"boolrank demo --seed {found.seed}", origin, machine())
+    first, *_, popular = (each["nDCG@10"] for each in found.compared.records())
+    compared = _COMPARED.format(popular / first)
     legend = Note(_LEGEND.format(found.choice.spec, found.choice.reason))
     sections = [
         Section("viewer", "One viewer", f"{who} {likes}: ✓ in the lists.", [viewer]),
-        Section("models", "Personal or popular?", _compared(found), [found.compared, legend]),
+        Section("models", "Personal or popular?", compared, [found.compared, legend]),
         Section("arity", "How expressive?", _ARITY, [Figures(arity_plots(found.curves))]),
         Section("data", "The data", _DATA, [about]),
         Section("next", "Your own file", "", [Entries(next_steps, commands=True)]),
@@ -81,11 +83,6 @@ def _why(found: Findings) -> str:
     first, parts = found.viewer.records()[0], found.reasons
     terms = ", ".join(f"{name} {part:+.4f}" for name, part in parts)
     return f"**Why {first['recommended']}?** {terms} = {first['score']:.4f}, its score."
-
-
-def _compared(found: Findings) -> str:
-    first, *_, popular = (each["nDCG@10"] for each in found.compared.records())
-    return _COMPARED.format(popular / first)
 
 
 def demo_tables(found: Findings) -> list[Table]:

@@ -32,8 +32,7 @@ METRICS = {
     "coverage@10": "coverage",
     "top10_share@10": "top ten",
 }
-# A number of settings, not a time, so that the choice is the same on every machine: each family
-# of models starts once.
+# Every family of models starts; not a time, so that the choice is the same on every machine.
 _TRIALS = 8
 _THREADS = 1  # more do not pay for data this small
 
