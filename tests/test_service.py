@@ -15,7 +15,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from boolrank import Interactions, load_model
+from boolrank import Interactions, ModelFileError, load_model
 from boolrank.models.spec import parse_model
 from services import client_of, expected, pairs, postgres_place, some_data
 
@@ -348,6 +348,29 @@ def test_a_refresh_keeps_times_where_recency_counts(saved: dict[str, Path], tmp_
         # Weights by recency count before the refresh already; the counts of pairs do not.
         model = load_model(saved[MODELS[1]])
         assert pairs(early) != expected(model.recommend_profile([*history, new], 5))
+
+
+def test_a_refresh_never_replaces_a_newer_fit(saved: dict[str, Path], tmp_path: Path) -> None:
+    from boolrank.service import refresh as module
+    from boolrank.service.events import EventStore
+
+    folder = Path(shutil.copytree(saved[MODELS[0]], tmp_path / "model"))
+    store = EventStore(tmp_path / "events.sqlite")
+    store.create()
+    store.add([("x1", "u1", "a new item", "add", 5.0)])
+    newer = parse_model("popularity").make().fit(DATA)
+
+    def apply_slowly(model: Any, changes: Any) -> int:
+        newer.save(folder)
+        return apply(model, changes)
+
+    apply, module.apply_changes = module.apply_changes, apply_slowly
+    try:
+        with pytest.raises(ModelFileError, match="replaced meanwhile"):
+            module.refresh(folder, store)
+    finally:
+        module.apply_changes = apply
+    assert load_model(folder).recommend(["u1"]).lists() == newer.recommend(["u1"]).lists()
 
 
 def test_events_that_a_model_contains_are_not_counted_twice_after_a_crash(

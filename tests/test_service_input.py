@@ -247,6 +247,26 @@ def test_keys_are_enforced_by_role(keyed: Any) -> None:
         check_problem(keyed.get("/v1/model", headers=headers), 401)
     for path in ("/v1%2Fevents", "//v1/events", "/v1/events/", "/V1/events", "/static/../v1/model"):
         assert keyed.post(path, json=body).status_code in (401, 404)
+    for path in ("/v1/events%0A", "/v1/refresh%0A", "/v1/nothing"):
+        check_problem(keyed.post(path, json=body, headers=read), 403)
+
+
+def test_a_body_with_many_errors_is_answered_at_once(client: Any) -> None:
+    wide = {"user": "u1"} | {f"x{k}": 1 for k in range(50_000)}
+    assert "50000 fields" in check_problem(client.post(RECOMMEND, json=wide), 422)["detail"]
+    long = {"events": [{"wrong": k} for k in range(10_000)]}
+    assert len(check_problem(client.post(EVENTS, json=long), 422)["errors"]) < 5
+
+
+def test_two_events_with_one_id_are_refused_together(client: Any) -> None:
+    events = [{"id": "same", "user": "u1", "item": item} for item in ("p1", "p2")]
+    check_problem(client.post(EVENTS, json={"events": events}), 409)
+    assert client.post(EVENTS, json={"events": events[:1]}).json()["stored"] == 1
+
+
+def test_the_metric_of_events_follows_a_write(client: Any) -> None:
+    last = client.post(EVENTS, json={"events": [EVENT]}).json()["sequence"]
+    assert f"boolrank_event_sequence {float(last)}" in client.get("/metrics").text
 
 
 def test_key_files_are_read_and_checked(tmp_path: Path) -> None:

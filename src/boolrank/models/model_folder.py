@@ -27,8 +27,8 @@ _INFO = (
 )
 
 
-def save_model(model: Recommender, path: str | Path) -> None:
-    """Write a fitted model into a folder, all or nothing."""
+def save_model(model: Recommender, path: str | Path, instead_of: str | None = None) -> None:
+    """Write a fitted model into a folder, all or nothing; see `write_folder`."""
     fitted = model.fitted
     name = next((each for each, entry in MODELS.items() if entry.model is type(model)), None)
     if name is None:
@@ -58,7 +58,7 @@ def save_model(model: Recommender, path: str | Path) -> None:
     arrays |= of_scorer | of_overlaps
     # What cannot be read back is refused now, while the fitted model still exists.
     _restore(about, Reader(f"this {type(model).__name__}", arrays, saving=True))
-    write_folder(path, about, arrays)
+    write_folder(path, about, arrays, instead_of)
 
 
 def _restore(about: Mapping[str, Any], reader: Reader) -> tuple[Any, Any, Any]:

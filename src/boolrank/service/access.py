@@ -36,7 +36,7 @@ ROLES = ("read", "write")
 _LEAST_KEY = 16  # characters
 _MOST_HELD = 8 * MOST_BYTES  # of all requests at once
 _LATER, _RETRY = "try again in a second", ("retry-after", "1")
-_WITH_BODY = ("/v1/recommendations", "/v1/recommendations:batch", "/v1/events")
+_QUERIES = ("/v1/recommendations", "/v1/recommendations:batch")
 _OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json", "/", "/favicon.ico")
 
 _POLICY = (
@@ -194,7 +194,7 @@ class Guard:
             await answer.refuse(*refused)
 
     async def _handle_body(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        body = b""
+        body = bytearray()
         try:
             more = True
             while more:
@@ -202,7 +202,8 @@ class Guard:
                 if message["type"] == "http.disconnect":
                     raise ConnectionError
                 part = message.get("body", b"")
-                body, more = body + part, message.get("more_body", False)
+                more = message.get("more_body", False)
+                body += part
                 self._held += len(part)
                 if len(body) > MOST_BYTES:
                     await answer.refuse(*_too_large())
@@ -210,7 +211,7 @@ class Guard:
                 if self._held > _MOST_HELD:
                     await answer.refuse(503, "the service is overloaded", _LATER, _RETRY)
                     return
-            await self.app(scope, _replayed(body, receive), answer)
+            await self.app(scope, _replayed(bytes(body), receive), answer)
         finally:
             self._held -= len(body)
 
@@ -226,7 +227,9 @@ class Guard:
         if not roles:
             asks = ("www-authenticate", "Bearer")
             return 401, "a key is needed", "send the header Authorization: Bearer KEY", asks
-        if path in ("/v1/events", "/v1/refresh") and "write" not in roles:
+        # Whatever is not known to read needs a key that writes.
+        reads = scope["method"] in ("GET", "HEAD", "OPTIONS") or path in _QUERIES
+        if not reads and "write" not in roles:
             return 403, "this key only reads", "use a key with the role write"
         return None
 
@@ -260,7 +263,7 @@ def _unfit(scope: Scope, headers: Headers) -> Refusal | None:
     if not length.isdigit() or int(length) > MOST_BYTES:
         return _too_large()
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if kind != b"application/json" and scope["path"] in _WITH_BODY:
+    if kind != b"application/json" and scope["path"] != "/v1/refresh":
         hint = "send the header Content-Type: application/json"
         return 415, "the body is not declared as JSON", hint
     return None

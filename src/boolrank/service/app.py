@@ -35,6 +35,7 @@ from .schemas import MOST_N, MOST_REASONS, Batch, Events
 Body = TypeVar("Body", bound=BaseModel)
 
 router = APIRouter()
+_MOST_ERRORS = 100  # of one body that are listed
 PAGE = pathlib.Path(__file__).parent / "page"
 
 _N = Annotated[int, Query(ge=1, le=MOST_N)]
@@ -83,7 +84,11 @@ async def _body(request: Request, kind: type[Body]) -> Body:
     try:
         return kind.model_validate_json(await request.body())
     except ValidationError as error:
-        found = [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
+        count = error.error_count()
+        many = {"type": "many", "loc": (), "msg": f"{count} fields are wrong"}
+        # Listing many would keep the event loop for seconds.
+        listed: list[Any] = [many] if count > _MOST_ERRORS else error.errors()
+        found = [{**each, "loc": ("body", *each["loc"])} for each in listed]
         raise RequestValidationError(found) from None
 
 
@@ -229,6 +234,7 @@ async def events(request: Request) -> Response:
     def job() -> dict[str, Any]:
         done = store_events(live.current, live.store, given.events)
         live.metrics.events.inc(done["stored"])
+        live.metrics.sequence.set(done["sequence"])
         return done
 
     return _json(await live.writers.run(_call_all, job))
@@ -272,7 +278,7 @@ async def healthz() -> Response:
 async def readyz(request: Request) -> Response:
     """Answer 200 if the model is loaded and the event store can be read."""
     live = _live(request)
-    if await live.writers.run(_last_event, live) is None:
+    if await live.checks.run(_last_event, live) is None:
         raise StoreError("the event store does not answer", hint="try again in a second")
     return _json(to_json({"status": "ready", "model": live.current.hash}))
 

@@ -136,7 +136,8 @@ class Catalogue:
         held = dict.fromkeys(own, 0) if times is None else dict(zip(own, times, strict=True))
         found = self.find(data.items, [change.item for change in changes]).tolist()
         keys = (c.item if at < 0 else at for at, c in zip(found, changes, strict=True))
-        changed = changed_history(held, zip(keys, changes, strict=True), times)
+        every = None if times is None else data.time
+        changed = changed_history(held, zip(keys, changes, strict=True), every)
         unknown = sorted(key for key in changed if isinstance(key, str))
         own = sorted(key for key in changed if not isinstance(key, str))
         if times is not None:
@@ -288,23 +289,32 @@ def changed_history(
 
     >>> after = changed_history({"tea": 5}, [("jam", Change("jam", True, 9.0))], np.array([5]))
     >>> changed_history(after, [("tea", Change("tea", False, 9.0))], np.array([5]))
-    {'jam': 9}
+    {'jam': np.int64(9)}
     """
     held = dict(held)
     for key, change in changes:
         if not change.adds:
             held.pop(key, None)
             continue
-        when = 0 if times is None else event_time(change.time, times.dtype)
+        when = 0 if times is None else event_time(change.time, times)
         held[key] = min(held[key], when) if key in held else when
     return held
 
 
-def event_time(seconds: float, dtype: np.dtype[Any]) -> Any:
-    """Return the time of an event in the type of a model's times."""
-    if dtype.kind == "M":
-        return np.datetime64(round(seconds * 1e6), "us").astype(dtype)
-    return dtype.type(seconds)
+def event_time(seconds: float, times: NDArray[Any]) -> Any:
+    """Return the time of an event in the type and the unit of a model's times.
+
+    Numbers that would be after the year 5000 in seconds are milliseconds, microseconds and so on.
+
+    >>> event_time(1.7e9, np.array([1_600_000_000_000]))
+    np.int64(1700000000000)
+    """
+    if times.dtype.kind == "M":
+        return np.datetime64(round(seconds * 1e6), "us").astype(times.dtype)
+    largest, unit = float(times[:1000].max(initial=0)), 1
+    while largest >= 1e11 * unit:
+        unit *= 1000
+    return times.dtype.type(seconds * unit)
 
 
 def finite(value: float) -> float | None:

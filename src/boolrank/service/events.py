@@ -134,8 +134,12 @@ class EventStore:
         All or none are stored, and durable when this returns. Known ids are left out, and raise if
         their events are others.
         """
-        given = json.dumps(list(events))
-        rows = self._database.rows
+        events, contents = list(events), dict[str, tuple[str, ...]]()
+        if any(contents.setdefault(each[0], each[1:4]) != each[1:4] for each in events):
+            raise ConflictError(
+                "two different events have the same id", hint="give every event its own id"
+            )
+        given, rows = json.dumps(events), self._database.rows
         with self._connection() as run:
             for statement in self._database.begin:
                 run(statement)

@@ -60,6 +60,7 @@ class Live:
     def __post_init__(self) -> None:
         self.pool = Pool(self.n_threads, self.store.close)
         self.writers = Pool(1, self.store.close, most_together=1)
+        self.checks = Pool(1, self.store.close)  # answers while requests and writers wait
         self._loader = ThreadPoolExecutor(1)
         about = {"folder": str(self.folder), "events": self.store.place}
         self._refresher = Worker(answer_refreshes, about)
@@ -71,8 +72,8 @@ class Live:
 
     async def start(self) -> None:
         """Load the model and begin to watch it."""
-        self.pool.start()
-        self.writers.start()
+        for pool in (self.pool, self.writers, self.checks):
+            pool.start()
         await self.reload()
         loop = asyncio.get_running_loop()
         with suppress(ValueError, RuntimeError, AttributeError, NotImplementedError):
@@ -83,7 +84,7 @@ class Live:
         """End threads and tasks."""
         for task in self._tasks:
             task.cancel()
-        for pool in (self.pool, self.writers):
+        for pool in (self.pool, self.writers, self.checks):
             pool.stop()
         self._loader.shutdown(wait=False)
         self._refresher.end()  # the folder has the old model or the new one

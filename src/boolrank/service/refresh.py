@@ -14,6 +14,7 @@ from typing import Any
 from ..data.interactions import Interactions
 from ..errors import BoolrankError
 from ..models import Recommender, load_model, model_info
+from ..models.model_folder import save_model
 from ..storage.folder import locked
 from .catalogue import changed_history
 from .events import Change, EventStore
@@ -32,7 +33,7 @@ def refresh(folder: str | Path, store: EventStore) -> dict[str, Any]:
             model = load_model(folder)
             changed = apply_changes(model, store.since(first, last))
             if changed:
-                model.save(folder)
+                save_model(model, folder, instead_of=before)  # never over a newer fit
                 now = model_info(folder)["hash"]
             store.record(now, last)
     seconds = time.monotonic() - start

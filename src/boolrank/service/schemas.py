@@ -44,7 +44,7 @@ _EXACT = 1 << 53  # larger numbers lose digits in JSON: send them as text
 NO_NUL = r"^[^\x00]+$"  # which PostgreSQL does not store
 _Text = Annotated[StrictStr, Field(min_length=1, max_length=MOST_ID, pattern=NO_NUL)]
 Id = _Text | Annotated[StrictInt, Field(ge=-_EXACT, le=_EXACT), _WHOLE]
-Ids = Annotated[list[Id], Field(max_length=MOST_IDS)]
+Ids = Annotated[list[Id], Field(max_length=MOST_IDS, fail_fast=True)]
 
 
 class _Body(BaseModel):
@@ -105,7 +105,9 @@ class Batch(_Body):
         }
     )
 
-    queries: Annotated[list[BatchQuery], Field(min_length=1, max_length=MOST_QUERIES)]
+    queries: Annotated[
+        list[BatchQuery], Field(min_length=1, max_length=MOST_QUERIES, fail_fast=True)
+    ]
 
 
 class Event(_Body):
@@ -119,7 +121,7 @@ class Event(_Body):
     action: Literal["add", "remove"] = "add"
     time: Annotated[
         StrictFloat | None,
-        Field(ge=0, lt=1 << 40, allow_inf_nan=False, description="Seconds since 1970; now if null"),
+        Field(ge=0, lt=1 << 33, allow_inf_nan=False, description="Seconds since 1970; now if null"),
     ] = None
 
 
@@ -132,7 +134,7 @@ class Events(_Body):
         }
     )
 
-    events: Annotated[list[Event], Field(min_length=1, max_length=MOST_EVENTS)]
+    events: Annotated[list[Event], Field(min_length=1, max_length=MOST_EVENTS, fail_fast=True)]
 
 
 class Problem(BaseModel):

@@ -43,14 +43,24 @@ _TRIES = 100
 
 
 def write_folder(
-    path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    path: str | Path,
+    about: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    instead_of: str | None = None,
 ) -> None:
-    """Write arrays and a description; the previous content stays until the new one is complete."""
+    """Write arrays and a description; the previous content stays until the new one is complete.
+
+    With ``instead_of``, raise unless the folder still has the content of that hash.
+    """
     path = check_target(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
         with locked(path):
             check_target(path)  # another writer may have been here meanwhile
+            if instead_of is not None and read_about(path)["hash"] != instead_of:
+                raise ModelFileError(
+                    f"{path} was replaced meanwhile", hint="start again from the new content"
+                )
             _publish(path, about, arrays)
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error)) from None
