@@ -265,3 +265,17 @@ def test_evaluate_without_a_model_measures_the_choice_beside_popularity(run) -> 
     for name in ("coverage@10", "novelty@10", "top10_share@10"):
         assert records[0][name] == expected[name]
     assert records[0]["mean"] == expected["auc"]
+
+
+def test_large_catalogues_race_with_sparse_weights() -> None:
+    stored = {
+        items: {
+            spec.name: spec.params.get("storage")
+            for family in FAMILIES
+            for spec in family.first_settings(with_times=False, items=items)
+        }
+        for items in (10_000, 10_001)
+    }
+    assert stored[10_000]["ease"] != "sparse"
+    assert stored[10_001]["ease"] == stored[10_001]["kernel-ease"] == "sparse"
+    assert set(stored[10_001]) == set(stored[10_000])

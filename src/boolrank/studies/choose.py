@@ -50,13 +50,13 @@ class Family:
     ----------
     starts : the first settings
     steps : values of parameters, neighbours side by side, the most important parameter first
-    most_items : catalogues up to this size
+    most_dense : larger catalogues get sparse weights
     timed : whether profiles can be weighted by recency; a start with weights follows the others
     """
 
     starts: tuple[str, ...]
     steps: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    most_items: float = math.inf
+    most_dense: float = math.inf
     timed: bool = True
 
     @property
@@ -64,11 +64,14 @@ class Family:
         """The name of the model."""
         return parse_model(self.starts[0]).name
 
-    def first_settings(self, with_times: bool) -> Iterator[ModelSpec]:
+    def first_settings(self, with_times: bool, items: int = 0) -> Iterator[ModelSpec]:
         """Yield the starts; if there are times, the first one also with weights by recency."""
-        yield from map(parse_model, self.starts)
+        storage = {"storage": "sparse"} if items > self.most_dense else {}
+        starts = [{**parse_model(text).params, **storage} for text in self.starts]
         if with_times and self.timed:
-            yield ModelSpec(self.name, {**parse_model(self.starts[0]).params, "recency": 8.0})
+            starts.append({**starts[0], "recency": 8.0})
+        for params in starts:
+            yield ModelSpec(self.name, params)
 
 
 # Off, then half-lives from weak to strong.
@@ -105,7 +108,7 @@ FAMILIES = (
             "user_exponent": _USER_EXPONENTS,
             "output_exponent": (-0.2, 0.0, 0.2, 0.4),
         },
-        most_items=10_000,
+        most_dense=10_000,
     ),
     Family(
         ("kernel-ease",),
@@ -115,7 +118,7 @@ FAMILIES = (
             "input_exponent": (0.0, 0.15, 0.3, 0.45),
             "output_exponent": (-0.45, -0.3, -0.15, 0.0, 0.15),
         },
-        most_items=10_000,
+        most_dense=10_000,
     ),
     Family(
         ("kernel-ranker",),
@@ -292,12 +295,10 @@ class _Race:
 
     def settings(self, fold: Fold) -> Iterator[ModelSpec]:
         """Yield settings to try; the caller adds the outcome of each before asking for the next."""
-        items = len(fold.train.items)
-        families = [each for each in FAMILIES if items <= each.most_items]
-        for family in families:
-            yield from family.first_settings(self._timed)
+        for family in FAMILIES:
+            yield from family.first_settings(self._timed, len(fold.train.items))
         while True:
-            turns = sorted(families, key=lambda each: len(self._of_family(each)))
+            turns = sorted(FAMILIES, key=lambda each: len(self._of_family(each)))
             found = (spec for each in turns for spec in self._next(each))
             spec = next(found, None)
             if spec is None:
