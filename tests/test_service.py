@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import math
 import shutil
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -350,7 +352,9 @@ def test_a_refresh_keeps_times_where_recency_counts(saved: dict[str, Path], tmp_
         assert pairs(early) != expected(model.recommend_profile([*history, new], 5))
 
 
-def test_a_refresh_never_replaces_a_newer_fit(saved: dict[str, Path], tmp_path: Path) -> None:
+def test_a_refresh_never_replaces_a_newer_fit(
+    saved: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from boolrank.service import refresh as module
     from boolrank.service.events import EventStore
 
@@ -358,18 +362,15 @@ def test_a_refresh_never_replaces_a_newer_fit(saved: dict[str, Path], tmp_path: 
     store = EventStore(tmp_path / "events.sqlite")
     store.create()
     store.add([("x1", "u1", "a new item", "add", 5.0)])
-    newer = parse_model("popularity").make().fit(DATA)
+    newer, apply = parse_model("popularity").make().fit(DATA), module.apply_changes
 
     def apply_slowly(model: Any, changes: Any) -> int:
         newer.save(folder)
         return apply(model, changes)
 
-    apply, module.apply_changes = module.apply_changes, apply_slowly
-    try:
-        with pytest.raises(ModelFileError, match="replaced meanwhile"):
-            module.refresh(folder, store)
-    finally:
-        module.apply_changes = apply
+    monkeypatch.setattr(module, "apply_changes", apply_slowly)
+    with pytest.raises(ModelFileError, match="replaced meanwhile"):
+        module.refresh(folder, store)
     assert load_model(folder).recommend(["u1"]).lists() == newer.recommend(["u1"]).lists()
 
 
@@ -453,6 +454,21 @@ def test_health_answers_while_work_is_running_and_a_full_queue_is_refused(client
         done.set()
     waiting.result(10)
     assert client.get("/v1/recommendations/u1").status_code == 200
+
+
+def test_readiness_does_not_wait_for_writers(folder: Path, tmp_path: Path) -> None:
+    place = tmp_path / "events.sqlite"
+    with client_of(folder, str(place)) as client, ThreadPoolExecutor(1) as pool:
+        other = sqlite3.connect(place, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        written = pool.submit(add, client, ("u1", "p20"))
+        try:
+            assert client.get("/readyz").status_code == 200
+            assert not written.done()
+        finally:
+            other.execute("ROLLBACK")
+            other.close()
+        assert written.result()["stored"] == 1
 
 
 def test_without_its_store_the_service_answers_for_profiles_alone(

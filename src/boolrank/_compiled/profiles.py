@@ -163,7 +163,7 @@ def _rank(begin, end, out, matrix, layout, profiles, scoring, request):
         length = np.int64(-1)
         if layout is not None:
             length = entries_if_few(matrix.indptr, own, weights, len(base))
-        if layout is not None and length >= 0:
+        if layout is not None and length >= 0:  # numba leaves the block out for a layout of None
             by_class, reached = (
                 np.zeros(len(matrix.background)),
                 np.empty(length + len(own), np.int32),

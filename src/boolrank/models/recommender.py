@@ -405,7 +405,9 @@ class Recommender(ABC):
         exclude: Iterable[Hashable] | None,
     ) -> Recommendations:
         (rows, weights), items = profiles, fitted.interactions.items
-        n, hidden = min(whole("", "n", n, low=0), len(items)), _hidden(items, candidates, exclude)
+        n, left_out = min(whole("", "n", n, low=0), len(items)), [] if exclude is None else exclude
+        allowed = None if candidates is None else items.find(candidates)
+        hidden = hidden_items(len(items), allowed, items.find(left_out))
         empty = rows.lengths == 0
         chosen, scores = np.full((len(empty), n), -1, np.int32), np.full((len(empty), n), np.nan)
         if not empty.all():
@@ -436,17 +438,16 @@ def _rows_of(items: Vocabulary, lists: Iterable[Iterable[Hashable]], unknown: st
     return Rows.of_lists([numbers[numbers >= 0] for numbers in found])
 
 
-def _hidden(
-    items: Vocabulary, candidates: Iterable[Hashable] | None, exclude: Iterable[Hashable] | None
+def hidden_items(
+    size: int, candidates: NDArray[np.int64] | None, exclude: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the items that may not be recommended; unknown ids are ignored."""
-    left_out = np.empty(0, np.int64) if exclude is None else items.find(exclude)
+    """Return which of ``size`` items may not be recommended; -1 stands for unknown ids."""
     if candidates is None:
-        return left_out[left_out >= 0]
-    # Unknown ids have the number -1, and count as the one past the last item.
-    allowed = np.zeros(len(items) + 1, bool)
-    allowed[items.find(candidates)] = True
-    allowed[left_out] = False
+        return exclude[exclude >= 0]
+    # -1 counts as the one past the last item.
+    allowed = np.zeros(size + 1, bool)
+    allowed[candidates] = True
+    allowed[exclude] = False
     return np.flatnonzero(~allowed[:-1])
 
 

@@ -24,6 +24,7 @@ from ..engines.threads import threads
 from ..errors import ModelFileError, ParameterError, UnknownIdError
 from ..models import Recommender, load_model, model_info
 from ..models.recency import recency_weights
+from ..models.recommender import hidden_items
 from .events import Change
 
 Numbers = NDArray[np.int32]
@@ -159,14 +160,9 @@ class Catalogue:
 
     def hidden(self, exclude: Sequence[Any], candidates: Sequence[Any] | None) -> NDArray[np.int64]:
         """Return the numbers of the items that may not be recommended."""
-        left_out = self.find(self.data.items, exclude) if exclude else np.empty(0, np.int64)
-        if candidates is None:
-            return left_out[left_out >= 0]
-        # Unknown ids have the number -1, and count as the one past the last item.
-        allowed = np.zeros(len(self.data.items) + 1, bool)
-        allowed[self.find(self.data.items, candidates)] = True
-        allowed[left_out] = False
-        return np.flatnonzero(~allowed[:-1])
+        items = self.data.items
+        allowed = None if candidates is None else self.find(items, candidates)
+        return hidden_items(len(items), allowed, self.find(items, exclude))
 
     def best(
         self,

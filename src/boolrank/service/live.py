@@ -76,6 +76,7 @@ class Live:
             pool.start()
         await self.reload()
         loop = asyncio.get_running_loop()
+        # Windows has no SIGHUP, and only the main thread gets signals.
         with suppress(ValueError, RuntimeError, AttributeError, NotImplementedError):
             loop.add_signal_handler(signal.SIGHUP, self._forget)
         self._tasks = [asyncio.create_task(self._watch())]
