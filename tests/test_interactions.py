@@ -86,8 +86,19 @@ def test_updated_is_the_union_minus_the_removed(pairs, more, data):
     added = Interactions.from_pairs(*zip(*more, strict=True))
     removed = Interactions.from_pairs(*zip(*gone, strict=True)) if gone else None
     after = before.updated(added, removed)
-    assert _pairs(after) == (set(pairs) | set(more)) - set(gone)
-    assert set(after.users) == {user for user, _ in pairs + more}
+    left = (set(pairs) | set(more)) - set(gone)
+    assert _pairs(after) == left
+    assert set(after.users) == {user for user, _ in left}
+    assert set(after.items) == {item for _, item in left}
+
+
+def test_users_without_interactions_stay_if_none_was_removed():
+    empty = Interactions.from_pairs([1, 2, 2], ["a", "b", "a"]).updated()
+    part = Interactions(empty.users, empty.items, np.array([0, 0, 1]), np.array([0], np.int32))
+    after = part.updated(
+        added=Interactions.from_pairs([3], ["c"]), removed=Interactions.from_pairs([2], ["a"])
+    )
+    assert (list(after.users), list(after.items)) == ([1, 3], ["b", "c"])
 
 
 @given(PAIRS, PAIRS, st.data())

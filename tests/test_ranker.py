@@ -95,10 +95,30 @@ def test_an_update_equals_a_refit(data: Interactions, storage: str) -> None:
             [f"i{i:03d}" for i in rng.integers(0, 130, 50)],
         )
         model.update(added, removed)
-    fresh = KernelRanker("disjunctive(4)", storage=storage).fit(model.interactions)
-    a, b = model.recommend(n=10), fresh.recommend(n=10)
-    assert np.array_equal(a.items, b.items)
-    assert np.array_equal(a.scores, b.scores, equal_nan=True)
+        fresh = KernelRanker("disjunctive(4)", storage=storage).fit(anew(model.interactions))
+        a, b = model.recommend(n=10), fresh.recommend(n=10)
+        assert np.array_equal(a.items, b.items)
+        assert np.array_equal(a.scores, b.scores, equal_nan=True)
+
+
+def anew(data: Interactions) -> Interactions:
+    """The same interactions, from ids."""
+    return Interactions.from_pairs(
+        data.users.names(data.rows.numbers), data.items.names(data.indices)
+    )
+
+
+@pytest.mark.parametrize("storage", ["dense", "compressed"])
+def test_an_update_equals_a_refit_if_users_and_items_lose_everything(
+    data: Interactions, storage: str
+) -> None:
+    kernel = KernelRanker("disjunctive(4)", storage=storage)
+    gone = np.isin(data.rows.numbers, [0, 7, 50]) | np.isin(data.indices, [1, 2])
+    model = kernel.fit(data).update(removed=data[gone])
+    fresh = KernelRanker("disjunctive(4)", storage=storage).fit(data[~gone])
+    assert len(model.interactions.users) == len(fresh.interactions.users) < len(data.users)
+    assert len(model.interactions.items) == len(fresh.interactions.items) < len(data.items)
+    assert np.array_equal(model.score(), fresh.score())
 
 
 def test_a_profile_that_equals_a_history_gets_the_same_items(data: Interactions) -> None:

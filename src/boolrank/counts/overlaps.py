@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._memory import free_memory, size
 from ..checks import real
 from ..data.interactions import Interactions
+from ..data.vocabulary import Vocabulary
 from ..engines.threads import threads
 from ..errors import InputError, MatrixTooLargeError
 from ..storage.state import State, array
@@ -157,12 +158,13 @@ class Overlaps(State):
         """Return the overlaps after a change of interactions, from the changed rows alone."""
         from scipy.sparse import csr_array, diags_array
 
-        new_users = after.users.numbers(before.users)
-        new_items = after.items.numbers(before.items)
-        shape, m = after.shape, len(after.items)
+        new_users, n = _places(before.users, after.users)
+        new_items, m = _places(before.items, after.items)
+        kept = len(after.items)  # those that are gone come last, until the end
         rows = np.repeat(new_users, np.diff(before.indptr))
-        old = csr_array((np.ones(before.size, np.int32), (rows, new_items[before.indices])), shape)
-        new = csr_array((np.ones(after.size, np.int32), after.indices, after.indptr), shape)
+        old = csr_array((np.ones(before.size, np.int32), (rows, new_items[before.indices])), (n, m))
+        indptr = np.pad(after.indptr, (0, n - len(after.users)), mode="edge")
+        new = csr_array((np.ones(after.size, np.int32), after.indices, indptr), (n, m))
         changed = np.flatnonzero(np.asarray(abs(new - old).sum(axis=1)).ravel())
         change: Any = csr_array((m, m), dtype=np.int32)
         for part, sign in ((new[changed], 1), (old[changed], -1)):
@@ -174,8 +176,9 @@ class Overlaps(State):
             dense = np.zeros((m, m), self.dense.dtype)
             dense[np.ix_(new_items, new_items)] = self.dense
             dense += change.toarray().astype(dense.dtype)
+            dense = np.ascontiguousarray(dense[:kept, :kept])
             sizes = np.diag(dense).astype(np.int64)
-            return Overlaps(shape[0], sizes, dense=dense, weighting=weighting)
+            return Overlaps(len(after.users), sizes, dense=dense, weighting=weighting)
         indptr, columns, numbers = self.rows()
         rows = np.repeat(new_items, np.diff(indptr))
         counts: Any = csr_array((numbers, (rows, new_items[columns])), (m, m))
@@ -186,10 +189,10 @@ class Overlaps(State):
         counts.eliminate_zeros()
         counts.sort_indices()
         return Overlaps(
-            shape[0],
-            sizes + own,
+            len(after.users),
+            (sizes + own)[:kept],
             None,
-            counts.indptr.astype(np.int64),
+            counts.indptr[: kept + 1].astype(np.int64),
             counts.indices.astype(np.int32),
             counts.data.astype(numbers.dtype),
             weighting,
@@ -254,6 +257,19 @@ class Overlaps(State):
         if self.dense is not None:
             return int(np.count_nonzero(self.dense)) - int(np.count_nonzero(self.sizes))
         return len(self.rows()[1])
+
+
+def _places(before: Vocabulary, after: Vocabulary) -> tuple[NDArray[np.int64], int]:
+    """Return the new numbers of ids, those that are gone after all others, and how many there are.
+
+    >>> from boolrank.data.vocabulary import Vocabulary
+    >>> _places(Vocabulary.of("abc")[0], Vocabulary.of("bcd")[0])
+    (array([3, 0, 1]), 4)
+    """
+    places = after.find(before)
+    gone = places < 0
+    places[gone] = len(after) + np.arange(gone.sum())
+    return places, len(after) + int(gone.sum())
 
 
 def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:

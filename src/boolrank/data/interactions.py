@@ -191,15 +191,7 @@ class Interactions:
                 f"{keep.dtype} of shape {keep.shape}",
                 hint="for cross-validation use boolrank.evaluation.masks(split)",
             )
-        counts = np.bincount(self.rows.numbers[keep], minlength=len(self.users))
-        touched = np.bincount(self.indices[keep], minlength=len(self.items)) > 0
-        columns = (np.cumsum(touched) - 1)[self.indices[keep]].astype(np.int32)
-        return Interactions(
-            self.users.chosen(counts > 0),
-            self.items.chosen(touched),
-            *Rows.of_lengths(counts[counts > 0], columns),
-            None if self.time is None else self.time[keep],
-        )
+        return _part(self, keep, *(np.zeros(size, bool) for size in self.shape))
 
     @property
     def T(self) -> Interactions:  # noqa: N802 - numpy's name
@@ -216,7 +208,8 @@ class Interactions:
     ) -> Interactions:
         """Return the interactions with some added and then some removed.
 
-        All known users and items are kept. Times are kept if both sides have them. An interaction
+        Users and items that lose their last interaction are dropped, so that the result equals
+        interactions made from what is left. Times are kept if both sides have them. An interaction
         that is added again keeps the earlier time; removing an unknown one raises.
         """
         if added is not None:
@@ -237,9 +230,9 @@ class Interactions:
                 f"{users[user]!r} with item {items[item]!r}",
                 parameter="removed",
             )
-        time = None if whole.time is None else np.delete(whole.time, places)
-        rows = Rows.of_keys(np.delete(keys, places), len(users), len(items))
-        return Interactions(users, items, *rows, time)
+        keep = np.ones(whole.size, bool)
+        keep[places] = False
+        return _part(whole, keep, whole.rows.lengths == 0, whole.popularity() == 0)
 
     def k_core(self, k: int) -> Interactions:
         """Return the largest part in which every user and every item has k interactions or more.
@@ -353,3 +346,22 @@ def check_interactions(given: Any, subject: str) -> None:
             f"{subject} Interactions, not {type(given).__name__}",
             hint="make them with Interactions.from_frame, from_matrix, from_pairs or from_files",
         )
+
+
+def _part(
+    data: Interactions,
+    keep: NDArray[np.bool_],
+    users: NDArray[np.bool_],
+    items: NDArray[np.bool_],
+) -> Interactions:
+    """Return some interactions, and some users and items besides those that occur in them."""
+    counts = np.bincount(data.rows.numbers[keep], minlength=len(data.users))
+    users = users | (counts > 0)
+    items = items | (np.bincount(data.indices[keep], minlength=len(data.items)) > 0)
+    columns = (np.cumsum(items) - 1)[data.indices[keep]].astype(np.int32)
+    return Interactions(
+        data.users.chosen(users),
+        data.items.chosen(items),
+        *Rows.of_lengths(counts[users], columns),
+        None if data.time is None else data.time[keep],
+    )

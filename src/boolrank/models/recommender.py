@@ -135,7 +135,8 @@ class Recommender(ABC):
     ) -> Self:
         """Add interactions and remove others; the result equals a fit on all data.
 
-        Models that keep overlaps count only what changed; others fit again.
+        Users and items that lose their last interaction are forgotten, as a fit would not know
+        them. Models that keep overlaps count only what changed; others fit again.
 
         >>> from boolrank import KernelRanker
         >>> model = KernelRanker("linear").fit(Interactions.from_pairs([1, 1, 2], ["a", "b", "b"]))
