@@ -116,6 +116,12 @@ class Overlaps(State):
                 return count_by_products(interactions)
             return count_dense(interactions, exponent)
 
+    @staticmethod
+    def of_disjoint(sizes: NDArray[np.int64]) -> Overlaps:
+        """Return the overlaps of items that share no users."""
+        none = np.zeros(len(sizes) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32)
+        return Overlaps(int(sizes.sum()), sizes, None, *none)
+
     @property
     def user_exponent(self) -> float:
         """Exponent of the users' weights; 0 if all count as 1."""

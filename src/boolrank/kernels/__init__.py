@@ -16,12 +16,14 @@ from .clauses import (
 from .counts import Counts
 from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
 from .parser import parse_kernel
+from .terms import Bound, Terms
 from .wide import Wide
 
 __all__ = [
     "DNF",
     "KERNELS",
     "AllSubset",
+    "Bound",
     "Composed",
     "ComposedCNF",
     "ComposedDNF",
@@ -40,6 +42,7 @@ __all__ = [
     "Scaled",
     "Sum",
     "Tanimoto",
+    "Terms",
     "Threshold",
     "Wide",
     "parse_kernel",

@@ -44,7 +44,7 @@ def check_kernel(owner: str, name: str, value: object) -> Kernel:
 KERNEL = {"check": check_kernel}
 
 
-class _Combination(Kernel):
+class Combination(Kernel):
     """A kernel whose values, on counts and masses, follow from those of its parts."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class _Combination(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class Sum(_Combination, in_text=False):
+class Sum(Combination, in_text=False):
     """κ₁ + κ₂ + …: the feature spaces side by side.
 
     >>> from boolrank import Linear, Tanimoto
@@ -112,7 +112,7 @@ class Sum(_Combination, in_text=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Product(_Combination, in_text=False):
+class Product(Combination, in_text=False):
     """κ₁·κ₂·…: pairs of features, one of each space, both true.
 
     >>> from boolrank import Linear, Tanimoto
@@ -156,7 +156,7 @@ class Product(_Combination, in_text=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Power(_Combination, in_text=False):
+class Power(Combination, in_text=False):
     """κ^p for a whole p up to 2^20: the product of κ with itself.
 
     >>> from boolrank import Linear
@@ -197,7 +197,7 @@ class Power(_Combination, in_text=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Scaled(_Combination, in_text=False):
+class Scaled(Combination, in_text=False):
     """w·κ for a positive weight w.
 
     >>> from boolrank import Linear

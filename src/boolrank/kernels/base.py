@@ -120,6 +120,18 @@ class Kernel(ABC):
         """Return the counts that the formula needs, if that makes it a table: see `values`."""
         return "any"
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Return the columns of tags that are its variables; "" stands for users.
+
+        >>> from boolrank import parse_kernel
+        >>> parse_kernel("linear + tanimoto[genres]").variables
+        ('', 'genres')
+        """
+        fields = (each if isinstance(each, tuple) else (each,) for each in vars(self).values())
+        inner = [part for each in fields for part in each if isinstance(part, Kernel)]
+        return tuple(dict.fromkeys(name for part in inner for name in part.variables)) or ("",)
+
     @abstractmethod
     def value(self, k: Counts) -> Wide:
         """Compute the formula. A null vector has value 0."""
@@ -180,6 +192,7 @@ class Kernel(ABC):
         >>> Disjunctive(2).on_counts(n=10, x=3, z=[2, 4], c=[0, 1])
         array([ 6., 15.])
         """
+        self._check_one_set()
         pairs = Pairs.of(n, x, z, c)
         with np.errstate(all="ignore"):
             return self.values_of(pairs)
@@ -193,6 +206,7 @@ class Kernel(ABC):
         >>> Disjunctive(2).on_masses(total=100, x=30, z=[20, 40], c=[0, 10], users=7)
         array([0.12, 0.31])
         """
+        self._check_one_set()
         pairs = replace(Pairs.of(total, x, z, c), users=users)
         pairs.check()
         return mass_values(self, pairs, normalize=False)
@@ -203,6 +217,7 @@ class Kernel(ABC):
         X is (m, n), Z is (k, n), by default X itself. A matrix too large for the memory raises
         `MatrixTooLargeError` before anything is allocated.
         """
+        self._check_one_set()
         rows = as_binary(X, "X")
         others = rows if Z is None or Z is X else as_binary(Z, "Z", width=rows.shape[1])
         (m, n), k = rows.shape, others.shape[0]
@@ -229,6 +244,7 @@ class Kernel(ABC):
 
     def diag(self, X: MatrixLike) -> NDArray[np.float64]:
         """Compute the values of the rows of a binary matrix with themselves."""
+        self._check_one_set()
         rows = as_binary(X, "X")
         with np.errstate(all="ignore"):
             return self._own_values(rows.shape[1], active(rows))
@@ -238,6 +254,14 @@ class Kernel(ABC):
         from .algebra import Normalized
 
         return self if isinstance(self, Normalized) else Normalized(self)
+
+    def _check_one_set(self) -> None:
+        if len(self.variables) > 1:
+            sets = " and ".join(name or "users" for name in self.variables)
+            raise InputError(
+                f"{self} is over {sets}, and one set of variables is given",
+                hint="fit a KernelRanker with it, or evaluate its terms apart",
+            )
 
     def _own_values(self, n: int, x: NDArray[np.int64]) -> NDArray[np.float64]:
         distinct, inverse = np.unique(x, return_inverse=True)
@@ -280,6 +304,19 @@ class Kernel(ABC):
         from .normal_forms import Composed
 
         return Composed(self, inner) if isinstance(inner, Kernel) else NotImplemented
+
+    def __getitem__(self, column: str) -> Kernel:
+        """Bind the kernel to a column of tags: they are its variables, in place of users.
+
+        >>> from boolrank import Conjunctive, Disjunctive
+        >>> 0.8 * Disjunctive(8) + 0.2 * Conjunctive(2)["genres"]
+        0.8*disjunctive(8) + 0.2*conjunctive(2)[genres]
+        """
+        from .terms import Bound
+
+        return Bound.of(self, column)
+
+    __iter__ = None  # a subscript names a column; there is nothing to go through
 
     def __repr__(self) -> str:
         shown = []

@@ -1,6 +1,6 @@
 """Kernels from text: the inverse of their ``repr``.
 
-The grammar is Python's for ``+ * ** @``, numbers and calls. Text is parsed, never run.
+The grammar is Python's for ``+ * ** @ []``, numbers and calls. Text is parsed, never run.
 """
 
 from __future__ import annotations
@@ -138,6 +138,13 @@ class _Reader:
                 return self.named(node, name, args, keywords)
             case ast.Call(func=ast.Attribute(attr="normalized")):
                 raise self.error(node, "in text, write normalized(linear) for linear.normalized()")
+            case ast.Subscript(
+                value=inner,
+                slice=ast.Name(id=str() as column) | ast.Constant(value=str() as column),
+            ):
+                return self.kernel(inner)[column]
+            case ast.Subscript():
+                raise self.error(node, "a column of items was expected in [], as in linear[genres]")
             case ast.Constant(value=True | False | None):
                 raise self.error(node, "a kernel or a number was expected here")
         return self.argument(node)

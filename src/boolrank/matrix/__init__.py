@@ -5,6 +5,7 @@ from .compressed import CompressedMatrix
 from .dense import DenseMatrix
 from .kernel_matrix import STORAGES, kernel_matrix
 from .scale import Scale
+from .tag_part import Tags
 
 __all__ = [
     "STORAGES",
@@ -12,5 +13,6 @@ __all__ = [
     "DenseMatrix",
     "ItemMatrix",
     "Scale",
+    "Tags",
     "kernel_matrix",
 ]

@@ -19,6 +19,7 @@ from ..storage.state import array
 from .base import ItemMatrix, distances
 from .low_rank import low_rank
 from .scale import NOTHING, Scale, too_small
+from .tag_part import TagPart
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +34,8 @@ class CompressedMatrix(ItemMatrix):
     The background is a table by classes of item size. With weighted users, few items have the same
     mass: there is one class with a background of 0, and a product ``left @ right.T`` of low rank,
     or None for kernels that are 0 for disjoint items. ``share`` is the part of its class'
-    background that a scaled column keeps; 1 if not scaled.
+    background that a scaled column keeps; 1 if not scaled. With tags, a class is a size and a
+    combination of tags, and values are neither scaled nor centred.
     """
 
     kind: ClassVar[str] = "compressed-matrix"
@@ -52,10 +54,10 @@ class CompressedMatrix(ItemMatrix):
     right: Floats | None = array("float64", "items", "rank", low=-1e6, high=1e6, optional=True)
 
     @staticmethod
-    def of(kernel: Kernel, overlaps: Overlaps) -> CompressedMatrix:
+    def of(kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None) -> CompressedMatrix:
         from .._compiled.matrix import subtract_background, subtract_product
 
-        distance = distances(kernel, overlaps)
+        distance = distances(kernel, overlaps) if tags is None else None
         value = partial(cosines if distance is None else centred_values, kernel)
         with np.errstate(all="ignore"):
             pairs, left, right = _split(kernel, overlaps, distance)
@@ -64,19 +66,24 @@ class CompressedMatrix(ItemMatrix):
             nearest = np.maximum(background.max(axis=0)[pairs.classes], pairs.largest(values))
             if left is not None and right is not None:
                 nearest = np.maximum(nearest, np.abs(left) @ np.abs(right).max(axis=0))
-            if distance is None and too_small(kernel, overlaps, nearest):
+            if distance is None and tags is None and too_small(kernel, overlaps, nearest):
                 left = right = None  # a sum with tiny values has no background worth keeping
                 background, share, values, scale = pairs.scaled(kernel)
-        places = pairs.indptr, pairs.columns
-        subtract_background(values, *places, pairs.classes, background, share)
-        totals = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
+        places, classes, numbers = (pairs.indptr, pairs.columns), pairs.classes, pairs.numbers
+        subtract_background(values, *places, classes, background, share)
         if left is not None and right is not None:
             subtract_product(values, *places, left, right)
+        if tags is not None:
+            values *= tags.share
+            left = None if left is None else tags.share * left
+            background, classes, numbers = tags.joined(background, classes)
+        totals = (numbers @ background - np.diag(background))[classes] * share
+        if left is not None and right is not None:
             totals += right @ left.sum(axis=0) - (left * right).sum(axis=1)
         totals += pairs.totals(values, symmetric=scale is None)
         if distance is not None:
             totals += 2 * distance
-        stored = background, share, pairs.classes, *places, values
+        stored = background, share, classes, *places, values
         pull = totals / overlaps.items
         return CompressedMatrix(*stored, pull, distance, scale, left, right)
 

@@ -16,6 +16,7 @@ from ..storage.state import array
 from .base import ItemMatrix, distances
 from .compressed import CompressedMatrix
 from .scale import Scale, too_small
+from .tag_part import TagPart
 
 Floats = NDArray[np.float64]
 
@@ -33,16 +34,20 @@ class DenseMatrix(ItemMatrix):
     scale: Scale | None = None
 
     @staticmethod
-    def of(kernel: Kernel, overlaps: Overlaps) -> DenseMatrix:
+    def of(kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None) -> DenseMatrix:
         sizes = overlaps.sizes
         pairs = Pairs.of_items(overlaps, sizes[:, None], sizes[None, :], overlaps.filled())
-        distance = distances(kernel, overlaps)
+        distance = distances(kernel, overlaps) if tags is None else None
         with np.errstate(all="ignore"):
             if distance is not None:
                 values = centred_values(kernel, pairs)
                 np.fill_diagonal(values, 2 * distance)
                 return DenseMatrix(values, values.sum(axis=0) / overlaps.items, distance)
             values = cosines(kernel, pairs)
+            if tags is not None:
+                values *= tags.share
+                values += tags.values[np.ix_(tags.classes, tags.classes)]
+                return DenseMatrix.with_unit_diagonal(values)
             np.fill_diagonal(values, 0.0)
             if too_small(kernel, overlaps, values.max(axis=0)):
                 scaled = CompressedMatrix.of(kernel, overlaps)

@@ -6,31 +6,39 @@ Two items without a common user have a value that depends on their sizes alone, 
 
 with P from items to the few distinct sizes ("classes"), and S zero unless the items share a user.
 This is exact for every kernel, and never needs m × m numbers. With weighted users, P·B·Pᵀ is a
-product of low rank.
+product of low rank. With terms over tags, classes are pairs of a size and a combination of tags.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from .._memory import free_memory, size
 from ..counts.overlaps import Overlaps
 from ..errors import MatrixTooLargeError, ParameterError
-from ..kernels import Kernel
+from ..kernels import Kernel, Linear, Terms
 from .base import ItemMatrix
 from .compressed import CompressedMatrix
 from .dense import DenseMatrix
+from .tag_part import TagPart, Tags
 
 STORAGES = ("auto", "compressed", "dense")
 
 
 def kernel_matrix(
-    kernel: Kernel, overlaps: Overlaps, storage: str = "auto", limit: int | None = None
+    kernel: Kernel,
+    overlaps: Overlaps,
+    storage: str = "auto",
+    limit: int | None = None,
+    tags: Mapping[str, Tags] | None = None,
 ) -> ItemMatrix:
     """Return the normalised kernel matrix of items.
 
     Parameters
     ----------
+    tags : the tags of items by column, for terms that are bound to one
     storage : ``"auto"`` for the one estimated to be faster, ``"dense"`` or ``"compressed"``
     limit : bytes that it may take; by default, those that are free on this machine
     """
@@ -38,9 +46,15 @@ def kernel_matrix(
         raise ParameterError(
             f"storage is one of {', '.join(STORAGES)}, not {storage!r}", parameter="storage"
         )
+    terms = Terms.of(kernel)
+    part = TagPart.of(terms, tags or {}) if terms.bound else None
+    if terms.users is None:  # null vectors over users
+        overlaps = Overlaps.of_disjoint(np.zeros(overlaps.items, np.int64))
     m, pairs = overlaps.items, overlaps.pairs
-    # A table by size, or two factors of about 20 columns.
-    background = 8 * len(np.unique(overlaps.sizes)) ** 2 if overlaps.weighting is None else 320 * m
+    # A table by size and tags, and for weighted users two factors of about 20 columns.
+    sizes = np.unique(overlaps.sizes, return_inverse=True)[1] if overlaps.weighting is None else 0
+    classes = sizes if part is None else sizes * len(part.first) + part.classes
+    background = 8 * len(np.unique(classes)) ** 2 + (320 * m if overlaps.weighting else 0)
     needed = {"dense": 8 * m * m, "compressed": 12 * pairs + background + 20 * m}
     smaller = min(needed, key=needed.__getitem__)
     available = free_memory() if limit is None else limit
@@ -57,4 +71,5 @@ def kernel_matrix(
             hint=f"{other}leave out the rarest items or the most active users",
             parameter="storage",
         )
-    return (DenseMatrix if chosen == "dense" else CompressedMatrix).of(kernel, overlaps)
+    matrix = DenseMatrix if chosen == "dense" else CompressedMatrix
+    return matrix.of(terms.users or Linear(), overlaps, part)

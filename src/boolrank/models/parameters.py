@@ -28,6 +28,7 @@ class Parameter:
     search : what tuning draws from; None if it is not tuned
     technical : whether it changes speed or memory only, not results
     days : whether text such as ``"30d"`` is allowed beside numbers
+    tags : whether terms of a kernel may be bound to columns of tags
     """
 
     name: str
@@ -38,6 +39,7 @@ class Parameter:
     search: Range | None
     technical: bool
     days: bool = False
+    tags: bool = False
 
     @property
     def allowed(self) -> str:
@@ -73,7 +75,14 @@ class Parameter:
                     f"{self.name} of {owner} must be a kernel or its text, not {value!r}",
                     parameter=self.name,
                 )
-            return parse_kernel(value)
+            kernel = parse_kernel(value)
+            if kernel.variables != ("",) and not self.tags:
+                raise ParameterError(
+                    f"{self.name} of {owner} must be over users, not {kernel}",
+                    hint="kernel-ranker takes kernels over tags",
+                    parameter=self.name,
+                )
+            return kernel
         if value is None and self.default is None:
             return None
         if isinstance(self.default, float):
@@ -100,6 +109,7 @@ def param(
     search: Range | None = None,
     technical: bool = False,
     days: bool = False,
+    tags: bool = False,
 ) -> Any:
     """Declare a parameter as a dataclass field.
 
@@ -107,7 +117,8 @@ def param(
     these, and other text a kernel.
     """
     given = {"low": low, "high": high, "choices": choices, "search": search}
-    return field(default=default, metadata=given | {"technical": technical, "days": days})
+    more = {"technical": technical, "days": days, "tags": tags}
+    return field(default=default, metadata=given | more)
 
 
 def threads_param() -> Any:

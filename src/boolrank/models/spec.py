@@ -139,14 +139,14 @@ def parse_model(text: str) -> ModelSpec:
 
 
 def split_commas(text: str) -> list[str]:
-    """Return the parts between commas outside parentheses.
+    """Return the parts between commas outside parentheses and brackets.
 
     >>> split_commas("popularity, kernel-ranker(reg=1, kernel=linear)")
     ['popularity', 'kernel-ranker(reg=1, kernel=linear)']
     """
     parts, depth = [""], 0
     for letter in text:
-        depth += (letter == "(") - (letter == ")")
+        depth += (letter in "([") - (letter in ")]")
         if letter == "," and not depth:
             parts.append("")
         else:

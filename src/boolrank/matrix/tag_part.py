@@ -1,0 +1,90 @@
+"""The part of an item matrix that follows from tags.
+
+Items with the same tags form a class, so the part is P·V·Pᵀ: the values V of a few distinct sets,
+and P from items to them. It joins the background of the matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.rows import Rows
+from ..kernels import Bound, Terms
+
+Floats = NDArray[np.float64]
+
+
+class Tags(NamedTuple):
+    """The tags of each item, as numbers below n."""
+
+    rows: Rows
+    n: int
+
+
+@dataclass(frozen=True, eq=False)
+class TagPart:
+    """Bound terms of a kernel on the tags of items.
+
+    Attributes
+    ----------
+    share : weight of the part over users; that of the tags is 1 - share
+    classes : (m,) number of each item's combination of sets
+    first : an item of each class
+    """
+
+    share: float
+    terms: list[tuple[float, Bound]]
+    tags: Mapping[str, Tags]
+    classes: NDArray[np.int32]
+    first: NDArray[np.intp]
+
+    @staticmethod
+    def of(terms: Terms, tags: Mapping[str, Tags]) -> TagPart:
+        columns = {term.column: tags[term.column].rows for _, term in terms.bound}
+        keys = np.column_stack([_sets(rows)[1] for rows in columns.values()])
+        _, first, classes = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return TagPart(terms.share, terms.bound, tags, classes.ravel().astype(np.int32), first)
+
+    @property
+    def values(self) -> Floats:
+        """(t, t) Weighted values of classes; 0 for two items that are null vectors of a term."""
+        from scipy.sparse import csr_array
+
+        total = np.zeros((len(self.first), len(self.first)))
+        for weight, term in self.terms:
+            rows, n = self.tags[term.column]
+            first, numbers = _sets(rows)
+            chosen = rows.take(first)
+            ones = np.ones(len(chosen.indices), np.uint8)
+            sets = csr_array((ones, chosen.indices, chosen.indptr), (len(first), n))
+            values = term.normalized()(sets)
+            np.fill_diagonal(values, term.diag(sets) > 0)
+            at = numbers[self.first]
+            total += weight * values[np.ix_(at, at)]
+        return total
+
+    def joined(
+        self, background: Floats, classes: NDArray[np.int32]
+    ) -> tuple[Floats, NDArray[np.int32], NDArray[np.int64]]:
+        """Return the background of users and tags, its classes, and their numbers of items."""
+        keys = classes * np.int64(len(self.first)) + self.classes
+        _, first, made, numbers = np.unique(
+            keys, return_index=True, return_inverse=True, return_counts=True
+        )
+        of_users, of_tags = classes[first], self.classes[first]
+        values = self.share * background[np.ix_(of_users, of_users)]
+        values += self.values[np.ix_(of_tags, of_tags)]
+        return values, made.astype(np.int32), numbers
+
+
+def _sets(rows: Rows) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Return an item of each distinct set, and the number of each item's set."""
+    seen: dict[bytes, int] = {}
+    found = [seen.setdefault(rows.row(k).tobytes(), len(seen)) for k in range(rows.n_rows)]
+    numbers = np.array(found, np.int64)
+    return np.unique(numbers, return_index=True)[1], numbers
