@@ -62,6 +62,17 @@ def test_fit_reports_the_model_the_data_the_time_and_the_memory(run, drinks, tmp
     assert re.search(r"; \d+\.\d s, [\d,]+ MB peak memory\n$", err)
 
 
+def test_fit_says_if_few_items_fill_the_lists_and_what_to_do(run, tmp_path):
+    data, out = "synthetic:600x300x6000", tmp_path / "model"
+    _, _, err = run("fit", data, "--model", "popularity", "--out", out)
+    assert re.search(r"^note: Ten items fill 8\d% of the places", err, re.MULTILINE)
+    assert f"To try other models: boolrank fit {data} --out {out}\n" in err
+    _, _, err = run("fit", data, "--trials", "1", "--out", out)  # popularity comes first
+    assert f"To try other models: boolrank compare {data}\n" in err
+    _, _, err = run("fit", data, "--kernel", "linear", "--out", out)
+    assert "note:" not in err
+
+
 def test_fit_is_what_the_library_does(model):
     events = pl.read_csv(io.StringIO(DRINKS))
     data = Interactions.from_frame(events, positive=">= 4")

@@ -66,15 +66,18 @@ def test_the_commands_at_the_end_and_tuned_fit_the_best_model_by_each_metric(run
 
 
 def test_tune_prints_a_table_of_the_best(run, folder):
-    code, printed, _ = run("tune", DATA, "--trials", 3)
+    code, printed, messages = run("tune", DATA, "--trials", 3)
     assert code == 0
     assert printed.startswith("The best of 3 trials of kernel-ranker, 0 failed\n")
     assert "defaults" in printed
     assert "kernel=" in printed
+    advice = f"this compares several models: boolrank fit {DATA} --out model\n"
+    assert f"only kernel-ranker was tried; {advice}" in messages
     code, printed, messages = run("tune", DATA, "--model", "popularity", "--csv")
     (row,) = csv.DictReader(io.StringIO(printed))
     assert (row["model"], row["params"], row["error"]) == ("popularity", "{}", "")
     assert f"boolrank fit {DATA} --model popularity --out model" in messages
+    assert "was tried" not in messages
     assert (folder / "tuning").is_dir()
 
 

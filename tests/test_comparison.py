@@ -170,12 +170,12 @@ def test_ids_of_any_type_can_be_compared_and_cached(protocol, tmp_path):
     pairs = [("shop", int(user)) for user in users]
     named = Interactions.from_pairs(pairs, dates, np.arange(len(users)))
     split = make_split(named, protocol, folds=2)
-    found = compare_models(split, ["kernel-ranker"], "auc", folder=tmp_path)
+    found = compare_models(split, ["kernel-ranker"], "auc", folder=tmp_path, trials=0)
     (fold,) = found.models[0].by("auc").folds
     alone = evaluate_fold(KernelRanker(), split[1], ["auc"])
     assert fold.users == alone.users
     np.testing.assert_array_equal(fold.values["auc"], alone.values["auc"])
-    again = compare_models(split, ["kernel-ranker"], "auc", folder=tmp_path)
+    again = compare_models(split, ["kernel-ranker"], "auc", folder=tmp_path, trials=0)
     assert (found.computed, again.computed) == (1, 0)
     later = Interactions.from_pairs(
         pairs, [day.replace(year=2024) for day in dates], np.arange(len(users))
@@ -223,7 +223,7 @@ def test_every_model_has_its_own_times_and_memory(found):
 @pytest.mark.skipif(peak_memory() is None, reason="the system does not say")
 def test_peak_memory_does_not_include_the_parent_process(split):
     held = np.ones(60_000_000)  # 480 MB
-    (model,) = compare_models(split, ["popularity"], "auc").models
+    (model,) = compare_models(split, ["popularity"], "auc", trials=0).models
     assert model.by("auc").peak_memory < held.nbytes
 
 
@@ -251,7 +251,7 @@ def test_a_killed_and_resumed_comparison_equals_an_undisturbed_one(tmp_path):
 from boolrank import paper_protocol, synthetic
 from boolrank.studies import compare_models, record
 split = paper_protocol(synthetic(120, 60, 1500, 3), folds=6)
-found = compare_models(split, ["popularity", "kernel-ranker"], folder={str(out)!r})
+found = compare_models(split, ["popularity", "kernel-ranker"], folder={str(out)!r}, trials=0)
 record([found], {str(out)!r}, started=0.0)
 """
         return subprocess.Popen([sys.executable, "-c", program])
@@ -281,7 +281,7 @@ def first_rank(rankings):
 def test_models_can_be_compared_by_a_function_for_which_lower_is_better(split, tmp_path):
     metric = Metric.of(first_rank, higher_is_better=False, version="1")
     models = ["popularity", "kernel-ranker(kernel=linear)"]
-    found = compare_models(split, models, [metric], folder=tmp_path)
+    found = compare_models(split, models, [metric], folder=tmp_path, trials=0)
     means = {each.name: each.by("first_rank").means["first_rank"] for each in found.models}
     best = min(means, key=means.get)
     assert means["popularity"] != means["kernel-ranker(kernel=linear)"]
@@ -289,7 +289,7 @@ def test_models_can_be_compared_by_a_function_for_which_lower_is_better(split, t
     (row,) = found.versus_best["first_rank"].values()
     assert row.baseline == best
     assert row.difference > 0
-    assert compare_models(split, models, [metric], folder=tmp_path).computed == 0
+    assert compare_models(split, models, [metric], folder=tmp_path, trials=0).computed == 0
     record([found], tmp_path, started=0.0)
     assert best_spec(tmp_path) == parse_model(best)
 
@@ -318,7 +318,7 @@ def test_a_failed_model_is_recorded_with_its_reason(split, monkeypatch):
         raise MemoryError("8 TB")
 
     huge = f"als(factors={10**13})"
-    found = compare_models(split, ["absent", huge, "popularity"], ["auc"])
+    found = compare_models(split, ["absent", huge, "popularity"], ["auc"], trials=0)
     assert [each.name for each in found.measured] == ["popularity"]
     missing_extra, wrong = (each.error for each in found.failed)
     assert "pip install 'boolrank[compare]'" in missing_extra
@@ -342,7 +342,7 @@ def test_a_worker_that_dies_is_a_failure_with_a_reason(split, tmp_path, monkeypa
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
-    (failed,) = compare_models(split, ["popularity"]).failed
+    (failed,) = compare_models(split, ["popularity"], trials=0).failed
     assert words in failed.error
 
 
@@ -359,7 +359,7 @@ def test_a_worker_that_dies_is_a_failure_with_a_reason(split, tmp_path, monkeypa
 )
 def test_invalid_comparisons_are_errors_before_any_work(split, models, metrics, words):
     with pytest.raises(ParameterError, match=words):
-        compare_models(split, models, metrics)
+        compare_models(split, models, metrics, trials=0)
 
 
 def test_a_comparison_needs_a_fold_for_validation():

@@ -102,7 +102,7 @@ def test_every_display_is_a_small_table_with_escaped_ids(
 
 def test_similar_items_have_their_own_headings(named: Interactions) -> None:
     found = KernelRanker("linear").fit(named).similar_items([f"{EVIL}1"], n=3)
-    assert repr(found) == "Nearest items: up to 3 items for 1 items"
+    assert repr(found) == "Nearest items: up to 3 items for 1 item"
     assert Reader(found._repr_html_()).rows[0] == ["item", "rank", "similar", "similarity"]
     columns = found.to_dict()
     assert list(columns) == ["item", "rank", "similar", "similarity"]

@@ -206,7 +206,7 @@ def test_users_without_relevant_items_are_counted() -> None:
     assert (fold.unseen_items, fold.cold_users) == (1, 1)
     text = repr(found)
     assert "(1 without a value)" in text
-    assert "1 test interactions of unseen items left out, 1 users without history left out" in text
+    assert "1 test interaction of unseen items left out, 1 user without history left out" in text
 
 
 def test_a_result_converts_to_json_and_frames(data: Interactions) -> None:

@@ -141,7 +141,7 @@ def test_all_kinds_of_frames_give_the_same_interactions(frame):
     assert _pairs(data) == {(3, "b"), (1, "a"), (1, "c")}
     assert data.duplicates == 1
     assert list(data.users) == [1, 3]
-    assert repr(data) == "Interactions: 2 users x 3 items, 3 interactions, 1 duplicates left out"
+    assert repr(data) == "Interactions: 2 users x 3 items, 3 interactions, 1 duplicate left out"
     liked = Interactions.from_frame(frame(EVENTS), positive=">= 4")
     assert _pairs(liked) == {(3, "b"), (1, "c")}
 

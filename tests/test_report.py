@@ -8,9 +8,18 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from boolrank import InputError, KernelRanker, compare, evaluate, paper_protocol, synthetic
+from boolrank import (
+    InputError,
+    Interactions,
+    KernelRanker,
+    Popularity,
+    compare,
+    evaluate,
+    paper_protocol,
+    synthetic,
+)
 from boolrank.evaluation import parse_metric
-from boolrank.report.cautions import cautions
+from boolrank.report.cautions import cautions, concentration
 from boolrank.report.figures import Dots, Plot, curves_figure, scatter_figure
 from boolrank.report.page import claim_folder
 from boolrank.report.tables import by_metric, evaluation_table, split_variety
@@ -80,6 +89,25 @@ def test_cautions_name_lists_that_are_all_alike_and_rankings_below_chance():
     (said,) = cautions({"one": varied | {"auc": 0.37}}, "ndcg@10")
     assert "best nDCG@10, and an AUC of 0.3700, below chance" in said
     assert cautions({"one": {"auc": 0.37}}, "auc") == [], "it is no contradiction"
+
+
+def test_a_fitted_model_whose_lists_are_filled_by_few_items_has_a_caution():
+    data = synthetic(600, 300, 6_000)
+    said = concentration(KernelRanker("disjunctive(8)").fit(data))
+    match = re.fullmatch(
+        r"Ten items fill (\d+)% of the places .* have (\d+)% of the events\.", said
+    )
+    lists = KernelRanker("disjunctive(8)").fit(data).recommend(n=10).items
+    share = np.sort(np.unique(lists, return_counts=True)[1])[-10:].sum() / lists.size
+    assert abs(int(match[1]) / 100 - share) < 0.03, "a sample stands for all users"
+    assert int(match[2]) == round(100 * np.sort(data.popularity())[-10:].sum() / data.size)
+    assert concentration(KernelRanker("linear").fit(data)) is None
+
+
+def test_lists_of_a_small_catalogue_have_no_caution():
+    assert concentration(Popularity().fit(synthetic(60, 18, 300))) is None
+    everything = Interactions.from_matrix(np.ones((5, 40)))
+    assert concentration(Popularity().fit(everything)) is None, "there is nothing to recommend"
 
 
 def test_one_model_has_no_differences(evaluations):

@@ -25,6 +25,15 @@ _LATEX = str.maketrans(
 )
 
 
+def counted(number: int, thing: str) -> str:
+    """Return a number of things.
+
+    >>> counted(1, "fold"), counted(5000, "user")
+    ('1 fold', '5,000 users')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table."""

@@ -285,6 +285,6 @@ def command_text(verb: str, inputs: Sequence[str], options: Mapping[str, Any]) -
     return shlex.join(words)
 
 
-def fit_command(inputs: Sequence[str], columns: Columns, spec: ModelSpec) -> str:
-    """Return the command that fits a model on all of the data."""
+def fit_command(inputs: Sequence[str], columns: Columns, spec: ModelSpec | None = None) -> str:
+    """Return the command that fits a model on all of the data, or chooses one."""
     return command_text("fit", inputs, {**columns.given(), "model": spec, "out": "model"})

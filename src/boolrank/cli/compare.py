@@ -14,7 +14,7 @@ from ..data.splits import Split
 from ..errors import ParameterError
 from ..models import MODELS
 from ..models.spec import ModelSpec, split_commas
-from ..studies import FOLDS, Experiment, compare_models, record, tune_model
+from ..studies import FOLDS, Experiment, compare_models, record
 from ..studies.cache import check_folder
 from ..studies.comparison import check_comparison
 from ._inputs import say_read
@@ -78,7 +78,7 @@ def compare(
             tell(f"{title}: reading and splitting")
             splits[title] = _split(part, split, given_columns, seed or 0)
         claim_folder(out, "compare")
-        how = budget | {"tuner": tune_model, "folder": out, "n_threads": threads, "progress": tell}
+        how = budget | {"folder": out, "n_threads": threads, "progress": tell}
         found = [compare_models(each, names, title=key, **how) for key, each in splits.items()]
     for made in splits.values():
         say_read(made.data)

@@ -117,9 +117,9 @@ def _show(run: Run, results: Table, output: Output) -> None:
     (table,) = by_metric(results, ["p (Wilcoxon)", *COSTS])
     short = dict(zip(run.evaluations, labels(run.experiment.models), strict=True))
     first = next(iter(run.evaluations.values()))
-    users, folds = sum(len(fold.users) for fold in first.folds), len(first.folds)
-    title = f"{users:,} test users in {folds} fold{'s' if folds > 1 else ''}"
-    shown = replace(table.mapped("model", short.__getitem__), title=title, note=repr(run.split))
+    shown = replace(
+        table.mapped("model", short.__getitem__), title=first.size_text, note=repr(run.split)
+    )
     output.show(*split_variety(shown), records=results.records())
     metric = (first.user_metrics or first.metrics)[0]
     means = {short[name]: each.means for name, each in run.evaluations.items()}

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from ..errors import ParameterError
 from ..models.spec import ModelSpec, parse_model
+from ..report.cautions import concentration
 from ..storage.folder import check_target
 from ..studies import best_spec, choose
 from ._inputs import read_events
-from ._options import AUTO, Columns, given, race_options
+from ._options import AUTO, Columns, command_text, given, race_options
 from ._output import Output, Work, say
 
 
@@ -58,6 +59,12 @@ def fit(
     with work.status("Saving"):
         fitted.save(out)
     work.done(f"{out}: {spec} on {events!r}")
+    with work.status("Looking at lists"):
+        caution = concentration(fitted)
+    if caution is not None:
+        others = {**columns.given(), "out": None if choice else out}
+        command = command_text("compare" if choice else "fit", inputs, others)
+        say(f"note: {caution} To try other models: {command}")
 
 
 def _spec(

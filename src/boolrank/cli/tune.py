@@ -11,7 +11,7 @@ from ..models.spec import parse_model
 from ..report.cautions import cautions
 from ..studies import Study, Trial, arity_from_spectrum, best_arity, tune_model, validation_fold
 from ..studies.cache import check_folder
-from ..table import Column, Table
+from ..table import Column, Table, counted
 from ._inputs import read_events
 from ._options import Columns, fit_command, given
 from ._output import Output, Work, say
@@ -73,7 +73,7 @@ def tune(
         say(f"finished trials are kept in {out}; the same command continues")
         raise
     _show(study, output)
-    work.done(f"{len(study.trials)} trials, {study.failed} failed; {out}")
+    work.done(f"{counted(len(study.trials), 'trial')}, {study.failed} failed; {out}")
     numbers = _numbers(study)
     for name in study.metrics:
         command = fit_command(inputs, columns, study.spec(name))
@@ -81,6 +81,9 @@ def tune(
         ranked = {f"trial {numbers[id(each)]}": each.metrics for each in study.ranked(name)}
         for caution in cautions(ranked, name):
             say(f"note: {caution}")
+    if model is None:
+        command = fit_command(inputs, columns)
+        say(f"note: only {spec.name} was tried; this compares several models: {command}")
 
 
 def _tune_arity(
@@ -121,7 +124,9 @@ def _show(study: Study, output: Output) -> None:
         (numbers[id(trial)], _text(trial), *(trial.metrics[name] for name in measured))
         for trial in ranked[:_MAX_TRIALS]
     ]
-    title = f"The best of {len(study.trials)} trials of {study.model}, {study.failed} failed"
+    title = (
+        f"The best of {counted(len(study.trials), 'trial')} of {study.model}, {study.failed} failed"
+    )
     output.show(Table(title, columns, rows), records=records)
 
 

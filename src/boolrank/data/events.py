@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterTypeError
+from ..table import counted
 from .columns import find_columns
 from .values import BOOLEANS, Condition
 from .vocabulary import Vocabulary
@@ -45,18 +46,14 @@ class Reading:
         roles = [f"{role} {name!r}" for role, name in self.columns.items() if name is not None]
         roles += [] if self.columns.get("time") else ["no time"]
         things = ("row", "user", "item", "duplicate")
-        counts = [_count(getattr(self, f"{thing}s"), thing) for thing in things]
+        counts = [counted(getattr(self, f"{thing}s"), thing) for thing in things]
         text = f"{self.source}: {', '.join(roles)}; {', '.join(counts)}"
         if self.dropped:
-            reasons = (f"{_count(count, 'row')} {why}" for why, count in self.dropped.items())
+            reasons = (f"{counted(count, 'row')} {why}" for why, count in self.dropped.items())
             text += f"; dropped {', '.join(reasons)}"
         return text + (
-            f"; removed blanks around {_count(self.padded, 'id')}" if self.padded else ""
+            f"; removed blanks around {counted(self.padded, 'id')}" if self.padded else ""
         )
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 class Events(NamedTuple):
@@ -122,7 +119,23 @@ def read_frame(
     if timeless:
         some = "1 row has" if timeless == 1 else f"{timeless:,} rows have"
         reading.notes.append(f"{some} no time")
+    if when is not None and (odd := _odd_range(when)):
+        reading.notes.append(odd)
     return Events(users, items, rows, numbers, when, reading)
+
+
+def _odd_range(times: NDArray[Any]) -> str:
+    """Return the range of times if dates are in the far future, or seconds beside milliseconds."""
+    known = times[np.isfinite(times)]
+    if not known.size:
+        return ""
+    if times.dtype.kind == "M":
+        first, last = known.min().astype("M8[D]"), known.max().astype("M8[D]")
+        is_odd = last > np.datetime64("today") + 366
+    else:
+        first, last = known.min(), known.max()
+        is_odd = 1e8 < first < 1e11 < last  # 1e11 s are in 5138, 1e11 ms in 1973
+    return f"times are from {first} to {last}" if is_odd else ""
 
 
 def check_times(values: Any, count: int) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .._extras import needs
 from ..checks import whole
 from ..errors import InputError, ParameterTypeError
+from ..table import counted
 from .events import Events, Reading, check_times, read_frame
 from .files import read_files
 from .rows import Rows
@@ -54,7 +55,7 @@ class Interactions:
         """Return interactions from sequences of ids, and of times, of the same length.
 
         >>> Interactions.from_pairs(["ann", "bob", "ann"], ["tea", "tea", "tea"])
-        Interactions: 2 users x 1 items, 2 interactions, 1 duplicates left out
+        Interactions: 2 users x 1 item, 2 interactions, 1 duplicate left out
         """
         user_names, rows = Vocabulary.of(users, "user")
         item_names, columns = Vocabulary.of(items, "item")
@@ -132,7 +133,7 @@ class Interactions:
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"user": ["ann", "bob"], "item": ["tea", "tea"], "rating": [5, 2]})
         >>> Interactions.from_frame(frame, positive=">= 4")
-        Interactions: 1 users x 1 items, 1 interactions
+        Interactions: 1 user x 1 item, 1 interaction
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
         return _of_events(read_frame(frame, columns, positive))
@@ -181,7 +182,7 @@ class Interactions:
 
         >>> data = Interactions.from_pairs(["ann", "ann", "bob"], ["jam", "tea", "tea"])
         >>> data[np.array([True, False, False])]
-        Interactions: 1 users x 1 items, 1 interactions
+        Interactions: 1 user x 1 item, 1 interaction
         """
         # scikit-learn indexes with X[mask, ...].
         keep = np.asarray(mask[0] if isinstance(mask, tuple) and mask[1:] == (...,) else mask)
@@ -283,9 +284,14 @@ class Interactions:
         return np.bincount(self.indices, minlength=len(self.items))
 
     def __repr__(self) -> str:
-        text = f"Interactions: {len(self.users):,} users x {len(self.items):,} items, "
-        text += f"{self.size:,} interactions"
-        return text + (f", {self.duplicates:,} duplicates left out" if self.duplicates else "")
+        left_out = f", {counted(self.duplicates, 'duplicate')} left out" if self.duplicates else ""
+        return f"Interactions: {self.size_text}{left_out}"
+
+    @property
+    def size_text(self) -> str:
+        """Numbers of users, items and interactions."""
+        users, items = counted(len(self.users), "user"), counted(len(self.items), "item")
+        return f"{users} x {items}, {counted(self.size, 'interaction')}"
 
 
 def _of_events(events: Events) -> Interactions:

@@ -37,7 +37,7 @@ def paper_protocol(
     >>> data = Interactions.from_pairs([1, 1, 1, 2, 2, 2], list("abcabc"), np.arange(6))
     >>> fold = paper_protocol(data, folds=2, least=3)[0]
     >>> fold, fold.users[0], fold.known.indices, fold.relevant.indices
-    (Fold: 2 test interactions of 1 users, 4 for training, 2, array([0], ...), array([1, 2], ...))
+    (Fold: 2 test interactions of 1 user, 4 for training, 2, array([0], ...), array([1, 2], ...))
     """
     users, place, length, given = _ordered("paper_protocol", data, order, seed, least)
     folds = whole("paper_protocol", "folds", folds, 1)

@@ -39,6 +39,7 @@ _BEGINNINGS = {
     b"\xff\xfe": ("text in UTF-16", "save it in UTF-8"),
     b"\xfe\xff": ("text in UTF-16", "save it in UTF-8"),
 }
+_EMPTY = "write the names of its columns, and below a row per event"
 
 
 class Source(NamedTuple):
@@ -97,8 +98,7 @@ def _source(path: Path) -> Source:
     """Return a file with its kind; of an archive or a workbook the content as text."""
     label, kind = str(path), _kind(path.name)
     if not path.stat().st_size:
-        hint = "write the names of its columns, and below a row per event"
-        raise InputError(f"{path} is empty", hint=hint)
+        raise InputError(f"{path} is empty", hint=_EMPTY)
     with path.open("rb") as file:
         start = file.read(4)
     binary = kind in ("parquet", "workbook", "zip") or path.suffix.lower() == ".gz"
@@ -134,6 +134,10 @@ def _scan_text(source: Source) -> FileScan:
 
     with source.open() as file:
         start = file.read(1 << 16)
+    if not start.strip():
+        raise InputError(f"{source.label} is empty", hint=_EMPTY)
+    if b"\0" in start:
+        raise InputError(f"{source.label} is not text in UTF-8", hint="save it in UTF-8")
     header = next(source.lines(), "")
     if "::" in header:
         raise InputError(

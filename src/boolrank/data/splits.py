@@ -20,6 +20,7 @@ from .._version import __version__
 from ..errors import InputError, ModelFileError
 from ..storage.folder import read_folder, write_folder
 from ..storage.state import Array, Reader
+from ..table import counted
 from .interactions import Interactions
 from .packing import packed, packed_times, unpacked, unpacked_times
 from .rows import Rows
@@ -74,7 +75,8 @@ class Fold:
         counts = {"of unseen items": self.unseen_items, "users without history": self.cold_users}
         left_out = [f"{count:,} {what}" for what, count in counts.items() if count]
         return (
-            f"Fold: {len(self.relevant.indices):,} test interactions of {len(self.users):,} users"
+            f"Fold: {counted(len(self.relevant.indices), 'test interaction')} of "
+            + counted(len(self.users), "user")
             + (", folded in" if self.folded_in else "")
             + (f" (left out: {', '.join(left_out)})" if left_out else "")
             + f", {self.train.size:,} for training"
@@ -136,10 +138,9 @@ class Split(Sequence[Fold]):
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        users, items = self.data.shape
+        size = self.data.size_text
         return (
-            f"Split {self.name}({given}): {len(self)} folds of {users:,} users x {items:,} items, "
-            f"{self.data.size:,} interactions, {self.hash[:12]}"
+            f"Split {self.name}({given}): {counted(len(self), 'fold')} of {size}, {self.hash[:12]}"
         )
 
     def _content(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -142,8 +141,7 @@ def rank_fold(model: Any, fold: Fold, n: int = 10, n_threads: int | None = None)
             scores = np.where(empty[:, None], popularity, scores)
         relevant, known = fold.relevant.part(start, stop), fold.known.part(start, stop)
         parts.append(Rankings.from_scores(scores, relevant, known, n, n_threads))
-    train = fold.train.rows
-    return replace(Rankings.joined(parts), popularity=popularity, n_users=train.n_rows, train=train)
+    return Rankings.joined(parts).trained_on(fold.train)
 
 
 def _scores(model: Any, fold: Fold, start: int, stop: int) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..engines.threads import threads
 from ..errors import InputError
@@ -113,6 +114,11 @@ class Rankings:
             row = int(np.flatnonzero(repeats)[0])
             raise InputError(f"row {row} of the lists has an item twice")
         return Rankings(relevant.indptr, ranks, top, top.shape[1])
+
+    def trained_on(self, data: Interactions) -> Rankings:
+        """Return the rankings with what metrics need of the training data."""
+        rows = data.rows
+        return replace(self, popularity=data.popularity(), n_users=rows.n_rows, train=rows)
 
     @staticmethod
     def joined(parts: Sequence[Rankings]) -> Rankings:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..table import Table
+from ..table import Table, counted
 from .metrics import mean
 
 _NONE = np.array(None)  # JSON has no NaN
@@ -117,6 +117,12 @@ class Evaluation:
         found = [fold.peak_memory for fold in self.folds if fold.peak_memory is not None]
         return max(found, default=None)
 
+    @property
+    def size_text(self) -> str:
+        """Numbers of test users and folds."""
+        users = sum(len(fold.users) for fold in self.folds)
+        return f"{counted(users, 'test user')} in {counted(len(self.folds), 'fold')}"
+
     def per_user(self, metric: str) -> NDArray[np.float64]:
         """Return the values of all users, one fold after the other."""
         if metric not in self.metrics:
@@ -179,13 +185,13 @@ class Evaluation:
         return [(k, self.means[k], self.deviations[k], empty[k]) for k in self.metrics]
 
     def _remarks(self) -> list[str]:
-        users = sum(len(fold.users) for fold in self.folds)
-        left_out = {
-            "test interactions of unseen items": sum(fold.unseen_items for fold in self.folds),
-            "users without history": sum(fold.cold_users for fold in self.folds),
-        }
-        text = f"{users:,} test users in {len(self.folds)} folds"
-        text += "".join(f", {n:,} {what} left out" for what, n in left_out.items() if n)
+        unseen = sum(fold.unseen_items for fold in self.folds)
+        cold = sum(fold.cold_users for fold in self.folds)
+        text = self.size_text
+        if unseen:
+            text += f", {counted(unseen, 'test interaction')} of unseen items left out"
+        if cold:
+            text += f", {counted(cold, 'user')} without history left out"
         fit, rank = self.seconds
         return [text, f"fitted in {fit:.2f} s, ranked in {rank:.2f} s per fold"]
 

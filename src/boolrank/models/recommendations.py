@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._extras import needs
-from ..table import MAX_HTML_ROWS, Table
+from ..table import MAX_HTML_ROWS, Table, counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,9 +44,11 @@ class Recommendations:
         return len(self.items)
 
     def __repr__(self) -> str:
-        whose = "profiles" if self.users is None else "items" if self.near else "users"
+        whose = "profile" if self.users is None else "item" if self.near else "user"
         what = "Nearest items" if self.near else "Recommendations"
-        text = f"{what}: up to {self.items.shape[1]:,} items for {len(self):,} {whose}"
+        text = (
+            f"{what}: up to {counted(self.items.shape[1], 'item')} for {counted(len(self), whose)}"
+        )
         popular = int(self.popular.sum())
         return text + (f", {popular:,} of them by popularity alone" if popular else "")
 
@@ -85,7 +87,7 @@ class Recommendations:
         >>> items = np.array([["tea", None]], dtype=object)
         >>> found = Recommendations(["ann"], items, np.array([[0.5, np.nan]]), np.array([False]))
         >>> found
-        Recommendations: up to 2 items for 1 users
+        Recommendations: up to 2 items for 1 user
         >>> found.to_dict()
         {'user': ['ann'], 'rank': [1], 'item': ['tea'], 'score': [0.5], 'popular': [False]}
         """

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from itertools import chain
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models import Recommender
 from .tables import metric_title
 
 _VARIETY = ("top10_share@10", "coverage@10")
@@ -11,6 +17,10 @@ _VARIETY = ("top10_share@10", "coverage@10")
 _LARGE_SHARE = 0.25
 # An alternative has at most this part of the share, and at least this multiple of the coverage.
 _LESS, _MORE = 2 / 3, 1.25
+# Ten items have more places than data with a few popular items explain if their share is this
+# multiple of that of the ten most popular items in the data.
+_MULTIPLE = 2
+_USERS = 200  # whose lists are looked at after a fit: shares within 0.02 of those of all users
 
 
 def cautions(ranked: Mapping[str, Mapping[str, float]], metric: str) -> list[str]:
@@ -41,3 +51,31 @@ def cautions(ranked: Mapping[str, Mapping[str, float]], metric: str) -> list[str
                 )
                 break
     return said
+
+
+def concentration(model: Recommender) -> str | None:
+    """Return a sentence if a few items fill the lists of a fitted model, more than the data do.
+
+    >>> from boolrank import Popularity, synthetic
+    >>> concentration(Popularity().fit(synthetic(300, 200, 3000)))[:32]
+    'Ten items fill 80% of the places'
+    """
+    data = model.interactions
+    usual = _top_ten(data.popularity())
+    if usual * _MULTIPLE >= 1:
+        return None
+    some = np.linspace(0, len(data.users) - 1, min(_USERS, len(data.users))).astype(int)
+    lists = model.recommend(data.users.names(some).tolist(), n=10).lists()
+    counts = np.array(list(Counter(chain.from_iterable(lists)).values()))
+    share = _top_ten(counts)
+    if share <= max(_LARGE_SHARE, _MULTIPLE * usual):
+        return None
+    return (
+        f"Ten items fill {share:.0%} of the places in the lists of this model, while the ten most "
+        f"popular items have {usual:.0%} of the events."
+    )
+
+
+def _top_ten(counts: NDArray[np.int64]) -> float:
+    """Return the share of the ten largest counts."""
+    return float(np.sort(counts)[-10:].sum() / max(1, counts.sum()))

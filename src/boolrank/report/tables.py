@@ -122,7 +122,7 @@ def _columns(metrics: Iterable[str]) -> list[Column]:
     ]
     for title in map(metric_title, metrics):
         below = Column(f"{title}{DEVIATION}", ".4f", under=title, template="±\u00a0{}")
-        columns += [Column(title, ".4f", heading=title.replace("_", " ")), below]
+        columns += [Column(title, ".4f"), below]
     fit, rank, memory = COSTS
     below = Column(rank, ".3f", under=fit, template="+\u00a0{} to rank")
     hidden = [Column("folds", shown=False), Column("split hash", shown=False)]

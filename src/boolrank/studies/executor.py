@@ -152,13 +152,8 @@ class _WorkerRanker:
         if "error" in answer:
             raise TaskFailedError(answer["error"])
         with np.load(out) as arrays:
-            rankings = Rankings(
-                **arrays,
-                depth=len(fold.train.items),
-                popularity=fold.train.popularity(),
-                n_users=len(fold.train.users),
-            )
-        return rankings, answer
+            rankings = Rankings(**arrays, depth=len(fold.train.items))
+        return rankings.trained_on(fold.train), answer
 
 
 def start_worker(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:

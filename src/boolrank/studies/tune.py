@@ -26,6 +26,7 @@ from ..errors import InputError, ParameterError, ParameterTypeError
 from ..evaluation.metrics import Metric, Metrics, parse_metrics
 from ..models.registry import find_model
 from ..models.spec import ModelSpec
+from ..table import counted
 from .cache import Task, check_folder, digest, read_json, write_json
 from .executor import Executor
 
@@ -96,8 +97,9 @@ class Study:
         if not ranked:
             last = self.trials[-1]
             more = "" if last.ended_after is None else "give it more time or memory, or "
+            trials = counted(len(self.trials), "trial")
             raise InputError(
-                f"none of {len(self.trials)} trials of {self.model} worked: {last.error}",
+                f"none of {trials} of {self.model} worked: {last.error}",
                 hint=f"{more}tune on other or less data, or another model",
             )
         return ranked[0]
@@ -118,7 +120,9 @@ class Study:
         return Study(**dict(content) | tuples | {"trials": trials})
 
     def __repr__(self) -> str:
-        lines = [f"Study of {self.model}: {len(self.trials)} trials, {self.failed} failed"]
+        lines = [
+            f"Study of {self.model}: {counted(len(self.trials), 'trial')}, {self.failed} failed"
+        ]
         for metric in self.metrics:
             for best in self.ranked(metric)[:1]:
                 given = ", ".join(f"{k}={v!r}" for k, v in best.params.items()) or "the defaults"
