@@ -616,8 +616,8 @@ def test_batches_have_everybody_once_and_tell_how_far_it_is(run, model, monkeypa
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setattr(_output, "_QUIET_SECONDS", 0.0)
-    append = recommend._append
-    monkeypatch.setattr(recommend, "_append", lambda *args: (append(*args), time.sleep(0.2)))
+    columns = recommend._columns
+    monkeypatch.setattr(recommend, "_columns", lambda *args: (time.sleep(0.2), columns(*args))[1])
     code, out, err = run("recommend", model, "--csv")
     assert (code, out) == (0, expected)
     assert "Recommending: 4 of 5, about 0 s left" in err
@@ -656,7 +656,7 @@ def test_an_output_that_fails_leaves_the_old_one_and_nothing_else(tmp_path, monk
 
     monkeypatch.setitem(recommend.WRITERS, ".csv", fail)
     with pytest.raises((ValueError, KeyboardInterrupt)):
-        recommend._write({"rank": [1], "score": [0.5], "popular": [True]}, path)
+        recommend._write([pl.DataFrame({"rank": [1], "score": [0.5], "popular": [True]})], path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -668,7 +668,7 @@ def test_ctrl_c_exits_with_130_and_leaves_nothing(model, tmp_path):
         "def slow(*args):\n"
         "    print('started', flush=True)\n"
         "    time.sleep(60)\n"
-        "r._append = slow\n"
+        "r._columns = slow\n"
         "from boolrank.cli import main\n"
         "main(sys.argv[1:])"
     )

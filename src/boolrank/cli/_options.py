@@ -18,6 +18,7 @@ import typer
 
 from .._version import __version__
 from ..data import DATASETS
+from ..data.database import Database
 from ..data.protocols import SPLITS
 from ..engines.user_modules import user_modules
 from ..errors import ParameterError
@@ -35,18 +36,37 @@ Complete = Callable[[str], list[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Columns of the files, and which ratings, users and items count."""
+    """Where events come from if not from files, their columns, and which of them count."""
 
+    sql: str | None = None
+    database: str | None = None
     user: str | None = None
     item: str | None = None
     rating: str | None = None
     time: str | None = None
     positive: str | None = None
+    min_count: int | None = None
+    since: str | None = None
+    until: str | None = None
+    last: str | None = None
     k_core: int | None = None
 
+    def __post_init__(self) -> None:
+        if (self.sql is None) != (self.database is None):
+            raise ParameterError("--sql and --from go together", hint="give both, or files")
+
+    def inputs(self, files: Sequence[str] | None) -> list[str]:
+        """Return the files, or the query."""
+        if self.sql is not None and files:
+            raise ParameterError("--sql and files exclude each other", hint="leave one out")
+        if self.sql is None and not files:
+            raise ParameterError("there are no data", hint="name files, or give --sql and --from")
+        return list(files or []) if self.sql is None else [self.sql]
+
     def given(self) -> dict[str, Any]:
-        """Return the options that have a value."""
-        return given(asdict(self))
+        """Return the options that have a value, but for the query; a database has no password."""
+        options = asdict(self) | {"sql": None}
+        return given(options | {"database": self.database and Database(self.database)})
 
 
 def _one_of(names: Callable[[], Iterable[str]], shortest: int = 0) -> Complete:
@@ -108,11 +128,21 @@ OPTIONS = {
     ),
     "update inputs": _row("Files with new events.", metavar="INPUT"),
     "folder": _row("Folder that `boolrank fit` wrote.", metavar="MODEL"),
+    "sql": _row("Query with a row per event, in place of files; needs --from.", metavar="QUERY"),
+    "database": _row(
+        "Database of the query: postgresql://user@host/name or sqlite:///file.db.",
+        metavar="ADDRESS",
+        flag="--from",
+    ),
     "user": _row(f"User column; {_BY_NAME}"),
     "item": _row(f"Item column; {_BY_NAME}"),
     "rating": _row(f"Rating column; {_BY_NAME}"),
     "time": _row(f"Time column; {_BY_NAME}"),
     "positive": _row("Ratings that count, such as '>= 4' or '= good'; all but false by default."),
+    "min_count": _row("Events that a user and an item need together to count.", min=1),
+    "since": _row("Time of the first event that counts, such as 2026-01-31."),
+    "until": _row("Time before which events count."),
+    "last": _row("Time up to the newest event in which events count, such as 90d, 2w or 12h."),
     "k_core": _row("Keep users and items with this many events or more, repeatedly.", min=1),
     "as_json": _row("Print JSON.", flag="--json"),
     "as_csv": _row("Print CSV.", flag="--csv"),
@@ -190,6 +220,11 @@ OPTIONS = {
     "out": _row("Folder for the page, tables, figures and results."),
     "fit out": _row("Folder for the model."),
     "recommend out": _row("File for the result: .parquet, .csv or .jsonl."),
+    "to": _row(
+        "Database for the result: postgresql://user@host/name or sqlite:///file.db.",
+        metavar="ADDRESS",
+    ),
+    "sql_table": _row("Table of --to, as name or schema.name.", flag="--table"),
     "spectrum out": _row("File for a figure: .svg or .png."),
     "evaluate out": _row("Folder for results; those that exist are not computed again."),
     "host": _row("Address to listen on; 127.0.0.1 is this machine alone."),
@@ -277,8 +312,12 @@ def command_text(verb: str, inputs: Sequence[str], options: Mapping[str, Any]) -
     >>> command_text("fit", ["my file.csv"], {"user": "who", "seed": None, "strict": True})
     "boolrank fit 'my file.csv' --user who --strict"
     """
+    options = dict(given(options))
+    database = options.pop("database", None)
     words = ["boolrank", verb, *inputs]
-    for name, value in given(options).items():
+    if database is not None:
+        words[2:] = ["--sql", *inputs, "--from", str(database)]
+    for name, value in options.items():
         words += [option_name(name)] if value is True else [option_name(name), str(value)]
     for module in user_modules():
         words += ["--import", module]

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.database import SqlTable
 from ..data.vocabulary import plain_id
 from ..errors import ParameterError
 from ..models import Recommendations, load_model
@@ -44,17 +45,21 @@ def recommend(
     exclude: str | None = None,
     strict: bool = False,
     out: Path | None = None,
+    to: str | None = None,
+    sql_table: str = "recommendations",
     threads: int | None = None,
     output: Output,
 ) -> None:
     """Recommend items to all users, to some users, or to profiles (lists of items).
 
     Unknown users get popular items, as do users without events; unknown items are ignored. Both
-    are reported on stderr.
+    are reported on stderr. A file or table is written as a whole or not at all; the rows of a table
+    that exists are replaced.
     """
     work = Work()
     chosen = given({"users": users, "profile": profile, "profiles": profiles})
-    _check(chosen, out, output)
+    _check(chosen, out, to, output)
+    target = out if to is None else SqlTable(to, sql_table)
     with work.status("Opening"):
         fitted = load_model(folder, n_threads=threads)
     data = fitted.interactions
@@ -75,35 +80,43 @@ def recommend(
         ids = iter(known_items(list(chain(*lists)), name))
         wanted = [list(islice(ids, len(each))) for each in lists]
     shown, rows = len(wanted), len(wanted) * min(n, len(data.items))
-    if out is None and output.is_table:
+    if target is None and output.is_table:
         if not chosen:
             shown = min(shown, _MAX_USERS)
         elif rows > _MAX_ROWS:
             hint = f"add --out, --json or --csv, or name fewer {whom}s"
             raise ParameterError(f"{rows:,} rows are too many for a table", hint=hint)
-    columns: dict[str, list[Any]] = {
-        name: [] for name in (whom, "rank", "item", "score", "popular")
-    }
+    parts: list[Any] = []
+    empty: list[Any] = []
     with work.counter("Recommending") as count:
-        for start in range(0, shown, _BATCH):
+        for start in range(0, max(shown, 1), _BATCH):
             batch = wanted[start : min(start + _BATCH, shown)]
-            _append(columns, method(batch, **options), start)
+            columns = _columns(whom, method(batch, **options), start)
+            # Frames take a fraction of the memory of lists.
+            parts.append(columns if target is None else _frame(columns))
+            names = batch if whom == "user" else range(start + 1, start + len(batch) + 1)
+            some = set(columns[whom])
+            empty += [name for name in map(plain_id, names) if name not in some]
             count(start + len(batch), shown, "")
-    names = wanted[:shown] if whom == "user" else range(1, shown + 1)
-    _note_empty(columns, names, options)
-    if out is not None:
-        _write(columns, out)
-        work.done(f"{out}: {len(columns['item']):,} rows for {shown:,} {whom}s")
+    _note_empty(whom, empty, options)
+    if target is not None:
+        rows = _write(parts, target)
+        work.done(f"{target}: {rows:,} rows for {shown:,} {whom}s")
         return
-    _print(columns, output)
+    _print({name: list(chain(*(part[name] for part in parts))) for name in parts[0]}, output)
     if shown < len(wanted):
         to_do = "--out FILE, --csv or --json gives all, --users some"
         say(f"note: these are the first {shown} of {len(wanted):,} users; {to_do}")
     work.done(f"{shown:,} {whom}s", beside_data=True)
 
 
-def _check(chosen: Iterable[str], out: Path | None, output: Output) -> None:
+def _check(chosen: Iterable[str], out: Path | None, to: str | None, output: Output) -> None:
     """Raise if options exclude each other, or the file cannot be written."""
+    if to is not None and (out is not None or not output.is_table):
+        raise ParameterError(
+            "--to writes a table and goes with neither --out, --json nor --csv",
+            hint="leave one of them out",
+        )
     names = [f"--{name}" for name in chosen]
     if len(names) > 1:
         problem = f"{' and '.join(names)} exclude each other"
@@ -127,13 +140,8 @@ def _print(columns: dict[str, list[Any]], output: Output) -> None:
     output.show(Table("", shown, list(zip(*columns.values(), strict=True)), note=note))
 
 
-def _note_empty(
-    columns: dict[str, list[Any]], names: Iterable[Any], options: dict[str, Any]
-) -> None:
+def _note_empty(whom: str, empty: list[Any], options: dict[str, Any]) -> None:
     """Say who gets no items, and why."""
-    whom, filled = next(iter(columns.items()))
-    some = set(filled)
-    empty = [name for name in map(plain_id, names) if name not in some]
     if not empty:
         return
     more = f" and {len(empty) - 1:,} more" if len(empty) > 1 else ""
@@ -144,19 +152,29 @@ def _note_empty(
     say(f"note: no items are left for {whom} {empty[0]}{more}: {own}{rest}")
 
 
-def _append(columns: dict[str, list[Any]], found: Recommendations, done: int) -> None:
-    """Append recommendations to the columns; profiles are numbered from 1."""
-    whom, ranks, items, *rest = found.to_dict().values()
-    whom = [done + 1 + each if found.users is None else plain_id(each) for each in whom]
-    values = (whom, ranks, map(plain_id, items), *rest)
-    for column, more in zip(columns.values(), values, strict=True):
-        column.extend(more)
+def _columns(whom: str, found: Recommendations, done: int) -> dict[str, list[Any]]:
+    """Return recommendations as columns; profiles are numbered from 1."""
+    ids, *rest = found.to_dict().items()
+    whose = [done + 1 + each if found.users is None else plain_id(each) for each in ids[1]]
+    columns = {whom: whose, **dict(rest)}
+    return columns | {"item": list(map(plain_id, columns["item"]))}
 
 
-def _write(columns: dict[str, list[Any]], path: Path) -> None:
+def _frame(columns: dict[str, list[Any]]) -> pl.DataFrame:
     import polars as pl
 
     types = {"rank": pl.Int32, "score": pl.Float64, "popular": pl.Boolean}
-    frame = pl.DataFrame(columns, schema_overrides=types)
-    with whole_file(path) as fresh:
-        WRITERS[path.suffix.lower()](frame, fresh)
+    return pl.DataFrame(columns, schema_overrides=types)
+
+
+def _write(parts: list[pl.DataFrame], target: Path | SqlTable) -> int:
+    """Write all rows to a file or a table, and return their number."""
+    import polars as pl
+
+    frame = pl.concat(parts, how="vertical_relaxed")  # parts without rows have no types
+    if isinstance(target, SqlTable):  # in PostgreSQL, user is whoever is connected
+        target.write(frame.rename({"user": "user_id", "item": "item_id"}, strict=False))
+    else:
+        with whole_file(target) as fresh:
+            WRITERS[target.suffix.lower()](frame, fresh)
+    return len(frame)

@@ -26,15 +26,18 @@ def update(
     model or the new one. Give the same column options as to `fit`.
     """
     work = Work()
-    if not inputs and not remove:
+    if not inputs and not remove and columns.sql is None:
         raise ParameterError("there are no events", hint="name files to add, or use --remove FILE")
     if columns.k_core is not None:
         raise ParameterError("--k-core is for whole data", hint="leave it out, or use fit")
     with work.status("Opening"):
         fitted = load_model(folder, n_threads=threads)
-    added, removed = (
-        read_events(work, files, columns.given()) if files else None for files in (inputs, remove)
-    )
+    given, added, removed = columns.given(), None, None
+    if inputs or columns.sql is not None:
+        added = read_events(work, columns.inputs(inputs), given)
+    if remove:
+        given.pop("database", None)  # these are files
+        removed = read_events(work, remove, given)
     before = fitted.interactions
     with work.status("Updating"):
         fitted.update(added, removed)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, ParameterTypeError
 from ..table import counted
 from .columns import find_columns
+from .streams import ArrowStream
 from .values import BOOLEANS, Condition
 from .vocabulary import Vocabulary
 
@@ -74,23 +75,23 @@ def read_frame(
     reading: Reading | None = None,
     place: Callable[[str], str] = lambda _: "",
 ) -> Events:
-    """Return the events of a pandas, polars or pyarrow frame; see `Interactions.from_frame`.
+    """Return the events of a frame or an Arrow stream; see `Interactions.from_frame`.
 
     A frame must have all ids. Of files, whose ``reading`` is given, rows without an id are left
     out, unless most are; ``place`` tells for a column where its first missing value is.
     """
     import narwhals as nw
 
-    try:
-        table: Any = nw.from_native(frame, eager_only=False)
-        table = table.collect() if isinstance(table, nw.LazyFrame) else table
-        names = list(table.columns)
-    except TypeError:
-        raise ParameterTypeError(
-            f"events are a pandas, polars or pyarrow frame, not {type(frame).__name__}",
-            hint="make a frame of them, or use Interactions.from_pairs",
-        ) from None
-    columns = find_columns(names, positive, **given)
+    table: Any = nw.from_native(frame, eager_only=True, pass_through=True)
+    if isinstance(table, nw.DataFrame):
+        columns = find_columns(table.columns, positive, **given)
+    elif hasattr(frame, "__arrow_c_stream__"):
+        stream = ArrowStream(frame)
+        columns = find_columns(stream.names, positive, **given)
+        table = nw.from_native(stream.collect(columns)[0])
+    else:
+        table = _collected(frame)
+        columns = find_columns(table.columns, positive, **given)
     from_files = reading is not None
     reading = reading or Reading(columns=columns, rows=len(table))
     if columns["rating"] is not None:
@@ -136,6 +137,19 @@ def _odd_range(times: NDArray[Any]) -> str:
         first, last = known.min(), known.max()
         is_odd = 1e8 < first < 1e11 < last  # 1e11 s are in 5138, 1e11 ms in 1973
     return f"times are from {first} to {last}" if is_odd else ""
+
+
+def _collected(frame: Any) -> Any:
+    """Return a lazy frame as a narwhals frame."""
+    import narwhals as nw
+
+    try:
+        return nw.from_native(frame).collect()
+    except TypeError:
+        raise ParameterTypeError(
+            f"events are a frame or an Arrow stream, not {type(frame).__name__}",
+            hint="make a pandas, polars or pyarrow frame, or use Interactions.from_pairs",
+        ) from None
 
 
 def check_times(values: Any, count: int) -> NDArray[Any]:
@@ -226,8 +240,14 @@ def _encode(series: Any, kind: str) -> tuple[Vocabulary, NDArray[np.int64]]:
         import polars as pl
 
         # Ten times as fast as a dictionary in Python.
-        text = series.to_native().cast(pl.String)
-        ids = text.unique().sort()
-        numbers = text.cast(pl.Enum(ids)).to_physical().to_numpy()
-        return Vocabulary(np.array(ids.to_list(), object), kind), numbers.astype(np.int64)
+        codes = series.to_native()
+        codes = codes.cast(pl.Categorical) if codes.dtype == pl.String else codes
+        distinct = codes.unique()
+        texts = distinct.cast(pl.String)
+        order = texts.arg_sort().to_numpy()
+        places = distinct.to_physical().to_numpy()[order]
+        ranks = np.empty(int(places.max(initial=0)) + 1, np.int64)
+        ranks[places] = np.arange(len(places))
+        ids = np.array(texts.gather(order).to_list(), object)
+        return Vocabulary(ids, kind), ranks[codes.to_physical().to_numpy()]
     return Vocabulary.of(series.to_numpy(), kind)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import glob
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
 from .columns import find_columns, has_usual_name
+from .database import Database
 from .events import Events, Reading, read_frame
 from .scans import FileScan, check_lines, is_regular, readable, scan_file
+from .streams import ArrowStream
 from .values import (
     Condition,
     cleaned,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _CHECK_NAME = "check its name and folder; names with blanks need quotes"
+_STORES = r"(s3a?|gs|gcs|az|azure|abfss?)://"
 _SAMPLE = 200  # rows that tell what a column that is not read looks like
 
 
@@ -51,52 +54,124 @@ def read_files(
     kind is left out with a warning.
     """
     scans = [scan_file(path) for path in expand(paths)]
-    condition = None if positive is None else Condition.parse(positive)
     columns = _columns(scans[0], positive, given)
     columns |= {"time": None} if file_order else {}
     label = scans[0].source.label if len(scans) == 1 else f"{len(scans)} files"
+    with readable(scans[0].source):
+        some = scans[0].frame.head(_SAMPLE).collect()
     reading = Reading(label, dict(columns))
-    _note_unused(scans[0], columns, condition, reading, file_order)
-    roles = {role: name for role, name in columns.items() if name is not None}
-    frame = _collect(scans, list(dict.fromkeys(roles.values())))
-    reading.rows = len(frame)
-    for role, name in roles.items():
+    _note_unused(some, columns, positive, reading, file_order)
+    names = list(dict.fromkeys(name for name in columns.values() if name is not None))
+    texts = {
+        name
+        for name in names
+        if all(
+            scan.is_text or scan.schema[name].is_integer() or name in scan.partitions
+            for scan in scans
+        )
+    }
+    frame = _collect(scans, names)
+    made = _Frame(frame, columns, texts, lambda name, value: _place(scans, name, value))
+    return _events(made, given, positive, reading, file_order)
+
+
+def read_query(
+    query: str,
+    database: str | Database,
+    given: Mapping[str, str | None],
+    positive: str | None = None,
+    file_order: bool = False,
+) -> Events:
+    """Return the events of a query; see `Interactions.from_sql`. Batches are read one by one."""
+    source = Database(database)
+    with source.stream(query) as batches:
+        stream = ArrowStream(batches)
+        if not len(stream.first):
+            raise InputError("the query returns no rows", hint="change it so that it selects some")
+        columns = find_columns(stream.names, positive, **given)
+        columns |= {"time": None} if file_order else {}
+        reading = Reading(source.label, dict(columns))
+        _note_unused(stream.first.head(_SAMPLE), columns, positive, reading, file_order)
+        frame, reading.padded = stream.collect(columns, clean=True)
+    made = _Frame(frame, columns, set(), lambda *_: "the rows of the query")
+    return _events(made, given, positive, reading, file_order)
+
+
+class _Frame(NamedTuple):
+    """The rows of files or a query."""
+
+    frame: pl.DataFrame
+    columns: dict[str, str | None]
+    texts: set[str]  # columns of text in which whole numbers are numbers
+    place: Callable[[str, str | None], str]  # of the first row with a value in a column
+
+
+def _events(
+    made: _Frame,
+    given: Mapping[str, str | None],
+    positive: str | None,
+    reading: Reading,
+    file_order: bool,
+) -> Events:
+    """Return the events of rows, each column typed for its role."""
+    condition = None if positive is None else Condition.parse(positive)
+    reading.rows = len(made.frame)
+    for role, name in made.columns.copy().items():
+        if name is None:
+            continue
         try:
-            frame = _typed(frame, name, role, scans, condition, reading)
+            made = made._replace(frame=_typed(made, name, role, condition, reading))
         except InputError as error:
             if role != "time" or given["time"] is not None:
                 raise
-            columns["time"] = None
+            made.columns["time"] = None
             reading.columns = {**reading.columns, "time": None}
-            warnings.warn(f"left out: {error}", stacklevel=3)
+            warnings.warn(f"left out: {error}", stacklevel=4)
 
     def place(name: str) -> str:
-        return f", the first in {_place(scans, name, None)}"
+        return f", the first in {made.place(name, None)}"
 
-    events = read_frame(frame, columns, positive, reading, place)
+    events = read_frame(made.frame, made.columns, positive, reading, place)
     return events._replace(time=np.arange(len(events.rows))) if file_order else events
 
 
-def expand(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    """Return the files of names and globs: each glob in the order of names, none twice."""
+def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
+    """Return the files of names, globs and folders of Parquet: in order of names, none twice.
+
+    Addresses of Parquet in object stores stay text.
+    """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if not given:
         raise InputError("no files are given", hint="give one, or a glob such as 'events/*.csv'")
-    found: dict[Path, None] = {}
+    found: dict[Path | str, None] = {}
     for each in given:
         path = Path(each).expanduser()
+        if re.match(_STORES, str(each)):
+            found[str(each)] = None
+            continue
         if re.match(r"\w{2,}:/", str(each)):
             hint = f"download it first, such as with: curl -LO {each}"
             raise InputError(f"{each} is an address, and only files are read", hint=hint)
-        if path.is_dir():
-            raise InputError(f"{path} is a folder", hint=f"name its files, such as '{path}/*.csv'")
         # glob, not Path.glob, which refuses absolute patterns.
-        names = [path] if path.is_file() else sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
+        names = [path] if path.exists() else sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
         files = [file for file in map(Path, names) if file.is_file()]
+        if path.is_dir():
+            inside = (file for file in path.rglob("*.parquet") if file.is_file())
+            files = sorted(file for file in inside if not _is_hidden(file.relative_to(path)))
+        if path.is_dir() and not files:
+            raise InputError(
+                f"{path} is a folder without Parquet files",
+                hint=f"name its files, such as '{path}/*.csv'",
+            )
         if not files:
             raise InputError(f"no file matches {str(each)!r}", hint=_CHECK_NAME)
         found |= dict.fromkeys(files)
     return list(found)
+
+
+def _is_hidden(path: Path) -> bool:
+    """Return True for files of other programs, such as those in ``_delta_log``."""
+    return any(part.startswith(("_", ".")) for part in path.parts)
 
 
 def _columns(
@@ -114,17 +189,15 @@ def _columns(
 
 
 def _note_unused(
-    scan: FileScan,
+    some: pl.DataFrame,
     columns: dict[str, str | None],
-    condition: Condition | None,
+    positive: str | None,
     reading: Reading,
     file_order: bool,
 ) -> None:
     """Note ratings that are not used, unless they are truth values; offer a time and a rating."""
     rating = columns["rating"]
-    with readable(scan.source):
-        some = scan.frame.head(_SAMPLE).collect()
-    if rating is not None and condition is None and not is_boolean(some[rating]):
+    if rating is not None and positive is None and not is_boolean(some[rating]):
         columns["rating"] = None
         example = suggest(some[rating])
         how = f"; positive='{example}' selects some" if example else ""
@@ -187,19 +260,16 @@ def _place(scans: list[FileScan], name: str, value: str | None) -> str:
 
 
 def _typed(
-    frame: pl.DataFrame,
-    name: str,
-    role: str,
-    scans: list[FileScan],
-    condition: Condition | None,
-    reading: Reading,
+    made: _Frame, name: str, role: str, condition: Condition | None, reading: Reading
 ) -> pl.DataFrame:
     """Return the frame with a column of text in the first form of its role that loses nothing."""
     import polars as pl
 
+    frame = made.frame
     series, is_id = frame[name], role in ("user", "item")
     if role == "item" and series.dtype == pl.List:
-        return _typed(frame.explode(name), name, role, scans, condition, reading)
+        flat = made._replace(frame=frame.explode(name))
+        return _typed(flat, name, role, condition, reading)
     if series.dtype.is_nested():
         raise InputError(
             f"the column {name!r} has nested values, such as {series.drop_nulls().first()!r}",
@@ -207,7 +277,7 @@ def _typed(
         )
     if series.dtype != pl.String:
         return frame
-    as_text = all(scan.is_text or scan.schema[name].is_integer() for scan in scans)
+    as_text = name in made.texts
     if role != "rating" and as_text:
         numbers = fits(whole_numbers, series)  # mostly, and then there is nothing to clean
         if numbers is not None:
@@ -218,18 +288,17 @@ def _typed(
         return frame.with_columns(series)
     possible = forms(role, condition)
     tried = (fits(form, series) for form in possible)
-    made = next((each for each in tried if each is not None), None)
-    if made is not None:
-        if role == "time" and is_ambiguous(series, made):
+    fitting = next((each for each in tried if each is not None), None)
+    if fitting is not None:
+        if role == "time" and is_ambiguous(series, fitting):
             example = series.drop_nulls().first()
             reading.notes.append(f"dates such as {example!r} are read as day/month/year")
-        return frame.with_columns(made)
+        return frame.with_columns(fitting)
     # The form that the fewest values break is the one that was meant.
     broken = (series.filter(f(series).is_null() & series.is_not_null()) for f in possible)
     wrong = min(broken, key=len).first()
     raise InputError(
-        f"the column {name!r} is not a {role}: it has {wrong!r} in "
-        f"{_place(scans, name, str(wrong))}",
+        f"the column {name!r} is not a {role}: it has {wrong!r} in {made.place(name, str(wrong))}",
         hint=f"correct it, or name another column with {role}=...",
         parameter=role,
     )

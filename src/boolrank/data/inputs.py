@@ -70,12 +70,24 @@ def load_inputs(
 ) -> Interactions:
     """Return interactions from files or globs, or of the data set that the only input names.
 
-    The parameters are those of `load_dataset`, the columns of `Interactions.from_files`, and
-    ``k_core``, that of `Interactions.k_core`.
+    The parameters are those of `load_dataset`, the columns and filters of
+    `Interactions.from_files`, ``k_core``, that of `Interactions.k_core`, and ``database``, for
+    which the only input is a query.
     """
     if "k_core" in columns:
         k = columns.pop("k_core")
         return load_inputs(inputs, folder, file_order, **columns).k_core(k)
+    if file_order and columns.get("time") is not None:
+        raise ParameterError(
+            "the order of the file and a column of times exclude each other",
+            hint=f"leave out time={columns['time']}",
+            parameter="time",
+        )
+    if "database" in columns:
+        if len(inputs) != 1:
+            problem = f"{len(inputs)} queries cannot be read together"
+            raise ParameterError(problem, hint="give one, such as with union all")
+        return Interactions.from_sql(inputs[0], file_order=file_order, **columns)
     named = next((each for each in inputs if is_name([each])), None)
     given = [name for name, value in columns.items() if value is not None]
     if named is not None and len(inputs) > 1:
@@ -91,12 +103,6 @@ def load_inputs(
         )
     if named is not None:
         return load_dataset(named, folder, file_order=file_order)
-    if file_order and "time" in given:
-        raise ParameterError(
-            "the order of the file and a column of times exclude each other",
-            hint=f"leave out time={columns['time']}",
-            parameter="time",
-        )
     try:
         return Interactions.from_files(*inputs, file_order=file_order, **columns)
     except InputError as error:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from .._extras import needs
 from ..checks import whole
 from ..errors import InputError, ParameterTypeError
 from ..table import counted
+from .event_filters import EventFilters, filtered
 from .events import Events, Reading, check_times, read_frame
-from .files import read_files
+from .files import read_files, read_query
 from .rows import Rows
 from .vocabulary import Vocabulary
 
@@ -124,11 +125,15 @@ class Interactions:
         time: str | None = None,
         rating: str | None = None,
         positive: str | None = None,
+        **filters: Unpack[EventFilters],
     ) -> Interactions:
-        """Return interactions from a pandas, polars or pyarrow frame with a row per event.
+        """Return interactions from a frame with a row per event.
 
-        Columns are by default those with a usual name. ``positive`` is a condition on ratings, such
-        as ``">= 4"``; by default all rows count.
+        A frame is one of pandas, polars or pyarrow, or any object with the Arrow C stream
+        interface, such as those of duckdb, ADBC, deltalake and pyiceberg, which is read batch by
+        batch. Columns are by default those with a usual name. ``positive`` is a condition on
+        ratings, such as ``">= 4"``; by default all rows count. ``min_count``, ``since``, ``until``
+        and ``last`` choose events, see `EventFilters`.
 
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"user": ["ann", "bob"], "item": ["tea", "tea"], "rating": [5, 2]})
@@ -136,7 +141,7 @@ class Interactions:
         Interactions: 1 user x 1 item, 1 interaction
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
-        return _of_events(read_frame(frame, columns, positive))
+        return _of_events(read_frame(frame, columns, positive), filters)
 
     @staticmethod
     def from_files(
@@ -147,6 +152,7 @@ class Interactions:
         rating: str | None = None,
         positive: str | None = None,
         file_order: bool = False,
+        **filters: Unpack[EventFilters],
     ) -> Interactions:
         """Return interactions from CSV, TSV, Parquet or JSON-lines files, or globs of them.
 
@@ -155,7 +161,26 @@ class Interactions:
         ``from_frame``.
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
-        return _of_events(read_files(paths, columns, positive, file_order))
+        return _of_events(read_files(paths, columns, positive, file_order), filters)
+
+    @staticmethod
+    def from_sql(
+        query: str,
+        database: str,
+        user: str | None = None,
+        item: str | None = None,
+        time: str | None = None,
+        rating: str | None = None,
+        positive: str | None = None,
+        file_order: bool = False,
+        **filters: Unpack[EventFilters],
+    ) -> Interactions:
+        """Return interactions from a query on ``postgresql://...`` or ``sqlite:///file.db``.
+
+        Rows are read batch by batch. The other parameters are those of ``from_files``.
+        """
+        columns = {"user": user, "item": item, "time": time, "rating": rating}
+        return _of_events(read_query(query, database, columns, positive, file_order), filters)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -294,7 +319,8 @@ class Interactions:
         return f"{users} x {items}, {counted(self.size, 'interaction')}"
 
 
-def _of_events(events: Events) -> Interactions:
+def _of_events(events: Events, filters: EventFilters) -> Interactions:
+    events = filtered(events, filters) if filters else events
     made, reading = Interactions.from_numbers(*events[:5]), events.reading
     (reading.users, reading.items), reading.duplicates = made.shape, made.duplicates
     return replace(made, readings=(reading,))

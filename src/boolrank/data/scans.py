@@ -68,23 +68,37 @@ class FileScan(NamedTuple):
     frame: pl.LazyFrame
     schema: Mapping[str, Any]
     names: list[str]
+    partitions: tuple[str, ...] = ()  # columns of text that are in the names of its folders
 
     @property
     def is_text(self) -> bool:
         return self.source.kind == "text"
 
 
-def scan_file(path: Path) -> FileScan:
-    """Open a file with the reader for its ending; raise if its content is of another kind."""
+def scan_file(path: Path | str) -> FileScan:
+    """Open a file with the reader for its ending; raise if its content is of another kind.
+
+    Text is an address in an object store, for polars. Folders such as ``day=2026-01-31`` of a
+    Parquet file are columns.
+    """
     with needs("cli", "Reading files"):
         import polars as pl
 
-    source = _source(path)
+    source = Source(path, "remote", b"") if isinstance(path, str) else _source(path)
+    parts = source.data.parent.parts if isinstance(source.data, Path) else ()
+    keys = tuple(part.partition("=")[0] for part in parts if part.find("=") > 0)
     with readable(source):
         if source.kind == "text":
             return _scan_text(source)
-        if source.kind == "parquet":
-            frame = pl.scan_parquet(source.data, glob=False)
+        if isinstance(path, str):
+            frame = pl.scan_parquet(path, hive_partitioning=True)
+        elif source.kind == "parquet":
+            texts = dict.fromkeys(keys, pl.String)
+            frame = pl.scan_parquet(
+                source.data, glob=False, hive_partitioning=bool(keys), hive_schema=texts or None
+            )
+            schema = dict(frame.collect_schema())
+            return FileScan(source, frame, schema, list(schema), keys)
         elif next(source.lines(), "").lstrip().startswith("["):
             with source.open() as file:
                 frame = pl.read_json(file.read(), infer_schema_length=None).lazy()
@@ -168,11 +182,16 @@ def readable(source: Source) -> Iterator[None]:
 
     try:
         yield
-    except (PolarsError, PanicException, OSError, EOFError) as error:
+    except (PolarsError, PanicException, OSError, EOFError, ImportError) as error:
         said = str(error).partition("\n")[0].strip()
         with suppress(OSError, EOFError, csv.Error):  # for example of a broken archive
             check_lines(source)
         hint = "check that its ending fits its content"
+        if source.kind == "remote":
+            hint = (
+                "check the address and the access keys, from variables such as AWS_ACCESS_KEY_ID "
+                "or, with boolrank[cloud], from where the store's own tools keep them"
+            )
         raise InputError(f"{source.label} cannot be read: {said}", hint=hint) from None
 
 
@@ -202,7 +221,9 @@ def check_lines(source: Source) -> None:
     def broken(line: int, wrong: str, hint: str = "correct it") -> InputError:
         return InputError(f"{source.label}, line {line}: {wrong}", hint=hint)
 
-    for number, line in enumerate(source.lines() if source.kind != "parquet" else (), 1):
+    for number, line in enumerate(
+        source.lines() if source.kind not in ("parquet", "remote") else (), 1
+    ):
         if "\ufffd" in line:
             raise broken(number, "not UTF-8", "save the file in UTF-8 (Excel: CSV UTF-8)")
         if source.kind == "json" and line.strip():

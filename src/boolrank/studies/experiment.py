@@ -26,6 +26,7 @@ import numpy as np
 
 from .._version import __version__
 from ..checks import whole
+from ..data.database import Database
 from ..data.inputs import is_name, load_inputs, load_published
 from ..data.protocols import SPLITS, check_split, make_split, usual_order
 from ..data.splits import Split
@@ -45,7 +46,10 @@ PUBLISHED = "published"
 # The order by time, or a random one if there are no times.
 USUAL = "usual"
 # Options of `load_inputs`.
-_COLUMNS = ("user", "item", "rating", "time", "positive", "k_core")
+_COLUMNS = (
+    *("user", "item", "rating", "time", "positive", "k_core", "database"),
+    *("min_count", "since", "until", "last"),
+)
 _KEYS = ("data", "seed", "metrics", "split", "columns", "models")
 
 
@@ -59,7 +63,8 @@ class Experiment:
     protocol : one of `SPLITS`, or ``"published"``
     split : parameters of the protocol other than the seed; the order may also be ``"file"``, in
         which the row numbers of the files stand for time, or ``"usual"``, by time if possible
-    columns : the columns of files, see `Interactions.from_files`, and ``k_core``
+    columns : the columns and filters of files, see `Interactions.from_files`, ``k_core``, and
+        ``database``, of which data is a query; passwords are not written
 
     >>> Experiment(("filmtrust",), (ModelSpec("popularity"),), split={"folds": 3}).metrics[:3]
     ('auc', 'map@10', 'ndcg@10')
@@ -77,7 +82,7 @@ class Experiment:
         data, columns = cast("Any", self.data), cast("Any", self.columns)
         data = (data,) if isinstance(data, str) else data
         is_table = isinstance(columns, Mapping) and _are_texts(
-            [value for name, value in columns.items() if name != "k_core"]
+            [v for name, v in columns.items() if name not in ("k_core", "min_count", "database")]
         )
         are_models = self.models and all(isinstance(each, ModelSpec) for each in self.models)
         _check("data", data and _are_texts(data), data, '["ratings.csv"]')
@@ -86,6 +91,10 @@ class Experiment:
         _check("split", isinstance(self.split, Mapping), self.split, "folds = 5")
         _check("models", are_models, self.models, "[ModelSpec('popularity')]")
         _check_keys("column option", columns, _COLUMNS)
+        if "database" in columns:  # whose text has no password
+            object.__setattr__(
+                self, "columns", {**columns, "database": Database(columns["database"])}
+            )
         split = {name: _plain(name, value) for name, value in self.split.items()}
         if "seed" in split:
             hint = "put it beside data, not into split"
@@ -120,7 +129,7 @@ class Experiment:
 
     def anchored(self, folder: str | Path = ".") -> Experiment:
         """Return the experiment with absolute paths, of files relative to a folder."""
-        if is_name(self.data):
+        if is_name(self.data) or "database" in self.columns:
             return self
         paths = (Path(folder, Path(name).expanduser()).absolute() for name in self.data)
         return replace(self, data=tuple(map(str, paths)))
@@ -132,7 +141,10 @@ class Experiment:
             "seed": self.seed,
             "metrics": list(self.metrics),
             "split": {"protocol": self.protocol} | dict(self.split),
-            "columns": dict(self.columns),
+            "columns": {
+                name: str(value) if name == "database" else value
+                for name, value in self.columns.items()
+            },
             "models": [model.to_dict() for model in self.models],
         }
 

@@ -1,0 +1,165 @@
+"""SQL databases through ADBC: queries as Arrow streams, and tables written all or nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from .._extras import needs
+from ..errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_DRIVERS = {
+    "postgresql": "adbc_driver_postgresql",
+    "postgres": "adbc_driver_postgresql",
+    "sqlite": "adbc_driver_sqlite",
+}
+_ENCODE = "write special characters percent-encoded, such as %40 for @ and %2F for /"
+# SQLite's driver makes batches of 1,024 rows, and types columns by the first batch.
+_SQLITE_BATCH = {"adbc.sqlite.query.batch_rows": "65536"}
+
+
+class Database:
+    """The address of a database: ``postgresql://...``, or ``sqlite:///`` and a path.
+
+    Its text has no password, and errors never show one.
+
+    >>> Database("postgresql://ann:secret@localhost/shop")
+    postgresql://ann@localhost/shop
+    """
+
+    def __init__(self, uri: str | Database) -> None:
+        self._uri: str = uri._uri if isinstance(uri, Database) else uri  # noqa: SLF001
+        self.kind, separator, rest = self._uri.partition("://")
+        if not separator or self.kind not in _DRIVERS:
+            raise ParameterError(
+                "a database is postgresql://user@host/name or sqlite:///file.db",
+                hint="write its address so; a fourth slash begins an absolute path",
+                parameter="database",
+            )
+        if self.kind == "sqlite" and not re.match("/.", rest):
+            raise ParameterError(
+                "the address of SQLite has three slashes and a file",
+                hint="write sqlite:///file.db, with a fourth slash for an absolute path",
+                parameter="database",
+            )
+        self._secrets: list[str] = []
+        self._text = self._uri if self.kind == "sqlite" else self._without_password(rest)
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+    def _without_password(self, rest: str) -> str:
+        """Return the address without passwords; raise where libpq could show a part of one."""
+        host, path = re.fullmatch("([^/?#]*)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]
+        account, at, server = host.rpartition("@")
+        user, _, password = account.partition(":")
+        place, mark, options = path.partition("?")
+        pairs = [pair for pair in options.split("&") if pair]
+        hidden = [pair for pair in pairs if "password" in pair.partition("=")[0]]
+        self._secrets = [password, *(pair.partition("=")[2] for pair in hidden)]
+        odd_escape = re.search("%(?![0-9A-Fa-f]{2})", "".join(self._secrets))
+        odd_port = re.search(r":(?!\d*(,|$))", re.sub(r"\[[^]]*\]", "", server))
+        if "@" in account + path or odd_escape or odd_port:
+            raise ParameterError(
+                "the address of the database is ambiguous", hint=_ENCODE, parameter="database"
+            )
+        shown = "&".join(pair for pair in pairs if pair not in hidden)
+        return f"{self.kind}://{user}{at}{server}{place}{mark if shown else ''}{shown}"
+
+    @property
+    def label(self) -> str:
+        """The address without options."""
+        return self._text.partition("?")[0]
+
+    @contextmanager
+    def stream(self, query: str) -> Iterator[Any]:
+        """Run a query and give a pyarrow reader of record batches."""
+        hint = "correct the query, or cast a column in it; the database's own shell may say more"
+        with self.cursor() as cursor, self.errors("the query fails", hint):
+            if self.kind == "sqlite":
+                cursor.adbc_statement.set_options(**_SQLITE_BATCH)
+            cursor.execute(query)
+            yield cursor.fetch_record_batch()
+
+    @contextmanager
+    def cursor(self, *, write: bool = False) -> Iterator[Any]:
+        """Give a cursor; what is not committed is undone at the end."""
+        with needs("sql", f"Access to {self.kind} databases"):
+            adbc = import_module(f"{_DRIVERS[self.kind]}.dbapi")
+        uri = self._uri
+        if self.kind == "sqlite":
+            path = Path(uri.removeprefix("sqlite:///"))
+            if not write and not path.is_file():
+                raise InputError(f"there is no file {path}", hint="check its name and folder")
+            uri = f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
+        hint = (
+            "check that the folder exists"
+            if self.kind == "sqlite"
+            else "check the address, the user and that the server runs; passwords may also come "
+            "from PGPASSWORD or ~/.pgpass"
+        )
+        with self.errors(f"{self.label} cannot be opened", hint):
+            connection = adbc.connect(uri)
+        with connection, connection.cursor() as cursor:
+            yield cursor
+
+    @contextmanager
+    def errors(self, what: str, hint: str) -> Iterator[None]:
+        """Convert errors of drivers; their messages lose passwords."""
+        from adbc_driver_manager import Error
+        from pyarrow import ArrowException
+
+        try:
+            yield
+        except (Error, ArrowException, OSError) as error:
+            said = " ".join(str(error).split())
+            for secret in filter(None, self._secrets):
+                said = said.replace(secret, "***").replace(unquote(secret), "***")
+            raise InputError(f"{what}: {said}", hint=hint) from None
+
+
+class SqlTable:
+    """A table of a database that is written all or nothing; its name has letters, digits and _.
+
+    >>> SqlTable("sqlite:///shop.db", 'recs"; drop table users')
+    Traceback (most recent call last):
+    boolrank.errors.ParameterError: 'recs"; drop table users' is not the name of a table; use \
+letters, digits and _, as in recs or shop.recs
+    """
+
+    def __init__(self, database: str | Database, name: str) -> None:
+        self.database, self.name = Database(database), name
+        if not re.fullmatch(r"([^\W\d]\w*\.)?[^\W\d]\w*", name):
+            raise ParameterError(
+                f"{name!r} is not the name of a table",
+                hint="use letters, digits and _, as in recs or shop.recs",
+                parameter="table",
+            )
+
+    def __str__(self) -> str:
+        return f"{self.database.label}, table {self.name}"
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Replace the rows, or make the table, in one transaction."""
+        schema, _, name = self.name.rpartition(".")
+        where = {"db_schema_name": schema} if schema else {}
+        quoted = ".".join(f'"{part}"' for part in self.name.split("."))
+        hint = "name another table, or drop this one if its columns differ"
+        database, what = self.database, f"{self} cannot be written"
+        with database.cursor(write=True) as cursor, database.errors(what, hint):
+            cursor.adbc_ingest(name, frame.clear(), mode="create_append", **where)
+            if database.kind != "sqlite":  # two writers would both insert; others read meanwhile
+                cursor.execute(f"LOCK TABLE {quoted} IN SHARE ROW EXCLUSIVE MODE")
+            cursor.execute(f"DELETE FROM {quoted}")  # noqa: S608 - the name was checked
+            cursor.adbc_ingest(name, frame, mode="append", **where)
+            cursor.connection.commit()

@@ -1,0 +1,71 @@
+"""Arrow streams: record batches from databases and other libraries, kept as a small frame.
+
+Only the columns of events are kept, and text as numbers of categories: 4 bytes for each id, however
+long, and each distinct text once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from .._extras import needs
+from .values import cleaned
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_UUID = ((0, 8), (8, 4), (12, 4), (16, 4), (20, 12))  # start and length of its groups
+
+
+class ArrowStream:
+    """An object with the Arrow C stream interface. Its first batch is read at once."""
+
+    def __init__(self, source: Any) -> None:
+        with needs("sql", "Reading Arrow streams"):
+            import pyarrow as pa
+        with needs("cli", "Reading Arrow streams"):
+            import polars as pl
+
+        reader = pa.RecordBatchReader.from_stream(source)
+        kinds = {each.name: getattr(each.type, "extension_name", "") for each in reader.schema}
+        plain = pa.schema(
+            (each.name, each.type.storage_type if kinds[each.name] else each.type)
+            for each in reader.schema
+        )
+        self.names = list(reader.schema.names)
+        self._uuids = [name for name, kind in kinds.items() if kind == "arrow.uuid"]
+        self._batches = map(self._frame, reader.cast(plain) if any(kinds.values()) else reader)
+        empty: Any = pl.from_arrow(plain.empty_table())
+        self.first: pl.DataFrame = next(self._batches, empty)
+
+    def _frame(self, batch: Any) -> pl.DataFrame:
+        import polars as pl
+
+        frame: Any = pl.from_arrow(batch)
+        parts = (
+            [pl.col(name).bin.encode("hex").str.slice(*p) for p in _UUID] for name in self._uuids
+        )
+        dashed = [pl.concat_str(each, separator="-") for each in parts]
+        return frame.with_columns(dashed) if dashed else frame  # type: ignore[no-any-return]
+
+    def collect(
+        self, roles: Mapping[str, str | None], *, clean: bool = False
+    ) -> tuple[pl.DataFrame, int]:
+        """Return the columns of roles, text ids as categories, and how many ids lost blanks.
+
+        ``clean`` removes blanks around ids and makes texts such as NaN missing.
+        """
+        import polars as pl
+
+        columns = list(dict.fromkeys(name for name in roles.values() if name is not None))
+        parts, padded = [], 0
+        for batch in chain([self.first], self._batches):
+            frame = batch.select(columns)
+            for name in (roles["user"], roles["item"]):
+                if name is not None and frame[name].dtype == pl.String:
+                    series, blanks = cleaned(frame[name]) if clean else (frame[name], 0)
+                    frame, padded = frame.with_columns(series.cast(pl.Categorical)), padded + blanks
+            parts.append(frame)
+        return pl.concat(parts), padded

@@ -1,0 +1,468 @@
+"""Events from databases and Arrow streams, and recommendations written to tables."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from boolrank import InputError, Interactions
+from boolrank.data.database import Database, SqlTable
+from boolrank.data.streams import ArrowStream
+from boolrank.errors import BoolrankError, MissingExtraError, ParameterError
+from boolrank.models.spec import ModelSpec
+from boolrank.studies import Experiment, read_experiment
+from boolrank.studies.experiment import to_toml
+from services import postgres_place
+
+_EVENTS = 500
+
+
+def _frame(ids: str = "text") -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    users, items = rng.integers(0, 40, _EVENTS), rng.integers(0, 30, _EVENTS)
+    times = np.datetime64("2026-01-01T00:00:00", "us") + np.arange(_EVENTS) * np.timedelta64(1, "h")
+    frame = pl.DataFrame({"user": users, "item": items, "time": times, "note": ["wide"] * _EVENTS})
+    return frame if ids == "ints" else frame.with_columns(pl.col("user", "item").cast(pl.String))
+
+
+def _content(data: Interactions) -> list[tuple[object, ...]]:
+    return data.to_frame().rows()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty database of each kind."""
+    if request.param == "sqlite":
+        pytest.importorskip("adbc_driver_sqlite", reason="the extra sql is missing")
+        yield f"sqlite:///{tmp_path / 'shop.db'}"
+    else:
+        with postgres_place() as url:
+            yield url
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    with postgres_place() as url:
+        yield url
+
+
+class _Stream:
+    """An object with the Arrow C stream interface and nothing else."""
+
+    def __init__(self, frame: pl.DataFrame, rows: int = 64) -> None:
+        self._reader = frame.to_arrow().to_reader(max_chunksize=rows)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._reader.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("ids", ["ints", "text"])
+def test_a_query_gives_the_interactions_of_a_file(place, tmp_path, ids):
+    frame = _frame(ids)
+    frame.write_parquet(tmp_path / "events.parquet")
+    SqlTable(place, "events").write(frame)
+    expected = Interactions.from_files(tmp_path / "events.parquet")
+    found = Interactions.from_sql("select * from events", place)
+    assert _content(found) == _content(expected)
+    assert found.readings[0].rows == _EVENTS
+    in_order = Interactions.from_sql("select * from events order by 3", place, file_order=True)
+    hours = (found.time - np.datetime64("2026-01-01")) // np.timedelta64(1, "h")
+    assert in_order.time.tolist() == hours.tolist()
+
+
+def test_uuids_numerics_zones_and_lists_of_postgresql_are_read(postgres):
+    events = Interactions.from_sql(
+        "select '6d1ebea4-0d13-4c0a-a1ee-0e8d0d3a3c32'::uuid as user_id, array['tea', ' jam '] as "
+        "item, 1.5::numeric as rating, '2026-01-01 01:00+01'::timestamptz as time",
+        postgres,
+        positive="> 1",
+    )
+    assert list(events.users) == ["6d1ebea4-0d13-4c0a-a1ee-0e8d0d3a3c32"]
+    assert list(events.items) == ["jam", "tea"]
+    assert events.time.tolist() == [np.datetime64("2026-01-01T00:00", "us").item()] * 2
+
+
+def test_blanks_and_missing_ids_of_a_query_are_dropped_and_counted(place):
+    frame = pl.DataFrame({"user": ["ann", "bob", None, "NaN"], "item": ["tea ", "jam", "tea", "x"]})
+    SqlTable(place, "events").write(pl.concat([frame, frame[:2]]))
+    found = Interactions.from_sql("select * from events", place)
+    assert _content(found) == [("ann", "tea"), ("bob", "jam")]
+    assert "dropped 2 rows without user; removed blanks around 2 ids" in str(found.readings[0])
+
+
+@pytest.mark.parametrize("ids", ["ints", "text"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        _Stream,
+        lambda frame: frame.to_arrow().to_reader(max_chunksize=7),
+        lambda frame: frame.to_arrow(),
+        lambda frame: frame.lazy(),
+        lambda frame: pd.DataFrame(frame.to_dict(as_series=False)),
+    ],
+    ids=["interface", "reader", "pyarrow", "lazy", "pandas"],
+)
+def test_streams_give_the_interactions_of_frames(form, ids):
+    frame = _frame(ids)
+    assert _content(Interactions.from_frame(form(frame))) == _content(
+        Interactions.from_frame(frame)
+    )
+
+
+def test_a_stream_keeps_the_columns_of_events_and_numbers_for_text():
+    roles = {"user": "user", "item": "item", "time": None, "rating": None}
+    kept, _ = ArrowStream(_Stream(_frame())).collect(roles)
+    assert dict(kept.schema) == {"user": pl.Categorical, "item": pl.Categorical}
+    assert kept["user"].to_list() == _frame()["user"].to_list()
+
+
+def test_errors_about_streams_are_those_of_frames():
+    with pytest.raises(InputError, match="no column 'who'"):
+        Interactions.from_frame(_Stream(_frame()), user="who")
+    with pytest.raises(InputError, match="1 rows have nothing in the column 'item'"):
+        Interactions.from_frame(
+            _Stream(pl.DataFrame({"user": [1], "item": pl.Series([None], dtype=pl.Int64)}))
+        )
+    with pytest.raises(InputError, match="no rows"):
+        Interactions.from_frame(_Stream(_frame()[:0]))
+
+
+def test_a_file_and_a_table_have_the_same_recommendations(run, place, tmp_path):
+    _frame().write_parquet(tmp_path / "events.parquet")
+    model = tmp_path / "model"
+    assert run("fit", tmp_path / "events.parquet", "--kernel", "linear", "--out", model)[0] == 0
+    assert run("recommend", model, "--n", 3, "--out", tmp_path / "recs.parquet")[0] == 0
+    for _ in range(2):  # rows are replaced, not added
+        code, out, err = run("recommend", model, "--n", 3, "--to", place, "--table", "recs")
+        assert (code, out) == (0, "")
+        assert "table recs: 120 rows for 40 users" in err
+    with Database(place).stream("select * from recs order by user_id, rank") as rows:
+        found = pl.from_arrow(rows.read_all())
+    expected = pl.read_parquet(tmp_path / "recs.parquet").sort("user", "rank")
+    names = ["user_id", "rank", "item_id", "score", "popular"]
+    assert found.columns == names
+    assert found.cast({"popular": pl.Boolean}).rows() == expected.rows()
+    again = run(
+        "fit", "--sql", "select * from recs", "--from", place, "--kernel", "linear", "--out", model
+    )
+    assert again[0] == 0
+
+
+def test_a_table_with_other_columns_keeps_its_rows(place):
+    SqlTable(place, "recs").write(pl.DataFrame({"a": [1, 2]}))
+    with pytest.raises(InputError, match="table recs cannot be written") as caught:
+        SqlTable(place, "recs").write(pl.DataFrame({"b": [3]}))
+    assert "name another table" in caught.value.hint
+    with Database(place).stream("select a from recs") as rows:
+        assert rows.read_all()["a"].to_pylist() == [1, 2]
+
+
+_ROWS = 40_000
+_WRITER = f"""
+import sys
+import polars as pl
+from boolrank.data.database import SqlTable
+table = SqlTable(sys.argv[1], "recs")
+for version in range(int(sys.argv[2]), int(sys.argv[3])):
+    print(version, flush=True)
+    table.write(pl.DataFrame({{"version": [version] * {_ROWS}, "text": ["x" * 40] * {_ROWS}}}))
+"""
+
+
+def _versions(place: str) -> dict[int, int]:
+    """Return the number of rows of each version; none if there is no table."""
+    try:
+        with Database(place).stream("select version, count(*) n from recs group by 1") as rows:
+            return dict(zip(*rows.read_all().to_pydict().values(), strict=True))
+    except InputError:  # no such table
+        return {}
+
+
+def test_a_writer_that_is_killed_leaves_all_of_one_version_or_nothing(place):
+    rng = np.random.default_rng(0)
+    seen = []
+    for attempt in range(6):
+        first = 1_000 * attempt
+        writer = subprocess.Popen(
+            [sys.executable, "-c", _WRITER, place, str(first), str(first + 1_000)],
+            stdout=subprocess.PIPE,
+        )
+        for _ in range(1 + attempt % 3):  # it begins a version when the one before is there
+            writer.stdout.readline()
+        time.sleep(rng.uniform(0, 0.1))
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+        found = _versions(place)
+        assert len(found) <= 1, found
+        assert set(found.values()) <= {_ROWS}
+        seen += found
+    assert seen  # some were killed after the first commit
+
+
+def test_two_writers_at_once_leave_the_rows_of_one(postgres):
+    writers = [
+        subprocess.Popen([sys.executable, "-c", _WRITER, postgres, str(k), str(k + 3)], stdout=-3)
+        for k in (0, 100)
+    ]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert list(_versions(postgres).values()) == [_ROWS]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("select nope from events", "nope"),
+        ("select * from nowhere", "nowhere"),
+        ("not sql at all", "syntax error"),
+        ("select * from events where 1 = 0", "returns no rows"),
+        ("delete from events", "returns no rows|readonly"),
+        ("", "query fails"),
+    ],
+)
+def test_a_query_that_cannot_be_used_is_an_error_with_a_hint(place, query, message):
+    SqlTable(place, "events").write(_frame())
+    with pytest.raises(InputError, match=message) as caught:
+        Interactions.from_sql(query, place)
+    assert caught.value.hint
+    assert len(Interactions.from_sql("select * from events", place).users) == 40
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("postgresql://u:hunter2@127.0.0.1:1/x", "postgresql://u@127.0.0.1:1/x cannot be opened"),
+        ("postgresql://u@127.0.0.1:1/x?password=hunter2", "cannot be opened"),
+        ("postgresql://u:hun@ter2@127.0.0.1:1/x", "ambiguous"),
+        ("postgresql://u:hunter2/@127.0.0.1:1/x", "ambiguous"),
+        ("postgresql://u:hunter2%zz@127.0.0.1:1/x", "ambiguous"),
+        ("postgresql://u:hunter2", "ambiguous"),
+        ("mysql://u:hunter2@127.0.0.1/x", "a database is postgresql://"),
+        ("sqlite://hunter2", "three slashes"),
+        ("sqlite:///no/such/file.db", "there is no file"),
+    ],
+)
+def test_a_database_that_cannot_be_opened_is_an_error_without_password(address, message):
+    if "postgresql://" in address:
+        pytest.importorskip("adbc_driver_postgresql", reason="the extra sql is missing")
+    with pytest.raises(BoolrankError, match=message) as caught:
+        Interactions.from_sql("select 1", address)
+    assert caught.value.hint
+    assert "hunter2" not in f"{caught.value!r} {caught.value}"
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_a_wrong_password_is_never_shown(run, postgres, tmp_path):
+    wrong = postgres.replace("@", "-hunter2@", 1)
+    words = ("--sql", "select 1", "--from", wrong, "--kernel", "linear", "--out", tmp_path / "m")
+    code, out, err = run("fit", *words)
+    assert code == 1
+    assert "password authentication failed" in err
+    assert "hunter2" not in out + err
+
+
+def test_the_password_is_in_no_output_and_no_file(run, postgres, tmp_path):
+    SqlTable(postgres, "events").write(_frame())
+    password = postgres.split(":")[2].partition("@")[0]
+    source = ("--sql", "select * from events", "--from", postgres)
+    said = ""
+    for words in (
+        ("fit", "--kernel", "linear", "--out", tmp_path / "model"),
+        ("evaluate", "--model", "popularity", "--out", tmp_path / "evaluated"),
+        ("tune", "--model", "popularity", "--trials", "1", "--out", tmp_path / "tuned"),
+        ("compare", "--models", "popularity", "--trials", "0", "--out", tmp_path / "compared"),
+        ("spectrum", "--arities", "1"),
+    ):
+        code, out, err = run(words[0], *source, *words[1:])
+        assert code == 0, err
+        said += out + err
+    code, out, err = run("update", tmp_path / "model", *source)
+    assert code == 0, err
+    code, out, err = run("show", tmp_path / "model")
+    said += out + err
+    assert "boolrank fit --sql 'select * from events' --from 'postgresql://boolrank@" in said
+    assert password not in said
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if password.encode() in path.read_bytes()]
+
+
+def test_an_experiment_on_a_database_can_be_read_back_without_its_password(tmp_path):
+    made = Experiment(
+        ("select * from events",),
+        (ModelSpec("popularity"),),
+        columns={"database": "postgresql://u:hunter2@h/x", "min_count": 2, "since": "2026-01-01"},
+    )
+    assert "hunter2" not in repr(made) + to_toml(made)
+    path = tmp_path / "experiment.toml"
+    path.write_text(to_toml(made))
+    assert read_experiment(path).to_dict() == made.to_dict()
+
+
+@pytest.mark.parametrize("name", ['a"b', "a; drop table b", "a.b.c", "", "1a", "a b", "a'b", "a--"])
+def test_odd_names_of_tables_are_refused(name):
+    with pytest.raises(ParameterError, match="not the name of a table"):
+        SqlTable("sqlite:///x.db", name)
+
+
+def test_a_table_may_be_in_a_schema(postgres):
+    SqlTable(postgres, "pg_temp.recs")  # a valid name
+    with pytest.raises(InputError, match="cannot be written"):
+        SqlTable(postgres, "no_such_schema.recs").write(pl.DataFrame({"a": [1]}))
+
+
+def test_a_missing_driver_gives_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'boolrank\[sql\]'"):
+        Interactions.from_sql("select 1", "postgresql://localhost/x")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["events.csv", "--sql", "select 1", "--from", "sqlite:///x.db"], "exclude each other"),
+        (["--sql", "select 1"], "--sql and --from go together"),
+        (["--from", "sqlite:///x.db"], "--sql and --from go together"),
+        ([], "there are no data"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["fit", "evaluate", "tune", "compare", "spectrum"])
+def test_files_and_queries_exclude_each_other(run, verb, words, message, tmp_path):
+    out = [] if verb == "spectrum" else ["--out", tmp_path / "out"]
+    code, _, err = run(verb, *words, *out)
+    assert (code, message in err, "hint:" in err) == (2, True, True)
+
+
+# Filters of events.
+
+_DAYS = pl.DataFrame(
+    {
+        "user": ["ann", "ann", "ann", "bob", "bob", "cid"],
+        "item": ["tea", "tea", "jam", "tea", "tea", "jam"],
+        "time": [
+            "2026-01-01",
+            "2026-01-05",
+            "2026-02-01",
+            "2026-03-01",
+            "2026-03-02",
+            "2026-03-03",
+        ],
+    }
+).with_columns(pl.col("time").str.to_datetime())
+
+
+@pytest.mark.parametrize("unix", [0, 1, 1_000])
+@pytest.mark.parametrize(
+    ("filters", "kept", "said"),
+    [
+        ({"min_count": 2}, "ann tea, bob tea", "2 rows of a user with an item fewer than 2 times"),
+        ({"since": "2026-02-01"}, "ann jam, bob tea, cid jam", "dropped 2 rows before 2026-02-01"),
+        ({"until": "2026-02-01"}, "ann tea", "dropped 4 rows not before 2026-02-01"),
+        ({"until": "2026-02-01T00:00:01"}, "ann jam, ann tea", "dropped 3 rows not before"),
+        ({"last": "2d"}, "bob tea, cid jam", "dropped 3 rows before the last 2d"),
+        ({"last": "4w", "min_count": 2}, "bob tea", "3 rows before the last 4w, 1 row of"),
+        ({"until": "2026-03-03", "last": "24h"}, "bob tea", "1 row not before 2026-03-03, 3 rows"),
+        ({"min_count": 1, "last": None}, "ann jam, ann tea, bob tea, cid jam", "2 duplicates"),
+    ],
+)
+def test_events_are_chosen_by_time_and_count(unix, filters, kept, said):
+    frame = _DAYS
+    if unix:
+        frame = frame.with_columns(pl.col("time").dt.epoch("s") * unix)
+    for form in (frame, _Stream(frame, rows=2)):
+        found = Interactions.from_frame(form, **filters)
+        assert ", ".join(f"{user} {item}" for user, item, _ in _content(found)) == kept
+        assert said in str(found.readings[0])
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        ({"since": "soon"}, "since is a date such as 2026-01-31, not 'soon'"),
+        ({"since": "2027-01-01"}, "no event is left: all 6 are before 2027-01-01"),
+        ({"last": "3 moons"}, "last is a time such as 90d"),
+        ({"min_count": 5}, "no event is left"),
+        ({"min_count": 0}, "min_count"),
+    ],
+)
+def test_filters_that_cannot_be_used_are_errors(filters, message):
+    with pytest.raises(BoolrankError, match=message):
+        Interactions.from_frame(_DAYS, **filters)
+
+
+def test_filters_of_time_need_times_that_are_dates_or_unix_times():
+    with pytest.raises(InputError, match="since needs the times") as caught:
+        Interactions.from_frame(_DAYS.drop("time"), since="2026-01-01")
+    assert "time=..." in caught.value.hint
+    steps = _DAYS.with_columns(time=pl.int_range(6))
+    assert Interactions.from_frame(steps, since="4").size == 2
+    with pytest.raises(InputError, match="not seconds since 1970"):
+        Interactions.from_frame(steps, last="2d")
+
+
+def test_events_without_a_time_are_dropped_by_filters_of_time_and_counted():
+    some = _DAYS.with_columns(pl.when(pl.col("user") != "cid").then("time").alias("time"))
+    found = Interactions.from_frame(some, last="1d")
+    assert "dropped 1 row without time, 3 rows before the last 1d" in str(found.readings[0])
+
+
+def test_the_options_of_the_command_line_filter_events(run, tmp_path):
+    path = tmp_path / "events.csv"
+    _DAYS.write_csv(path)
+    words = ("--min-count", "2", "--since", "2026-01-01", "--until", "2027-01-01", "--last", "300d")
+    code, _, err = run("fit", path, *words, "--kernel", "linear", "--out", tmp_path / "model")
+    assert code == 0
+    assert "dropped 2 rows of a user with an item fewer than 2 times" in err
+
+
+# Folders and object stores.
+
+
+def test_partitions_of_a_folder_are_columns(tmp_path):
+    frame = (
+        _frame()
+        .drop("time")
+        .with_columns(day=pl.lit("2026-01-0") + (pl.col("user").cast(int) % 3 + 1).cast(str))
+    )
+    for (day,), part in frame.group_by("day"):
+        folder = tmp_path / "events" / f"day={day}" / "shop=007"
+        folder.mkdir(parents=True)
+        part.drop("day").write_parquet(folder / "part.parquet")
+    (tmp_path / "events" / "_log").mkdir()
+    (tmp_path / "events" / "_log" / "other.parquet").write_bytes(b"no Parquet at all")
+    found = Interactions.from_files(tmp_path / "events")
+    expected = Interactions.from_frame(frame.with_columns(pl.col("day").str.to_datetime()))
+    assert _content(found) == _content(expected)
+    assert found.readings[0].columns["time"] == "day"
+    pattern = str(tmp_path / "events" / "**" / "*.parquet")
+    with pytest.raises(InputError, match="_log"):  # a glob takes all
+        Interactions.from_files(pattern)
+    shops = Interactions.from_files(tmp_path / "events", user="shop")
+    assert list(shops.users) == ["007"]
+
+
+def test_addresses_in_object_stores_are_read_by_polars(monkeypatch):
+    asked = []
+
+    def scan(address, **_):
+        asked.append(address)
+        if "broken" in address:
+            raise OSError("no access key")
+        return _frame().lazy()
+
+    monkeypatch.setattr(pl, "scan_parquet", scan)
+    found = Interactions.from_files("s3://shop/events/*.parquet")
+    assert _content(found) == _content(Interactions.from_frame(_frame()))
+    assert asked == ["s3://shop/events/*.parquet"]
+    with pytest.raises(InputError, match=r"gs://broken/x cannot be read: no access key") as caught:
+        Interactions.from_files("gs://broken/x")
+    assert "boolrank[cloud]" in caught.value.hint
