@@ -57,7 +57,7 @@ def compare(
     from ..report.page import check_report, claim_folder
     from ..report.tables import by_metric, comparison_table
 
-    work, started, files = Work(), time.time(), columns.inputs(inputs)
+    work, started, inputs = Work(), time.time(), columns.inputs(inputs)
     check_report()
     if trials != 0:
         with needs("tune", "Tuning"):  # fail now rather than for each model
@@ -68,8 +68,8 @@ def compare(
     check_comparison(names, **budget)
     check_folder(out)
     split = given({"order": order, "least": least})
-    are_names = all(is_name([each]) for each in files)
-    parts = [[each] for each in dict.fromkeys(files)] if are_names else [files]
+    are_names = all(is_name([each]) for each in inputs)
+    parts = [[each] for each in dict.fromkeys(inputs)] if are_names else [inputs]
     titles = [", ".join(Path(each).name for each in part) for part in parts]
     titles = titles if columns.sql is None else ["query"]
     given_columns = columns.given()
@@ -84,7 +84,7 @@ def compare(
     for made in splits.values():
         say_read(made.data)
     shown = {"models": models, **budget, **split, "out": out, **given_columns}
-    command = command_text("compare", files, shown)
+    command = command_text("compare", inputs, shown)
     with work.status("Writing the report"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
         best = {

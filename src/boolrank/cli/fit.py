@@ -37,12 +37,12 @@ def fit(
     Columns are found by the usual names (user, user_id, item, movieId, rating, timestamp, ...).
     Repeated events count once. The first run on a machine compiles some code.
     """
-    work, files = Work(), columns.inputs(inputs)
+    work, inputs = Work(), columns.inputs(inputs)
     race = {"trials": trials, "budget": budget}
     spec = _spec(model, kernel, tuned, metric, race)
     check_target(out)
     options = race_options(metric, trials, budget)
-    events = read_events(work, files, columns.given())
+    events = read_events(work, inputs, columns.given())
     choice = None
     if spec is None:
         with work.counter("Choosing") as count:

@@ -33,12 +33,12 @@ def spectrum(
     from ..report.figures import arity_plots
     from ..report.page import check_report
 
-    work, files = Work(), columns.inputs(inputs)
+    work, inputs = Work(), columns.inputs(inputs)
     chosen = parse_arities(arities or _ARITIES)
     if out is not None:
         check_output(out, (".svg", ".png"))
         check_report()
-    events = read_events(work, files, columns.given())
+    events = read_events(work, inputs, columns.given())
     if arities is None:
         chosen = tuple(arity for arity in chosen if arity <= len(events.users))
     with work.status("Counting pairs of items"):

@@ -41,7 +41,7 @@ def tune(
     draws the others. Failed trials are recorded. A stopped study continues when the same command is
     run again. At the end there is a `fit` command for the best model by each metric.
     """
-    work, files = Work(), columns.inputs(inputs)
+    work, inputs = Work(), columns.inputs(inputs)
     budget = given({"trials": trials, "seconds": seconds})
     others = [*given({"model": model}), *budget]
     if arity is not None and others:
@@ -57,7 +57,7 @@ def tune(
     if arity is None:
         check_folder(out)
     in_file_order = order == "file"
-    events = read_events(work, files, columns.given(), file_order=in_file_order)
+    events = read_events(work, inputs, columns.given(), file_order=in_file_order)
     chosen = "time" if in_file_order else order or usual_order(events)
     fold = validation_fold(events, chosen, seed or 0)
     if arity is not None:
@@ -76,7 +76,7 @@ def tune(
     work.done(f"{counted(len(study.trials), 'trial')}, {study.failed} failed; {out}")
     numbers = _numbers(study)
     for name in study.metrics:
-        command = fit_command(files, columns, study.spec(name))
+        command = fit_command(inputs, columns, study.spec(name))
         say(f"best {name}, {study.best(name).metrics[name]:.4f}: {command}")
         ranked = {f"trial {numbers[id(each)]}": each.metrics for each in study.ranked(name)}
         for caution in cautions(ranked, name):

@@ -157,9 +157,10 @@ letters, digits and _, as in recs or shop.recs
         hint = "name another table, or drop this one if its columns differ"
         database, what = self.database, f"{self} cannot be written"
         with database.cursor(write=True) as cursor, database.errors(what, hint):
+            if database.kind != "sqlite":  # two writers would both make it, or both insert
+                cursor.execute(f"SELECT pg_advisory_xact_lock(hashtext('boolrank {name}'))")
+                cursor.fetchall()
             cursor.adbc_ingest(name, frame.clear(), mode="create_append", **where)
-            if database.kind != "sqlite":  # two writers would both insert; others read meanwhile
-                cursor.execute(f"LOCK TABLE {quoted} IN SHARE ROW EXCLUSIVE MODE")
             cursor.execute(f"DELETE FROM {quoted}")  # noqa: S608 - the name was checked
             cursor.adbc_ingest(name, frame, mode="append", **where)
             cursor.connection.commit()
