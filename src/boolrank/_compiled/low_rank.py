@@ -20,36 +20,58 @@ from .weights import factor_of, factors_of, settled
 _WIDTH = 256
 # Scores are rounded to 2^-36 of their terms: digits of singular vectors beyond that depend on BLAS.
 _GRID = 2.0**16
-# Columns of the factors that are multiplied for all items when ranking. On Gowalla the others are
-# multiplied for one item in fifty.
-_HEAD = 16
+# Columns of the factors that are multiplied for all items when ranking, and the next ones, for
+# items that could be in the list: one in fifty on Gowalla. A fifth of these need the others.
+_HEAD, _NEXT = 16, 112
+# Profiles, and items, whose heads are multiplied together: the head of all is larger than a cache.
+_TOGETHER, _NEAR = 8, 1024
+# Items that are ruled out at once.
+_CHUNK = 16
 
 
 class Outline(NamedTuple):
-    """What bounds products with the right factors.
+    """What bounds products with the right factors: their columns in three parts.
 
-    ``head`` are their first columns, (16, m); ``bytes`` times ``scales`` are about the others.
-    ``tails`` are the norms of rows without the head, and ``missing`` those of what bytes miss.
+    ``head`` are the first, (16, m); ``next`` and ``last`` times ``scales`` are about the others.
+    ``tails`` are the norms of rows without the head, ``ends`` those of the last part, and
+    ``missing`` and ``missing_all`` those of what bytes miss of the next part and of both.
     """
 
     head: NDArray[np.float32]
-    bytes: NDArray[np.int8]
+    next: NDArray[np.int8]
+    last: NDArray[np.int8]
     scales: NDArray[np.float32]
     tails: NDArray[np.float64]
+    ends: NDArray[np.float64]
     missing: NDArray[np.float64]
+    missing_all: NDArray[np.float64]
 
     @staticmethod
     def of(right):
         """Return the outline of right factors."""
-        head, tail = np.zeros((_HEAD, len(right)), np.float32), right[:, _HEAD:]
-        head[: right.shape[1]] = right[:, :_HEAD].T
-        scales = abs(tail).max(axis=1, initial=1e-30) / np.float32(127)
-        small = np.rint(tail / scales[:, None]).astype(np.int8)
-        tails = np.sqrt(np.einsum("ij,ij->i", tail, tail, dtype=np.float64))
-        rest = tail - small * scales[:, None]
-        missing = np.sqrt(np.einsum("ij,ij->i", rest, rest, dtype=np.float64))
+        head, (m, width) = np.zeros((_HEAD, len(right)), np.float32), right.shape
+        head[:width] = right[:, :_HEAD].T
+        after = min(_NEXT, max(width - _HEAD, 0))
+        next_ = np.empty((m, after), np.int8)
+        last = np.empty((m, max(width - _HEAD - after, 0)), np.int8)
+        scales, (tails, ends, missing, missing_all) = np.empty(m, np.float32), np.empty((4, m))
+        for first in range(0, m, _NEAR):  # new memory is slow, and temporary blocks stay in a cache
+            rows = slice(first, first + _NEAR)
+            tail = right[rows, _HEAD:]
+            scales[rows] = abs(tail).max(axis=1, initial=1e-30) / np.float32(127)
+            small = np.rint(tail / scales[rows, None])
+            next_[rows], last[rows] = small[:, :after], small[:, after:]
+            rest = tail - small * scales[rows, None]
+            tails[rows], ends[rows] = _norms(tail), _norms(tail[:, after:])
+            missing[rows], missing_all[rows] = _norms(rest[:, :after]), _norms(rest)
         # The margins are for roundings in single precision.
-        return Outline(head, small, scales, 1.001 * tails, 1.001 * missing + 1e-4 * tails)
+        missing, missing_all = (1.001 * each + 1e-4 * tails for each in (missing, missing_all))
+        bounds = 1.001 * tails, 1.001 * ends, missing, missing_all
+        return Outline(head, next_, last, scales, *bounds)
+
+
+def _norms(rows):
+    return np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
 @ranged(lambda out, _left, _start, items, _: (len(out), out.shape[1] * len(items)))
@@ -148,13 +170,19 @@ def _coarse_product(tail, row):
 
 
 @loop(fastmath={"contract"})
-def _add_head(row, y, head):
-    """Add the products of the head, four columns at a time."""
-    for t in range(0, len(head), 4):
-        a, b, c, d = head[t], head[t + 1], head[t + 2], head[t + 3]
-        of_a, of_b, of_c, of_d = y[t], y[t + 1], y[t + 2], y[t + 3]
-        for j in range(len(row)):
-            row[j] += (of_a * a[j] + of_b * b[j]) + (of_c * c[j] + of_d * d[j])
+def _fill_heads(near, y, head):
+    """Fill with the products of the head, four of its columns and some items at a time."""
+    for low in range(0, near.shape[1], _NEAR):
+        high = min(low + _NEAR, near.shape[1])
+        for k in range(len(y)):
+            row = near[k, low:high]
+            row[:] = 0.0
+            for t in range(0, len(head), 4):
+                a, b = head[t, low:high], head[t + 1, low:high]
+                c, d = head[t + 2, low:high], head[t + 3, low:high]
+                of_a, of_b, of_c, of_d = y[k, t], y[k, t + 1], y[k, t + 2], y[k, t + 3]
+                for j in range(len(row)):
+                    row[j] += (of_a * a[j] + of_b * b[j]) + (of_c * c[j] + of_d * d[j])
 
 
 @ranged(lambda _out, y, operator, *_: (len(y), 4 * len(y) * len(operator[1])))
@@ -162,8 +190,9 @@ def rank_near(begin, end, out, y, operator, profiles, request):
     """Fill with the n best items of each profile, by scores that are computed for a few.
 
     The first columns of the factors, the head, are multiplied for all items. What is missing is at
-    most the product of two norms. Items that it could lift into the list are multiplied in bytes;
-    what is missing then is a hundredth. Only those that it could lift into the list are scored.
+    most the product of two norms. Items that it could lift into the list are multiplied in bytes,
+    in two parts; what is missing then is a hundredth. Only those that it could lift into the list
+    are scored.
     ``operator`` has the sparse part, the right factors, the norms of their rows, and `Outline`.
     """
     chosen, scores = out
@@ -171,14 +200,19 @@ def rank_near(begin, end, out, y, operator, profiles, request):
     (start, items, factors), (hidden, hide_own) = profiles, request
     largest, size, width = norms.max(), len(norms), y.shape[1]
     row, of_sparse, few = np.empty(size), np.empty(size), np.empty(size, np.int32)
-    single = np.zeros(len(outline.head) + width, np.float32)
+    heads = np.empty((_TOGETHER, size), np.float32)
+    singles = np.zeros((_TOGETHER, len(outline.head) + width), np.float32)
     for k in range(begin, end):
+        at = (k - begin) % _TOGETHER
+        if at == 0:
+            several = min(_TOGETHER, end - k)
+            singles[:several, :width] = y[k : k + several]
+            _fill_heads(heads[:several], singles[:several], outline.head)
         own, list_, values = items[start[k] : start[k + 1]], chosen[k], scores[k]
         of_sparse[:] = 0.0
         _add_rows(of_sparse, sparse, own, factors_of(factors, start[k], start[k + 1]))
-        row[:] = of_sparse
-        single[:width] = y[k]
-        _add_head(row, single, outline.head)
+        for j in range(size):
+            row[j] = of_sparse[j] + heads[at, j]
         for h in range(len(hidden)):
             row[hidden[h]] = -np.inf
         if hide_own:
@@ -187,14 +221,14 @@ def rank_near(begin, end, out, y, operator, profiles, request):
         best(row, row, 0.0, len(values), list_, values)
         # Each factor adds a rounding of its product and of the sum, 2^-24 of the terms; unequal
         # scores can be equal when settled.
-        length, tail = _norm(y[k]), single[len(outline.head) : width]
+        length, tail = _norm(y[k]), singles[at, len(outline.head) : width]
         error = (width + 4) * 2.0**-23 * length * largest
         reach = _norm(tail) * (1 + 2.0**-20)
         limit = np.inf
         for place in range(len(values)):
             lowest = -np.inf
             if list_[place] >= 0:
-                lowest = row[list_[place]] + _bound(list_[place], tail, -reach, outline)
+                lowest = row[list_[place]] + _at_least(list_[place], tail, reach, outline)
             limit = min(limit, lowest)
         limit -= 2 * (error + _GRID * 2.0**-50 * (abs(limit) + length * largest + error))
         used = _fill_few(few, row, limit - error, tail, reach, outline)
@@ -211,23 +245,40 @@ def rank_near(begin, end, out, y, operator, profiles, request):
 
 
 @loop
-def _bound(j, tail, reach, outline):
-    """Return a bound of the product without the head: an upper one, or with -reach a lower one."""
-    coarse = outline.scales[j] * _coarse_product(tail, outline.bytes[j])
-    return coarse + reach * outline.missing[j]
+def _fill_few(few, row, limit, tail, reach, outline):
+    """Fill with the items that may reach the limit: by norms, and by the two parts of bytes."""
+    width = outline.next.shape[1]
+    end, used, left = _norm(tail[width:]) * (1 + 2.0**-20), 0, 0
+    for low in range(0, len(row), _CHUNK):
+        high = min(low + _CHUNK, len(row))
+        if _highest(row[low:high], outline.tails[low:high], reach) >= limit:
+            for j in range(low, high):
+                if row[j] + reach * outline.tails[j] >= limit and row[j] > -np.inf:
+                    few[used] = j
+                    used += 1
+    for c in range(used):
+        j = few[c]
+        near = row[j] + outline.scales[j] * _coarse_product(tail[:width], outline.next[j])
+        if near + reach * outline.missing[j] + end * outline.ends[j] >= limit:
+            near += outline.scales[j] * _coarse_product(tail[width:], outline.last[j])
+            if near + reach * outline.missing_all[j] >= limit:
+                few[left] = j
+                left += 1
+    return left
+
+
+@loop(fastmath={"nnan", "nsz", "contract"})  # as vectors
+def _highest(row, tails, reach):
+    top = -np.inf
+    for j in range(len(row)):
+        top = max(top, row[j] + reach * tails[j])
+    return top
 
 
 @loop
-def _fill_few(few, row, limit, tail, reach, outline):
-    """Fill with the items that may reach the limit, by the norms and then by the bytes."""
-    used, left = 0, 0
-    for j in range(len(row)):
-        if row[j] + reach * outline.tails[j] >= limit and row[j] > -np.inf:
-            few[used] = j
-            used += 1
-    for c in range(used):
-        j = few[c]
-        if row[j] + _bound(j, tail, reach, outline) >= limit:
-            few[left] = j
-            left += 1
-    return left
+def _at_least(j, tail, reach, outline):
+    """Return a lower bound of the product without the head."""
+    width = outline.next.shape[1]
+    coarse = _coarse_product(tail[:width], outline.next[j])
+    coarse += _coarse_product(tail[width:], outline.last[j])
+    return outline.scales[j] * coarse - reach * outline.missing_all[j]

@@ -132,7 +132,7 @@ def _highest(scores, tops, n, items, values):
         if tops[c] == -np.inf or (size == n and tops[c] <= values[0]):
             continue
         for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
-            if scores[item] > -np.inf:
+            if scores[item] > (values[0] if size == n else -np.inf):
                 size = offer(values, items, size, scores[item], item)
     sort_heap(values, items, size)
     return size

@@ -14,7 +14,7 @@ factors, and the operator is sparse + low rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -33,10 +33,12 @@ from .scorer import Floats
 from .search import Real, Whole
 from .spectral_scorer import Singles, SpectralScorer
 
+# Vectors of items in columns, in single or double precision.
+Block = NDArray[Any]
 # Products with the matrix before eigenvectors are taken from the subspace.
 _ROUNDS = 4
 # Columns that are multiplied, and rows that are turned, at once.
-_COLUMNS, _ROWS = 64, 4096
+_COLUMNS, _ROWS = 64, 2048
 # Eigenvalues of the background below this part of the largest are rounding.
 _ROUNDING = 1e-14
 # Singular values of the factors below this part of the largest are lost in single precision.
@@ -97,25 +99,34 @@ class SpectralRanker(Recommender):
         degrees = np.maximum(counts.degrees, 1.0)
         into = degrees ** (0.5 - self.input_exponent) / top
         out = degrees ** (0.5 - self.output_exponent)
-        left, right = [matrix.left * into[:, None]], [matrix.right * out[:, None]]
-        if rank:
-            root = np.sqrt(degrees)[:, None]
-            passed = self.low_pass / root * vectors
-            b = into[:, None] * matrix.times(out[:, None] * vectors)
-            b += passed @ (vectors.T @ (root * vectors))
-            left += [passed, b * (-self.sharpening / top * eigenvalues)]
-            right += [root * vectors, vectors]
+        root, both = np.sqrt(degrees), np.empty_like(vectors)
+        matrix.times(out[:, None] * vectors, both)
+        shared = self.low_pass * _gram(counts.items, lambda part: vectors[part], root)
+        taken = -self.sharpening / top * eigenvalues
+
+        def left(part: slice) -> Floats:
+            passed = vectors[part] / root[part, None]
+            b = into[part, None] * both[part] + passed @ shared
+            return np.hstack(
+                [matrix.left[part] * into[part, None], self.low_pass * passed, b * taken]
+            )
+
+        def right(part: slice) -> Floats:
+            of_kernel = matrix.right[part] * out[part, None]
+            return np.hstack([of_kernel, root[part, None] * vectors[part], vectors[part]])
+
         values = np.empty(len(matrix.columns), np.float32)
         ends = into * matrix.scale, out * matrix.scale
         fill_similarities(values, *ends, 1.0, matrix.indptr, matrix.columns, matrix.values)
-        diagonal, factors = into * matrix.own * out, balanced(left, right)
+        diagonal, factors = into * matrix.own * out, balanced(counts.items, left, right)
         return SpectralScorer(matrix.indptr, matrix.columns, values, diagonal, *factors, residual)
 
 
 class _Matrix(NamedTuple):
     """A kernel matrix in parts: K_ij = scale_i·values_ij·scale_j + left_i·right_j for i ≠ j.
 
-    ``own`` is what is missing on the diagonal, and ``times`` the product with the whole.
+    ``own`` is what is missing on the diagonal, and ``times`` multiplies a block with the whole
+    into another.
     """
 
     indptr: NDArray[np.int64]
@@ -125,7 +136,7 @@ class _Matrix(NamedTuple):
     own: Floats
     left: Floats
     right: Floats
-    times: Callable[[Floats], Floats]
+    times: Callable[[Block, Block], None]
 
 
 def _linear(data: Interactions, counts: Overlaps) -> _Matrix:
@@ -137,20 +148,15 @@ def _linear(data: Interactions, counts: Overlaps) -> _Matrix:
     weights = user_weights(data.rows.lengths, counts.user_exponent).astype(np.float64)
     start, users, _ = transposed(data.indptr, data.indices, counts.items)
 
-    def times(block: Floats) -> Floats:
-        out = np.empty_like(block)
-        width = min(_COLUMNS, block.shape[1])
-        of_items, of_users = np.empty((len(scale), width)), np.empty((len(weights), width))
-        for first in range(0, block.shape[1], width):
-            part = block[:, first : first + width]
-            if part.shape[1] < width:
-                of_items, of_users = np.empty(part.shape), np.empty((len(weights), part.shape[1]))
-            np.multiply(scale[:, None], part, out=of_items)
+    def times(block: Block, out: Block) -> None:
+        for first in range(0, block.shape[1], _COLUMNS):
+            part = slice(first, first + _COLUMNS)
+            of_items = block[:, part] * scale[:, None].astype(block.dtype)
+            of_users = np.empty((len(weights), of_items.shape[1]), block.dtype)
             sum_rows(of_users, of_items, *data.rows, None)
             of_users *= weights[:, None]
             sum_rows(of_items, of_users, start, users, None)
-            np.multiply(scale[:, None], of_items, out=out[:, first : first + width])
-        return out
+            np.multiply(of_items, scale[:, None], out=out[:, part], casting="same_kind")
 
     own, none = (counts.sizes > 0).astype(np.float64), np.empty((counts.items, 0))
     return _Matrix(*counts.rows(), scale, own, none, none, times)
@@ -179,76 +185,102 @@ def _of_kernel(kernel: Kernel, counts: Overlaps) -> _Matrix:
     own = 1.0 - (left * right).sum(axis=1)
     sparse = csr_array((found.values, found.columns, found.indptr), (counts.items,) * 2)
 
-    def times(block: Floats) -> Floats:
-        product: Floats = sparse @ block + own[:, None] * block + left @ (right.T @ block)
-        return product
+    def times(block: Block, out: Block) -> None:
+        out[:] = sparse @ block + own[:, None] * block + left @ (right.T @ block)
 
     return _Matrix(found.indptr, found.columns, found.values, one, own, left, right, times)
 
 
 def eigenvectors(
-    times: Callable[[Floats], Floats], m: int, rank: int, seed: int
+    times: Callable[[Block, Block], None], m: int, rank: int, seed: int
 ) -> tuple[Floats, Floats, float]:
     """Return the largest eigenvalues of a positive semi-definite matrix, vectors and residual.
 
-    ``times`` multiplies the matrix with an (m, r) block. Subspace iteration from random vectors,
-    a tenth more than asked for. The residual is the largest ‖K·v - λ·v‖ / λ_1.
+    ``times`` multiplies the matrix with an (m, r) block into another. Subspace iteration from
+    random vectors, a tenth more than asked for, in single precision; only the last product, from
+    which values and vectors are taken, is in double. The residual is the largest ‖K·v - λ·v‖ / λ_1.
     """
     if not rank:
         return np.empty(0), np.empty((m, 0)), 0.0
     block = min(m, rank + 10 + rank // 10)
-    basis = np.random.default_rng(seed).standard_normal((m, block)) if block < m else np.eye(m)
-    for _ in range(_ROUNDS if block < m else 0):
-        basis = _orthonormal(times(basis))
-    if block < m:
-        basis = _orthonormal(basis)
-    image = times(basis)
+    basis: Block
+    if block == m:
+        basis = np.eye(m)
+    else:
+        basis = np.random.default_rng(seed).standard_normal((m, block), np.float32)
+        image: Block = np.empty_like(basis)
+        for _ in range(_ROUNDS):
+            times(basis, image[:, : basis.shape[1]])
+            basis = _orthonormal(image[:, : basis.shape[1]], basis)
+        basis = _orthonormal(basis.astype(np.float64), np.empty(basis.shape))
+    image = np.empty(basis.shape)
+    times(basis, image)
     values, turn = np.linalg.eigh(basis.T @ image)
     values, turn = np.maximum(values[::-1][:rank], 0.0), turn[:, ::-1][:, :rank]
-    vectors = basis @ turn
-    errors = np.linalg.norm(image @ turn - vectors * values, axis=0)
-    return values, vectors, float(errors.max() / max(values[0], 1e-300))
+    vectors, errors = np.empty((m, len(values))), np.zeros(len(values))
+    for part in _parts(m):
+        vectors[part] = basis[part] @ turn
+        errors += ((image[part] @ turn - vectors[part] * values) ** 2).sum(axis=0)
+    return values, vectors, float(np.sqrt(errors.max()) / max(values[0], 1e-300))
 
 
-def balanced(left: list[Floats], right: list[Floats]) -> tuple[Singles, Singles]:
+def balanced(
+    m: int, left: Callable[[slice], Floats], right: Callable[[slice], Floats]
+) -> tuple[Singles, Singles]:
     """Return factors of the same product that are those of its singular value decomposition.
 
-    Factors come as blocks of columns. Those returned have columns of the same norms, descending:
+    Factors of m rows come in parts. Those returned have columns of the same norms, descending:
     the first ones tell most of a score. Columns lost in single precision are left out.
     """
-    of_left, of_right = _root(left), _root(right)
+    of_left, of_right = _root(_gram(m, left)), _root(_gram(m, right))
     u, sizes, v = np.linalg.svd(of_left @ of_right)
     kept = sizes > _NEGLIGIBLE * sizes.max(initial=0.0)
     scale = np.sqrt(sizes[kept])
     turns = of_right @ v[kept].T / scale, of_left @ u[:, kept] / scale
-    return _turned(left, turns[0]), _turned(right, turns[1])
+    return _turned(m, left, turns[0]), _turned(m, right, turns[1])
 
 
-def _root(blocks: list[Floats]) -> Floats:
-    """Return the symmetric root of BᵀB for blocks of columns of B."""
-    squares, turn = np.linalg.eigh(np.block([[a.T @ b for b in blocks] for a in blocks]))
+def _root(gram: Floats) -> Floats:
+    """Return the symmetric root of a positive semi-definite matrix."""
+    squares, turn = np.linalg.eigh(gram)
     root: Floats = turn * np.sqrt(np.maximum(squares, 0.0)) @ turn.T
     return root
 
 
-def _turned(blocks: list[Floats], turn: Floats) -> Singles:
-    """Return B·turn in single precision, in parts: new memory is slow."""
-    out = np.empty((len(blocks[0]), turn.shape[1]), np.float32)
-    for first in range(0, len(out), _ROWS):
-        part = np.hstack([block[first : first + _ROWS] for block in blocks])
-        out[first : first + _ROWS] = part @ turn
+def _turned(m: int, rows: Callable[[slice], Floats], turn: Floats) -> Singles:
+    out = np.empty((m, turn.shape[1]), np.float32)
+    for part in _parts(m):
+        np.matmul(rows(part).astype(np.float32), turn.astype(np.float32), out=out[part])
     return out
 
 
-def _orthonormal(block: Floats) -> Floats:
-    """Return an orthonormal basis of the columns, a fourth of the time of a QR decomposition.
+def _orthonormal(block: Block, out: Block) -> Block:
+    """Fill with an orthonormal basis of the columns; return the columns of ``out`` that have it.
 
-    It is orthonormal up to rounding times the squared condition; a second call removes that.
+    It takes a fourth of the time of a QR decomposition, and is orthonormal up to rounding times the
+    squared condition; a second call removes that.
     """
-    squares, turn = np.linalg.eigh(block.T @ block)
+    squares, turn = np.linalg.eigh(_gram(len(block), lambda part: block[part].astype(np.float64)))
     kept = squares > _ROUNDING * squares[-1]
-    basis: Floats = block @ (turn[:, kept] / np.sqrt(squares[kept]))
-    return basis
+    basis = out[:, : kept.sum()]
+    scaled = turn[:, kept] / np.sqrt(squares[kept])
+    return np.matmul(block, scaled.astype(block.dtype), out=basis)
+
+
+def _gram(m: int, rows: Callable[[slice], Floats], weights: Floats | None = None) -> Floats:
+    """Return BᵀB, or BᵀDB with weights of the rows, for the rows of B in parts."""
+    total: Any = 0.0
+    for part in _parts(m):
+        block = rows(part)
+        total += block.T @ (block if weights is None else weights[part, None] * block)
+    gram: Floats = total
+    return gram
+
+
+def _parts(m: int) -> Iterator[slice]:
+    """Yield some rows at a time: new memory is slow, and temporary blocks stay in a cache."""
+    for first in range(0, m, _ROWS):
+        yield slice(first, first + _ROWS)
 
 
 def _check_room(counts: Overlaps, rank: int) -> None:
