@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from boolrank import BoolrankError, Interactions, make_model
+from boolrank import BoolrankError, Interactions, ItemTable, make_model
 from boolrank.models import MODELS, load_model
 
 SMALL = {"als": {"factors": 3}, "bpr": {"factors": 3}, "logistic-mf": {"factors": 3}}
@@ -53,7 +53,22 @@ def fitted(name: str):
     """The model of a name, fitted on small data."""
     model = name.partition(" ")[0]
     given = SMALL.get(model, {}) | VARIANTS.get(name, {})
-    return make_model(model, **given).fit(small_data(name))
+    return make_model(model, **given).fit(small_data(name), items=small_table())
+
+
+def small_table() -> ItemTable:
+    """A column of every type; one item has no row, and one row no item."""
+    import polars as pl
+
+    columns = {
+        "item": [f"ite{k}é" for k in range(1, 10)],
+        "title": ["Tée", None, *"abcdefg"],
+        "price": [1.5, None, *range(7)],
+        "new": [True, None, False] * 3,
+        "day": pl.Series(["2020-01-01", None, "2021-05-05"] * 3).str.to_date(),
+        "tags": [["x", "é"], [], ["y"]] * 3,
+    }
+    return ItemTable.from_frame(pl.DataFrame(columns))
 
 
 def seal(folder: Path) -> None:
@@ -270,7 +285,10 @@ def use(path: Path) -> None:
     for call in (
         lambda: model.recommend_profile(items, n=3),
         lambda: model.explain_profile(items, items[0]),
-        lambda: model.similar_items(items, n=3),
+        lambda: model.similar_items(items, n=3, where="title > 'a'"),
+        lambda: model.recommend(n=3, where="tags has 'x' or price < 3 and new or day is null"),
+        lambda: model.recommend(n=3, per={"tags": 1, "title": 1, "day": 1}).to_dict(),
+        lambda: model.item_table.number("tée"),
         lambda: model.update(Interactions.from_pairs([0], items[:1])),
     ):
         with contextlib.suppress(BoolrankError):

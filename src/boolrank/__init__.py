@@ -4,6 +4,7 @@ from ._version import __version__
 from .counts import Overlaps
 from .data import load_dataset, synthetic
 from .data.interactions import Interactions
+from .data.items import ItemTable
 from .data.protocols import hold_out, leave_one_out, make_split, paper_protocol
 from .errors import (
     BoolrankError,
@@ -55,6 +56,7 @@ __all__ = [
     "InputError",
     "Interactions",
     "ItemKNN",
+    "ItemTable",
     "Kernel",
     "KernelEase",
     "KernelRanker",

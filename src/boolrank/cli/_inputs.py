@@ -9,6 +9,7 @@ from typing import Any
 
 from ..data.inputs import load_inputs
 from ..data.interactions import Interactions
+from ..data.items import ItemTable
 from ..data.vocabulary import Vocabulary
 from ..errors import InputError, ParameterError
 from ._errors import in_options
@@ -35,9 +36,24 @@ def say_read(events: Interactions) -> None:
             say(f"note: {in_options(note, ['fit'])}")
 
 
+def read_items(path: str, sets: str | None, events: Interactions) -> ItemTable:
+    """Read the item table of a file, and say what it has, and what it has not."""
+    named = None if sets is None else [name.strip() for name in sets.split(",") if name.strip()]
+    table = ItemTable.from_file(path, sets=named)
+    say(f"read {path}: {len(table):,} items; {table.summary}")
+    table = table.matched(events.items)
+    without, more = table.unmatched(events.items)
+    if without:
+        say(f"note: {without:,} of {len(events.items):,} items with events have no row in {path}")
+    if more:
+        say(f"note: {more:,} rows of {path} have no events")
+    return table
+
+
 def read_ids(text: str, option: str) -> list[str]:
-    """Return the ids in ``id,id,...``, or in the lines of the file of ``@file``."""
-    parts = _lines(text[1:], option) if text.startswith("@") else text.split(",")
+    """Return the ids in ``id,id,...``, quoted as in CSV, or in the lines of a file ``@file``."""
+    quoted = csv.reader([text], skipinitialspace=True)
+    parts = _lines(text[1:], option) if text.startswith("@") else next(quoted, [])
     ids = [part.strip() for part in parts if part.strip()]
     if not ids:
         raise ParameterError(f"--{option} has no ids", hint="name some, or leave the option out")
@@ -61,17 +77,41 @@ def _lines(path: str, option: str) -> list[str]:
 
 
 def parse_ids(
-    vocabulary: Vocabulary, texts: Sequence[str], option: str, *, strict: bool, fate: str
+    vocabulary: Vocabulary,
+    texts: Sequence[str],
+    option: str,
+    *,
+    strict: bool,
+    fate: str,
+    table: ItemTable | None = None,
 ) -> list[Any]:
-    """Return ids in the type of the vocabulary; report unknown ones, or raise if ``strict``."""
+    """Return ids in the type of the vocabulary; report unknown ones, or raise if ``strict``.
+
+    With an item table, an unknown id may be a title.
+    """
     ids = [vocabulary.parsed(text) for text in texts]
-    numbers = (vocabulary.numbers if strict else vocabulary.find)(ids).tolist()
+    numbers = vocabulary.find(ids).tolist()
+    for k, text in enumerate(texts):
+        if numbers[k] < 0 and table is not None:
+            numbers[k] = table.number(text) if strict else table.titled(text)
+            ids[k] = vocabulary[numbers[k]] if numbers[k] >= 0 else ids[k]
+    if strict:
+        vocabulary.numbers(ids)
     found = dict(zip(texts, numbers, strict=True))
     unknown = [text for text, number in found.items() if number < 0]
     if unknown:
         names = ", ".join(unknown[:_LISTED]) + (", ..." if len(unknown) > _LISTED else "")
-        near = vocabulary.similar(unknown[0]) if len(unknown) == 1 else ""
+        similar = vocabulary.similar if table is None else table.near
+        near = similar(unknown[0]) if len(unknown) == 1 else ""
         names += f"; did you mean {near}?" if near else ""
         of = f"{len(unknown):,} of {len(found):,} ids in --{option}"
         say(f"note: {of} are unknown and {fate}: {names}")
     return ids
+
+
+def parse_item(vocabulary: Vocabulary, table: ItemTable | None, text: str) -> tuple[Any, str]:
+    """Return the id that an id or a title as text stands for, and what to call the item."""
+    if table is None:
+        return vocabulary.parsed(text), text
+    number = table.number(text)
+    return vocabulary[number], table.label(number)

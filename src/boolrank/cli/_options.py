@@ -105,6 +105,7 @@ _AUTO_MODELS = _one_of(lambda: (AUTO, *MODELS))
 _SETS = _one_of(lambda: (*DATASETS, "synthetic"), shortest=1)
 
 _IDS = "as id,id,... or @FILE with one id per line"
+_ITEMS = "as id,id,... or titles, or @FILE with one per line"
 _MODEL = "Model as name or 'name(parameter=value, ...)', see `boolrank models`"
 _BY_NAME = "found by its name if not given."
 _TRIALS = "Settings to try when choosing; default 24."
@@ -198,14 +199,14 @@ OPTIONS = {
     "seed": _row("Random seed; default 0.", min=0),
     "threads": _row("Number of threads; all cores if not given.", min=1),
     "users": _row(f"Users {_IDS}; all users if not given."),
-    "profile": _row(f"Items of somebody who may not be in the data, {_IDS}."),
+    "profile": _row(f"Items of somebody who may not be in the data, {_ITEMS}."),
     "profiles": _row("File with a profile per line, as id,id,...", metavar="FILE"),
-    "candidates": _row(f"The only items to recommend, {_IDS}."),
-    "exclude": _row(f"Items not to recommend, {_IDS}."),
+    "candidates": _row(f"The only items to recommend, {_ITEMS}."),
+    "exclude": _row(f"Items not to recommend, {_ITEMS}."),
     "include_seen": _row("Recommend items that the user already has, too."),
     "strict": _row("Refuse unknown ids instead of ignoring them."),
     "n": _row("Maximum number of items.", min=1),
-    "items": _row("Ids of items.", metavar="ITEM"),
+    "items": _row("Ids or titles of items.", metavar="ITEM"),
     "ids": _row("A user and an item; with --profile only an item.", metavar="USER ITEM"),
     "remove": _row("File with events to remove; repeat for more."),
     "name": _row("Name of a data set.", _SETS, metavar="NAME"),
@@ -230,6 +231,22 @@ OPTIONS = {
     "host": _row("Address to listen on; 127.0.0.1 is this machine alone."),
     "port": _row("Port to listen on; 0 for any that is free.", min=0, max=65535),
     "workers": _row("Number of processes.", min=1, max=64),
+    "fit items": _row(
+        "CSV, Parquet, JSON or Excel file with a row per item: id, title and any columns.",
+        metavar="FILE",
+    ),
+    "sets": _row(
+        "Columns of the items with several values, such as Action|Comedy, as name,name,...; found "
+        "by | or ; if not given."
+    ),
+    "where": _row(
+        "Filter on the columns of the items, such as \"category = 'books' and price < 20\"."
+    ),
+    "per": _row(
+        "At most so many items of a group, such as category=2; repeat for more columns.",
+        metavar="COLUMN=N",
+    ),
+    "diversity": _row("0 to 1: how much similar items are kept apart.", min=0, max=1),
     "serve items": _row("File with the columns item and title.", metavar="FILE"),
     "events": _row(
         "SQLite file for events, or postgresql://...; default MODEL-events.sqlite.",

@@ -11,7 +11,7 @@ from ..models.spec import ModelSpec, parse_model
 from ..report.cautions import concentration
 from ..storage.folder import check_target
 from ..studies import best_spec, choose
-from ._inputs import read_events
+from ._inputs import read_events, read_items
 from ._options import AUTO, Columns, command_text, given, race_options
 from ._output import Output, Work, say
 
@@ -22,6 +22,8 @@ def fit(
     out: Path,
     model: str | None = None,
     kernel: str | None = None,
+    items: str | None = None,
+    sets: str | None = None,
     tuned: Path | None = None,
     metric: str | None = None,
     trials: int | None = None,
@@ -35,14 +37,18 @@ def fit(
     By default the model is chosen: a race over models and settings on held-out events, printed as a
     table and kept with the model (see `boolrank show`). The same --trials give the same choice.
     Columns are found by the usual names (user, user_id, item, movieId, rating, timestamp, ...).
-    Repeated events count once. The first run on a machine compiles some code.
+    Repeated events count once. --items adds a table with a row per item: its titles appear in
+    lists, and its columns can be used in filters. The first run on a machine compiles some code.
     """
     work, inputs = Work(), columns.inputs(inputs)
     race = {"trials": trials, "budget": budget}
     spec = _spec(model, kernel, tuned, metric, race)
+    if sets is not None and items is None:
+        raise ParameterError("--sets needs --items", hint="name the file of the items, too")
     check_target(out)
     options = race_options(metric, trials, budget)
     events = read_events(work, inputs, columns.given())
+    table = None if items is None else read_items(items, sets, events)
     choice = None
     if spec is None:
         with work.counter("Choosing") as count:
@@ -53,7 +59,7 @@ def fit(
         else:
             say(choice.reason)
     with work.status("Fitting"):
-        fitted = spec.make(threads).fit(events)
+        fitted = spec.make(threads).fit(events, items=table)
     if choice is not None:
         fitted.restore(replace(fitted.fitted, choice=choice.to_dict()))
     with work.status("Saving"):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _MAX_USERS = 10  # in a table, if all users are asked for
 _MAX_ROWS = 10_000  # in a table
 _BATCH = 1_000  # users between two messages of progress
+_LIMITS = ("candidates", "exclude", "where")  # options that leave items out
 
 # Functions that write a frame, by the ending of the file.
 WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
@@ -43,6 +44,9 @@ def recommend(
     include_seen: bool = False,
     candidates: str | None = None,
     exclude: str | None = None,
+    where: str | None = None,
+    per: list[str] | None = None,
+    diversity: float = 0.0,
     strict: bool = False,
     out: Path | None = None,
     to: str | None = None,
@@ -53,7 +57,8 @@ def recommend(
     """Recommend items to all users, to some users, or to profiles (lists of items).
 
     Unknown users get popular items, as do users without events; unknown items are ignored. Both
-    are reported on stderr. A file or table is written as a whole or not at all; the rows of a table
+    are reported on stderr. Items are ids or titles; --where and --per use the columns of the item
+    table of the model. A file or table is written as a whole or not at all; the rows of a table
     that exists are replaced.
     """
     work = Work()
@@ -62,9 +67,10 @@ def recommend(
     target = out if to is None else SqlTable(to, sql_table)
     with work.status("Opening"):
         fitted = load_model(folder, n_threads=threads)
-    data = fitted.interactions
-    known_items = partial(parse_ids, data.items, strict=strict, fate="ignored")
-    options: dict[str, Any] = {"n": n, "exclude_seen": not include_seen}
+    data, table = fitted.interactions, fitted.item_table
+    known_items = partial(parse_ids, data.items, strict=strict, fate="ignored", table=table)
+    options: dict[str, Any] = {"n": n, "exclude_seen": not include_seen, "diversity": diversity}
+    options |= given({"where": where, "per": dict(map(_limit, per)) if per else None})
     for name, text in given({"candidates": candidates, "exclude": exclude}).items():
         options[name] = known_items(read_ids(text, name), name)
     if chosen.keys() <= {"users"}:
@@ -128,11 +134,20 @@ def _check(chosen: Iterable[str], out: Path | None, to: str | None, output: Outp
         check_output(out, WRITERS)
 
 
+def _limit(text: str) -> tuple[str, int]:
+    """Return column and number of a text such as category=2."""
+    name, _, most = text.rpartition("=")
+    if not name.strip() or not most.strip().isdecimal():
+        raise ParameterError(f"--per is a column and a number, such as category=2, not {text!r}")
+    return name.strip(), int(most)
+
+
 def _print(columns: dict[str, list[Any]], output: Output) -> None:
     shown = [
         Column(next(iter(columns)), "s", style="group", wrap="middle"),
         Column("rank", "d"),
         Column("item", "s", wrap="middle"),
+        *[Column("title", "s", wrap="middle") for _ in range("title" in columns)],
         Column("score", ".6g"),
         Column("popular", marks="item"),
     ]
@@ -145,7 +160,7 @@ def _note_empty(whom: str, empty: list[Any], options: dict[str, Any]) -> None:
     if not empty:
         return
     more = f" and {len(empty) - 1:,} more" if len(empty) > 1 else ""
-    limits = " or ".join(f"--{name}" for name in ("candidates", "exclude") if name in options)
+    limits = " or ".join(f"--{name}" for name in _LIMITS if name in options)
     rest = f"{limits} leaves out the others" if limits else "there are no others"
     own = "own items are left out (--include-seen adds them), and "
     own = own if options["exclude_seen"] else ""
@@ -163,7 +178,8 @@ def _columns(whom: str, found: Recommendations, done: int) -> dict[str, list[Any
 def _frame(columns: dict[str, list[Any]]) -> pl.DataFrame:
     import polars as pl
 
-    types = {"rank": pl.Int32, "score": pl.Float64, "popular": pl.Boolean}
+    types: dict[str, Any] = {"rank": pl.Int32, "score": pl.Float64, "popular": pl.Boolean}
+    types |= {"title": pl.String} if "title" in columns else {}
     return pl.DataFrame(columns, schema_overrides=types)
 
 

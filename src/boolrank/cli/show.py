@@ -17,8 +17,11 @@ def show(folder: Path, *, output: Output) -> None:
     """
     info = model_info(folder)
     columns = [Column("", style="name", wrap="never"), Column(" ", wrap="fold")]
-    shown = {name: value for name, value in info.items() if name != "choice"}
+    shown = {name: value for name, value in info.items() if name not in ("choice", "table")}
     shown["parameters"] = ", ".join(f"{name}={each}" for name, each in info["parameters"].items())
+    if info["table"] is not None:
+        kinds = (f"{name} ({kind})" for name, kind in info["table"]["columns"].items())
+        shown["item table"] = f"{info['table']['rows']:,} rows; {', '.join(kinds)}"
     tables = [Table(str(folder), columns, list(shown.items()))]
     if info["choice"] is not None:
         tables.append(_settings(info["choice"]))

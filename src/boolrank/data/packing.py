@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -34,19 +34,38 @@ def packed(
     if times and data.time is not None and np.isfinite(data.time).all():
         kinds["time"], arrays["time"] = packed_times(data.time)
     for name, vocabulary in (("users", data.users), ("items", data.items)):
-        if vocabulary.ids.dtype.kind == "i":
-            kinds[name], arrays[f"{name}-ids"] = "int64", vocabulary.ids
-            continue
-        kinds[name] = kind = ", ".join(sorted({type(key).__name__ for key in vocabulary})) or "str"
-        if savable and kind not in _FROM_TEXT:
-            raise ModelFileError(
-                f"{name} of type {kind} cannot be saved", hint="use whole numbers, text or UUIDs"
-            )
-        texts = map(str if kind in _FROM_TEXT else id_text, vocabulary)
-        parts = [text.encode("utf-8", "surrogatepass") for text in texts]
-        arrays[f"{name}-text"] = np.frombuffer(b"".join(parts), np.uint8)
-        arrays[f"{name}-ends"] = np.cumsum(np.array([len(part) for part in parts], np.int64))
+        kinds[name], of_ids = packed_ids(name, vocabulary, savable)
+        arrays |= of_ids
     return kinds, arrays
+
+
+def packed_ids(
+    name: str, vocabulary: Vocabulary, savable: bool = True
+) -> tuple[str, dict[str, NDArray[Any]]]:
+    """Return the type and the arrays of ids."""
+    if vocabulary.ids.dtype.kind == "i":
+        return "int64", {f"{name}-ids": vocabulary.ids}
+    kind = ", ".join(sorted({type(key).__name__ for key in vocabulary})) or "str"
+    if savable and kind not in _FROM_TEXT:
+        raise ModelFileError(
+            f"{name} of type {kind} cannot be saved", hint="use whole numbers, text or UUIDs"
+        )
+    text, ends = packed_texts(map(str if kind in _FROM_TEXT else id_text, vocabulary))
+    return kind, {f"{name}-text": text, f"{name}-ends": ends}
+
+
+def packed_texts(texts: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return texts one after the other in UTF-8, and where each ends."""
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+    ends = np.cumsum(np.array([len(part) for part in parts], np.int64))
+    return np.frombuffer(b"".join(parts), np.uint8), ends
+
+
+def unpacked_texts(blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str]:
+    """Return the texts that were packed; raise `ValueError` if they are not UTF-8."""
+    raw = blob.tobytes()
+    parts = (raw[a:b] for a, b in pairwise([0, *ends.tolist()]))
+    return [part.decode("utf-8", "surrogatepass") for part in parts]
 
 
 def packed_times(time: NDArray[Any]) -> tuple[str, NDArray[Any]]:
@@ -69,7 +88,7 @@ def unpacked_times(kind: str, numbers: NDArray[Any]) -> NDArray[Any]:
 
 def unpacked(kinds: Any, reader: Reader) -> Interactions:
     """Return the interactions that were packed, or raise if the arrays are not valid."""
-    users, items = (_ids(kinds, name, reader) for name in ("users", "items"))
+    users, items = (unpacked_ids(kinds, name, reader) for name in ("users", "items"))
     indptr = reader.array("indptr", Array("int64", ("users+1",), 0))
     indices = reader.array("indices", Array("int32", ("interactions",), 0, "items"))
     reader.rows("indptr", indptr, len(indices))
@@ -92,7 +111,8 @@ def _times(kind: Any, reader: Reader) -> NDArray[Any]:
     return time
 
 
-def _ids(kinds: Any, name: str, reader: Reader) -> Vocabulary:
+def unpacked_ids(kinds: Any, name: str, reader: Reader) -> Vocabulary:
+    """Return the vocabulary that was packed under a name, or raise if the arrays are not valid."""
     kind = str(kinds.get(name)) if isinstance(kinds, dict) else ""
     if kind == "int64":
         ids = reader.array(f"{name}-ids", Array("int64", (name,)))
@@ -100,10 +120,9 @@ def _ids(kinds: Any, name: str, reader: Reader) -> Vocabulary:
         ends = reader.array(f"{name}-ends", Array("int64", (name,), 0))
         blob = reader.array(f"{name}-text", Array("uint8", ("*",)))
         reader.rows(f"{name}-ends", np.concatenate(([0], ends)), len(blob))
-        ids, raw, make = np.empty(len(ends), object), blob.tobytes(), _FROM_TEXT[kind]
-        parts = (raw[a:b] for a, b in pairwise([0, *ends.tolist()]))
+        ids, make = np.empty(len(ends), object), _FROM_TEXT[kind]
         try:
-            ids[:] = [make(part.decode("utf-8", "surrogatepass")) for part in parts]
+            ids[:] = [make(text) for text in unpacked_texts(blob, ends)]
         except ValueError:  # of UTF-8, or of UUID or int
             raise reader.broken(f"{name} that are not of type {kind}") from None
     else:

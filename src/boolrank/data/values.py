@@ -71,6 +71,8 @@ def forms(role: str, condition: Condition | None) -> list[Form]:
     """Return the forms that a column of text may have in a role."""
     if role in ("user", "item"):
         return [whole_numbers, _text]
+    if role == "attribute":
+        return [_measures, _booleans, *_DATES]
     if role == "time":
         return [whole_numbers, _numbers, *_DATES]
     if condition is None:
@@ -105,6 +107,13 @@ def _numbers(series: pl.Series) -> pl.Series:
     import polars as pl
 
     return series.cast(pl.Float64, strict=False)
+
+
+def _measures(series: pl.Series) -> pl.Series:
+    """Return finite numbers, but not codes such as 007."""
+    numbers = _numbers(series)
+    codes = series.str.contains(r"^[-+]?0\d")
+    return numbers.set(codes | ~numbers.is_finite(), None)
 
 
 def _decimal_commas(series: pl.Series) -> pl.Series:

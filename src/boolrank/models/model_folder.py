@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._version import __version__
 from ..counts.overlaps import Overlaps
+from ..data.items import packed_table, table_columns, unpacked_table
 from ..data.packing import packed, unpacked
 from ..errors import BoolrankError, KernelSyntaxError, ModelFileError
 from ..kernels import Kernel, parse_kernel
@@ -54,24 +55,31 @@ def save_model(model: Recommender, path: str | Path, instead_of: str | None = No
         "scorer": scorer,
         "overlaps": overlaps,
         "choice": fitted.choice,
+        "table": None,
     }
     arrays |= of_scorer | of_overlaps
+    if fitted.table is not None:
+        about["table"], of_table = packed_table(fitted.table)
+        arrays |= of_table
     # What cannot be read back is refused now, while the fitted model still exists.
     _restore(about, Reader(f"this {type(model).__name__}", arrays, saving=True))
     write_folder(path, about, arrays, instead_of)
 
 
-def _restore(about: Mapping[str, Any], reader: Reader) -> tuple[Any, Any, Any]:
-    """Return interactions, scorer and overlaps, validated."""
+def _restore(about: Mapping[str, Any], reader: Reader) -> tuple[Any, Any, Any, Any]:
+    """Return interactions, scorer, overlaps and item table, validated."""
     data = unpacked(about["ids"], reader)
     scorer = reader.value(about["scorer"], MODELS[about["model"]].model.scorers, "scorer-")
     overlaps = about["overlaps"]
     if overlaps is not None:
         overlaps = reader.value(overlaps, (Overlaps,), "overlaps-")
+    table = about.get("table")
+    if table is not None:
+        table = unpacked_table(table, reader)
     reader.finish()
     if scorer.items != len(data.items):
         raise reader.broken("a scorer of other items")
-    return data, scorer, overlaps
+    return data, scorer, overlaps, table
 
 
 def load_model(path: str | Path, verify: bool = True, n_threads: int | None = None) -> Recommender:
@@ -92,7 +100,7 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
     try:
         entry = MODELS[about["model"]]
         reader = Reader(path, arrays, verify)
-        data, scorer, overlaps = _restore(about, reader)
+        data, scorer, overlaps, table = _restore(about, reader)
         technical = {p.name: n_threads for p in entry.parameters if p.name == "n_threads"}
         model = entry.model(**about["parameters"], **technical)
         params = model.checked().get_params()
@@ -111,7 +119,7 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
             hint="import the module of its model or kernel" if unknown else "save the model again",
             parameter="import" if unknown else "",
         ) from None
-    model.restore(Fitted(params, data, scorer, overlaps, created, choice))
+    model.restore(Fitted(params, data, scorer, overlaps, created, choice, table))
     return model
 
 
@@ -120,12 +128,17 @@ def model_info(path: str | Path) -> dict[str, Any]:
 
     Keys: model, parameters, users, items, interactions, created, fingerprint (of the data), hash
     (of all arrays), boolrank (the version that wrote it), bytes, choice (how the model was chosen,
-    or None).
+    or None), table (rows, title and columns of the item table, or None).
     """
     about = read_about(path)
     if not about.keys() >= set(_INFO):
         raise ModelFileError(f"{path} is not a saved model", hint="name the folder of one")
-    return {name: about[name] for name in _INFO} | {"choice": _choice(path, about)}
+    info = {name: about[name] for name in _INFO} | {"choice": _choice(path, about), "table": None}
+    table = about.get("table")
+    if table is not None:
+        columns = table_columns(table, Reader(path, {}))
+        info["table"] = {"rows": table["rows"], "title": table["title"], "columns": columns}
+    return info
 
 
 def _choice(path: str | Path, about: Mapping[str, Any]) -> dict[str, Any] | None:

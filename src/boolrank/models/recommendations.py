@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 # Names of columns.
-_BEST = ("user", "rank", "item", "score", "popular")
-_NEAR = ("item", "rank", "similar", "similarity")
+_BEST = ("user", "rank", "item", "title", "score", "popular")
+_NEAR = ("item", "rank", "similar", "title", "similarity")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,6 +32,7 @@ class Recommendations:
     scores : (u, n) scores, NaN where there are fewer than n
     popular : (u,) True where a history was empty, so that the popular items stand in its place
     near : whether these are the items nearest to items
+    titles : (u, n) titles of the items, None where there is none; None without an item table
     """
 
     users: list[Any] | None
@@ -39,6 +40,7 @@ class Recommendations:
     scores: NDArray[np.float64]
     popular: NDArray[np.bool_]
     near: bool = False
+    titles: NDArray[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.items)
@@ -59,6 +61,7 @@ class Recommendations:
             items=self.items[:MAX_HTML_ROWS],
             scores=self.scores[:MAX_HTML_ROWS],
             popular=self.popular[:MAX_HTML_ROWS],
+            titles=None if self.titles is None else self.titles[:MAX_HTML_ROWS],
         ).to_dict()
         if not self.popular.any():
             some.pop("popular", None)
@@ -81,7 +84,8 @@ class Recommendations:
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns with a row per item: user (for profiles, its number), rank, item, score, popular.
 
-        Of items that are nearest to items: item, rank, similar, similarity.
+        Of items that are nearest to items: item, rank, similar, similarity. With an item table,
+        titles stand behind the items.
 
         >>> import numpy as np
         >>> items = np.array([["tea", None]], dtype=object)
@@ -98,10 +102,14 @@ class Recommendations:
             [users[row] for row in rows.tolist()],
             (places + 1).tolist(),
             self.items[there].tolist(),
+            [] if self.titles is None else self.titles[there].tolist(),
             self.scores[there].tolist(),
             self.popular[rows].tolist(),
         )
-        return dict(zip(_NEAR if self.near else _BEST, columns, strict=False))
+        named = dict(zip(_NEAR if self.near else _BEST, columns, strict=False))
+        if self.titles is None:
+            named.pop("title")
+        return named
 
     def to_frame(self) -> pl.DataFrame:
         """The same as a polars frame."""
@@ -109,6 +117,8 @@ class Recommendations:
             import polars as pl
 
         found = self.to_dict()
-        kinds = (None, pl.Int64, None, pl.Float64, pl.Boolean)  # if there are no rows
-        types = {name: kind for name, kind in zip(found, kinds, strict=False) if kind is not None}
+        # If there are no rows.
+        kinds: dict[str, Any] = {"rank": pl.Int64, "score": pl.Float64, "popular": pl.Boolean}
+        kinds |= {"similarity": pl.Float64, "title": pl.String}
+        types = {name: kind for name, kind in kinds.items() if name in found}
         return pl.DataFrame(found, schema_overrides=types)

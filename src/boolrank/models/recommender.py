@@ -11,8 +11,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from ..checks import whole
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions, check_interactions
+from ..data.items import ItemTable
 from ..data.rows import Rows
 from ..data.vocabulary import Vocabulary
 from ..engines.threads import threads
@@ -29,6 +31,11 @@ from .parameters import parameters_of
 from .recency import check_times, recency_weights
 from .recommendations import Recommendations
 from .scorer import Floats, Scorer, given
+from .selection import Ranked, Selection
+from .selection import hidden_items as hidden_items  # noqa: PLC0414 - for the service
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
 
 Ids = Sequence[Hashable] | NDArray[Any]
 Profiles = tuple[Rows, Floats | None]  # items, and weights in their order
@@ -46,6 +53,7 @@ class Fitted:
     overlaps : counts from which an update continues, for models that keep them
     created : seconds since 1970
     choice : how the model was chosen, as JSON types, if it was
+    table : the item table, if there is one, with rows of other items too
     """
 
     params: Mapping[str, Any]
@@ -53,6 +61,13 @@ class Fitted:
     scorer: Scorer
     overlaps: Overlaps | None
     created: float
+    choice: Mapping[str, Any] | None = None
+    table: ItemTable | None = None
+
+    @cached_property
+    def attributes(self) -> ItemTable | None:
+        """The rows of the item table in the order of the items."""
+        return None if self.table is None else self.table.aligned(self.interactions.items)
 
     def profiles(self, users: NDArray[np.int64] | None = None) -> Profiles:
         """Return the items of some users or of all, and their weights if recency counts."""
@@ -63,8 +78,6 @@ class Fitted:
             return taken, None
         when = time if users is None else time[rows.places(users)]
         return taken, recency_weights(recency, taken, when)
-
-    choice: Mapping[str, Any] | None = None
 
 
 class Recommender(ABC):
@@ -89,16 +102,25 @@ class Recommender(ABC):
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
         """Return the fitted state; parameters are validated, and overlaps those of the data."""
 
-    def fit(self, interactions: Interactions, overlaps: Overlaps | None = None) -> Self:
+    def fit(
+        self,
+        interactions: Interactions,
+        overlaps: Overlaps | None = None,
+        items: ItemTable | IntoFrame | None = None,
+    ) -> Self:
         """Learn from interactions; return the model.
 
         Models on the same interactions can share their ``overlaps``. Models without them, and those
-        with another ``user_exponent``, ignore them.
+        with another ``user_exponent``, ignore them. ``items`` is a table of items, or a frame (see
+        `ItemTable.from_frame`): it gives titles, and columns to filter by.
         """
         check_interactions(interactions, f"{type(self).__name__} fits")
         if overlaps is not None:
             overlaps.check(interactions)
-        self._fit(self.checked(), interactions, overlaps)
+        if items is not None:
+            table = items if isinstance(items, ItemTable) else ItemTable.from_frame(items)
+            items = table.matched(interactions.items)
+        self._fit(self.checked(), interactions, overlaps, table=items)
         return self
 
     def checked(self) -> Self:
@@ -113,6 +135,7 @@ class Recommender(ABC):
         data: Interactions,
         overlaps: Overlaps | None,
         choice: Mapping[str, Any] | None = None,
+        table: ItemTable | None = None,
     ) -> None:
         if getattr(checked, "recency", 0.0):
             check_times(type(self).__name__, data)
@@ -124,7 +147,7 @@ class Recommender(ABC):
                 overlaps = Overlaps.of(data, self._n_threads, exponent)
             scorer = checked._learn(data, overlaps)
         kept = overlaps if self.keeps_overlaps else None
-        self.restore(Fitted(checked.get_params(), data, scorer, kept, time.time(), choice))
+        self.restore(Fitted(checked.get_params(), data, scorer, kept, time.time(), choice, table))
 
     def restore(self, fitted: Fitted) -> None:
         """Take over a fitted state."""
@@ -148,7 +171,7 @@ class Recommender(ABC):
         overlaps = fitted.overlaps
         if overlaps is not None:
             overlaps = overlaps.updated(fitted.interactions, after)
-        self._fit(type(self)(**fitted.params), after, overlaps, fitted.choice)
+        self._fit(type(self)(**fitted.params), after, overlaps, fitted.choice, fitted.table)
         return self
 
     @property
@@ -164,6 +187,11 @@ class Recommender(ABC):
     def interactions(self) -> Interactions:
         """The training data."""
         return self.fitted.interactions
+
+    @property
+    def item_table(self) -> ItemTable | None:
+        """Titles and attributes of the items, in their order."""
+        return self.fitted.attributes
 
     @property
     def scorer(self) -> Scorer:
@@ -208,6 +236,9 @@ class Recommender(ABC):
         candidates: Iterable[Hashable] | None = None,
         exclude: Iterable[Hashable] | None = None,
         unknown: str = "raise",
+        where: str | None = None,
+        per: Mapping[str, int] | None = None,
+        diversity: float = 0.0,
     ) -> Recommendations:
         """Return the n best items of each user.
 
@@ -220,6 +251,10 @@ class Recommender(ABC):
         exclude : ids of items not to recommend; unknown ones are ignored
         unknown : ``"raise"`` for users without training data, or ``"popular"`` to give them the
             most popular items
+        where : filter on the columns of the item table, such as ``"price < 20"``
+        per : the most items of a group by column, such as ``{"category": 2}``; items without a
+            value are not limited
+        diversity : 0 to 1; above 0, items that are similar to those above them come later
 
         >>> from boolrank import KernelRanker
         >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -228,11 +263,9 @@ class Recommender(ABC):
         """
         fitted = self.fitted
         data = fitted.interactions
+        chosen = candidates, exclude, where, per, diversity
         if users is None:
-            profiles = fitted.profiles()
-            return self._lists(
-                fitted, list(data.users), profiles, n, exclude_seen, candidates, exclude
-            )
+            return self._lists(fitted, list(data.users), fitted.profiles(), n, exclude_seen, chosen)
         _check_choice("unknown", unknown, ("raise", "popular"))
         ids = users if isinstance(users, str) else list(users)
         found = data.users.numbers(ids) if unknown == "raise" else data.users.find(ids)
@@ -241,7 +274,7 @@ class Recommender(ABC):
         lengths[known] = rows.lengths
         profiles = Rows.of_lengths(lengths, rows.indices), weights
         names = [data.users[int(k)] if k >= 0 else ids[at] for at, k in enumerate(found)]
-        return self._lists(fitted, names, profiles, n, exclude_seen, candidates, exclude)
+        return self._lists(fitted, names, profiles, n, exclude_seen, chosen)
 
     def recommend_profile(
         self, items: Iterable[Hashable], n: int = 10, **options: Any
@@ -265,6 +298,9 @@ class Recommender(ABC):
         candidates: Iterable[Hashable] | None = None,
         exclude: Iterable[Hashable] | None = None,
         unknown: str = "raise",
+        where: str | None = None,
+        per: Mapping[str, int] | None = None,
+        diversity: float = 0.0,
     ) -> Recommendations:
         """Return the n best items for each of several lists of items.
 
@@ -273,7 +309,8 @@ class Recommender(ABC):
         """
         fitted = self.fitted
         rows = _rows_of(fitted.interactions.items, profiles, unknown)
-        return self._lists(fitted, None, (rows, None), n, exclude_seen, candidates, exclude)
+        chosen = candidates, exclude, where, per, diversity
+        return self._lists(fitted, None, (rows, None), n, exclude_seen, chosen)
 
     def score(self, users: Ids | None = None, items: Ids | None = None) -> Floats:
         """(users, items) Return scores, by default of all users and items; NaN without history.
@@ -335,8 +372,8 @@ class Recommender(ABC):
         order = np.argsort(-parts, kind="stable")
         return [(names[int(own[k])], float(parts[k])) for k in order]
 
-    def similar_items(self, items: Ids, n: int = 10) -> Recommendations:
-        """Return the n items most similar to each item.
+    def similar_items(self, items: Ids, n: int = 10, where: str | None = None) -> Recommendations:
+        """Return the n items most similar to each item, of those that pass the filter.
 
         Where no double holds the values, their logarithms are given, as in scores.
 
@@ -350,16 +387,19 @@ class Recommender(ABC):
         names = fitted.interactions.items
         n = min(whole("", "n", n, low=0), len(names))
         rows = names.numbers(items)
+        hidden = Selection.of(names, fitted.attributes, where=where).hidden
+        most = len(names) - len(hidden)
         chosen, values = np.full((len(rows), n), -1), np.full((len(rows), n), np.nan)
         for k, item in enumerate(rows):
             keys, shown = fitted.scorer.similar(int(item))
             keys = np.array(keys)
-            keys[item] = -np.inf
-            order = np.argsort(-keys, kind="stable")[: min(n, len(keys) - 1)]
+            keys[hidden], keys[item] = -np.inf, -np.inf
+            order = np.argsort(-keys, kind="stable")[: min(n, most - (item not in hidden))]
             chosen[k, : len(order)], values[k, : len(order)] = order, shown[order]
         none = np.zeros(len(rows), bool)
         ids = [names[int(row)] for row in rows]
-        return Recommendations(ids, names.names(chosen), values, none, near=True)
+        titles = None if fitted.attributes is None else fitted.attributes.titles_of(chosen)
+        return Recommendations(ids, names.names(chosen), values, none, near=True, titles=titles)
 
     def _check_ability(self, able: bool, what: str) -> None:
         if not able:
@@ -402,13 +442,39 @@ class Recommender(ABC):
         profiles: Profiles,
         n: int,
         exclude_seen: bool,
-        candidates: Iterable[Hashable] | None,
-        exclude: Iterable[Hashable] | None,
+        chosen: tuple[Any, ...],
     ) -> Recommendations:
-        (rows, weights), items = profiles, fitted.interactions.items
-        n, left_out = min(whole("", "n", n, low=0), len(items)), [] if exclude is None else exclude
-        allowed = None if candidates is None else items.find(candidates)
-        hidden = hidden_items(len(items), allowed, items.find(left_out))
+        (rows, weights), items, table = profiles, fitted.interactions.items, fitted.attributes
+        n, selection = (
+            min(whole("", "n", n, low=0), len(items)),
+            Selection.of(items, table, *chosen),
+        )
+
+        def rank(some: NDArray[np.int64], n: int) -> Ranked:
+            taken = rows.take(some)
+            own = weights if weights is None or taken is rows else weights[rows.places(some)]
+            return self._ranked(fitted, (taken, own), n, selection.hidden, exclude_seen)
+
+        if selection.diversity:
+            self._check_ability(fitted.scorer.compares(), "compare items, which diversity needs")
+        if selection.is_plain:
+            found = rank(np.arange(rows.n_rows), n)
+        else:
+            found = selection.lists(rank, rows.n_rows, n, fitted.scorer)
+        titles = None if table is None else table.titles_of(found[0])
+        empty = rows.lengths == 0
+        return Recommendations(users, items.names(found[0]), found[1], empty, titles=titles)
+
+    def _ranked(
+        self,
+        fitted: Fitted,
+        profiles: Profiles,
+        n: int,
+        hidden: NDArray[np.int64],
+        exclude_seen: bool,
+    ) -> Ranked:
+        """(u, n) Return the best items of profiles, by popularity where these are empty."""
+        rows, weights = profiles
         empty = rows.lengths == 0
         chosen, scores = np.full((len(empty), n), -1, np.int32), np.full((len(empty), n), np.nan)
         if not empty.all():
@@ -421,7 +487,7 @@ class Recommender(ABC):
             popular = order[~np.isin(order, hidden)][:n]
             chosen[empty, : len(popular)] = popular
             scores[empty, : len(popular)] = sizes[popular]
-        return Recommendations(users, items.names(chosen), scores, empty)
+        return chosen, scores
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -437,19 +503,6 @@ def _rows_of(items: Vocabulary, lists: Iterable[Iterable[Hashable]], unknown: st
         return Rows.of_lists([items.numbers(each) for each in lists])
     found = (items.find(each) for each in lists)
     return Rows.of_lists([numbers[numbers >= 0] for numbers in found])
-
-
-def hidden_items(
-    size: int, candidates: NDArray[np.int64] | None, exclude: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return which of ``size`` items may not be recommended; -1 stands for unknown ids."""
-    if candidates is None:
-        return exclude[exclude >= 0]
-    # -1 counts as the one past the last item.
-    allowed = np.zeros(size + 1, bool)
-    allowed[candidates] = True
-    allowed[exclude] = False
-    return np.flatnonzero(~allowed[:-1])
 
 
 def _nonempty(profiles: Rows) -> Rows:

@@ -1,0 +1,217 @@
+"""Item tables from frames and files: columns for ids and titles, types, and sets of text."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError, ParameterTypeError
+from ..storage.state import LARGE
+from .columns import likely
+from .files import expand
+from .items import Column, ItemTable, Numbers, Words
+from .scans import check_lines, is_regular, readable, scan_file
+from .values import cleaned, fits, forms, whole_numbers
+from .vocabulary import Vocabulary, near_name
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_TITLES = ("title", "name", "label", "description")
+_SEPARATORS = ("|", ";")
+_FREQUENT = 0.1  # share of values with a separator that makes a column one of sets
+_LONGEST = 60  # characters of a word in it; sentences with semicolons are no sets
+_LISTED = 5  # ids that a message names
+
+
+def read_item_file(
+    path: str | Path, item: str | None, title: str | None, sets: Sequence[str] | None
+) -> ItemTable:
+    """Return the table of a file; see `ItemTable.from_file`.
+
+    Columns of a text file are numbers, truth values or dates if all values are, else text.
+    """
+    files = expand([path])
+    if len(files) > 1:
+        hint = "join them, or name one"
+        raise InputError(f"{path} are {len(files)} files", hint=hint, parameter="items")
+    scan = scan_file(files[0])
+    if scan.is_text and not is_regular(scan):
+        check_lines(scan.source)
+    with readable(scan.source):
+        frame = scan.frame.collect()
+    if scan.is_text:
+        import polars as pl
+
+        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
+        _check_names(scan.names)
+        item, title = _find(frame.columns, item, title)
+        frame = frame.with_columns(
+            _typed(frame[name], name == item, name == title or name in (sets or ()))
+            for name in frame.columns
+        )
+    return read_items(frame, item, title, sets, scan.source.label)
+
+
+def _typed(series: pl.Series, is_id: bool, is_text: bool) -> pl.Series:
+    """Return a column of text in the first form that all values have."""
+    series = cleaned(series)[0]
+    if is_id or is_text:
+        made = fits(whole_numbers, series) if is_id else None
+        return series if made is None else made
+    tried = (fits(form, series) for form in forms("attribute", None))
+    some = series.null_count() < len(series)
+    return next((each for each in tried if some and each is not None), series)
+
+
+def read_items(
+    frame: Any,
+    item: str | None = None,
+    title: str | None = None,
+    sets: Sequence[str] | None = None,
+    source: str = "the item table",
+) -> ItemTable:
+    """Return the table of a frame; see `ItemTable.from_frame`."""
+    import narwhals as nw
+
+    try:
+        table: Any = nw.from_native(frame, eager_only=False)
+        table = table.collect() if isinstance(table, nw.LazyFrame) else table
+        names = list(table.columns)
+    except TypeError:
+        raise ParameterTypeError(
+            f"items are a pandas, polars or pyarrow frame, not {type(frame).__name__}",
+            hint="make a frame of them, with a row per item",
+            parameter="items",
+        ) from None
+    _check_names(names)
+    item, title = _find(names, item, title)
+    for name in sets or ():
+        if name not in names:
+            problem = f"{source} has no column {name!r}"
+            raise InputError(problem, hint=near_name(name, names), parameter="sets")
+    ids, order = _ids(table[item].to_list(), item, source)
+    columns: dict[str, Column] = {}
+    for name in names:
+        if name == item:
+            continue
+        wanted = name != title and (sets is None or name in sets)
+        try:
+            made = _column(table[name], wanted, sets is not None, name == title)
+        except InputError as error:
+            warnings.warn(f"left out: {error}", stacklevel=3)
+            continue
+        columns[name] = made.take(order)
+    title = title if title in columns and columns[title].type == "text" else None
+    return ItemTable(ids, columns, title, source)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        problem = f"{Counter(names)[twice[0]]} columns are named {twice[0]!r}"
+        raise InputError(problem, hint="rename or remove one of them", parameter="items")
+
+
+def _find(names: Sequence[str], item: str | None, title: str | None) -> tuple[str, str | None]:
+    """Return the columns of ids and titles: the given ones, or the first with a usual name."""
+    for name in (item, title):
+        if name is not None and name not in names:
+            problem = f"there is no column {name!r} for the items"
+            raise InputError(problem, hint=near_name(name, names), parameter="items")
+    plain = {name: re.sub(r"[\W_]", "", name.lower()) for name in names if name != item}
+    ranked = [
+        (rank, plain[name] != usual, place, name)
+        for rank, usual in enumerate(_TITLES)
+        for place, name in enumerate(plain)
+        if plain[name].endswith(usual)
+    ]
+    if title is None and ranked:
+        title = min(ranked)[-1]
+    others = [name for name in names if name != title]
+    found = [item] if item else likely(others, "item") or [n for n in others if n.lower() == "id"]
+    if not found:
+        raise InputError(
+            f"no column looks like the ids of items: there are {', '.join(names)}",
+            hint="name it item",
+            parameter="items",
+        )
+    return found[0], title
+
+
+def _ids(values: list[Any], name: str, source: str) -> tuple[Vocabulary, Any]:
+    """Return the ids in their order, and the row of each; raise for missing and repeated ones."""
+    if not values:
+        raise InputError(f"{source} has no rows", hint="write a row per item", parameter="items")
+    missing = sum(map(_is_missing, values))
+    if missing:
+        problem = f"{missing:,} rows of {source} have nothing in the column {name!r}"
+        raise InputError(problem, hint="fill or remove them", parameter="items")
+    ids, numbers = Vocabulary.of(values, "item")
+    if len(ids) < len(values):
+        twice = [str(ids[int(k)]) for k in np.flatnonzero(np.bincount(numbers) > 1)]
+        more = f" and {len(twice) - _LISTED:,} more" if len(twice) > _LISTED else ""
+        raise InputError(
+            f"{source} has more than one row for {', '.join(twice[:_LISTED])}{more}",
+            hint="keep one row per item",
+            parameter="items",
+        )
+    return ids, np.argsort(numbers)
+
+
+def _column(series: Any, wanted: bool, told: bool, is_title: bool) -> Column:
+    """Return a narwhals column; ``wanted`` as a set if it can be one, or must be if ``told``."""
+    import narwhals as nw
+
+    kind = series.dtype
+    if kind == nw.Boolean:
+        return _numbers("bool", series.to_list(), float)
+    if kind in (nw.Date, nw.Datetime):
+        whole = series.cast(nw.Datetime("us"))
+        if whole.dtype.time_zone is not None:
+            whole = whole.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return _numbers("date", whole.dt.timestamp("us").to_list(), lambda value: value / 1e6)
+    if kind.is_numeric() and not is_title:
+        return _numbers("number", series.to_list(), float)
+    values = [None if _is_missing(value) else value for value in series.to_list()]
+    lists = [value for value in values if isinstance(value, list | tuple | set | frozenset)]
+    if lists and all(isinstance(word, str) for value in lists for word in value):
+        return Words.of("set", [[w for w in value or () if w] for value in values])
+    if kind.is_nested() or lists or kind in (nw.Binary, nw.Duration, nw.Time):
+        raise InputError(f"the column {series.name!r} of the items has values of type {kind}")
+    texts = [None if value is None else str(value) for value in values]
+    separator = _separator([text for text in texts if text], told) if wanted else None
+    if separator is None:
+        return Words.of("text", [[] if text is None else [text] for text in texts])
+    parts = ([] if text is None else text.split(separator) for text in texts)
+    return Words.of("set", [[w.strip() for w in row if w.strip()] for row in parts])
+
+
+def _numbers(kind: str, values: list[Any], convert: Any) -> Numbers:
+    known = np.array([not _is_missing(value) for value in values], np.uint8)
+    made = np.array([convert(v) if k else 0.0 for v, k in zip(values, known, strict=True)])
+    known[~(abs(made) <= LARGE)] = 0
+    return Numbers(kind, np.where(known, made, 0.0), known)
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or bool(value != value)  # noqa: PLR0124 - True for NaN
+
+
+def _separator(texts: list[str], told: bool) -> str | None:
+    """Return the separator of words if texts are sets; None if they are texts."""
+    counts = {each: sum(each in text for text in texts) for each in _SEPARATORS}
+    best = max(_SEPARATORS, key=lambda each: counts[each])
+    if told:
+        return best if counts[best] or not any("," in text for text in texts) else ","
+    if counts[best] < max(1, math.ceil(_FREQUENT * len(texts))):
+        return None
+    longest = max(len(word) for text in texts for word in text.split(best))
+    return best if longest <= _LONGEST else None

@@ -1,0 +1,339 @@
+"""The item table: titles and attributes of items, for display, filters and attribute kernels.
+
+Columns of numbers, truth values and dates are doubles. Columns of text and of sets of text are
+rows of word numbers: a text is a row of one word, and nothing known is an empty row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, UnknownIdError
+from ..storage.state import Reader, State, array, pack
+from .packing import packed_ids, packed_texts, unpacked_ids, unpacked_texts
+from .rows import Rows
+from .vocabulary import Vocabulary, near_name
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+_LISTED = 5  # ids that a message names
+_MAX_NAME = 200  # characters of the name of a column
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(State):
+    """Numbers, truth values (0 and 1) or dates (seconds since 1970), 0 where ``known`` is 0."""
+
+    kind: ClassVar[str] = "numbers"
+    types: ClassVar[tuple[str, ...]] = ("number", "bool", "date")
+
+    type: str
+    values: NDArray[np.float64] = array("float64", "table")
+    known: NDArray[np.uint8] = array("uint8", "table", high=1)
+
+    def take(self, rows: NDArray[np.int64]) -> Numbers:
+        """Return the values of some rows, unknown for -1."""
+        there = rows >= 0
+        known = np.where(there, self.known[rows], 0).astype(np.uint8)
+        return Numbers(self.type, np.where(there, self.values[rows], 0.0), known)
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """(items,) Where something is known."""
+        return self.known > 0
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The number of each value among the distinct ones, as rows of one or none."""
+        numbers = np.unique(self.values, return_inverse=True)[1]
+        known = self.present
+        return Rows.of_lengths(known.astype(np.int64), numbers[known].astype(np.int32))
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether stored values are those of the type."""
+        return self.type != "bool" or bool(np.isin(self.values, (0.0, 1.0)).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Words(State):
+    """Texts or sets of texts as rows of numbers of words; the words ascend."""
+
+    kind: ClassVar[str] = "words"
+    types: ClassVar[tuple[str, ...]] = ("text", "set")
+
+    type: str
+    text: NDArray[np.uint8] = array("uint8", "*")
+    ends: NDArray[np.int64] = array("int64", "*", low=0)
+    indptr: NDArray[np.int64] = array("int64", "table+1", low=0, divides=("indices",))
+    indices: NDArray[np.int32] = array("int32", "*", low=0)
+
+    @staticmethod
+    def of(kind: str, lists: Sequence[Sequence[str]]) -> Words:
+        """Return a column from the words of each row."""
+        words = sorted({word for row in lists for word in row})
+        number = {word: k for k, word in enumerate(words)}
+        sets = [sorted({number[word] for word in row}) for row in lists]
+        lengths = np.array([len(each) for each in sets], np.int64)
+        indices = np.array([word for each in sets for word in each], np.int32)
+        return Words(kind, *packed_texts(words), *Rows.of_lengths(lengths, indices))
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The distinct words, ascending."""
+        return unpacked_texts(self.text, self.ends)
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """(items,) Where something is known."""
+        return np.diff(self.indptr) > 0
+
+    @property
+    def rows(self) -> Rows:
+        """The numbers of the words of each row."""
+        return Rows(self.indptr, self.indices)
+
+    def take(self, rows: NDArray[np.int64]) -> Words:
+        """Return the words of some rows, none for -1."""
+        lengths = np.where(rows >= 0, self.rows.lengths[rows], 0)
+        indices = self.indices[self.rows.places(rows[rows >= 0])]
+        made = replace(self, **Rows.of_lengths(lengths, indices)._asdict())
+        if "words" in self.__dict__:
+            made.__dict__["words"] = self.words
+        return made
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether stored words and rows ascend, and a text is at most one word."""
+        cut = np.concatenate(([0], self.ends))
+        if cut[-1] != len(self.text) or (np.diff(cut) < 0).any():
+            return False
+        falls = np.flatnonzero(np.diff(self.indices) <= 0) + 1
+        try:
+            words = self.words
+        except ValueError:
+            return False
+        return (
+            bool(self.indices.max(initial=-1) < len(words))
+            and all(a < b for a, b in pairwise(words))
+            and bool(np.isin(falls, self.indptr).all())
+            and (self.type == "set" or bool((self.rows.lengths <= 1).all()))
+        )
+
+
+Column = Numbers | Words
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ItemTable:
+    """Attributes of items by column, in the order of ``ids``. Immutable.
+
+    Attributes
+    ----------
+    ids : the items, with interactions or without
+    columns : `Numbers` or `Words` by name
+    title : the column with the titles, if there is one
+    source : what was read, for messages
+    """
+
+    ids: Vocabulary
+    columns: Mapping[str, Column]
+    title: str | None = None
+    source: str = "the item table"
+
+    @staticmethod
+    def from_frame(
+        frame: IntoFrame,
+        item: str | None = None,
+        title: str | None = None,
+        sets: Sequence[str] | None = None,
+    ) -> ItemTable:
+        """Return the table of a pandas, polars or pyarrow frame with a row per item.
+
+        Columns of ids and titles are by default those with usual names. Sets of text are lists, or
+        text such as ``Action|Comedy``: columns in which | or ; is frequent, unless ``sets`` names
+        the columns.
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"id": [7, 9], "title": ["Tea", "Jam"], "tags": ["a|b", "b"]})
+        >>> ItemTable.from_frame(frame)
+        ItemTable: 2 items; title (text), tags (set)
+        """
+        from .item_reading import read_items
+
+        return read_items(frame, item, title, sets)
+
+    @staticmethod
+    def from_file(
+        path: str | Path,
+        item: str | None = None,
+        title: str | None = None,
+        sets: Sequence[str] | None = None,
+    ) -> ItemTable:
+        """Return the table of a CSV, TSV, Parquet, JSON or Excel file; see `from_frame`."""
+        from .item_reading import read_item_file
+
+        return read_item_file(path, item, title, sets)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"ItemTable: {len(self):,} items; {self.summary}"
+
+    @property
+    def summary(self) -> str:
+        """Names and types of the columns."""
+        kinds = (f"{name} ({column.type})" for name, column in self.columns.items())
+        return ", ".join(kinds) or "no columns"
+
+    def column(self, name: str, parameter: str = "column") -> Column:
+        """Return a column by its name, in any case if that is unambiguous."""
+        same = [each for each in self.columns if each.lower() == name.lower()]
+        if name in self.columns or len(same) == 1:
+            return self.columns[name if name in self.columns else same[0]]
+        raise InputError(
+            f"{self.source} has no column {name!r}",
+            hint=near_name(name, self.columns) if self.columns else "it has ids alone",
+            parameter=parameter,
+        )
+
+    def matched(self, items: Vocabulary) -> ItemTable:
+        """Return the table with ids of the type of other ids; raise if none of these has a row."""
+        kinds = {type(key) for key in self.ids} | {type(key) for key in items}
+        made = self
+        if len(kinds) > 1:
+            parsed = [items.parsed(str(key)) for key in self.ids]
+            ids, order = Vocabulary.of(parsed, "item")
+            made = self._reordered(ids, np.argsort(order)) if len(ids) == len(parsed) else self
+        strange = {type(key) for key in made.ids} - {type(key) for key in items}
+        if strange or not (made.ids.find(items) >= 0).any():
+            example = next((key for key in made.ids if type(key) in strange), made.ids[0])
+            raise InputError(
+                f"{self.source} has items such as {example!r}, and the events such as {items[0]!r}",
+                hint="use the same ids in both",
+                parameter="items",
+            )
+        return made
+
+    def aligned(self, items: Vocabulary) -> ItemTable:
+        """Return the rows of these items in their order; items without a row know nothing."""
+        return self._reordered(items, self.ids.find(items))
+
+    def _reordered(self, ids: Vocabulary, rows: NDArray[np.int64]) -> ItemTable:
+        taken = {name: column.take(rows) for name, column in self.columns.items()}
+        return replace(self, ids=ids, columns=taken)
+
+    def unmatched(self, items: Vocabulary) -> tuple[int, int]:
+        """Return how many of these items have no row, and how many rows have none of them."""
+        found = int((self.ids.find(items) >= 0).sum())
+        return len(items) - found, len(self) - found
+
+    @cached_property
+    def titles(self) -> NDArray[Any] | None:
+        """(items,) The titles, None for items without one; None if there is no such column."""
+        column = None if self.title is None else self.columns[self.title]
+        if not isinstance(column, Words):
+            return None
+        words = np.array([*column.words, None], object)
+        first = np.full(len(self), -1)
+        first[column.present] = column.indices
+        return np.asarray(words[first])
+
+    def titles_of(self, numbers: NDArray[Any]) -> NDArray[Any] | None:
+        """Return the titles of row numbers of any shape, None for negative numbers."""
+        if self.titles is None:
+            return None
+        titles = self.titles[np.maximum(numbers, 0)]
+        titles[numbers < 0] = None
+        return np.asarray(titles)
+
+    def titled(self, text: str) -> int:
+        """Return the row of a title, in any case, -1 if there is none; raise if it is ambiguous."""
+        rows = self._by_title.get(text.casefold(), [-1])
+        if len(rows) > 1:
+            ids = ", ".join(str(self.ids[row]) for row in rows[:_LISTED])
+            raise UnknownIdError(f"{len(rows)} items have the title {text!r}", hint=f"use {ids}")
+        return rows[0]
+
+    def number(self, text: str) -> int:
+        """Return the row of an id or a title; raise if it is unknown or ambiguous."""
+        found = int(self.ids.find([self.ids.parsed(text)])[0])
+        found = self.titled(text) if found < 0 else found
+        if found < 0:
+            near = self.near(text)
+            hint = f"did you mean {near}?" if near else f"items look like {self.ids[0]!r}"
+            raise UnknownIdError(f"there is no item {text!r}", hint=hint)
+        return found
+
+    def near(self, text: str) -> str:
+        """Return the titles, or the id, that are closest to a text; "" if none is."""
+        close = get_close_matches(text.casefold(), self._by_title, n=2)
+        titles = self.titles if close else None
+        found = [] if titles is None else [repr(titles[self._by_title[each][0]]) for each in close]
+        return " or ".join(found) or self.ids.similar(text)
+
+    def label(self, number: int) -> str:
+        """Return the id and the title of a row."""
+        title = None if self.titles is None else self.titles[number]
+        return str(self.ids[number]) if title is None else f"{self.ids[number]} {title!r}"
+
+    @cached_property
+    def _by_title(self) -> dict[str, list[int]]:
+        rows: dict[str, list[int]] = {}
+        for row, title in enumerate([] if self.titles is None else self.titles.tolist()):
+            if title is not None:
+                rows.setdefault(title.casefold(), []).append(row)
+        return rows
+
+
+def packed_table(table: ItemTable) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the JSON description and the arrays of a table."""
+    kind, arrays = packed_ids("table", table.ids)
+    columns = []
+    for number, (name, column) in enumerate(table.columns.items()):
+        plain, of_column = pack(column, f"column{number}-")
+        columns.append({"name": name, "content": plain})
+        arrays |= of_column
+    return {"ids": kind, "rows": len(table), "title": table.title, "columns": columns}, arrays
+
+
+def unpacked_table(about: Any, reader: Reader) -> ItemTable:
+    """Return the table that was packed; raise if description or arrays are not valid."""
+    listed, title = table_columns(about, reader), about["title"]
+    ids = unpacked_ids({"table": about["ids"]}, "table", reader)
+    columns: dict[str, Column] = {}
+    for number, name in enumerate(listed):
+        content = about["columns"][number]["content"]
+        columns[name] = column = reader.value(content, (Numbers, Words), f"column{number}-")
+        if column.type not in column.types or (reader.verify and not column.is_sound):
+            raise reader.broken(f"an impossible column {name!r}")
+    if not len(ids):
+        raise reader.broken("an item table without rows")
+    if title is not None and not (title in columns and columns[title].type == "text"):
+        raise reader.broken("titles that are not text")
+    return ItemTable(Vocabulary(ids.ids, "item"), columns, title)
+
+
+def table_columns(about: Any, reader: Reader) -> dict[str, str]:
+    """Return the types of columns by name that a header describes; raise if it has another form."""
+    try:
+        pairs = [(each["name"], each["content"]["type"]) for each in about["columns"]]
+        rows, title, _ = about["rows"], about["title"], about["ids"]
+    except (TypeError, KeyError, IndexError):
+        raise reader.broken("an impossible item table") from None
+    texts = [text for pair in pairs for text in pair] + ([] if title is None else [title])
+    sound = all(isinstance(text, str) and 0 < len(text) <= _MAX_NAME for text in texts)
+    if not sound or type(rows) is not int or len(dict(pairs)) < len(pairs):
+        raise reader.broken("an impossible item table")
+    return dict(pairs)

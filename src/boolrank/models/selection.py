@@ -1,0 +1,178 @@
+"""Which items a list may have, and how it is picked from the ranking.
+
+A list of n items with at most so many per group is the ranking without those that find their group
+full. A diverse list is picked greedily (maximal marginal relevance): the next item has the highest
+
+    (1 - diversity)·relevance - diversity·max similarity to the items picked,
+
+with scores and the model's own similarities, both scaled to [0, 1] within the best items.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import real, whole
+from ..data.filters import filter_items
+from ..data.items import ItemTable
+from ..data.rows import Rows
+from ..data.vocabulary import Vocabulary
+from ..errors import InputError, ParameterTypeError
+from .scorer import Floats, Items, Scorer
+
+# A diverse list is picked from this many times its length; longer rankings change little.
+_POOL = 10
+# Rankings are first made this many times as long as a list with limits, then longer as needed.
+_DEEPER = 4
+_CACHED = 1 << 24  # similarities that are kept: 128 MB
+
+Ranked = tuple[Items, Floats]
+Rank = Callable[[NDArray[np.int64], int], Ranked]  # profiles, length -> items and scores
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The items that may be recommended, limits per group, and diversity.
+
+    Attributes
+    ----------
+    hidden : numbers of items that may not be recommended
+    limits : columns of groups, with the most items of each group
+    diversity : 0 for the ranking itself, 1 for the least similar items
+    """
+
+    hidden: NDArray[np.int64]
+    limits: tuple[tuple[Rows, int], ...] = ()
+    diversity: float = 0.0
+
+    @staticmethod
+    def of(
+        items: Vocabulary,
+        table: ItemTable | None,
+        candidates: Iterable[Hashable] | None = None,
+        exclude: Iterable[Hashable] | None = None,
+        where: str | None = None,
+        per: Mapping[str, int] | None = None,
+        diversity: float = 0.0,
+    ) -> Selection:
+        """Return the selection that options of `Recommender.recommend` describe."""
+        allowed = None if candidates is None else items.find(candidates)
+        if where is not None:
+            mask = filter_items(_needed(table, "where"), where)
+            passing = np.flatnonzero(mask)
+            allowed = passing if allowed is None else np.intersect1d(passing, allowed)
+        hidden = hidden_items(len(items), allowed, items.find([] if exclude is None else exclude))
+        if per is not None and not isinstance(per, Mapping):
+            problem = f"per has limits by column, such as {{'category': 2}}, not {per!r}"
+            raise ParameterTypeError(problem, parameter="per")
+        limits = tuple(
+            (_needed(table, "per").column(name, "per").rows, whole("", f"per {name}", most, low=1))
+            for name, most in (per or {}).items()
+        )
+        return Selection(hidden, limits, real("", "diversity", diversity, low=0, high=1))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a list is the beginning of the ranking."""
+        return not self.limits and not self.diversity
+
+    def lists(self, rank: Rank, count: int, n: int, scorer: Scorer) -> Ranked:
+        """Return n items for each of ``count`` profiles, picked from rankings of any length."""
+        chosen, scores = np.full((count, n), -1, np.int32), np.full((count, n), np.nan)
+        similar = _similarities(scorer)
+        left = np.arange(count)
+        depth = min(n * (_POOL if self.diversity else _DEEPER), scorer.items)
+        while len(left) and n:
+            again, ranked = [], rank(left, depth)
+            for k, items, values in zip(left.tolist(), *ranked, strict=True):
+                size = int(np.count_nonzero(items >= 0))
+                picked = self._pick(items[:size], values[:size], n, similar)
+                if len(picked) < n and size == depth < scorer.items:
+                    again.append(k)  # further down there may be more
+                else:
+                    chosen[k, : len(picked)] = items[picked]
+                    scores[k, : len(picked)] = values[picked]
+            left, depth = np.array(again, np.int64), min(_DEEPER * depth, scorer.items)
+        return chosen, scores
+
+    def _pick(
+        self, items: Items, values: Floats, n: int, similar: Callable[[int], Floats]
+    ) -> list[int]:
+        """Return places in a ranking, in the order of the list."""
+        taken: Counter[tuple[int, int]] = Counter()
+        picked: list[int] = []
+        if not self.diversity:
+            for place, item in enumerate(items.tolist()):
+                if len(picked) == n:
+                    break
+                if self._admits(item, taken):
+                    picked.append(place)
+            return picked
+        gain, near = (1 - self.diversity) * _scaled(values), np.zeros(len(items))
+        while len(picked) < n and np.isfinite(gain.max(initial=-np.inf)):
+            place = int(np.argmax(gain - self.diversity * near))
+            gain[place] = -np.inf
+            if self._admits(int(items[place]), taken):
+                picked.append(place)
+                near = np.maximum(near, _scaled(similar(int(items[place]))[items]))
+        return picked
+
+    def _admits(self, item: int, taken: Counter[tuple[int, int]]) -> bool:
+        """Return whether all groups of an item have room, and count it if so."""
+        groups = []
+        for column, (rows, most) in enumerate(self.limits):
+            for group in rows.row(item).tolist():
+                if taken[column, group] >= most:
+                    return False
+                groups.append((column, group))
+        taken.update(groups)
+        return True
+
+
+def _needed(table: ItemTable | None, parameter: str) -> ItemTable:
+    if table is None:
+        raise InputError(
+            f"{parameter} needs a table of items, and the model has none",
+            hint="fit the model with a file or frame of items",
+            parameter=parameter,
+        )
+    return table
+
+
+def _similarities(scorer: Scorer) -> Callable[[int], Floats]:
+    """Return a function for the similarities of an item to all others."""
+
+    @lru_cache(maxsize=max(16, _CACHED // max(scorer.items, 1)))
+    def similar(item: int) -> Floats:
+        keys: Any = np.array(scorer.similar(item)[0])
+        keys[item] = np.delete(keys, item).max(initial=-np.inf)  # it never stands beside itself
+        return np.asarray(keys, np.float64)
+
+    return similar
+
+
+def _scaled(values: Floats) -> Floats:
+    """Return values between 0 for the lowest and 1 for the highest."""
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    span = high - low
+    return (values - low) / span if 0 < span < np.inf else np.zeros(len(values))
+
+
+def hidden_items(
+    size: int, candidates: NDArray[np.int64] | None, exclude: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return which of ``size`` items may not be recommended; -1 stands for unknown ids."""
+    if candidates is None:
+        return exclude[exclude >= 0]
+    # -1 counts as the one past the last item.
+    allowed = np.zeros(size + 1, bool)
+    allowed[candidates] = True
+    allowed[exclude] = False
+    return np.flatnonzero(~allowed[:-1])
