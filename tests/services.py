@@ -50,9 +50,9 @@ def client_of(folder: Path, place: str, **options: Any) -> Iterator[Any]:
     from boolrank.service.events import check_store
     from boolrank.service.live import Live
 
-    guard = {name: options.pop(name) for name in ("keys", "local") if name in options}
+    local = options.pop("local", False)
     live = Live(folder, check_store(place), **options)
-    with TestClient(create_app(live, **guard), raise_server_exceptions=False) as client:
+    with TestClient(create_app(live, local), raise_server_exceptions=False) as client:
         client.live = live
         yield client
 

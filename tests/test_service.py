@@ -186,6 +186,9 @@ def test_ids_with_slashes_and_signs_are_found(tmp_path: Path) -> None:
         for user, item in zip(odd, reversed(odd), strict=True):
             found = get(client, f"/v1/users/{quote(user, safe='').replace('.', '%2E')}")
             assert [found["user"], found["items"][0]["item"]] == [user, item]
+        # Browsers fold %2E%2E.
+        assert get(client, "/v1/users/..;")["user"] == ".."
+        assert get(client, "/v1/users/..%3B")["user"] == "..;"
 
 
 def test_unknown_users_get_popular_items_and_unknown_items_are_reported(client: Any) -> None:
@@ -374,6 +377,166 @@ def test_a_refresh_never_replaces_a_newer_fit(
     assert load_model(folder).recommend(["u1"]).lists() == newer.recommend(["u1"]).lists()
 
 
+@pytest.mark.parametrize("text", [MODELS[0], MODELS[2]])
+def test_a_refresh_equals_a_fit_if_users_and_items_lose_everything(
+    text: str, saved: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(saved[text], tmp_path / "model"))
+    pairs = [
+        (DATA.users[row], DATA.items[item])
+        for row, item in zip(DATA.rows.numbers.tolist(), DATA.indices.tolist(), strict=True)
+    ]
+    gone = [pair for pair in pairs if pair[0] in ("u3", "u4") or pair[1] == "p20"]
+    assert gone
+    with client_of(folder, str(tmp_path / "e.sqlite")) as client:
+        add(client, *gone, action="remove")
+        assert get(client, "/v1/recommendations/u3")["popular"]
+        post(client, "/v1/refresh", {})
+        wanted = refitted([(*pair, "remove") for pair in gone], DATA, text)
+        found = load_model(folder)
+        assert list(found.interactions.users) == list(wanted.interactions.users)
+        assert list(found.interactions.items) == list(wanted.interactions.items)
+        assert np.array_equal(found.score(), wanted.score())
+        assert not get(client, "/v1/users/u3")["known"]
+        add(client, ("u3", "p20"))
+        assert get(client, "/v1/users/u3")["unknown"] == ["p20"]
+        post(client, "/v1/refresh", {})
+        assert get(client, "/v1/users/u3")["total"] == 1
+
+
+def test_a_model_knows_its_last_event_and_other_stores_apply_all(
+    folder: Path, tmp_path: Path
+) -> None:
+    from boolrank.service.events import check_store
+    from boolrank.service.refresh import refresh
+
+    first, other = (check_store(str(tmp_path / name)) for name in ("a.sqlite", "b.sqlite"))
+    first.add([(f"x{k}", "u1", f"new{k}", "add", 5.0) for k in range(3)])
+    assert refresh(folder, first)["changed"] == 3
+    assert first.contained([3, "x2"]) == 3
+    assert refresh(folder, first)["changed"] == 0
+    # Numbers of another store, or of a backup, stand for other events.
+    other.add([(f"y{k}", "u2", f"new{k}", "add", 5.0) for k in range(4)])
+    assert other.contained([3, "x2"]) == other.contained(None) == other.contained([9, "y9"]) == 0
+    assert refresh(folder, other)["changed"] == 4
+
+
+def test_a_link_that_is_switched_to_another_model_is_followed(
+    saved: dict[str, Path], tmp_path: Path
+) -> None:
+    from boolrank.service.command import open_service
+
+    for number, text in enumerate((MODELS[0], MODELS[4])):
+        shutil.copytree(saved[text], tmp_path / f"release{number}")
+    link = tmp_path / "current"
+    link.symlink_to("release0")
+    service = open_service(
+        link,
+        host="127.0.0.1",
+        port=0,
+        workers=1,
+        items=None,
+        events=None,
+        period=None,
+        api_key_file=None,
+        no_auth=False,
+    )
+    service.socket.close()
+    assert service.store.place == f"{link}-events.sqlite", "it stays after a switch"
+    with client_of(service.folder, service.store.place) as client:
+        assert get(client, "/v1/model")["name"] == "kernel-ranker"
+        add(client, ("u1", "a new item"))
+        (tmp_path / "next").symlink_to("release1")
+        (tmp_path / "next").replace(link)
+        wait_for(lambda: get(client, "/v1/model")["name"] == "popularity")
+        before = load_model(tmp_path / "release0").interactions.size
+        assert post(client, "/v1/refresh", {})["changed"] == 1
+        assert load_model(tmp_path / "release1").interactions.size == before + 1
+        assert load_model(tmp_path / "release0").interactions.size == before
+
+
+@pytest.mark.parametrize("gone", ["file", "log"])
+def test_events_are_never_acknowledged_by_a_deleted_file(
+    gone: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boolrank.service import events as module
+
+    place = tmp_path / "events.sqlite"
+    victim = place if gone == "file" else tmp_path / "events.sqlite-wal"
+    with client_of(folder, str(place)) as client:
+        event = {"events": [{"id": "x1", "user": "u1", "item": "p20"}]}
+        post(client, "/v1/events", {"events": [{"user": "u2", "item": "p20"}]})
+        victim.rename(tmp_path / "aside")
+        answer = client.post("/v1/events", json=event)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        (tmp_path / "aside").rename(victim)
+        last = module._last
+
+        def lose(run: Any) -> Any:
+            victim.rename(tmp_path / "aside")  # while the transaction runs
+            monkeypatch.setattr(module, "_last", last)
+            return last(run)
+
+        monkeypatch.setattr(module, "_last", lose)
+        assert client.post("/v1/events", json=event).status_code == 503
+        (tmp_path / "aside").rename(victim)
+        post(client, "/v1/events", event)
+        assert get(client, "/v1/users/u1")["events"] == 1
+
+
+def test_a_file_of_events_that_is_replaced_is_opened_anew(folder: Path, tmp_path: Path) -> None:
+    from boolrank.service.events import check_store
+
+    place = tmp_path / "events.sqlite"
+    with client_of(folder, str(place)) as client:
+        add(client, ("u1", "p20"))
+        backup = check_store(str(tmp_path / "backup"))
+        backup.add([("b1", "u2", "p21", "add", 5.0)])
+        backup.close()
+        for rest in tmp_path.glob("events.sqlite-*"):
+            rest.unlink()
+        (tmp_path / "backup").replace(place)
+        wait_for(lambda: client.get("/v1/users/u2").status_code == 200)
+        assert [get(client, f"/v1/users/{user}")["events"] for user in ("u1", "u2")] == [0, 1]
+
+
+def test_reasons_take_one_problem_for_each_history(
+    saved: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boolrank.models.simplex_scorer import SimplexScorer
+
+    solve, solved = SimplexScorer.weights, list[int]()
+
+    def weights(self: Any, rows: Any, *rest: Any) -> Any:
+        solved.append(rows.n_rows)
+        return solve(self, rows, *rest)
+
+    monkeypatch.setattr(SimplexScorer, "weights", weights)
+    with client_of(saved[MODELS[0]], str(tmp_path / "e.sqlite")) as client:
+        get(client, "/v1/recommendations/u1", n=1, reasons=5)
+        few = len(solved)
+        get(client, "/v1/recommendations/u1", n=20, reasons=5)
+        assert len(solved) == 2 * few
+
+
+def test_batches_are_bounded(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from boolrank.service import answers
+
+    path, query = "/v1/recommendations:batch", {"user": "u1", "n": 100, "reasons": 1}
+    answer = client.post(path, json={"queries": [query] * 11})
+    assert answer.status_code == 422
+    assert "1,000 items" in answer.json()["detail"]
+    assert client.post(path, json={"queries": [query] * 10}).status_code == 200
+    own = get(client, "/v1/users/u1")["total"]
+    monkeypatch.setattr(answers, "_MOST_WORK", own**2)
+    query = {"user": "u1", "n": 2}
+    assert client.post(path, json={"queries": [query]}).status_code == 200
+    answer = client.post(path, json={"queries": [query, query]})
+    assert answer.status_code == 422
+    assert "too long for one batch" in answer.json()["detail"]
+    assert f"{2 * own**2:,}" in answer.json()["hint"]
+
+
 def test_events_that_a_model_contains_are_not_counted_twice_after_a_crash(
     client: Any, folder: Path
 ) -> None:
@@ -381,9 +544,7 @@ def test_events_that_a_model_contains_are_not_counted_twice_after_a_crash(
     add(client, ("u1", "p20"), action="remove")
     done = post(client, "/v1/refresh", {})
     model = load_model(folder)
-    with client.live.store._connection() as run:  # as if killed before this was recorded
-        run("DELETE FROM boolrank_models")
-    client.live.store.close()
+    model.save(folder)  # the header names no event
     with client_of(folder, client.live.store.place) as other:
         for user in ("u1", "u2"):
             found = get(other, f"/v1/recommendations/{user}", n=5)

@@ -122,6 +122,12 @@ def test_a_bad_body_is_refused_with_a_hint(client: Any, path: str, body: Any, st
     [
         ("/v1/recommendations/u1?n=0", 422),
         ("/v1/recommendations/u1?n=x", 422),
+        ("/v1/recommendations/u1?n=1_0", 422),
+        ("/v1/recommendations/u1?n=%2B5", 422),
+        ("/v1/recommendations/u1?n=%205", 422),
+        ("/v1/recommendations/u1?n=5.0", 422),
+        ("/v1/recommendations/u1?n=%D9%A5", 422),
+        ("/v1/recommendations/u1?reasons=0_1", 422),
         ("/v1/recommendations/u1?reasons=21", 422),
         ("/v1/recommendations/u1?exclude=", 422),
         ("/v1/recommendations/" + "u" * 5000, 422),
@@ -244,11 +250,98 @@ def test_keys_are_enforced_by_role(keyed: Any) -> None:
     assert keyed.post(RECOMMEND, json={"user": "u1"}, headers=read).status_code == 200
     for bad in (READ[:-1], READ + "x", "", "é", "x" * 10_000, "Bearer"):
         headers = {"authorization": f"Bearer {bad}".encode()}
-        check_problem(keyed.get("/v1/model", headers=headers), 401)
+        known = check_problem(keyed.get("/v1/model", headers=headers), 401)["detail"]
+        assert known == ("this key is not known" if bad else "a key is needed")
     for path in ("/v1%2Fevents", "//v1/events", "/v1/events/", "/V1/events", "/static/../v1/model"):
         assert keyed.post(path, json=body).status_code in (401, 404)
     for path in ("/v1/events%0A", "/v1/refresh%0A", "/v1/nothing"):
         check_problem(keyed.post(path, json=body, headers=read), 403)
+
+
+def test_every_route_declares_who_may_call_it(keyed: Any) -> None:
+    read = {"authorization": f"Bearer {READ}"}
+    writes = set()
+    for path, methods in keyed.get("/openapi.json").json()["paths"].items():
+        for method, operation in methods.items():
+            role = operation.get("x-role", "read" if method == "get" else "write")
+            url = path.replace("{user}", "u1").replace("{item}", "p1")
+            answer = keyed.request(method, url)
+            assert (answer.status_code == 401) == (role != "none"), path
+            if role == "write":
+                check_problem(keyed.request(method, url, headers=read), 403)
+                writes.add(path)
+    assert writes == {"/v1/events", "/v1/refresh"}
+
+
+def test_head_answers_as_get_without_a_body(client: Any) -> None:
+    for path in ("/healthz", "/v1/model", "/", "/docs", "/metrics", "/static/style.css"):
+        answer, whole = client.head(path), client.get(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert answer.headers["content-type"] == whole.headers["content-type"]
+    check_problem(client.get(EVENTS), 405)
+    assert client.head(EVENTS).status_code == 405
+
+
+def test_large_bodies_are_validated_in_a_thread(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    from boolrank.service.schemas import Query
+
+    validate, threads = Query.model_validate_json, []
+
+    def spy(body: bytes) -> Any:
+        threads.append(threading.get_ident())
+        return validate(body)
+
+    monkeypatch.setattr(Query, "model_validate_json", spy)
+    for count in (1, 9_999):
+        answer = client.post(RECOMMEND, json={"items": [f"item {k}" for k in range(count)]})
+        assert answer.status_code == 200
+    loop = client.portal.call(threading.get_ident)
+    assert [each == loop for each in threads] == [True, False]
+
+
+def test_keys_are_read_again_and_stay_if_they_cannot(folder: Path, tmp_path: Path) -> None:
+    from boolrank.service.access import Keys
+
+    file = tmp_path / "keys"
+    file.write_text(f"read {READ}\n")
+    options: dict[str, Any] = {"keys": Keys.read(file), "key_file": file}
+    with client_of(folder, str(tmp_path / "e.sqlite"), **options) as client:
+
+        def statuses() -> list[int]:
+            client.portal.call(client.live.hang_up)
+            headers = ({"authorization": f"Bearer {key}"} for key in (READ, WRITE))
+            return [client.get("/v1/model", headers=each).status_code for each in headers]
+
+        assert statuses() == [200, 401]
+        file.write_text(f"read {WRITE}\n")
+        assert statuses() == [401, 200]
+        file.write_text("nonsense")
+        assert statuses() == [401, 200]
+        file.unlink()
+        assert statuses() == [401, 200]
+
+
+def test_errors_that_repeat_are_logged_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    import logging
+
+    from boolrank.service.command import Repeats
+
+    repeats, now = Repeats(), [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+
+    def is_logged(text: str, level: int = logging.ERROR, *about: Any) -> bool:
+        return repeats.filter(logging.LogRecord("x", level, "", 0, text, about, None))
+
+    assert is_logged("the disk %s is full", logging.ERROR, 1)
+    assert not is_logged("the disk %s is full", logging.ERROR, 2)
+    assert is_logged("something else")
+    assert all(is_logged("news", logging.INFO) for _ in range(3))
+    now[0] = 61.0
+    assert is_logged("the disk %s is full", logging.ERROR, 3)
 
 
 def test_a_body_with_many_errors_is_answered_at_once(client: Any) -> None:

@@ -45,6 +45,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         csv.writer(file).writerow(["f0", "Zero Hour", "none"])  # an id in which others begin
     with (folder / "events.csv").open("a", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["ada", EVIL_ID], ["ben", EVIL_ID], ["ben", "f0"]])
+        csv.writer(file).writerows([["..", "f02"], ["..", "f03"], [".", "f03"], ["ben", ".."]])
         # More items than reasons in an answer.
         csv.writer(file).writerows(["buff", f"f{number:02d}"] for number in range(1, 31))
     KernelEase(reg=3).fit(Interactions.from_files(folder / "events.csv")).save(folder / "model")
@@ -400,6 +401,18 @@ def test_ids_and_titles_are_shown_as_text(visit: Any) -> None:
         assert each.locator("#owned").count() == 0
 
 
+def test_ids_of_dots_are_found(visit: Any) -> None:
+    page = visit("#user=..")
+    _rows(page)
+    expect(page.locator("#profile .own")).to_have_count(2)
+    page = visit("#user=.&item=..")
+    _rows(page)
+    expect(page.locator("#profile .own")).to_have_count(1)
+    page = visit("#item=f0")
+    page.evaluate("location.hash = '#item=f0&n=50&open=..'")
+    expect(page.locator(".shelf .near").first).to_be_visible()
+
+
 def test_problems_are_shown_with_their_hint(visit: Any) -> None:
     page = visit("#item=f02", expecting="503")
     _rows(page)
@@ -431,13 +444,17 @@ def test_a_key_is_asked_for_if_the_service_needs_one(visit: Any) -> None:
         if given == "Bearer open sesame":
             route.fallback()
         else:
-            body = '{"detail": "a key is needed", "hint": "send one"}'
+            why = "this key is not known" if given else "a key is needed"
+            body = json.dumps({"detail": why, "hint": "send one"})
             route.fulfill(status=401, content_type="application/problem+json", body=body)
 
     page.route(re.compile("/v1/|/metrics"), answer)
     page.reload()
     expect(page.get_by_role("alert")).to_contain_text("a key is needed")
     expect(page.locator("#pulse")).to_have_text(re.compile("no figures"))
+    page.get_by_label("API key").fill("sesame")
+    page.get_by_role("button", name="Use this key").click()
+    expect(page.get_by_role("alert")).to_contain_text("this key is not known")
     page.get_by_label("API key").fill("open sesame")
     page.get_by_role("button", name="Use this key").click()
     assert len(_rows(page)) == 10

@@ -257,12 +257,139 @@ def test_a_full_disk_refuses_events_and_loses_none(folder: Path) -> None:
                 refused.append((error.code, json.load(error)["status"]))
         assert stored
         assert set(refused) == {(503, 503)}
+        assert server.log.read_text().count("event store fails") == 1, "in a minute"
         assert server.get("/v1/recommendations/u1")["items"], "reading goes on"
         server.kill()
     with serving(folder, "--events", str(folder.parent / "e.sqlite")) as server:
         for part in range(60):
             found = server.get(f"/v1/users/x{part}")
             assert found["total"] == (20 if part in stored else 0), "all of a request or none"
+
+
+@contextmanager
+def threaded(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: Any) -> Iterator[Any]:
+    """A server in a thread, with other limits; yield it and its port."""
+    import asyncio
+
+    from boolrank.service import workers
+    from boolrank.service.app import create_app
+    from boolrank.service.events import check_store
+    from boolrank.service.live import Live
+
+    for name, value in limits.items():
+        monkeypatch.setattr(workers, f"_{name.upper()}", value)
+    made = workers.listen("127.0.0.1", 0)
+    port = made.getsockname()[1]
+    live = Live(folder, check_store(str(folder.parent / "e.sqlite")))
+    server = workers.make_server(create_app(live))
+    thread = threading.Thread(target=lambda: asyncio.run(workers.serve(server, made)))
+    thread.start()
+    try:
+        wait_for(lambda: server.started)
+        yield server, port
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def connect(port: int, text: bytes = b"") -> socket.socket:
+    made = socket.create_connection(("127.0.0.1", port))
+    made.settimeout(30)
+    made.sendall(text)
+    return made
+
+
+def test_too_many_connections_get_a_problem(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with threaded(folder, monkeypatch, most_connections=3) as (_, port):
+        ask = b"GET /v1/model HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        made = [connect(port, ask) for _ in range(3)]
+        assert all(b"200 OK" in each.recv(65536) for each in made)
+        with connect(port, ask) as last:
+            answer = b"".join(iter(lambda: last.recv(65536), b""))  # it is closed
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert b" 503 " in head
+        assert b"application/problem+json" in head
+        assert b"retry-after: 1" in head
+        assert json.loads(body)["hint"]
+        made.pop().close()
+        wait_for(lambda: b"200 OK" in _answer(port, ask))
+        for each in made:
+            each.close()
+
+
+def _answer(port: int, text: bytes) -> bytes:
+    with connect(port, text) as made:
+        return made.recv(65536)
+
+
+def test_clients_that_send_and_never_read_are_cut_off(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boolrank.service import access
+
+    monkeypatch.setattr(access, "SECONDS", 1.0)
+    with threaded(folder, monkeypatch, idle_seconds=1.0) as (server, port):
+        many = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000
+        made = connect(port)
+        made.setblocking(False)
+        sent = made.send(many)
+        assert sent
+        wait_for(lambda: server.server_state.connections)
+        wait_for(lambda: not server.server_state.connections, 20)
+        made.close()
+        assert b"200 OK" in _answer(port, many[:50])
+
+
+def test_a_body_that_stops_does_not_hold_up_the_end(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with threaded(folder, monkeypatch, stop_seconds=0.5) as (server, port):
+        made = connect(port, head + b"Content-Length: 1000\r\n\r\n{")
+        wait_for(lambda: server.server_state.tasks)
+        start = time.monotonic()
+    assert time.monotonic() - start < 5
+    made.close()
+
+
+def damage(folder: Path) -> None:
+    header = (folder / "header.json").read_text(encoding="utf-8")
+    (folder / "header.json").write_text(header.replace('"users": 40', '"users": 41'))
+
+
+def test_a_damaged_model_at_the_start_is_an_error_and_no_loop(folder: Path) -> None:
+    with serving(folder) as server:
+        damage(folder)
+        assert server.get("/v1/recommendations/u1")["items"], "the old model stays"
+        os.kill(server.workers()[0], signal.SIGKILL)
+        assert server.process.wait(60) == 1, "nobody can answer, so it ends"
+        assert "no worker can start" in server.log.read_text()
+    words = [sys.executable, "-m", "boolrank", "serve", str(folder), "--port", "0"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 1
+    assert "hint: " in done.stderr
+    assert "events are kept" in done.stderr
+    assert "Traceback" not in done.stderr
+    unit = (Path(__file__).parents[1] / "deploy" / "boolrank.service").read_text()
+    assert "StartLimitBurst=" in unit
+    assert "StartLimitIntervalSec=" in unit
+
+
+def test_folders_of_metrics_are_removed_after_a_kill(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    with serving(folder) as server:
+        (left,) = place.iterdir()
+        server.kill()
+        assert left.exists()
+        server.start()
+        (now,) = place.iterdir()
+        assert now != left
+    assert not list(place.iterdir())
 
 
 def test_slow_clients_are_cut_off_and_others_are_served(folder: Path) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .._extras import needs
+from ..storage.folder import locked
 from ._options import seconds_of
 from ._output import Work, say
+
+_METRICS = "boolrank-metrics-"
 
 
 def serve(
@@ -29,7 +35,7 @@ def serve(
     user, and enter the model at the next refresh. /docs describes the API.
     """
     work = Work()
-    with tempfile.TemporaryDirectory() as metrics:
+    with _metrics_folder() as metrics:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics  # before the first import
         with needs("serve", "The service"):
             from ..service.command import open_service
@@ -47,3 +53,13 @@ def serve(
             )
         say(f"{folder}: {service.info['model']}, http://{service.address} (Ctrl-C ends it)")
         service.run()
+
+
+@contextmanager
+def _metrics_folder() -> Iterator[str]:
+    """Make a folder for the metrics of all workers; remove those that killed services left."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_METRICS}*"):
+        with suppress(OSError), locked(left, wait=False):
+            shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=_METRICS) as folder, locked(Path(folder)):
+        yield folder

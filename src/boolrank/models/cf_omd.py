@@ -14,6 +14,7 @@ whose square root bounds the error of a score.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -88,12 +89,22 @@ class MarginScorer(Scorer):
         return out
 
     def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
+        return self.parts_each(profile, [item])[0]
+
+    def parts_each(
+        self,
+        profile: NDArray[np.int32],
+        items: Sequence[int],
+        weights: Floats | None = None,  # noqa: ARG002 - for other models
+    ) -> list[Floats]:
         # The own weights sum to 1, so each carries its share of what the others subtract.
-        weights, _ = self._solve(self._signs(Rows.of_lists([profile])))
-        alpha = weights[0, profile]
-        parts: Floats = alpha * self.kernel[profile, item]
-        parts += alpha * (self.score(profile, item) - parts.sum())
-        return parts
+        alone, out = Rows.of_lists([profile]), list[Floats]()
+        alpha = self._solve(self._signs(alone))[0][0, profile]
+        scores = self.scores(alone)[0]
+        for item in items:
+            parts: Floats = alpha * self.kernel[profile, item]
+            out.append(parts + alpha * (scores[item] - parts.sum()))
+        return out
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         return self.kernel[item], self.kernel[item]

@@ -28,8 +28,16 @@ _INFO = (
 )
 
 
-def save_model(model: Recommender, path: str | Path, instead_of: str | None = None) -> None:
-    """Write a fitted model into a folder, all or nothing; see `write_folder`."""
+def save_model(
+    model: Recommender,
+    path: str | Path,
+    instead_of: str | None = None,
+    last_event: tuple[int, str] | None = None,
+) -> None:
+    """Write a fitted model into a folder, all or nothing; see `write_folder`.
+
+    ``last_event`` is the number and the id of the last event of a service that the model contains.
+    """
     fitted = model.fitted
     name = next((each for each, entry in MODELS.items() if entry.model is type(model)), None)
     if name is None:
@@ -56,6 +64,7 @@ def save_model(model: Recommender, path: str | Path, instead_of: str | None = No
         "overlaps": overlaps,
         "choice": fitted.choice,
         "table": None,
+        "last_event": last_event,
     }
     arrays |= of_scorer | of_overlaps
     if fitted.table is not None:
@@ -128,12 +137,14 @@ def model_info(path: str | Path) -> dict[str, Any]:
 
     Keys: model, parameters, users, items, interactions, created, fingerprint (of the data), hash
     (of all arrays), boolrank (the version that wrote it), bytes, choice (how the model was chosen,
-    or None), table (rows, title and columns of the item table, or None).
+    or None), table (rows, title and columns of the item table, or None), last_event (of a service,
+    or None).
     """
     about = read_about(path)
     if not about.keys() >= set(_INFO):
         raise ModelFileError(f"{path} is not a saved model", hint="name the folder of one")
     info = {name: about[name] for name in _INFO} | {"choice": _choice(path, about), "table": None}
+    info["last_event"] = about.get("last_event")
     table = about.get("table")
     if table is not None:
         columns = table_columns(table, Reader(path, {}))

@@ -11,6 +11,7 @@ which are `Rows` of item numbers; it is what gets saved, loaded and shared betwe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,12 @@ class Scorer(State, ABC):
     def parts(self, profile: Items, item: int) -> Floats:
         """Return what each item of a profile adds to the score of an item."""
         raise TypeError(f"{type(self).__name__} does not explain {item} for {profile}")
+
+    def parts_each(
+        self, profile: Items, items: Sequence[int], weights: Floats | None = None
+    ) -> list[Floats]:
+        """Return the parts of the scores of several items for one profile."""
+        return [self.parts(profile, item, **given(weights)) for item in items]
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         """(m,) Return keys that order all items by similarity to one, and values to show."""

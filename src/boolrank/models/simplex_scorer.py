@@ -11,6 +11,7 @@ weights depend on the matrix and the profile alone, so new users are served like
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,7 +25,7 @@ from ..engines.threads import threads
 from ..errors import ConvergenceWarning, MatrixTooLargeError
 from ..matrix import CompressedMatrix, ItemMatrix
 from ..storage.state import array
-from .scorer import Floats, Scorer
+from .scorer import Floats, Scorer, given
 
 if TYPE_CHECKING:
     from .._compiled.matrix import Arrays
@@ -163,15 +164,27 @@ class SimplexScorer(Scorer):
         return np.argsort(np.maximum.reduceat(key, profiles.indptr[:-1]), kind="stable")
 
     def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
+        return self.parts_each(profile, [item], weights)[0]
+
+    def parts_each(
+        self, profile: NDArray[np.int32], items: Sequence[int], weights: Floats | None = None
+    ) -> list[Floats]:
         # Weights sum to 1, so the score is Σ α_i·(K_ij - negative_weight·q_j).
-        values, mean = self.matrix.terms(item, profile)
-        alpha = self.weights(Rows.of_lists([profile]), weights)
-        parts: Floats = alpha * (values - self.negative_weight * mean)
-        if self.matrix.scale is not None and parts.any():
-            parts *= self.score(profile, item, weights) / parts.sum()
-        if self.matrix.distance is not None:  # scores omit what all items of a profile share
-            parts += alpha * (self.score(profile, item, weights) - parts.sum())
-        return parts
+        alone, matrix, out = Rows.of_lists([profile]), self.matrix, list[Floats]()
+        alpha, plain = (
+            self.weights(alone, weights),
+            matrix.scale is None and matrix.distance is None,
+        )
+        scores = np.empty(0) if plain else self.scores(alone, **given(weights))[0]
+        for item in items:
+            values, mean = matrix.terms(item, profile)
+            parts: Floats = alpha * (values - self.negative_weight * mean)
+            if matrix.scale is not None and parts.any():
+                parts *= scores[item] / parts.sum()
+            if matrix.distance is not None:  # scores omit what all items of a profile share
+                parts += alpha * (scores[item] - parts.sum())
+            out.append(parts)
+        return out
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         return self.matrix.nearness(item)
@@ -204,14 +217,24 @@ class OthersScorer(Scorer):
         return out
 
     def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
+        return self.parts_each(profile, [item])[0]
+
+    def parts_each(
+        self,
+        profile: NDArray[np.int32],
+        items: Sequence[int],
+        weights: Floats | None = None,  # noqa: ARG002 - for other models
+    ) -> list[Floats]:
         # score_j = Σ (α_i + s)·K_ij - s·(m·q_j + 1), s = 1/(items outside the profile).
-        alone = Rows.of_lists([profile])
+        alone, out = Rows.of_lists([profile]), list[Floats]()
         others = self.items - len(profile)
         share = 1 / others if others > 0 else 0.0
         alpha = simplex_weights(self.arrays, self.reg, alone, against_others=True) + share
-        parts: Floats = alpha * self.matrix.row(item)[profile]
-        parts += alpha / alpha.sum() * (self.score(profile, item) - parts.sum())
-        return parts
+        scores = self.scores(alone)[0]
+        for item in items:
+            parts: Floats = alpha * self.matrix.row(item)[profile]
+            out.append(parts + alpha / alpha.sum() * (scores[item] - parts.sum()))
+        return out
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         return self.matrix.nearness(item)

@@ -1,4 +1,4 @@
-"""What surrounds every request: keys, limits, time-outs, security headers, errors and metrics."""
+"""What surrounds every request: keys, limits, time-outs, security headers and metrics."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import asyncio
 import hashlib
 import hmac
 import ipaddress
-import json
 import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from ..errors import InputError, ParameterError
-from .metrics import Metrics
+from .problems import Refusal, problem
 from .schemas import MOST_BYTES
+
+if TYPE_CHECKING:
+    from .live import Live
 
 log = logging.getLogger("boolrank.service")
 
@@ -27,17 +28,12 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Headers = dict[bytes, bytes]
-Refusal = tuple[Any, ...]  # status, detail, hint, and headers
 
 SECONDS = 30.0  # for a request
-REFRESH_SECONDS = 3600.0
 ROLES = ("read", "write")
 _LEAST_KEY = 16  # characters
 _MOST_HELD = 8 * MOST_BYTES  # of all requests at once
 _LATER, _RETRY = "try again in a second", ("retry-after", "1")
-_QUERIES = ("/v1/recommendations", "/v1/recommendations:batch")
-_OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json", "/", "/favicon.ico")
 
 _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -58,7 +54,7 @@ class Keys:
     """API keys by role. A key for writing also reads."""
 
     def __init__(self, keys: Sequence[tuple[str, str]]) -> None:
-        self._keys = [(role, _digest(key)) for role, key in keys]
+        self._keys = [(role, hashlib.sha256(key.encode()).digest()) for role, key in keys]
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -101,10 +97,6 @@ class Keys:
         return {*found, "read"} if found else set()
 
 
-def _digest(key: str) -> bytes:
-    return hashlib.sha256(key.encode()).digest()
-
-
 def _is_local(host: bytes) -> bool:
     """Return whether a Host header has an address or the name of this machine."""
     name = re.sub(r":\d+$", "", host.decode("latin-1")).strip("[]").lower()
@@ -128,33 +120,17 @@ def check_exposure(host: str, keys: Keys | None, no_auth: bool) -> None:
         )
 
 
-def problem(
-    status: int, detail: str, hint: str = "", headers: Sequence[tuple[str, str]] = (), **more: Any
-) -> tuple[bytes, list[tuple[bytes, bytes]]]:
-    """Return body and headers of an error, as RFC 9457 has it."""
-    content = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-        "hint": hint or "see /docs",
-        **more,
-    }
-    body = json.dumps(content).encode()
-    lines = [("content-type", "application/problem+json"), ("content-length", str(len(body)))]
-    return body, [(k.encode(), v.encode()) for k, v in (*lines, *headers)]
-
-
 class Guard:
     """An ASGI application around another.
 
     The path keeps ``%2F`` and ``%25`` encoded, so that ids may have slashes. A ``local`` service
     answers only under names of this machine: a page of another site may give its own name our
-    address, and would then count as ours.
+    address, and would then count as ours. ``crowded`` tells whether there are too many connections.
     """
 
-    def __init__(self, app: App, keys: Keys | None, metrics: Metrics, local: bool = False) -> None:
-        self.app, self.keys, self.metrics, self.local = app, keys, metrics, local
+    def __init__(self, app: App, live: Live, local: bool = False) -> None:
+        self.app, self.live, self.local = app, live, local
+        self.crowded: Callable[[], bool] = lambda: False
         self._held = 0  # bytes of bodies that are being received or answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -162,76 +138,79 @@ class Guard:
             await self.app(scope, receive, send)
             return
         start, answer = time.perf_counter(), _Answer(send)
+        method = scope["method"]
+        # The server leaves the body out for HEAD.
+        scope = {**scope, "method": "GET" if method == "HEAD" else method, "guard": self, "held": 0}
         scope["path"] = _canonical(scope.get("raw_path") or scope["path"].encode())
-        limit = REFRESH_SECONDS if scope["path"] == "/v1/refresh" else SECONDS
         try:
-            async with asyncio.timeout(limit):
-                await self._handle(scope, receive, answer)
+            async with asyncio.timeout(SECONDS) as scope["deadline"]:
+                self._check(scope)
+                await self.app(scope, receive, answer)
+        except Refusal as error:
+            await answer.refuse(error)
         except (TimeoutError, asyncio.CancelledError):  # too late, or the service ends
-            await answer.refuse(503, "the request took too long", _LATER, _RETRY)
-        except ConnectionError:  # the client is gone
-            answer.status = answer.status or 499
+            await answer.refuse(Refusal(503, "the request took too long", _LATER, _RETRY))
         except Exception:
             log.exception("a request failed")
-            await answer.refuse(500, "the service failed", "its log has the reason")
+            await answer.refuse(Refusal(500, "the service failed", "its log has the reason"))
+        finally:
+            self._held -= scope["held"]
         route = getattr(scope.get("route"), "path", "other")
-        self.metrics.observe(scope["method"], route, answer.status, time.perf_counter() - start)
+        self.live.metrics.observe(method, route, answer.status, time.perf_counter() - start)
 
-    async def _handle(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
+    def _check(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
-        refused = self._without_key(scope, headers)
+        if self.crowded():
+            close = ("connection", "close")
+            raise Refusal(503, "there are too many connections", _LATER, _RETRY, close)
         if self.local and not _is_local(headers.get(b"host", b"")):
             hint = "use localhost, or see --api-key-file and --no-auth"
-            refused = 403, "this service is for its own machine alone", hint
-        if refused is None and scope["method"] == "POST":
-            refused = _unfit(scope, headers)
-            if refused is None:
-                await self._handle_body(scope, receive, answer)
-                return
-        if refused is None:
-            await self.app(scope, receive, answer)
-        else:
-            await answer.refuse(*refused)
+            raise Refusal(403, "this service is for its own machine alone", hint)
+        # Browsers send this header: pages of other sites must not write.
+        site = headers.get(b"sec-fetch-site", b"none")
+        if scope["method"] == "POST" and site in (b"cross-site", b"same-site"):
+            hint = "send it from the page of the service"
+            raise Refusal(403, "another site sent this request", hint)
 
-    async def _handle_body(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
-        body = bytearray()
-        try:
-            more = True
-            while more:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ConnectionError
-                part = message.get("body", b"")
-                more = message.get("more_body", False)
-                body += part
-                self._held += len(part)
-                if len(body) > MOST_BYTES:
-                    await answer.refuse(*_too_large())
-                    return
-                if self._held > _MOST_HELD:
-                    await answer.refuse(503, "the service is overloaded", _LATER, _RETRY)
-                    return
-            await self.app(scope, _replayed(bytes(body), receive), answer)
-        finally:
-            self._held -= len(body)
-
-    def _without_key(self, scope: Scope, headers: Headers) -> Refusal | None:
-        """Return why a request may not be answered, if its key does not allow it."""
-        path = scope["path"]
-        if not self.keys or path in _OPEN or path.startswith("/static/"):
-            return None
+    def check_key(self, scope: Scope, role: str) -> None:
+        """Raise unless a request has a key for a role."""
+        if not self.live.keys or role == "none":
+            return
+        headers = dict(scope["headers"])
         scheme, _, key = headers.get(b"authorization", b"").partition(b" ")
         if scheme.lower() != b"bearer":
             key = headers.get(b"x-api-key", b"")
-        roles = self.keys.roles(key.strip())
+        roles = self.live.keys.roles(key.strip())
         if not roles:
-            asks = ("www-authenticate", "Bearer")
-            return 401, "a key is needed", "send the header Authorization: Bearer KEY", asks
-        # Whatever is not known to read needs a key that writes.
-        reads = scope["method"] in ("GET", "HEAD", "OPTIONS") or path in _QUERIES
-        if not reads and "write" not in roles:
-            return 403, "this key only reads", "use a key with the role write"
-        return None
+            why = "this key is not known" if key.strip() else "a key is needed"
+            hint = "send the header Authorization: Bearer KEY"
+            raise Refusal(401, why, hint, ("www-authenticate", "Bearer"))
+        if role not in roles:
+            raise Refusal(403, f"this key does not {role}", f"use a key with the role {role}")
+
+    async def read(self, scope: Scope, receive: Receive) -> bytes:
+        """Return the body of a request; raise if it is too large or not declared as JSON."""
+        headers, body = dict(scope["headers"]), bytearray()
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if kind != b"application/json":
+            hint = "send the header Content-Type: application/json"
+            raise Refusal(415, "the body is not declared as JSON", hint)
+        declared, more = headers.get(b"content-length", b"0"), True
+        length = int(declared) if declared.isdigit() else MOST_BYTES + 1
+        while more and length <= MOST_BYTES:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Refusal(400, "the body is incomplete", "send all of it")
+            part, more = message.get("body", b""), message.get("more_body", False)
+            body += part
+            length = max(length, len(body))
+            self._held += len(part)
+            scope["held"] += len(part)
+            if self._held > _MOST_HELD:
+                raise Refusal(503, "the service is overloaded", _LATER, _RETRY)
+        if length > MOST_BYTES:
+            raise Refusal(413, f"the body has more than {MOST_BYTES:,} bytes", "send it in parts")
+        return bytes(body)
 
 
 class _Answer:
@@ -246,47 +225,21 @@ class _Answer:
             message["headers"] = [*message["headers"], *_HEADERS]
         await self.send(message)
 
-    async def refuse(self, code: int, detail: str, hint: str, *lines: tuple[str, str]) -> None:
+    async def refuse(self, error: Refusal) -> None:
         """Send an error, unless an answer has begun."""
         if not self.status:
-            body, headers = problem(code, detail, hint, lines)
-            await self({"type": "http.response.start", "status": code, "headers": headers})
+            body, headers = problem(error.status, error.message, error.hint, error.headers)
+            await self({"type": "http.response.start", "status": error.status, "headers": headers})
             await self({"type": "http.response.body", "body": body})
 
 
-def _unfit(scope: Scope, headers: Headers) -> Refusal | None:
-    """Return why a request with a body may not be answered, if its headers tell."""
-    # Browsers send this header: pages of other sites must not write.
-    if headers.get(b"sec-fetch-site", b"none") in (b"cross-site", b"same-site"):
-        return 403, "another site sent this request", "send it from the page of the service"
-    length = headers.get(b"content-length", b"0")
-    if not length.isdigit() or int(length) > MOST_BYTES:
-        return _too_large()
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if kind != b"application/json" and scope["path"] != "/v1/refresh":
-        hint = "send the header Content-Type: application/json"
-        return 415, "the body is not declared as JSON", hint
-    return None
-
-
 def _canonical(raw: bytes) -> str:
-    """Return a path with all but slashes and percent signs decoded."""
-    parts = raw.decode("latin-1").split("/")
-    return "/".join(unquote(part).replace("%", "%25").replace("/", "%2F") for part in parts)
+    """Return a path with all but slashes and percent signs decoded.
 
-
-def _too_large() -> Refusal:
-    return 413, f"the body has more than {MOST_BYTES:,} bytes", "send it in parts"
-
-
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    done = False
-
-    async def replay() -> Message:
-        nonlocal done
-        if done:
-            return await receive()
-        done = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return replay
+    Clients fold the parts ``.`` and ``..`` however they are encoded; ``..;`` stands for ``..``.
+    """
+    parts = [
+        part[:-1] if part in (".;", "..;") else unquote(part)
+        for part in raw.decode("latin-1").split("/")
+    ]
+    return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)

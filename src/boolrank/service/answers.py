@@ -12,15 +12,30 @@ import numpy as np
 
 from ..data.vocabulary import Vocabulary, plain_id
 from ..errors import InputError, ParameterError, UnknownIdError
-from .catalogue import Catalogue, History
+from .catalogue import Catalogue, finite
 from .events import Change, EventStore, StoreError
+from .history import History
 from .schemas import Event, Query
 
 _INT64 = 1 << 63
+# Weights of a history take time that grows with its square: a second with the kernel ranker.
+_MOST_WORK = 10_000_000
+
+
+def recommend_batch(
+    catalogue: Catalogue, store: EventStore, queries: Sequence[Query]
+) -> dict[str, Any]:
+    """Return the answers to all queries; raise the first error, or if they are too much work."""
+    results = recommend_together(catalogue, store, queries, _MOST_WORK)
+    for each in results:
+        if isinstance(each, Exception):
+            raise each
+        del each["model"]
+    return {"model": catalogue.hash, "results": results}
 
 
 def recommend_together(
-    catalogue: Catalogue, store: EventStore, queries: Sequence[Query]
+    catalogue: Catalogue, store: EventStore, queries: Sequence[Query], most_work: float = np.inf
 ) -> list[dict[str, Any] | Exception]:
     """Return an answer or an error for each query; rank those with the same options at once."""
     known: dict[str, list[Change]] | StoreError
@@ -42,13 +57,23 @@ def recommend_together(
         options = query.n, tuple(query.exclude), candidates, query.exclude_seen
         # Profiles have no times, and are not weighted by recency.
         groups.setdefault((*options, history.times is None), []).append((at, history))
+    work = sum(len(own.items) ** 2 for members in groups.values() for _, own in members)
+    if work > most_work and len(queries) > 1:
+        raise InputError(
+            "the histories of these queries are too long for one batch",
+            hint=f"the squares of their lengths sum to {work:,}; send at most {most_work:,}",
+        )
     for (n, exclude, candidates, exclude_seen, _), members in groups.items():
         hidden = catalogue.hidden(exclude, candidates)
         lists = catalogue.best([history for _, history in members], n, hidden, exclude_seen)
         for (at, history), (items, scores) in zip(members, lists, strict=True):
-            entries = _entries(catalogue, items, scores)
+            pairs = zip(items, scores, strict=True)
+            entries = [{**catalogue.named(k), "score": finite(score)} for k, score in pairs]
             try:
-                _explain(catalogue, entries, items, history, queries[at].reasons)
+                if queries[at].reasons and len(history.items):
+                    reasons = catalogue.reasons(history, items, queries[at].reasons)
+                    for entry, more in zip(entries, reasons, strict=True):
+                        entry.update(more)
                 out[at] |= {"items": entries}  # type: ignore[operator]  # an answer
             except ParameterError as error:
                 out[at] = error
@@ -100,28 +125,6 @@ def _changes(
     return store.of_users(names, catalogue.sequence) if names else {}
 
 
-def _entries(
-    catalogue: Catalogue, items: Sequence[int], scores: Sequence[float]
-) -> list[dict[str, Any]]:
-    return [
-        {**catalogue.named(item), "score": score if abs(score) < np.inf else None}
-        for item, score in zip(items, scores, strict=True)
-    ]
-
-
-def _explain(
-    catalogue: Catalogue,
-    entries: list[dict[str, Any]],
-    items: Sequence[int],
-    history: History,
-    count: int,
-) -> None:
-    if not count or not len(history.items):
-        return
-    for entry, item in zip(entries, items, strict=True):
-        entry.update(catalogue.reasons(history, item, count))
-
-
 def explain(
     catalogue: Catalogue, store: EventStore, user: str, item: str, n: int
 ) -> dict[str, Any]:
@@ -136,7 +139,7 @@ def explain(
     if not len(history.items):
         users = float(catalogue.users_of_items[number])
         return {**answer, "popular": True, "score": users, "reasons": [], "rest": 0.0}
-    reasons = catalogue.reasons(history, number, n)
+    (reasons,) = catalogue.reasons(history, [number], n)
     return {**answer, "popular": False, "score": catalogue.score(history, number), **reasons}
 
 

@@ -1,8 +1,14 @@
-"""The HTTP application: routes, thin. The package describes the shapes of the answers."""
+"""The HTTP application: routes, thin. The package describes the shapes of the answers.
+
+A route declares who may call it: ``x-role`` is none, read or write. Without it, GET reads, and
+every other method writes.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import pathlib
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, TypeVar
@@ -10,35 +16,58 @@ from urllib.parse import unquote
 
 from fastapi import APIRouter, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, BeforeValidator, ValidationError
-from starlette.exceptions import HTTPException
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
 
-from ..errors import BoolrankError, UnknownIdError
 from . import schemas
-from .access import Guard, Keys, problem
+from .access import Guard
 from .answers import (
     describe_user,
     explain,
+    recommend_batch,
     recommend_together,
     store_events,
     to_json,
 )
 from .catalogue import Catalogue
-from .events import ConflictError, StoreError
-from .live import Live, RefreshError
-from .pool import OverloadError
+from .events import StoreError
+from .live import Live
+from .problems import add_problems
 from .reference import openapi_document, reference_page, takes
 from .schemas import MOST_N, MOST_REASONS, Batch, Events
 
 Body = TypeVar("Body", bound=BaseModel)
 
-router = APIRouter()
+
+class _Route(APIRoute):
+    """A route that checks the key before anything else."""
+
+    async def handle(self, scope: Any, receive: Any, send: Any) -> None:
+        default = "read" if self.methods == {"GET"} else "write"
+        scope["guard"].check_key(scope, (self.openapi_extra or {}).get("x-role", default))
+        await super().handle(scope, receive, send)
+
+
+router = APIRouter(route_class=_Route)
+_OPEN = {"x-role": "none"}
+_QUERY, _BATCH = takes(schemas.Query, "read"), takes(Batch, "read")
 _MOST_ERRORS = 100  # of one body that are listed
+_LARGE = 1 << 16  # bytes: these take more than a millisecond
+_REFRESH_SECONDS = 3600.0
 PAGE = pathlib.Path(__file__).parent / "page"
 
-_N = Annotated[int, Query(ge=1, le=MOST_N)]
+
+def _decimal(text: Any) -> Any:
+    """Return a number without what Python would also read, such as 1_0."""
+    return text if not isinstance(text, str) or re.fullmatch(r"-?[0-9]{1,9}", text) else None
+
+
+_N = Annotated[Annotated[int, Field(ge=1, le=MOST_N), BeforeValidator(_decimal)], Query()]
+_Reasons = Annotated[
+    Annotated[int, Field(ge=0, le=MOST_REASONS), BeforeValidator(_decimal)], Query()
+]
 _Text = Annotated[str, Query(max_length=schemas.MOST_ID)]
 _Id = Annotated[str, Query(min_length=1, max_length=schemas.MOST_ID, pattern=schemas.NO_NUL)]
 _Ids = Annotated[list[_Id], Query(max_length=schemas.MOST_IDS_IN_URL)]
@@ -50,7 +79,7 @@ PathId = Annotated[
 ]
 
 
-def create_app(live: Live, keys: Keys | None = None, local: bool = False) -> Guard:
+def create_app(live: Live, local: bool = False) -> Guard:
     """Return the application around a model; see `Guard`."""
 
     @asynccontextmanager
@@ -67,11 +96,11 @@ def create_app(live: Live, keys: Keys | None = None, local: bool = False) -> Gua
         lifespan=lifespan,
         redirect_slashes=False,
     )
-    app.state.live, app.state.keys = live, keys
+    app.state.live = live
     app.include_router(router)
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
-    _add_errors(app)
-    return Guard(app, keys, live.metrics, local)
+    add_problems(app)
+    return Guard(app, live, local)
 
 
 def _live(request: Request) -> Live:
@@ -81,8 +110,11 @@ def _live(request: Request) -> Live:
 
 async def _body(request: Request, kind: type[Body]) -> Body:
     """Return the body of a request; FastAPI's way takes 60 µs longer."""
+    body = await request.scope["guard"].read(request.scope, request.receive)
     try:
-        return kind.model_validate_json(await request.body())
+        if len(body) < _LARGE:
+            return kind.model_validate_json(body)
+        return await asyncio.to_thread(kind.model_validate_json, body)
     except ValidationError as error:
         count = error.error_count()
         many = {"type": "many", "loc": (), "msg": f"{count} fields are wrong"}
@@ -120,7 +152,7 @@ async def recommend_user(
     exclude: _Ids = [],  # noqa: B006 - FastAPI copies it
     candidates: Annotated[list[_Id] | None, Query(max_length=schemas.MOST_IDS_IN_URL)] = None,
     exclude_seen: bool = True,
-    reasons: Annotated[int, Query(ge=0, le=MOST_REASONS)] = 0,
+    reasons: _Reasons = 0,
     strict: bool = False,
 ) -> Response:
     """Recommend items to a user."""
@@ -136,7 +168,7 @@ async def recommend_user(
     return await _recommend(request, query)
 
 
-@router.post("/v1/recommendations", tags=["recommendations"], openapi_extra=takes(schemas.Query))
+@router.post("/v1/recommendations", tags=["recommendations"], openapi_extra=_QUERY)
 async def recommend(request: Request) -> Response:
     """Recommend items to a user, or to somebody with these items."""
     return await _recommend(request, await _body(request, schemas.Query))
@@ -147,20 +179,11 @@ async def _recommend(request: Request, query: schemas.Query) -> Response:
     return _json(await live.pool.run(_recommend_all, (live, query)))
 
 
-@router.post("/v1/recommendations:batch", tags=["recommendations"], openapi_extra=takes(Batch))
-async def recommend_batch(request: Request) -> Response:
+@router.post("/v1/recommendations:batch", tags=["recommendations"], openapi_extra=_BATCH)
+async def recommend_several(request: Request) -> Response:
     """Answer several queries with one model."""
-    live, batch = _live(request), await _body(request, Batch)
-
-    def job(catalogue: Catalogue) -> dict[str, Any]:
-        results = recommend_together(catalogue, live.store, batch.queries)
-        for each in results:
-            if isinstance(each, Exception):
-                raise each
-            del each["model"]
-        return {"model": catalogue.hash, "results": results}
-
-    return await _answer(live, job)
+    live, queries = _live(request), (await _body(request, Batch)).queries
+    return await _answer(live, lambda catalogue: recommend_batch(catalogue, live.store, queries))
 
 
 @router.get("/v1/similar/{item}", tags=["items"])
@@ -226,7 +249,7 @@ async def one_user(request: Request, user: PathId, n: _N = 100) -> Response:
     return await _answer(live, lambda catalogue: describe_user(catalogue, live.store, name, n))
 
 
-@router.post("/v1/events", tags=["events"], openapi_extra=takes(Events))
+@router.post("/v1/events", tags=["events"], openapi_extra=takes(Events, "write"))
 async def events(request: Request) -> Response:
     """Store events. They are durable when this answers, and change the next list."""
     live, given = _live(request), await _body(request, Events)
@@ -243,19 +266,18 @@ async def events(request: Request) -> Response:
 @router.post("/v1/refresh", tags=["events"])
 async def refresh(request: Request) -> Response:
     """Update the model with all events; the result equals a fit on all of them."""
+    request.scope["deadline"].reschedule(asyncio.get_running_loop().time() + _REFRESH_SECONDS)
     return _json(to_json(await _live(request).refresh()))
 
 
 @router.get("/v1/model", tags=["model"])
 async def model(request: Request) -> Response:
     """Return facts about the model."""
-    live, kept = (
-        _live(request),
-        ("parameters", "users", "items", "interactions", "created", "bytes", "choice"),
-    )
-    return await _answer(
-        live,
-        lambda catalogue: {
+    live = _live(request)
+    kept = ("parameters", "users", "items", "interactions", "created", "bytes", "choice")
+
+    def job(catalogue: Catalogue) -> dict[str, Any]:
+        return {
             "model": catalogue.hash,
             "name": catalogue.info["model"],
             **{name: catalogue.info[name] for name in kept},
@@ -263,18 +285,19 @@ async def model(request: Request) -> Response:
             "titles": len(catalogue.titles),
             "events": {"last": live.last_event(), "contained": catalogue.sequence},
             "limits": schemas.LIMITS,
-            "keys": bool(request.app.state.keys),
-        },
-    )
+            "keys": bool(live.keys),
+        }
+
+    return await _answer(live, job)
 
 
-@router.get("/healthz", tags=["health"])
+@router.get("/healthz", tags=["health"], openapi_extra=_OPEN)
 async def healthz() -> Response:
     """Answer while the process lives."""
     return _json(b'{"status":"ok"}')
 
 
-@router.get("/readyz", tags=["health"])
+@router.get("/readyz", tags=["health"], openapi_extra=_OPEN)
 async def readyz(request: Request) -> Response:
     """Answer 200 if the model is loaded and the event store can be read."""
     live = _live(request)
@@ -293,19 +316,19 @@ def _last_event(lives: list[Live]) -> list[int | None]:
     return [live.last_event() for live in lives]
 
 
-@router.get("/", include_in_schema=False)
+@router.get("/", include_in_schema=False, openapi_extra=_OPEN)
 async def page() -> Response:
     """Return the web page."""
     return FileResponse(PAGE / "index.html")
 
 
-@router.get("/docs", include_in_schema=False)
+@router.get("/docs", include_in_schema=False, openapi_extra=_OPEN)
 async def reference(request: Request) -> Response:
     """Return the reference of the API."""
     return HTMLResponse(reference_page(openapi_document(request.app)))
 
 
-@router.get("/openapi.json", include_in_schema=False)
+@router.get("/openapi.json", include_in_schema=False, openapi_extra=_OPEN)
 async def openapi(request: Request) -> Response:
     """Return the OpenAPI document."""
     return _json(to_json(openapi_document(request.app)))
@@ -313,69 +336,3 @@ async def openapi(request: Request) -> Response:
 
 def _json(body: bytes) -> Response:
     return Response(body, media_type="application/json")
-
-
-def _problem(status: int, detail: str, hint: str = "", **more: Any) -> Response:
-    body, headers = problem(status, detail, hint, **more)
-    made = Response(body, status)
-    made.raw_headers = headers
-    return made
-
-
-# The first class of an error that is here decides its status.
-_STATUS: dict[type[BoolrankError], int] = {
-    UnknownIdError: 404,
-    ConflictError: 409,
-    OverloadError: 503,
-    StoreError: 503,
-    RefreshError: 503,
-    BoolrankError: 422,
-}
-
-
-def _add_errors(app: FastAPI) -> None:
-    @app.exception_handler(BoolrankError)
-    async def ours(_: Request, error: BoolrankError) -> Response:
-        status = next(code for kind, code in _STATUS.items() if isinstance(error, kind))
-        headers = [("retry-after", "1")] if status == 503 else []
-        return _problem(status, error.message, error.hint, headers=headers)
-
-    @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> Response:
-        details = {
-            404: ("there is nothing at this path", "/docs lists the paths"),
-            405: (f"{request.method} is not allowed here", "/docs lists the methods"),
-            400: ("the body is not JSON", 'send JSON such as {"items": ["p1"], "n": 5}'),
-        }
-        detail, hint = details.get(error.status_code, ("the request failed", ""))
-        headers = (
-            [("allow", error.headers["Allow"])]
-            if error.headers and "Allow" in error.headers
-            else []
-        )
-        return _problem(error.status_code, detail, hint, headers=headers)
-
-    @app.exception_handler(Exception)
-    async def bug(_: Request, __: Exception) -> Response:
-        return _problem(500, "the service failed", "its log has the reason")
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
-        found = [
-            {
-                "field": ".".join(filter(_is_field, map(str, each["loc"][1:]))) or "body",
-                "problem": each["msg"].removeprefix("Value error, "),
-            }
-            for each in error.errors()[:10]
-        ]
-        if any(each["type"] == "json_invalid" for each in error.errors()):
-            hint = 'send JSON such as {"items": ["p1"], "n": 5}'
-            return _problem(400, "the body is not JSON", hint)
-        first = found[0]
-        hint = "errors lists what to change; /docs has examples"
-        return _problem(422, f"{first['field']}: {first['problem']}", hint, errors=found)
-
-
-def _is_field(part: str) -> bool:
-    """Return whether a part of a place is a field or a number, not a type."""
-    return part.isdigit() or part.isidentifier()

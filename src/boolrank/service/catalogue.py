@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +26,9 @@ from ..models import Recommender, load_model, model_info
 from ..models.recency import recency_weights
 from ..models.recommender import hidden_items
 from .events import Change
+from .history import History, changed_history, known_history
 
-Numbers = NDArray[np.int32]
 _TRIES = 10
-
-
-class History(NamedTuple):
-    """Items of somebody, ascending, and their times if the model uses them."""
-
-    items: Numbers
-    times: NDArray[Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +56,17 @@ class Catalogue:
         folder: str | Path,
         titles: Mapping[str, str],
         n_threads: int = 1,
-        contained: Callable[[str], int] = lambda _: 0,
+        contained: Callable[[Any], int] = lambda _: 0,
     ) -> Self:
         """Open and verify a saved model; raise if it is damaged.
 
-        ``contained`` tells the number of the last event in a model, by its hash.
+        ``contained`` tells the number of the last event in a model; see `EventStore.contained`.
         """
         for _ in range(_TRIES):  # the folder may be replaced between both reads
             info = model_info(folder)
             model = load_model(folder, n_threads=n_threads)
             if model_info(folder)["hash"] == info["hash"]:
-                made = cls(model, info, titles, contained(info["hash"]), n_threads)
+                made = cls(model, info, titles, contained(info["last_event"]), n_threads)
                 made.prepare()
                 return made
         raise ModelFileError("the model is replaced faster than it can be read", hint="try again")
@@ -127,23 +120,16 @@ class Catalogue:
 
     def history(self, user: Any, changes: Sequence[Change] = ()) -> tuple[History, list[str]]:
         """Return the history of a user with changes, and the changed items that are unknown."""
-        data, number = self.data, int(self.data.users.find([user])[0])
-        timed = self.model.fitted.params.get("recency") and data.time is not None
-        part = slice(0, 0) if number < 0 else slice(*data.indptr[number : number + 2].tolist())
-        items, times = data.indices[part], data.time[part] if timed else None
+        timed = bool(self.model.fitted.params.get("recency"))
         if not changes:
-            return History(items, times), []
-        own = items.tolist()
-        held = dict.fromkeys(own, 0) if times is None else dict(zip(own, times, strict=True))
-        found = self.find(data.items, [change.item for change in changes]).tolist()
-        keys = (c.item if at < 0 else at for at, c in zip(found, changes, strict=True))
-        every = None if times is None else data.time
-        changed = changed_history(held, zip(keys, changes, strict=True), every)
-        unknown = sorted(key for key in changed if isinstance(key, str))
-        own = sorted(key for key in changed if not isinstance(key, str))
-        if times is not None:
-            times = np.array([changed[k] for k in own], times.dtype)
-        return History(np.array(own, np.int32), times), unknown
+            return known_history(self.data, user, timed), []
+        _, after = changed_history(self.data, user, changes, timed)
+        keys, numbers = list(after), self.data.items.find(list(after))
+        order = np.argsort(numbers)
+        order = order[numbers[order] >= 0]
+        times = np.array([after[keys[k]] for k in order], self.data.time.dtype) if timed else None
+        unknown = sorted(str(keys[k]) for k in np.flatnonzero(numbers < 0))
+        return History(numbers[order].astype(np.int32), times), unknown
 
     def find(self, names: Vocabulary, ids: Sequence[Any]) -> NDArray[np.int64]:
         """Return the numbers of ids that are given as text or numbers; -1 for unknown ones."""
@@ -202,8 +188,8 @@ class Catalogue:
         recency = self.model.fitted.params["recency"]
         return rows, {"weights": recency_weights(recency, rows, np.concatenate(times))}
 
-    def reasons(self, history: History, item: int, count: int) -> dict[str, Any]:
-        """Return the largest parts of a score, and the sum of the others."""
+    def reasons(self, history: History, items: Sequence[int], count: int) -> list[dict[str, Any]]:
+        """Return the largest parts of the score of each item, and the sum of the others."""
         if "reasons" not in self.abilities:
             raise ParameterError(
                 "this model cannot explain its scores",
@@ -212,12 +198,16 @@ class Catalogue:
             )
         own, (_, weights) = history.items, self._profiles([history])
         with threads(self.n_threads):
-            parts = self.model.scorer.parts(own, item, **weights)
-        order = np.argsort(-parts, kind="stable")
-        shown = order[:count]
-        pairs = zip(own[shown].tolist(), parts[shown].tolist(), strict=True)
-        reasons = [{**self.named(number), "adds": finite(adds)} for number, adds in pairs]
-        return {"reasons": reasons, "rest": finite(float(parts[order[count:]].sum()))}
+            every = self.model.scorer.parts_each(own, items, **weights)
+        out = []
+        for parts in every:
+            order = np.argsort(-parts, kind="stable")
+            shown = order[:count]
+            pairs = zip(own[shown].tolist(), parts[shown].tolist(), strict=True)
+            reasons = [{**self.named(number), "adds": finite(adds)} for number, adds in pairs]
+            rest = finite(float(parts[order[count:]].sum()))
+            out.append({"reasons": reasons, "rest": rest})
+        return out
 
     def score(self, history: History, item: int) -> float | None:
         """Return the score of an item."""
@@ -275,47 +265,9 @@ class Catalogue:
         return [{"user": plain_id(key), "items": int(lengths[k])} for k, key in found]
 
 
-def changed_history(
-    held: dict[Any, Any], changes: Iterable[tuple[Any, Change]], times: NDArray[Any] | None
-) -> dict[Any, Any]:
-    """Return a history, time by item, after changes in their order.
-
-    An item that is added again keeps its earlier time. Applying the same changes again changes
-    nothing.
-
-    >>> after = changed_history({"tea": 5}, [("jam", Change("jam", True, 9.0))], np.array([5]))
-    >>> changed_history(after, [("tea", Change("tea", False, 9.0))], np.array([5]))
-    {'jam': np.int64(9)}
-    """
-    held = dict(held)
-    for key, change in changes:
-        if not change.adds:
-            held.pop(key, None)
-            continue
-        when = 0 if times is None else event_time(change.time, times)
-        held[key] = min(held[key], when) if key in held else when
-    return held
-
-
-def event_time(seconds: float, times: NDArray[Any]) -> Any:
-    """Return the time of an event in the type and the unit of a model's times.
-
-    Numbers that would be after the year 5000 in seconds are milliseconds, microseconds and so on.
-
-    >>> event_time(1.7e9, np.array([1_600_000_000_000]))
-    np.int64(1700000000000)
-    """
-    if times.dtype.kind == "M":
-        return np.datetime64(round(seconds * 1e6), "us").astype(times.dtype)
-    largest, unit = float(times[:1000].max(initial=0)), 1
-    while largest >= 1e11 * unit:
-        unit *= 1000
-    return times.dtype.type(seconds * unit)
-
-
 def finite(value: float) -> float | None:
     """Return a number as JSON has it."""
-    return value if np.isfinite(value) else None
+    return value if abs(value) < np.inf else None
 
 
 def folded(text: str) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import socket
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._compiled.ranges import most_threads
-from .access import Keys, check_exposure
+from ..errors import ModelFileError
+from .access import Guard, Keys, check_exposure
 from .app import create_app
 from .catalogue import Catalogue
 from .events import EventStore, check_store
@@ -29,6 +31,7 @@ class Service:
     store: EventStore
     titles: Mapping[str, str]
     keys: Keys | None
+    key_file: Path | None
     period: float | None
     workers: int
     no_auth: bool
@@ -44,10 +47,12 @@ class Service:
         """Serve until a signal ends it."""
         Workers(self._app, self.socket, self.workers).run()
 
-    def _app(self, worker: int, parent: int) -> Any:
+    def _app(self, worker: int, parent: int) -> Guard:
         n_threads = max(1, most_threads() // self.workers)
-        live = Live(self.folder, self.store, self.titles, self.period, n_threads, worker, parent)
-        return create_app(live, self.keys, local=self.keys is None and not self.no_auth)
+        given = self.folder, self.store, self.titles, self.keys, self.key_file, self.period
+        live = Live(*given, n_threads, worker, parent)
+        live.open()
+        return create_app(live, local=live.keys is None and not self.no_auth)
 
 
 def open_service(
@@ -66,22 +71,50 @@ def open_service(
     keys = None if api_key_file is None else Keys.read(api_key_file)
     check_exposure(host, keys, no_auth)
     titles = {} if items is None else read_titles(items)
-    # Loaded here once, so that workers inherit what is compiled; they open it themselves.
-    info = Catalogue.load(folder, titles).info
-    place = events or str(Path(f"{folder.resolve()}-events.sqlite"))
+    # Not resolved: the link to a folder may be switched to another one.
+    folder = folder.absolute()
+    place = events or f"{folder}-events.sqlite"
+    try:
+        # Loaded here once, so that workers inherit what is compiled; they open it themselves.
+        info = Catalogue.load(folder, titles).info
+    except ModelFileError as error:
+        again = "fit it again or restore a copy; events are kept apart from it"
+        raise ModelFileError(error.message, hint=f"{error.hint}, or {again}") from None
     store = check_store(place)
     made = listen(host, port)
     _log()
-    return Service(folder.resolve(), info, store, titles, keys, period, workers, no_auth, made)
+    given = titles, keys, api_key_file, period, workers, no_auth
+    return Service(folder, info, store, *given, made)
 
 
 def _log() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Plain("%(asctime)s %(levelname)s %(message)s"))
+    handler.addFilter(Repeats())
+    logging.raiseExceptions = False  # a full disk may hold the log, too
     for name, level in (("boolrank.service", logging.INFO), ("uvicorn.error", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
+
+
+class Repeats(logging.Filter):
+    """Leave out warnings and errors that repeat within a minute, whatever they name."""
+
+    seconds = 60.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: dict[tuple[str, object], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is logged."""
+        kind = str(record.msg), record.exc_info and record.exc_info[0]
+        now, last = time.monotonic(), self._last.get(kind)
+        if record.levelno < logging.WARNING or last is None or now - last >= self.seconds:
+            self._last[kind] = now
+            return True
+        return False
 
 
 class _Plain(logging.Formatter):

@@ -1,8 +1,8 @@
 """The event store: an append-only table in SQLite or PostgreSQL.
 
 An event adds a (user, item) pair or removes it. A pair's last events decide, so applying a part of
-the log again changes nothing: a crash between publishing a model and recording what it contains
-costs time, not exactness.
+the log again changes nothing. The header of a model names its last event by number and id; a store
+that has another event there, or none, applies the whole log again: this costs time, not exactness.
 
 Writers take turns, so events become visible in the order of their sequence numbers, and a reader
 that has seen a number has seen all before it.
@@ -15,7 +15,7 @@ import logging
 import re
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
@@ -32,11 +32,8 @@ _EVENTS = (
     "user_id TEXT NOT NULL, item TEXT NOT NULL, action TEXT NOT NULL, "
     "time DOUBLE PRECISION NOT NULL)"
 )
-_COMMON = (
-    "CREATE INDEX IF NOT EXISTS boolrank_events_user ON boolrank_events (user_id, sequence)",
-    "CREATE TABLE IF NOT EXISTS boolrank_models (hash TEXT PRIMARY KEY, sequence BIGINT NOT NULL)",
-)
-_LAST = "SELECT coalesce(max(sequence), 0) FROM boolrank_events"
+_INDEX = "CREATE INDEX IF NOT EXISTS boolrank_events_user ON boolrank_events (user_id, sequence)"
+_LAST = "SELECT sequence, id FROM boolrank_events ORDER BY sequence DESC LIMIT 1"
 
 
 class StoreError(BoolrankError, OSError):
@@ -58,7 +55,7 @@ class Change(NamedTuple):
 class _SQLite:
     """SQL and connections of SQLite."""
 
-    errors: tuple[type[Exception], ...] = (sqlite3.Error,)
+    errors: tuple[type[Exception], ...] = (sqlite3.Error, OSError)
     begin = ("BEGIN IMMEDIATE",)
     schema = (_EVENTS.format("INTEGER PRIMARY KEY AUTOINCREMENT"),)
     rows = (
@@ -71,11 +68,27 @@ class _SQLite:
     def __init__(self, place: str) -> None:
         self.place, self.wait = place, _WAIT
 
-    def connect(self) -> Any:
-        connection = sqlite3.connect(self.place, timeout=self.wait, isolation_level=None)
+    def create(self) -> None:
+        Path(self.place).touch()
+
+    def connect(self) -> tuple[Any, object]:
+        # A file that is gone is an error: a new one would not have the events before.
+        file = _identity(self.place)
+        place = f"{Path(self.place).absolute().as_uri()}?mode=rw"
+        connection = sqlite3.connect(place, timeout=self.wait, isolation_level=None, uri=True)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        return connection
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # opens the log
+        return connection, (file, _identity(f"{self.place}-wal"))
+
+    def files(self) -> object:
+        """Return what tells the files of the store from others of the same name."""
+        return _identity(self.place), _identity(f"{self.place}-wal")
+
+
+def _identity(path: str) -> object:
+    found = Path(path).stat()
+    return found.st_dev, found.st_ino
 
 
 class _PostgreSQL:
@@ -99,8 +112,14 @@ class _PostgreSQL:
         self.place, self._adbc = place, adbc
         self.errors: tuple[type[Exception], ...] = (adbc.Error, OSError)
 
-    def connect(self) -> Any:
-        return self._adbc.connect(self.place, autocommit=True)
+    def create(self) -> None:
+        pass
+
+    def connect(self) -> tuple[Any, object]:
+        return self._adbc.connect(self.place, autocommit=True), None
+
+    def files(self) -> object:
+        return None
 
 
 class EventStore:
@@ -111,13 +130,12 @@ class EventStore:
         remote = re.match(r"postgres(ql)?://", self.place)
         self._database = _PostgreSQL(self.place) if remote else _SQLite(self.place)
         self._local = threading.local()
-        self._failing = False
 
     def create(self) -> None:
         """Create the tables where they are missing."""
-        with self._connection() as run:
+        with self._connection(create=True) as run:
             run("BEGIN")
-            for statement in (*self._database.schema, *_COMMON):
+            for statement in (*self._database.schema, _INDEX):
                 run(statement)
             run("COMMIT")
 
@@ -155,7 +173,7 @@ class EventStore:
                     f"{different} ids of events belong to other events",
                     hint="give a new event a new id",
                 )
-            before = run(_LAST)[0][0]
+            before = _last(run)[0]
             run(
                 "INSERT INTO boolrank_events (id, user_id, item, action, time) "  # noqa: S608
                 f"SELECT id, user_id, item, action, time FROM ({rows}) AS new "
@@ -163,7 +181,7 @@ class EventStore:
                 given,
             )
             stored = run("SELECT count(*) FROM boolrank_events WHERE sequence > ?", before)[0][0]
-            last = run(_LAST)[0][0]
+            last = _last(run)[0]
             run("COMMIT")
         return stored, last
 
@@ -187,39 +205,35 @@ class EventStore:
             for user, rows in groupby(found, key=lambda row: row[0])
         }
 
-    def last(self) -> int:
-        """Return the last sequence number; 0 without events."""
+    def last(self) -> tuple[int, str]:
+        """Return the sequence number and the id of the last event; 0 and no text without events."""
         with self._connection() as run:
-            return int(run(_LAST)[0][0])
+            return _last(run)
 
-    def contained(self, model: str) -> int:
-        """Return the last sequence number that a model contains; 0 for models of others."""
+    def contained(self, last_event: Sequence[Any] | None) -> int:
+        """Return the number of the last event of a model; 0 if it is not an event of this store."""
+        number, name = last_event or (0, "")
         with self._connection() as run:
-            found = run("SELECT sequence FROM boolrank_models WHERE hash = ?", model)
-        return int(found[0][0]) if found else 0
-
-    def record(self, model: str, sequence: int) -> None:
-        """Record that a model contains all events up to a sequence number."""
-        with self._connection() as run:
-            run(
-                "INSERT INTO boolrank_models (hash, sequence) VALUES (?, ?) "
-                "ON CONFLICT (hash) DO UPDATE SET sequence = excluded.sequence",
-                model,
-                sequence,
-            )
+            found = run("SELECT id FROM boolrank_events WHERE sequence = ?", int(number))
+        return int(number) if [tuple(row) for row in found] == [(name,)] else 0
 
     @contextmanager
-    def _connection(self) -> Iterator[Any]:
+    def _connection(self, create: bool = False) -> Iterator[Any]:
         """Yield a function that runs a statement on the connection of this thread.
 
         After an error the connection is closed: what was not committed is gone, and the next call
-        connects again.
+        connects again. Files that were deleted or replaced meanwhile are an error too, since what
+        was committed may be in the deleted ones.
         """
-        database = self._database
+        database, local = self._database, self._local
         try:
-            if not hasattr(self._local, "connection"):
-                self._local.connection = database.connect()
-            connection = self._local.connection
+            if hasattr(local, "connection") and database.files() != local.files:
+                self.close()
+            if not hasattr(local, "connection"):
+                if create:
+                    database.create()
+                local.connection, local.files = database.connect()
+            connection = local.connection
 
             def run(statement: str, *parameters: Any) -> list[Any]:
                 values = [
@@ -236,14 +250,17 @@ class EventStore:
                     cursor.close()
 
             yield run
+            if database.files() != local.files:
+                raise OSError("its files were replaced")
         except database.errors as error:
             self.close()
-            if not self._failing:  # a line per request would flood the log
-                log.error("the event store fails: %s", error)  # noqa: TRY400 - expected
-            self._failing = True
+            log.error("the event store fails: %s", error)  # noqa: TRY400 - expected
             raise StoreError("the event store fails", hint="try again in a second") from error
-        else:
-            self._failing = False
+
+
+def _last(run: Any) -> tuple[int, str]:
+    found = run(_LAST)
+    return (int(found[0][0]), str(found[0][1])) if found else (0, "")
 
 
 def check_store(place: str) -> EventStore:

@@ -16,21 +16,20 @@ from typing import Any
 
 from ..engines.worker import Worker, WorkerEndedError
 from ..errors import BoolrankError
+from ..models import model_info
 from ..storage.folder import HEADER
+from .access import Keys
 from .catalogue import Catalogue
 from .events import EventStore, StoreError
 from .metrics import Metrics
 from .pool import Pool
+from .problems import RefreshError
 from .refresh import answer_refreshes
 
 log = logging.getLogger("boolrank.service")
 
 _EVERY = 0.5  # seconds between looks at the folder
 _STEP = 5.0  # seconds by which workers refresh apart
-
-
-class RefreshError(BoolrankError, RuntimeError):
-    """A refresh failed; the model before stays."""
 
 
 @dataclass
@@ -42,6 +41,8 @@ class Live:
     folder : the model
     store : the events
     titles : title by item id as text
+    keys : keys of clients, if they need any
+    key_file : file of the keys, to read them again
     period : seconds between refreshes; None for refreshes on demand alone
     n_threads : threads for requests
     worker : number of this process among the workers
@@ -51,6 +52,8 @@ class Live:
     folder: Path
     store: EventStore
     titles: Mapping[str, str] = field(default_factory=dict)
+    keys: Keys | None = None
+    key_file: Path | None = None
     period: float | None = None
     n_threads: int = 1
     worker: int = 0
@@ -67,18 +70,23 @@ class Live:
         self.catalogue: Catalogue | None = None
         self._seen: object = None
         self._tried = time.time()
-        self._lock = asyncio.Lock()
+        self._loading, self._refreshing = asyncio.Lock(), asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
 
+    def open(self) -> None:
+        """Load the model before anything runs; raise if it is damaged."""
+        self._seen = self._stamp()
+        self._take(self._loader.submit(self._load).result())
+
     async def start(self) -> None:
-        """Load the model and begin to watch it."""
+        """Load the model unless it is open, and begin to watch it."""
         for pool in (self.pool, self.writers, self.checks):
             pool.start()
         await self.reload()
         loop = asyncio.get_running_loop()
         # Windows has no SIGHUP, and only the main thread gets signals.
         with suppress(ValueError, RuntimeError, AttributeError, NotImplementedError):
-            loop.add_signal_handler(signal.SIGHUP, self._forget)
+            loop.add_signal_handler(signal.SIGHUP, self.hang_up)
         self._tasks = [asyncio.create_task(self._watch())]
 
     async def stop(self) -> None:
@@ -97,17 +105,28 @@ class Live:
             raise StoreError("the model is not loaded yet", hint="try again in a second")
         return self.catalogue
 
-    def _forget(self) -> None:
+    def hang_up(self) -> None:
+        """Read the keys again, and the model. Titles would need polars, which does not fork."""
+        try:
+            if self.key_file is not None:
+                self.keys = Keys.read(self.key_file)
+        except BoolrankError as error:
+            log.error("the keys stay as they are: %s", error)  # noqa: TRY400 - expected
         self._seen = None
 
     def _stamp(self) -> object:
         with suppress(OSError):
             found = (self.folder / HEADER).stat()
-            return found.st_mtime_ns, found.st_ino
+            return found.st_mtime_ns, found.st_dev, found.st_ino
         return "missing"
 
     async def reload(self) -> None:
         """Take over the model in the folder; one that is damaged is refused and reported once."""
+        async with self._loading:
+            if self._stamp() != self._seen:
+                await self._reload()
+
+    async def _reload(self) -> None:
         self._seen = stamp = self._stamp()
         try:
             # Always the same thread: memory that threads have freed is kept for each.
@@ -119,7 +138,10 @@ class Live:
                 raise
             return
         if self._stamp() != stamp:
-            self._forget()
+            self._seen = None
+        self._take(found)
+
+    def _take(self, found: Catalogue) -> None:
         if self.catalogue is None or found.hash != self.catalogue.hash:
             log.info("worker %d serves model %s", self.worker, found.hash[:12])
         self.catalogue = found
@@ -129,23 +151,16 @@ class Live:
 
     def _load(self) -> Catalogue:
         try:
-            return Catalogue.load(self.folder, self.titles, self.n_threads, self._contained)
+            contained = self.store.contained
+            return Catalogue.load(self.folder, self.titles, self.n_threads, contained)
         finally:
             self.store.close()
-
-    def _contained(self, model: str) -> int:
-        sequence = self.store.contained(model)
-        if not sequence and self.catalogue is not None and self.store.last():
-            time.sleep(_EVERY)  # a refresh records what a model contains just after publishing it
-            sequence = self.store.contained(model)
-        return sequence
 
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(_EVERY)
             try:
-                if self._stamp() != self._seen:
-                    await self.reload()
+                await self.reload()
                 if self._due():
                     await self.refresh()
             except (BoolrankError, OSError) as error:
@@ -166,7 +181,7 @@ class Live:
 
     async def refresh(self) -> dict[str, Any]:
         """Update the folder with all events, and take it over."""
-        async with self._lock:
+        async with self._refreshing:
             self._tried = time.time()
             try:
                 found = await asyncio.to_thread(self._refresh)
@@ -174,24 +189,24 @@ class Live:
                 self.metrics.refreshes.labels("failed").inc()
                 raise
             self.metrics.refreshes.labels("done").inc()
-            if found["model"] != self.current.hash:
-                await self.reload()
+            await self.reload()
             if found["changed"]:
                 log.info("refreshed with %d changes in %.1f s", found["changed"], found["seconds"])
             return found
 
     def _refresh(self) -> dict[str, Any]:
-        name = self.current.hash
         try:
-            if self.store.last() == self.store.contained(name):
+            info, last = model_info(self.folder), self.store.last()[0]
+            if last == self.store.contained(info["last_event"]):
+                name = info["hash"]
                 return {"model": name, "previous": name, "changed": 0, "seconds": 0.0}
-        finally:
-            self.store.close()
-        try:
             found = self._refresher.ask({})
-        except (WorkerEndedError, ValueError) as error:  # a ValueError if stop() ended it
+        except StoreError:
+            raise
+        except (BoolrankError, WorkerEndedError, ValueError) as error:  # stop(): a ValueError
             found = {"error": str(error), "cause": None}
         finally:
+            self.store.close()
             self._refresher.end()
         if "error" in found:
             log.error("the refresh failed: %s (%s)", found["error"], found["cause"])
@@ -201,7 +216,7 @@ class Live:
     def last_event(self) -> int | None:
         """Return the last sequence number of the store; None if it does not answer."""
         try:
-            last = self.store.last()
+            last = self.store.last()[0]
         except StoreError:
             return None
         self.metrics.sequence.set(last)

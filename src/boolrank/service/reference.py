@@ -50,10 +50,10 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
     return document
 
 
-def takes(kind: type[BaseModel]) -> dict[str, Any]:
-    """Return the description of a body."""
-    schema = {"$ref": _PLACE.format(model=kind.__name__)}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+def takes(kind: type[BaseModel], role: str) -> dict[str, Any]:
+    """Return the description of a body, and the role that may send it."""
+    content = {"application/json": {"schema": {"$ref": _PLACE.format(model=kind.__name__)}}}
+    return {"requestBody": {"required": True, "content": content}, "x-role": role}
 
 
 def reference_page(document: dict[str, Any]) -> str:

@@ -16,8 +16,8 @@ from ..errors import BoolrankError
 from ..models import Recommender, load_model, model_info
 from ..models.model_folder import save_model
 from ..storage.folder import locked
-from .catalogue import changed_history
 from .events import Change, EventStore
+from .history import changed_history
 
 Pair = tuple[Any, Any, Any]  # user, item and time
 
@@ -26,40 +26,28 @@ def refresh(folder: str | Path, store: EventStore) -> dict[str, Any]:
     """Update a model folder; return its hash, the one before, and the number of changed pairs."""
     start, folder = time.monotonic(), Path(folder).resolve()
     with locked(folder.parent):  # the folder itself is locked while it is written
-        before = now = model_info(folder)["hash"]
-        first, last = store.contained(before), store.last()
+        info = model_info(folder)
+        before = now = info["hash"]
+        first, last = store.contained(info["last_event"]), store.last()
         changed = 0
-        if first < last:
+        if first < last[0]:
             model = load_model(folder)
-            changed = apply_changes(model, store.since(first, last))
-            if changed:
-                save_model(model, folder, instead_of=before)  # never over a newer fit
-                now = model_info(folder)["hash"]
-            store.record(now, last)
+            changed = apply_changes(model, store.since(first, last[0]))
+            save_model(model, folder, instead_of=before, last_event=last)  # never over a newer fit
+            now = model_info(folder)["hash"]
     seconds = time.monotonic() - start
     return {"model": now, "previous": before, "changed": changed, "seconds": round(seconds, 3)}
 
 
 def apply_changes(model: Recommender, changes: dict[str, list[Change]]) -> int:
     """Update a model with the changes of users; return the number of pairs that are others."""
-    data = model.interactions
-    timed = data.time if model.fitted.params.get("recency") else None
+    data, timed = model.interactions, bool(model.fitted.params.get("recency"))
     added, removed = list[Pair](), list[Pair]()
     for text, events in changes.items():
         user = data.users.parsed(text)
-        number = int(data.users.find([user])[0])
-        part = slice(0, 0) if number < 0 else slice(*data.indptr[number : number + 2].tolist())
-        items = [data.items[k] for k in data.indices[part].tolist()]
-        held = (
-            dict.fromkeys(items, 0) if timed is None else dict(zip(items, timed[part], strict=True))
-        )
-        known = ((data.items.parsed(event.item), event) for event in events)
-        after = changed_history(held, known, timed)
-        for item in held.keys() | after.keys():
-            if item not in after or (item in held and after[item] != held[item]):
-                removed.append((user, item, held[item]))
-            if item in after and (item not in held or after[item] != held[item]):
-                added.append((user, item, after[item]))
+        before, after = changed_history(data, user, events, timed)
+        removed += [(user, *pair) for pair in before.items() if not _same(after, *pair)]
+        added += [(user, *pair) for pair in after.items() if not _same(before, *pair)]
     again = {pair[:2] for pair in removed} & {pair[:2] for pair in added}
     if again:  # an update adds before it removes
         model.update(removed=_interactions(removed, timed))
@@ -72,9 +60,13 @@ def apply_changes(model: Recommender, changes: dict[str, list[Change]]) -> int:
     return len(added) + len(removed) - len(again)
 
 
-def _interactions(pairs: Iterable[Pair], timed: Any) -> Interactions:
+def _same(history: dict[Any, Any], item: Any, when: Any) -> bool:
+    return item in history and bool(history[item] == when)
+
+
+def _interactions(pairs: Iterable[Pair], timed: bool) -> Interactions:
     users, items, times = zip(*sorted(pairs, key=lambda pair: pair[:2]), strict=True)
-    return Interactions.from_pairs(users, items, None if timed is None else list(times))
+    return Interactions.from_pairs(users, items, list(times) if timed else None)
 
 
 def answer_refreshes(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:

@@ -23,6 +23,7 @@ MOST_IDS_IN_URL = 50
 MOST_REASONS = 20
 MOST_QUERIES = 100
 MOST_N_TOGETHER = 100  # in a batch
+MOST_EXPLAINED = 1_000  # items with reasons in a batch
 MOST_EVENTS = 10_000
 MOST_ID = 256  # characters
 MOST_BYTES = 8 << 20
@@ -34,6 +35,7 @@ LIMITS = {
     "reasons": MOST_REASONS,
     "queries": MOST_QUERIES,
     "n_together": MOST_N_TOGETHER,
+    "explained": MOST_EXPLAINED,
     "events": MOST_EVENTS,
     "bytes": MOST_BYTES,
 }
@@ -108,6 +110,12 @@ class Batch(_Body):
     queries: Annotated[
         list[BatchQuery], Field(min_length=1, max_length=MOST_QUERIES, fail_fast=True)
     ]
+
+    @model_validator(mode="after")
+    def _few_reasons(self) -> Batch:
+        if sum(query.n for query in self.queries if query.reasons) > MOST_EXPLAINED:
+            raise ValueError(f"ask for reasons of at most {MOST_EXPLAINED:,} items: lower n")
+        return self
 
 
 class Event(_Body):

@@ -6,6 +6,7 @@ workers that die, passes SIGHUP on, and ends them with itself.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -18,47 +19,25 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import h11
 import uvicorn
 from prometheus_client.multiprocess import mark_process_dead
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ..errors import InputError, ParameterError
+from ..errors import BoolrankError, InputError, ParameterError
+from .access import Guard
 
 log = logging.getLogger("boolrank.service")
 
-_HEADER_SECONDS = 10.0
-_KEEP_SECONDS = 30  # idle connections
-_DRAIN_SECONDS = 10  # requests that run when the service ends
+_IDLE_SECONDS = 15.0  # for the headers of a request, between requests, and to read an answer
+_DRAIN_SECONDS = 10  # for requests that run when the service ends
+_STOP_SECONDS = 2.0  # for bodies and answers that are under way then
 _MOST_CONNECTIONS = 1024  # of one worker
 _MOST_HEADERS = 64 << 10  # bytes
+_CANNOT_START = 3  # exit code of a worker without a model
+_AGAIN_SECONDS = 10  # until it is started again
 
 
-class Protocol(H11Protocol):
-    """HTTP that closes connections whose headers do not arrive in time."""
-
-    _deadline: Any = None
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._deadline = self.loop.call_later(_HEADER_SECONDS, self._late)
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        waiting = self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
-        if self._deadline is not None and not waiting:
-            self._deadline.cancel()
-            self._deadline = None
-        elif self._deadline is None and waiting:
-            self._deadline = self.loop.call_later(_HEADER_SECONDS, self._late)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-        super().connection_lost(exc)
-
-    def _late(self) -> None:
-        self.transport.close()
+class CannotStartError(BoolrankError, RuntimeError):
+    """No worker can start."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -82,23 +61,48 @@ def listen(host: str, port: int) -> socket.socket:
     return made
 
 
-def run_worker(app: Any, made: socket.socket) -> None:
-    """Serve until SIGTERM."""
+def make_server(app: Guard) -> uvicorn.Server:
+    """Return a server for an application, with its limits."""
     config = uvicorn.Config(
         app,
-        http=Protocol,
-        loop="asyncio",
+        http="h11",
         ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=_MOST_CONNECTIONS,
         h11_max_incomplete_event_size=_MOST_HEADERS,
-        timeout_keep_alive=_KEEP_SECONDS,
+        timeout_keep_alive=int(_IDLE_SECONDS),
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
-    uvicorn.Server(config).run(sockets=[made])
+    server = uvicorn.Server(config)
+    # uvicorn's own limit would answer with plain text.
+    app.crowded = lambda: len(server.server_state.connections) > _MOST_CONNECTIONS
+    return server
+
+
+async def serve(server: uvicorn.Server, made: socket.socket) -> None:
+    """Serve until SIGTERM, and close connections that stand still; uvicorn waits for ever."""
+    task = asyncio.create_task(_close_idle(server))
+    await server.serve(sockets=[made])
+    task.cancel()
+
+
+async def _close_idle(server: uvicorn.Server) -> None:
+    since: dict[Any, tuple[Any, float]] = {}
+    while True:
+        await asyncio.sleep(min(1.0, _IDLE_SECONDS / 4))
+        now, ends = time.monotonic(), server.should_exit
+        limit, before, since = _STOP_SECONDS if ends else _IDLE_SECONDS, since, {}
+        connections: list[Any] = list(server.server_state.connections)
+        for each in connections:
+            request, unread = each.cycle, each.transport.get_write_buffer_size()
+            done = request is None or request.response_complete or (ends and request.more_body)
+            if done or unread or each.transport.is_closing():
+                state, start = before.get(each, (None, now))
+                since[each] = (request, unread), start if state == (request, unread) else now
+                if now - since[each][1] > limit:
+                    each.transport.abort()
 
 
 class Workers:
@@ -112,7 +116,7 @@ class Workers:
     count : number of processes
     """
 
-    def __init__(self, start: Callable[[int, int], Any], made: socket.socket, count: int) -> None:
+    def __init__(self, start: Callable[[int, int], Guard], made: socket.socket, count: int) -> None:
         self.start, self.made, self.count = start, made, count
         self._running: dict[int, tuple[int, float]] = {}
         self._ending = False
@@ -126,7 +130,7 @@ class Workers:
                     hint="leave --workers out",
                     parameter="workers",
                 )
-            run_worker(self.start(0, os.getppid()), self.made)
+            asyncio.run(serve(make_server(self.start(0, os.getppid())), self.made))
             return
         actions = {
             signal.SIGTERM: self._end,
@@ -153,10 +157,18 @@ class Workers:
             number, begun = self._running.pop(process, (-1, 0.0))
             if number < 0 or self._ending:
                 continue
-            log.warning("worker %d ended with status %d and is replaced", number, status)
+            code = os.waitstatus_to_exitcode(status)
+            log.warning("worker %d ended with code %d and is replaced", number, code)
             mark_process_dead(process)  # type: ignore[no-untyped-call]
-            if time.monotonic() - begun < 1:
-                time.sleep(1)
+            if code == _CANNOT_START and not self._running:
+                raise CannotStartError(
+                    "no worker can start",
+                    hint="the log says why; fit a damaged model again or restore a copy of it",
+                )
+            seconds = _AGAIN_SECONDS if code == _CANNOT_START else time.monotonic() - begun < 1
+            for _ in range(int(seconds)):
+                if not self._ending:
+                    time.sleep(1)
             if not self._ending:
                 self._fork(number)
 
@@ -176,8 +188,11 @@ class Workers:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the worker listens to it
-            run_worker(self.start(number, parent), self.made)
+            asyncio.run(serve(make_server(self.start(number, parent)), self.made))
             code = 0
+        except BoolrankError as error:
+            log.error("worker %d cannot start: %s", number, error)  # noqa: TRY400 - expected
+            code = _CANNOT_START
         except Exception:
             log.exception("worker %d failed", number)
         finally:

@@ -179,12 +179,15 @@ def _unwritable(path: Path, why: str) -> ModelFileError:
 
 
 def read_about(path: str | Path) -> dict[str, Any]:
-    """Return the description in a header, with ``bytes`` and a ``hash`` of all but its date."""
+    """Return the description in a header, with ``bytes`` and a ``hash`` of the content.
+
+    The date and the last event do not change the hash.
+    """
     with _readable(path):
         content = _header(Path(path))
     entries, about = content["arrays"], content["about"]
     sealed = {name: [e["type"], e["shape"], e["sha256"]] for name, e in entries.items()}
-    undated = {name: value for name, value in about.items() if name != "created"}
+    undated = {name: about[name] for name in about.keys() - {"created", "last_event"}}
     size = sum(_size(entry) for entry in entries.values())
     return dict(about) | {"hash": _digest([undated, sealed]), "bytes": size}
 

@@ -99,7 +99,8 @@ async function show() {
   }
 }
 
-const path = encodeURIComponent;
+// Browsers fold "." and "..", however they are encoded.
+const path = (id) => (/^\.\.?$/.test(id) ? `${id};` : encodeURIComponent(id));
 
 /** Return the request: a user as stored, or a list of items that is stored nowhere. */
 function request(history) {
