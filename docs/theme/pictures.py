@@ -352,7 +352,7 @@ def photograph_demo(browser: str = "chromium") -> None:
         demo = [sys.executable, "-m", "boolrank", "demo", "--out", folder]
         subprocess.run(demo, check=True)  # noqa: S603 - ours
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-        options += ["--window-size=1200,640", f"--screenshot={PICTURES / 'demo.png'}"]
+        options += ["--window-size=900,640", f"--screenshot={PICTURES / 'demo.png'}"]
         shot = [browser, *options, f"file://{folder}/report.html"]
         subprocess.run(shot, check=True)  # noqa: S603 - ours
 

@@ -101,14 +101,16 @@ def labels(specs: Sequence[ModelSpec]) -> list[str]:
 
     >>> labels([parse_model(f"kernel-ranker(kernel={k})") for k in ("linear", "tanimoto")])
     ['linear', 'tanimoto']
+    >>> labels([parse_model("item-knn"), parse_model("item-knn(recency=3)")])
+    ['recency=0', 'recency=3']
     """
     differing = [
         name for name in specs[0].params if len({str(spec.params.get(name)) for spec in specs}) > 1
     ]
     if len({spec.name for spec in specs}) > 1 or not differing:
         return [str(spec) for spec in specs]
-    if len(differing) == 1:
-        return [_text(spec.params[differing[0]]) for spec in specs]
+    if differing == ["kernel"]:
+        return [_text(spec.params["kernel"]) for spec in specs]
     return [", ".join(f"{name}={_text(spec.params[name])}" for name in differing) for spec in specs]
 
 

@@ -23,7 +23,8 @@ Commands = Mapping[tuple[str, str], str]
 
 # Models in a figure, and those that are best by a metric: bad ones would squeeze the others.
 _DRAWN = 8
-_NOT_IN_PAPERS = (*COSTS, "trials", "failed trials", "p (t)", "p (Wilcoxon)")
+_TRIALS = ("trials", "failed trials")
+_NOT_IN_PAPERS = (*COSTS, *_TRIALS, "p (t)", "p (Wilcoxon)")
 _LONG = re.compile(r"\d+\.\d{4,}(?:e[+-]?\d+)?")
 
 _TUNED = (
@@ -135,7 +136,8 @@ def _tables(found: SetComparison, name: str, hide: Sequence[str] = ()) -> list[T
 
 def _set_section(found: SetComparison, name: str) -> Section:
     figure = _figure(found, name) if found.measured else []
-    blocks = [*_tables(found, name), Note(_MODELS_NOTE), *figure]
+    hide = () if any(each.failed for each in found.measured) else _TRIALS  # the text has the number
+    blocks = [*_tables(found, name, hide), Note(_MODELS_NOTE), *figure]
     size = f"{data_size(found.split.data)}; {found.users:,} test users."
     return Section(name, found.title, size, blocks)
 
