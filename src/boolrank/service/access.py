@@ -228,9 +228,8 @@ class _Answer:
     async def refuse(self, error: Refusal) -> None:
         """Send an error, unless an answer has begun."""
         if not self.status:
-            body, headers = problem(error.status, error.message, error.hint, error.headers)
-            await self({"type": "http.response.start", "status": error.status, "headers": headers})
-            await self({"type": "http.response.body", "body": body})
+            made = problem(error.status, error.message, error.hint, error.headers)
+            await made({"type": "http"}, None, self)  # type: ignore[arg-type]  # it does not receive
 
 
 def _canonical(raw: bytes) -> str:

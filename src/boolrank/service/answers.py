@@ -31,7 +31,7 @@ def recommend_batch(
         if isinstance(each, Exception):
             raise each
         del each["model"]
-    return {"model": catalogue.hash, "results": results}
+    return {"results": results}
 
 
 def recommend_together(
@@ -135,7 +135,7 @@ def explain(
     if not own and key not in catalogue.data.users:
         raise UnknownIdError("there is no such user", hint="GET /v1/users?q= finds users")
     history, _ = catalogue.history(key, own)
-    answer = {"model": catalogue.hash, "user": plain_id(key), **catalogue.named(number)}
+    answer = {"user": plain_id(key), **catalogue.named(number)}
     if not len(history.items):
         users = float(catalogue.users_of_items[number])
         return {**answer, "popular": True, "score": users, "reasons": [], "rest": 0.0}
@@ -151,7 +151,6 @@ def describe_user(catalogue: Catalogue, store: EventStore, user: str, n: int) ->
     known = key in catalogue.data.users
     items = [catalogue.named(k) for k in history.items[:n].tolist()]
     return {
-        "model": catalogue.hash,
         "user": plain_id(key),
         "known": bool(known or own),
         "total": len(history.items),

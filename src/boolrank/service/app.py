@@ -7,18 +7,16 @@ every other method writes.
 from __future__ import annotations
 
 import asyncio
-import pathlib
-import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, TypeVar
-from urllib.parse import unquote
+from pathlib import Path
+from typing import Any, TypeVar
 
-from fastapi import APIRouter, FastAPI, Path, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
 
 from . import schemas
@@ -32,11 +30,11 @@ from .answers import (
     to_json,
 )
 from .catalogue import Catalogue
-from .events import StoreError
+from .events import EventStore, StoreError
 from .live import Live
 from .problems import add_problems
 from .reference import openapi_document, reference_page, takes
-from .schemas import MOST_N, MOST_REASONS, Batch, Events
+from .schemas import Batch, Events, N, PathId, Reasons, SomeUrlIds, Text, UrlIds
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -56,27 +54,7 @@ _QUERY, _BATCH = takes(schemas.Query, "read"), takes(Batch, "read")
 _MOST_ERRORS = 100  # of one body that are listed
 _LARGE = 1 << 16  # bytes: these take more than a millisecond
 _REFRESH_SECONDS = 3600.0
-PAGE = pathlib.Path(__file__).parent / "page"
-
-
-def _decimal(text: Any) -> Any:
-    """Return a number without what Python would also read, such as 1_0."""
-    return text if not isinstance(text, str) or re.fullmatch(r"-?[0-9]{1,9}", text) else None
-
-
-_N = Annotated[Annotated[int, Field(ge=1, le=MOST_N), BeforeValidator(_decimal)], Query()]
-_Reasons = Annotated[
-    Annotated[int, Field(ge=0, le=MOST_REASONS), BeforeValidator(_decimal)], Query()
-]
-_Text = Annotated[str, Query(max_length=schemas.MOST_ID)]
-_Id = Annotated[str, Query(min_length=1, max_length=schemas.MOST_ID, pattern=schemas.NO_NUL)]
-_Ids = Annotated[list[_Id], Query(max_length=schemas.MOST_IDS_IN_URL)]
-# The guard leaves slashes and percent signs encoded.
-PathId = Annotated[
-    str,
-    BeforeValidator(unquote),
-    Path(min_length=1, max_length=schemas.MOST_ID, pattern=schemas.NO_NUL),
-]
+PAGE = Path(__file__).parent / "page"
 
 
 def create_app(live: Live, local: bool = False) -> Guard:
@@ -140,32 +118,36 @@ def _call_all(jobs: list[Callable[[], Any]]) -> list[Any]:
     return out
 
 
-async def _answer(live: Live, job: Callable[[Catalogue], Any]) -> Response:
-    return _json(await live.pool.run(_call_all, lambda: job(live.current)))
+async def _answer(request: Request, job: Callable[[Catalogue, EventStore], Any]) -> Response:
+    live = _live(request)
+
+    def call() -> dict[str, Any]:
+        catalogue = live.current
+        return {"model": catalogue.hash, **job(catalogue, live.store)}
+
+    return _json(await live.pool.run(_call_all, call))
+
+
+async def _recommend(request: Request, query: schemas.Query) -> Response:
+    live = _live(request)
+    return _json(await live.pool.run(_recommend_all, (live, query)))
 
 
 @router.get("/v1/recommendations/{user}", tags=["recommendations"])
 async def recommend_user(
     request: Request,
     user: PathId,
-    n: _N = 10,
-    exclude: _Ids = [],  # noqa: B006 - FastAPI copies it
-    candidates: Annotated[list[_Id] | None, Query(max_length=schemas.MOST_IDS_IN_URL)] = None,
+    n: N = 10,
+    exclude: UrlIds = [],  # noqa: B006 - FastAPI copies it
+    candidates: SomeUrlIds = None,
     exclude_seen: bool = True,
-    reasons: _Reasons = 0,
+    reasons: Reasons = 0,
     strict: bool = False,
 ) -> Response:
     """Recommend items to a user."""
-    query = schemas.Query(
-        user=user,
-        n=n,
-        exclude=list(exclude),
-        candidates=None if candidates is None else list(candidates),
-        exclude_seen=exclude_seen,
-        reasons=reasons,
-        strict=strict,
-    )
-    return await _recommend(request, query)
+    options = {"user": user, "n": n, "exclude": exclude, "candidates": candidates}
+    options |= {"exclude_seen": exclude_seen, "reasons": reasons, "strict": strict}
+    return await _recommend(request, schemas.Query.model_validate(options))
 
 
 @router.post("/v1/recommendations", tags=["recommendations"], openapi_extra=_QUERY)
@@ -174,79 +156,56 @@ async def recommend(request: Request) -> Response:
     return await _recommend(request, await _body(request, schemas.Query))
 
 
-async def _recommend(request: Request, query: schemas.Query) -> Response:
-    live = _live(request)
-    return _json(await live.pool.run(_recommend_all, (live, query)))
-
-
 @router.post("/v1/recommendations:batch", tags=["recommendations"], openapi_extra=_BATCH)
 async def recommend_several(request: Request) -> Response:
     """Answer several queries with one model."""
-    live, queries = _live(request), (await _body(request, Batch)).queries
-    return await _answer(live, lambda catalogue: recommend_batch(catalogue, live.store, queries))
+    queries = (await _body(request, Batch)).queries
+    return await _answer(request, lambda model, store: recommend_batch(model, store, queries))
 
 
 @router.get("/v1/similar/{item}", tags=["items"])
-async def similar(request: Request, item: PathId, n: _N = 10) -> Response:
+async def similar(request: Request, item: PathId, n: N = 10) -> Response:
     """Return the items most similar to an item."""
-
-    def job(catalogue: Catalogue) -> dict[str, Any]:
-        number = catalogue.number(item)
-        found = catalogue.similar(number, n)
-        return {"model": catalogue.hash, **catalogue.named(number), "items": found}
-
-    return await _answer(_live(request), job)
+    return await _answer(request, lambda model, _: model.similar(item, n))
 
 
 @router.get("/v1/explanations/{user}/{item}", tags=["recommendations"])
-async def explanation(request: Request, user: PathId, item: PathId, n: _N = 10) -> Response:
+async def explanation(request: Request, user: PathId, item: PathId, n: N = 10) -> Response:
     """Return what each item of a user adds to the score of an item."""
-    live, ids = _live(request), (user, item)
-    return await _answer(live, lambda catalogue: explain(catalogue, live.store, *ids, n))
+    return await _answer(request, lambda model, store: explain(model, store, user, item, n))
 
 
 @router.get("/v1/popular", tags=["items"])
 async def popular(
     request: Request,
-    n: _N = 10,
-    exclude: _Ids = [],  # noqa: B006 - FastAPI copies it
+    n: N = 10,
+    exclude: UrlIds = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
     """Return the items with most users."""
 
-    def job(catalogue: Catalogue) -> dict[str, Any]:
-        pairs = zip(*catalogue.popular(n, catalogue.hidden(exclude, None)), strict=True)
-        items = [{**catalogue.named(item), "score": score} for item, score in pairs]
-        return {"model": catalogue.hash, "items": items}
+    def job(model: Catalogue, _: EventStore) -> dict[str, Any]:
+        pairs = zip(*model.popular(n, model.hidden(exclude, None)), strict=True)
+        return {"items": [{**model.named(item), "score": score} for item, score in pairs]}
 
-    return await _answer(_live(request), job)
+    return await _answer(request, job)
 
 
 @router.get("/v1/items", tags=["items"])
-async def items(request: Request, q: _Text = "", n: _N = 10) -> Response:
+async def items(request: Request, q: Text = "", n: N = 10) -> Response:
     """Search titles and ids of items."""
-
-    def job(catalogue: Catalogue) -> dict[str, Any]:
-        total, found = catalogue.search(q, n)
-        return {"model": catalogue.hash, "total": total, "items": found}
-
-    return await _answer(_live(request), job)
+    return await _answer(request, lambda model, _: model.search(q, n))
 
 
 @router.get("/v1/users", tags=["users"])
-async def users(request: Request, q: _Text = "", n: _N = 10) -> Response:
+async def users(request: Request, q: Text = "", n: N = 10) -> Response:
     """Search ids of users by their beginning."""
-
-    def job(catalogue: Catalogue) -> dict[str, Any]:
-        return {"model": catalogue.hash, "users": catalogue.search_users(q, n)}
-
-    return await _answer(_live(request), job)
+    return await _answer(request, lambda model, _: {"users": model.search_users(q, n)})
 
 
 @router.get("/v1/users/{user}", tags=["users"])
-async def one_user(request: Request, user: PathId, n: _N = 100) -> Response:
+async def one_user(request: Request, user: PathId, n: N = 100) -> Response:
     """Return the history of a user."""
-    live, name = _live(request), user
-    return await _answer(live, lambda catalogue: describe_user(catalogue, live.store, name, n))
+    return await _answer(request, lambda model, store: describe_user(model, store, user, n))
 
 
 @router.post("/v1/events", tags=["events"], openapi_extra=takes(Events, "write"))
@@ -276,19 +235,18 @@ async def model(request: Request) -> Response:
     live = _live(request)
     kept = ("parameters", "users", "items", "interactions", "created", "bytes", "choice")
 
-    def job(catalogue: Catalogue) -> dict[str, Any]:
+    def job(model: Catalogue, _: EventStore) -> dict[str, Any]:
         return {
-            "model": catalogue.hash,
-            "name": catalogue.info["model"],
-            **{name: catalogue.info[name] for name in kept},
-            "abilities": catalogue.abilities,
-            "titles": len(catalogue.titles),
-            "events": {"last": live.last_event(), "contained": catalogue.sequence},
+            "name": model.info["model"],
+            **{name: model.info[name] for name in kept},
+            "abilities": model.abilities,
+            "titles": len(model.titles),
+            "events": {"last": live.last_event(), "contained": model.sequence},
             "limits": schemas.LIMITS,
             "keys": bool(live.keys),
         }
 
-    return await _answer(live, job)
+    return await _answer(request, job)
 
 
 @router.get("/healthz", tags=["health"], openapi_extra=_OPEN)

@@ -215,19 +215,21 @@ class Catalogue:
         with threads(self.n_threads):
             return finite(self.model.scorer.score(history.items, item, **weights))
 
-    def similar(self, item: int, n: int) -> list[dict[str, Any]]:
-        """Return the items most similar to an item."""
+    def similar(self, item: str, n: int) -> dict[str, Any]:
+        """Return an item and the items most similar to it."""
+        number = self.number(item)
         if "similar" not in self.abilities:
             raise ParameterError(
                 "this model cannot compare items", hint="see abilities in GET /v1/model"
             )
-        found = self.model.similar_items([self.data.items[item]], n)
+        found = self.model.similar_items([self.data.items[number]], n)
         pairs = zip(found.items[0].tolist(), found.scores[0].tolist(), strict=True)
-        return [
+        items = [
             {"item": plain_id(key), "title": self.titles.get(str(key)), "similarity": finite(value)}
             for key, value in pairs
             if key is not None
         ]
+        return {**self.named(number), "items": items}
 
     @cached_property
     def search_text(self) -> tuple[str, NDArray[np.int64]]:
@@ -237,7 +239,7 @@ class Catalogue:
         ends = np.cumsum(np.array([len(line) + 1 for line in lines], np.int64))
         return "\n".join(lines), ends
 
-    def search(self, q: str, n: int) -> tuple[int, list[dict[str, Any]]]:
+    def search(self, q: str, n: int) -> dict[str, Any]:
         """Return how many items have a text in title or id, and n of them, the best first."""
         text, ends = self.search_text
         wanted, count = folded(q), self.users_of_items
@@ -250,7 +252,8 @@ class Catalogue:
             other = found != self.find(self.data.items, [q])  # than the item with this id
             order = np.lexsort((self.ranks[found], later, other))
             numbers, total = found[order][:n], len(found)
-        return total, [{**self.named(k), "users": int(count[k])} for k in numbers.tolist()]
+        items = [{**self.named(k), "users": int(count[k])} for k in numbers.tolist()]
+        return {"total": total, "items": items}
 
     def search_users(self, q: str, n: int) -> list[dict[str, Any]]:
         """Return the first users whose ids start with a text."""

@@ -23,7 +23,7 @@ from .catalogue import Catalogue
 from .events import EventStore, StoreError
 from .metrics import Metrics
 from .pool import Pool
-from .problems import RefreshError
+from .problems import Refusal
 from .refresh import answer_refreshes
 
 log = logging.getLogger("boolrank.service")
@@ -210,7 +210,7 @@ class Live:
             self._refresher.end()
         if "error" in found:
             log.error("the refresh failed: %s (%s)", found["error"], found["cause"])
-            raise RefreshError("the refresh failed", hint="the log of the service has the reason")
+            raise Refusal(503, "the refresh failed", "the log has the reason", ("retry-after", "1"))
         return found
 
     def last_event(self) -> int | None:

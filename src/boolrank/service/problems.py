@@ -26,17 +26,12 @@ class Refusal(BoolrankError):  # noqa: N818 - an answer
         self.status, self.headers = status, headers
 
 
-class RefreshError(BoolrankError, RuntimeError):
-    """A refresh failed; the model before stays."""
-
-
 # The first class of an error that is here decides its status.
 _STATUS: dict[type[BoolrankError], int] = {
     UnknownIdError: 404,
     ConflictError: 409,
     OverloadError: 503,
     StoreError: 503,
-    RefreshError: 503,
     BoolrankError: 422,
 }
 _HTTP = {
@@ -45,10 +40,8 @@ _HTTP = {
 }
 
 
-def problem(
-    status: int, detail: str, hint: str = "", headers: Lines = (), **more: Any
-) -> tuple[bytes, list[tuple[bytes, bytes]]]:
-    """Return body and headers of an error."""
+def problem(status: int, detail: str, hint: str = "", headers: Lines = (), **more: Any) -> Response:
+    """Return an error."""
     content = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -57,16 +50,7 @@ def problem(
         "hint": hint or "see /docs",
         **more,
     }
-    body = json.dumps(content).encode()
-    lines = [("content-type", "application/problem+json"), ("content-length", str(len(body)))]
-    return body, [(k.encode(), v.encode()) for k, v in (*lines, *headers)]
-
-
-def _response(status: int, detail: str, hint: str = "", **more: Any) -> Response:
-    body, headers = problem(status, detail, hint, **more)
-    made = Response(body, status)
-    made.raw_headers = headers
-    return made
+    return Response(json.dumps(content), status, dict(headers), "application/problem+json")
 
 
 def add_problems(app: FastAPI) -> None:
@@ -75,10 +59,10 @@ def add_problems(app: FastAPI) -> None:
     @app.exception_handler(BoolrankError)
     async def ours(_: Request, error: BoolrankError) -> Response:
         if isinstance(error, Refusal):
-            return _response(error.status, error.message, error.hint, headers=error.headers)
+            return problem(error.status, error.message, error.hint, headers=error.headers)
         status = next(code for kind, code in _STATUS.items() if isinstance(error, kind))
         headers = [("retry-after", "1")] if status == 503 else []
-        return _response(status, error.message, error.hint, headers=headers)
+        return problem(status, error.message, error.hint, headers=headers)
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
@@ -90,11 +74,11 @@ def add_problems(app: FastAPI) -> None:
                 return await ours(request, refusal)
         detail, hint = _HTTP.get(error.status_code, ("the request failed", ""))
         headers = [(k, v) for k, v in (error.headers or {}).items() if k.lower() == "allow"]
-        return _response(error.status_code, detail, hint, headers=headers)
+        return problem(error.status_code, detail, hint, headers=headers)
 
     @app.exception_handler(Exception)
     async def bug(_: Request, __: Exception) -> Response:
-        return _response(500, "the service failed", "its log has the reason")
+        return problem(500, "the service failed", "its log has the reason")
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
@@ -107,10 +91,10 @@ def add_problems(app: FastAPI) -> None:
         ]
         if any(each["type"] == "json_invalid" for each in error.errors()):
             hint = 'send JSON such as {"items": ["p1"], "n": 5}'
-            return _response(400, "the body is not JSON", hint)
+            return problem(400, "the body is not JSON", hint)
         first = found[0]
         hint = "errors lists what to change; /docs has examples"
-        return _response(422, f"{first['field']}: {first['problem']}", hint, errors=found)
+        return problem(422, f"{first['field']}: {first['problem']}", hint, errors=found)
 
 
 def _is_field(part: str) -> bool:

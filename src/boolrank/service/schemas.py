@@ -1,9 +1,12 @@
-"""Bodies of requests, with limits and examples."""
+"""Bodies and parameters of requests, with limits and examples."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
+from urllib.parse import unquote
 
+import fastapi
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -47,6 +50,26 @@ NO_NUL = r"^[^\x00]+$"  # which PostgreSQL does not store
 _Text = Annotated[StrictStr, Field(min_length=1, max_length=MOST_ID, pattern=NO_NUL)]
 Id = _Text | Annotated[StrictInt, Field(ge=-_EXACT, le=_EXACT), _WHOLE]
 Ids = Annotated[list[Id], Field(max_length=MOST_IDS, fail_fast=True)]
+
+
+def _decimal(text: Any) -> Any:
+    """Return a number without what Python would also read, such as 1_0."""
+    return text if not isinstance(text, str) or re.fullmatch(r"-?[0-9]{1,9}", text) else None
+
+
+_FromUrl = BeforeValidator(_decimal)
+N = Annotated[Annotated[int, Field(ge=1, le=MOST_N), _FromUrl], fastapi.Query()]
+Reasons = Annotated[Annotated[int, Field(ge=0, le=MOST_REASONS), _FromUrl], fastapi.Query()]
+Text = Annotated[str, fastapi.Query(max_length=MOST_ID)]
+_UrlId = Annotated[str, Field(min_length=1, max_length=MOST_ID, pattern=NO_NUL)]
+UrlIds = Annotated[list[_UrlId], fastapi.Query(max_length=MOST_IDS_IN_URL)]
+SomeUrlIds = Annotated[list[_UrlId] | None, fastapi.Query(max_length=MOST_IDS_IN_URL)]
+# The guard leaves slashes and percent signs encoded.
+PathId = Annotated[
+    str,
+    BeforeValidator(unquote),
+    fastapi.Path(min_length=1, max_length=MOST_ID, pattern=NO_NUL),
+]
 
 
 class _Body(BaseModel):
