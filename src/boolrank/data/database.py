@@ -94,8 +94,6 @@ class Database:
     @contextmanager
     def cursor(self, *, write: bool = False) -> Iterator[Any]:
         """Give a cursor; what is not committed is undone at the end."""
-        with needs("sql", f"Access to {self.kind} databases"):
-            adbc = import_module(f"{_DRIVERS[self.kind]}.dbapi")
         uri = self._uri
         if self.kind == "sqlite":
             path = Path(uri.removeprefix("sqlite:///"))
@@ -108,6 +106,8 @@ class Database:
             else "check the address, the user and that the server runs; passwords may also come "
             "from PGPASSWORD or ~/.pgpass"
         )
+        with needs("sql", f"Access to {self.kind} databases"):
+            adbc = import_module(f"{_DRIVERS[self.kind]}.dbapi")
         with self.errors(f"{self.label} cannot be opened", hint):
             connection = adbc.connect(uri)
         with connection, connection.cursor() as cursor:

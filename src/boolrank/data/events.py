@@ -88,7 +88,7 @@ def read_frame(
     elif hasattr(frame, "__arrow_c_stream__"):
         stream = ArrowStream(frame)
         columns = find_columns(stream.names, positive, **given)
-        table = nw.from_native(stream.collect(columns)[0])
+        table = nw.from_native(stream.collect(columns))
     else:
         table = _collected(frame)
         columns = find_columns(table.columns, positive, **given)

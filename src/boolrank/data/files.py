@@ -86,13 +86,15 @@ def read_query(
     source = Database(database)
     with source.stream(query) as batches:
         stream = ArrowStream(batches)
-        if not len(stream.first):
-            raise InputError("the query returns no rows", hint="change it so that it selects some")
+        if not stream.names:
+            raise InputError("the query returns no columns", hint="write one that selects some")
         columns = find_columns(stream.names, positive, **given)
         columns |= {"time": None} if file_order else {}
         reading = Reading(source.label, dict(columns))
         _note_unused(stream.first.head(_SAMPLE), columns, positive, reading, file_order)
-        frame, reading.padded = stream.collect(columns, clean=True)
+        frame = stream.collect(columns)
+    if not len(frame):
+        raise InputError("the query returns no rows", hint="change it so that it selects some")
     made = _Frame(frame, columns, set(), lambda *_: "the rows of the query")
     return _events(made, given, positive, reading, file_order)
 
@@ -275,6 +277,10 @@ def _typed(
             f"the column {name!r} has nested values, such as {series.drop_nulls().first()!r}",
             hint=f"write the part that is the {role} into a column of its own",
         )
+    if series.dtype == pl.Categorical:  # ids of a query
+        distinct = series.unique().cast(pl.String)
+        odd = cleaned(distinct)[0].ne_missing(distinct).any()
+        series = series.cast(pl.String) if odd else series
     if series.dtype != pl.String:
         return frame
     as_text = name in made.texts

@@ -6,12 +6,13 @@ long, and each distinct text once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from .._extras import needs
-from .values import cleaned
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,22 +51,24 @@ class ArrowStream:
         dashed = [pl.concat_str(each, separator="-") for each in parts]
         return frame.with_columns(dashed) if dashed else frame  # type: ignore[no-any-return]
 
-    def collect(
-        self, roles: Mapping[str, str | None], *, clean: bool = False
-    ) -> tuple[pl.DataFrame, int]:
-        """Return the columns of roles, text ids as categories, and how many ids lost blanks.
-
-        ``clean`` removes blanks around ids and makes texts such as NaN missing.
-        """
+    def collect(self, roles: Mapping[str, str | None]) -> pl.DataFrame:
+        """Return the columns of roles, text ids as categories."""
         import polars as pl
 
         columns = list(dict.fromkeys(name for name in roles.values() if name is not None))
-        parts, padded = [], 0
-        for batch in chain([self.first], self._batches):
-            frame = batch.select(columns)
-            for name in (roles["user"], roles["item"]):
-                if name is not None and frame[name].dtype == pl.String:
-                    series, blanks = cleaned(frame[name]) if clean else (frame[name], 0)
-                    frame, padded = frame.with_columns(series.cast(pl.Categorical)), padded + blanks
-            parts.append(frame)
-        return pl.concat(parts), padded
+        ids = [name for name in columns if name in (roles["user"], roles["item"])]
+        texts = [name for name in ids if self.first.schema[name] == pl.String]
+        with closing(_fetched(self._batches)) as others:
+            return pl.concat(
+                batch.select(columns).with_columns(pl.col(texts).cast(pl.Categorical))
+                for batch in chain([self.first], others)
+            )
+
+
+def _fetched(batches: Iterator[pl.DataFrame]) -> Generator[pl.DataFrame]:
+    """Yield batches, each while the next one is fetched: a database works meanwhile."""
+    with ThreadPoolExecutor(1) as pool:
+        later = pool.submit(next, batches, None)
+        while (batch := later.result()) is not None:
+            later = pool.submit(next, batches, None)
+            yield batch
