@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from scipy.sparse import csr_array, sparray, spmatrix
 
+    from .items import ItemTable
+
     MatrixLike = ArrayLike | sparray[Any, Any] | spmatrix[Any]
 
 
@@ -36,7 +38,7 @@ class Interactions:
 
     ``time`` has the time of each interaction, the earliest if it repeats. ``duplicates`` counts the
     events left out because they repeat a (user, item) pair. ``readings`` tell what was read from
-    frames or files.
+    frames or files. ``table`` has the tags of items, for kernels over them.
     """
 
     users: Vocabulary
@@ -46,6 +48,7 @@ class Interactions:
     time: NDArray[Any] | None = None
     duplicates: int = 0
     readings: tuple[Reading, ...] = ()
+    table: ItemTable | None = None
 
     @staticmethod
     def from_pairs(
@@ -260,6 +263,16 @@ class Interactions:
         keep[places] = False
         return _part(whole, keep, whole.rows.lengths == 0, whole.popularity() == 0)
 
+    def with_items(self, items: Vocabulary) -> Interactions:
+        """Return the same interactions with more items, which have none.
+
+        >>> data = Interactions.from_pairs([1, 2], ["tea", "jam"])
+        >>> data.with_items(Vocabulary.of(["egg", "jam"])[0])
+        Interactions: 2 users x 3 items, 2 interactions
+        """
+        merged, (places, _) = self.items.merged(items)
+        return replace(self, items=merged, indices=places[self.indices].astype(np.int32))
+
     def k_core(self, k: int) -> Interactions:
         """Return the largest part in which every user and every item has k interactions or more.
 
@@ -368,7 +381,7 @@ def joined(*parts: Interactions) -> tuple[Interactions, list[NDArray[np.int64]]]
     time = np.concatenate(times) if alike else None
     union = _distinct(users, items, np.concatenate(keys), time)
     readings = tuple(chain(*(part.readings for part in parts)))
-    return replace(union, duplicates=0, readings=readings), keys
+    return replace(union, duplicates=0, readings=readings, table=first.table), keys
 
 
 def check_interactions(given: Any, subject: str) -> None:
@@ -396,4 +409,5 @@ def _part(
         data.items.chosen(items),
         *Rows.of_lengths(counts[users], columns),
         None if data.time is None else data.time[keep],
+        table=data.table,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from ..storage.folder import read_folder, write_folder
 from ..storage.state import Array, Reader
 from ..table import counted
 from .interactions import Interactions
+from .items import packed_table, unpacked_table
 from .packing import packed, packed_times, unpacked, unpacked_times
 from .rows import Rows
 from .vocabulary import Vocabulary
@@ -70,6 +71,11 @@ class Fold:
         if self.train.time is None:
             return ""
         return content_hash({}, {"time": packed_times(self.train.time)[1]})
+
+    @cached_property
+    def table_hash(self) -> str:
+        """SHA-256 of the tags of items, on which results of kernels over tags depend."""
+        return "" if self.train.table is None else content_hash(*_packed_table(self.train))
 
     def __repr__(self) -> str:
         counts = {"of unseen items": self.unseen_items, "users without history": self.cold_users}
@@ -210,7 +216,18 @@ def write_fold(fold: Fold, path: Path) -> None:
     about = {name: getattr(fold, name) for name in ("folded_in", "unseen_items", "cold_users")}
     if train.time is not None:
         about["time"], arrays["time"] = packed_times(train.time)
+    if train.table is not None:
+        about["table"], of_table = _packed_table(train)
+        arrays |= of_table
     write_folder(path, {"shape": train.shape} | about, arrays)
+
+
+def _packed_table(train: Interactions) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the description and the arrays of the rows of items, with numbers for ids."""
+    if train.table is None:
+        raise InputError("there is no table of items")
+    rows = train.table.aligned(train.items)
+    return packed_table(replace(rows, ids=Vocabulary(np.arange(len(train.items)), "item")))
 
 
 def read_fold(path: str | Path) -> Fold:
@@ -223,4 +240,6 @@ def read_fold(path: str | Path) -> Fold:
     )
     tested = Vocabulary(arrays["users"], "user")
     time = unpacked_times(about.pop("time"), arrays["time"]) if "time" in arrays else None
-    return Fold(Interactions(users, items, *train, time), tested, known, relevant, **about)
+    table = unpacked_table(about.pop("table"), Reader(path, arrays)) if "table" in about else None
+    data = Interactions(users, items, *train, time, table=table)
+    return Fold(data, tested, known, relevant, **about)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
-from ..kernels import Disjunctive, Kernel, parse_kernel
-from ..matrix import STORAGES, ItemMatrix, kernel_matrix
+from ..data.rows import Rows
+from ..kernels import Disjunctive, Kernel, Terms, parse_kernel
+from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
 from .parameters import param, recency_param, threads_param, user_exponent_param
-from .recommender import Ids, Recommender
+from .recommender import Fitted, Ids, Profiles, Recommender
 from .scorer import Floats
 from .search import Arity, Kernels, Real
 from .simplex_scorer import SimplexScorer
+from .tag_columns import shared_tags, tag_columns, tag_values
 
 # threshold(2, 2) is conjunctive(2).
 _KERNELS = Kernels(
@@ -26,8 +29,11 @@ _KERNELS = Kernels(
         "tanimoto": (),
     },
     powers=4,
+    tags=("linear", "tanimoto", "conjunctive(2)", "all_subset"),
 )
 _DEFAULT = Disjunctive(8)
+# Parts of a score below this share of all are rounding.
+_ROUNDING = 2.0**-48
 # Beyond this, weights are equal to about 1e-12.
 MOST_REG = 1e12
 
@@ -39,7 +45,9 @@ class KernelRanker(Recommender):
     Parameters
     ----------
     kernel : a kernel, or text such as ``"linear"``; its normalised form is used. With fewer than
-        8 users, the default has that number as arity, with a warning
+        8 users, the default has that number as arity, with a warning. Terms can be bound to columns
+        of the item table, as in ``"disjunctive(8) + 0.2*conjunctive(2)[genres]"``: then items
+        without users are ranked by their tags
     reg : spreads the weight more evenly over a user's items
     negative_weight : how much an item's mean similarity to all items counts against it
     user_exponent : users weigh activity^-user_exponent
@@ -57,7 +65,7 @@ class KernelRanker(Recommender):
     keeps_overlaps: ClassVar[bool] = True
     scorers: ClassVar = (SimplexScorer,)
 
-    kernel: Kernel | str = param(str(_DEFAULT), search=_KERNELS)
+    kernel: Kernel | str = param(str(_DEFAULT), search=_KERNELS, tags=True)
     reg: float = param(0.1, low=0, high=MOST_REG, search=Real(1e-4, 1e2, log=True))
     negative_weight: float = param(1.0, low=0, high=MOST_REG, search=Real(0.0, 2.0))
     user_exponent: float = user_exponent_param()
@@ -72,8 +80,36 @@ class KernelRanker(Recommender):
             kernel = Disjunctive(users)
             text = f"there are only {users} users, so the kernel is {kernel}, not {_DEFAULT}"
             warnings.warn(text, stacklevel=2)
-        matrix = kernel_matrix(kernel, counts, self.storage)
+        columns = tag_columns(kernel, data)
+        tags = {name: Tags(each.rows, len(each.words)) for name, each in columns.items()}
+        matrix = kernel_matrix(kernel, counts, self.storage, tags=tags)
         return SimplexScorer(matrix, self.reg, self.negative_weight, counts.degrees)
+
+    def _reasons(
+        self, fitted: Fitted, profile: Profiles, item: Hashable
+    ) -> list[tuple[Any, float]]:
+        """Return the parts of items through users, and those of tags that they share."""
+        reasons = super()._reasons(fitted, profile, item)
+        terms = Terms.of(fitted.params["kernel"])
+        if not terms.bound or not reasons:
+            return reasons
+        data, scorer = fitted.interactions, fitted.scorer
+        columns = tag_columns(fitted.params["kernel"], replace(data, table=fitted.table))
+        target, ((_, own), recency) = data.items.number(item), profile
+        alpha = scorer.weights(Rows.of_lists([own]), recency)  # type: ignore[attr-defined]  # see _learn
+        parts = dict(reasons)
+        for weight, term in terms.bound:
+            tags = columns[term.column]
+            values = tag_values(term, tags, target)
+            mean = (values.sum() - 1) / len(values)
+            adds = weight * alpha * (values[own] - fitted.params["negative_weight"] * mean)
+            shared = shared_tags(term.column, tags, own, target)
+            for number, reason, part in zip(own.tolist(), shared, adds.tolist(), strict=True):
+                parts[data.items[number]] -= part
+                parts[reason] = parts.get(reason, 0.0) + part
+        least = _ROUNDING * sum(map(abs, parts.values()))  # nothing but tags speaks for cold items
+        some = [(name, part) for name, part in parts.items() if abs(part) > least]
+        return sorted(some, key=lambda each: -each[1])
 
     @property
     def matrix(self) -> ItemMatrix:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from ..storage.folder import read_about, read_folder, write_folder
 from ..storage.state import Reader, pack
 from .recommender import Fitted, Recommender
 from .registry import MODELS
+from .tag_columns import tag_columns
 
 _INFO = (
     *("model", "parameters", "users", "items", "interactions", "created"),
@@ -113,6 +115,8 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
         technical = {p.name: n_threads for p in entry.parameters if p.name == "n_threads"}
         model = entry.model(**about["parameters"], **technical)
         params = model.checked().get_params()
+        if "kernel" in params:
+            tag_columns(params["kernel"], replace(data, table=table))  # raises if one is missing
         if params.get("recency") and data.time is None:
             raise reader.broken("no times")
         created = datetime.fromisoformat(about["created"]).timestamp()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -23,9 +23,11 @@ from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions, check_interactions
 from ..data.items import ItemTable
 from ..data.rows import Rows
+from ..data.table_update import updated_table
 from ..data.vocabulary import Vocabulary
 from ..engines.threads import threads
 from ..errors import NotFittedError, ParameterError
+from ..kernels import Kernel
 from ..table import Table
 from .parameters import parameters_of
 from .recency import check_times, recency_weights
@@ -112,7 +114,8 @@ class Recommender(ABC):
 
         Models on the same interactions can share their ``overlaps``. Models without them, and those
         with another ``user_exponent``, ignore them. ``items`` is a table of items, or a frame (see
-        `ItemTable.from_frame`): it gives titles, and columns to filter by.
+        `ItemTable.from_frame`): it gives titles, columns to filter by, and tags for kernels that
+        are bound to columns. These rank all items of the table, with interactions or without.
         """
         check_interactions(interactions, f"{type(self).__name__} fits")
         if overlaps is not None:
@@ -139,6 +142,12 @@ class Recommender(ABC):
     ) -> None:
         if getattr(checked, "recency", 0.0):
             check_times(type(self).__name__, data)
+        if table is None:
+            table = data.table  # of a fold, whose items are fixed
+        elif checked._uses_tags:
+            before, data = data, data.with_items(table.ids)
+            overlaps = None if overlaps is None else overlaps.updated(before, data)
+        data = replace(data, table=table)
         exponent = getattr(checked, "user_exponent", 0.0)
         if overlaps is not None and overlaps.user_exponent != exponent:
             overlaps = None  # of users with other weights
@@ -149,17 +158,27 @@ class Recommender(ABC):
         kept = overlaps if self.keeps_overlaps else None
         self.restore(Fitted(checked.get_params(), data, scorer, kept, time.time(), choice, table))
 
+    @property
+    def _uses_tags(self) -> bool:
+        """Whether the kernel is bound to columns of the item table."""
+        kernel = getattr(self, "kernel", None)
+        return isinstance(kernel, Kernel) and kernel.variables != ("",)
+
     def restore(self, fitted: Fitted) -> None:
         """Take over a fitted state."""
         self._fitted = fitted
 
     def update(
-        self, added: Interactions | None = None, removed: Interactions | None = None
+        self,
+        added: Interactions | None = None,
+        removed: Interactions | None = None,
+        items: ItemTable | IntoFrame | None = None,
     ) -> Self:
         """Add interactions and remove others; the result equals a fit on all data.
 
         Users and items that lose their last interaction are forgotten, as a fit would not know
-        them. Models that keep overlaps count only what changed; others fit again.
+        them. Models that keep overlaps count only what changed; others fit again. ``items`` has new
+        rows of the item table, and rows in place of old ones.
 
         >>> from boolrank import KernelRanker
         >>> model = KernelRanker("linear").fit(Interactions.from_pairs([1, 1, 2], ["a", "b", "b"]))
@@ -167,11 +186,14 @@ class Recommender(ABC):
         [['b']]
         """
         fitted = self.fitted
-        after = fitted.interactions.updated(added, removed)
+        after, table = fitted.interactions.updated(added, removed), fitted.table
         overlaps = fitted.overlaps
         if overlaps is not None:
             overlaps = overlaps.updated(fitted.interactions, after)
-        self._fit(type(self)(**fitted.params), after, overlaps, fitted.choice, fitted.table)
+        if items is not None:
+            new = items if isinstance(items, ItemTable) else ItemTable.from_frame(items)
+            table = new.matched(after.items) if table is None else updated_table(table, new)
+        self._fit(type(self)(**fitted.params), after, overlaps, fitted.choice, table)
         return self
 
     @property

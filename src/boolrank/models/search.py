@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..data.interactions import Interactions
+from ..kernels import parse_kernel
 
 # Items of a catalogue from which on inverting a dense matrix takes minutes.
 _LARGE = 20_000
@@ -149,10 +150,12 @@ class Kernels:
     ----------
     families : ranges of the arguments by family, such as ``"threshold(2, {})"``
     powers : highest power of the kernel
+    tags : kernels of terms over sets of tags, where the data have such columns
     """
 
     families: dict[str, tuple[Range, ...]]
     powers: int = 1
+    tags: tuple[str, ...] = ()
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> str:
         """Draw a value."""
@@ -163,11 +166,20 @@ class Kernels:
         ]
         text: str = family.format(*given)
         power = trial.suggest_int(f"{name}.power", 1, self.powers) if self.powers > 1 else 1
-        return text if power == 1 else f"{text}**{power}"
+        text = text if power == 1 else f"{text}**{power}"
+        columns = train.table.columns if self.tags and train.table is not None else {}
+        for column in (each for each in columns if columns[each].type == "set"):
+            of = f"{name}.{column}"
+            term = trial.suggest_categorical(f"{of}.kernel", ("none", *self.tags))
+            if term != "none":
+                weight = trial.suggest_float(f"{of}.weight", 0.01, 10.0, log=True)
+                text += f" + {weight:.3g}*{parse_kernel(term)[column]}"
+        return text
 
     def __str__(self) -> str:
         power = f", to the power of 1 to {self.powers}" if self.powers > 1 else ""
-        return " or ".join(name.replace("{}", "arity") for name in self.families) + power
+        text = " or ".join(name.replace("{}", "arity") for name in self.families) + power
+        return f"{text}; with tags {' or '.join(self.tags)} added" if self.tags else text
 
 
 # disjunctive(1) is the linear kernel. Long conjunctions are left out: on sparse data their matrix

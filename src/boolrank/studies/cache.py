@@ -21,6 +21,7 @@ from ..data.splits import Fold
 from ..errors import InputError
 from ..evaluation.metrics import BUILT_IN, Metric
 from ..evaluation.result import FoldResult
+from ..kernels import parse_kernel
 from ..models import MODELS
 from ..models.spec import ModelSpec
 from ..storage.folder import obstacle
@@ -48,8 +49,10 @@ class Task:
         from importlib.metadata import version  # slow to import
 
         library = MODELS[self.model.name].library
-        times = {"times": self.fold.time_hash} if self.model.params.get("recency") else {}
-        return times | {
+        also = {"times": self.fold.time_hash} if self.model.params.get("recency") else {}
+        if parse_kernel(self.model.params.get("kernel", "linear")).variables != ("",):
+            also["table"] = self.fold.table_hash
+        return also | {
             "format": FORMAT,
             "boolrank": __version__,
             "library": version(library) if library else "",

@@ -26,7 +26,7 @@ from ..evaluation.rankings import Rankings
 from ..evaluation.result import FoldResult
 from ..models.spec import ModelSpec
 from ..storage.folder import locked
-from .cache import Cache, Outcome, Task
+from .cache import Cache, Outcome, Task, digest
 
 _Ranked = tuple[Rankings, dict[str, Any]]  # and what they cost
 # Arrays of rankings that a worker passes on.
@@ -144,7 +144,8 @@ class _WorkerRanker:
         if alone and spec != self._model:
             self._worker.end()  # the next process has no memory in use
         self._model = spec
-        path, out = self._folder / f"{fold.hash}{fold.time_hash}", self._folder / "rankings.npz"
+        name = digest([fold.hash, fold.time_hash, fold.table_hash])
+        path, out = self._folder / name, self._folder / "rankings.npz"
         if not path.exists():
             write_fold(fold, path)
         question = {"fold": str(path), "model": spec.to_dict(), "n": n, "alone": alone}

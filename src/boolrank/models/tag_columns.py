@@ -1,0 +1,95 @@
+"""Tags of items, from columns of the item table, as variables of kernels and as reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ..data.interactions import Interactions
+from ..data.items import ItemTable, Numbers, Words
+from ..data.packing import packed_texts
+from ..data.rows import Rows
+from ..errors import InputError
+from ..kernels import Bound, Kernel
+from .scorer import Floats
+
+
+@dataclass(frozen=True)
+class SharedTags:
+    """Tags that an item shares with some items of a profile, and the number of its tags.
+
+    >>> print(SharedTags("genres", ("war", "western"), 3))
+    genres: war, western, 2 of 3 shared
+    """
+
+    column: str
+    tags: tuple[str, ...]
+    total: int
+
+    def __str__(self) -> str:
+        names = f"{', '.join(self.tags)}, {len(self.tags)}" if self.tags else "none"
+        return f"{self.column}: {names} of {self.total} shared"
+
+
+def tag_columns(kernel: Kernel, data: Interactions) -> dict[str, Words]:
+    """Return the tags that a kernel is bound to, in the order of the items."""
+    names = [name for name in kernel.variables if name]
+    if names and data.table is None:
+        raise InputError(
+            f"{kernel} is over {', '.join(names)}, and there is no table of items",
+            hint="fit with items=..., a table with these columns",
+            parameter="kernel",
+        )
+    table: ItemTable = data.table  # type: ignore[assignment]  # see above
+    return {name: _tags(table, name).take(table.ids.find(data.items)) for name in names}
+
+
+def _tags(table: ItemTable, name: str) -> Words:
+    """Return a column of sets or text; or 0/1 columns, by patterns with | between, as one of sets.
+
+    A column of one 0/1 variable is a set of its name or nothing.
+    """
+    chosen = [each for each in table.columns if _matches(each, name)]
+    columns = {each: table.columns[each] for each in chosen} or {name: table.column(name, "kernel")}
+    for each, column in columns.items():
+        if isinstance(column, Words) and len(columns) == 1 and column.words:
+            return column
+        if not (isinstance(column, Numbers) and np.isin(column.values, (0, 1)).all()):
+            sets = [key for key, other in table.columns.items() if other.type == "set"]
+            raise InputError(
+                f"the column {each!r} ({column.type}) of {table.source} has no tags",
+                hint="tags are sets, text, or columns of 0 and 1"
+                + (f"; there are {', '.join(sets)}" if sets else ""),
+                parameter="kernel",
+            )
+    names = sorted(columns)
+    on = csr_array(np.column_stack([columns[each].values for each in names]))  # type: ignore[union-attr]
+    rows = Rows(on.indptr.astype(np.int64), on.indices.astype(np.int32))
+    return Words("set", *packed_texts(names), *rows)
+
+
+def _matches(column: str, name: str) -> bool:
+    return column == name or any(fnmatchcase(column, each) for each in name.split("|"))
+
+
+def tag_values(term: Bound, tags: Words, item: int) -> Floats:
+    """(m,) Return the normalised values of an item with all, 1 with itself."""
+    rows = tags.rows
+    ones, shape = np.ones(len(rows.indices), np.uint8), (rows.n_rows, len(tags.words))
+    sets = csr_array((ones, rows.indices, rows.indptr), shape)
+    values: Floats = term.normalized()(sets[[item]], sets)[0]
+    values[item] = 1.0
+    return values
+
+
+def shared_tags(
+    column: str, tags: Words, profile: NDArray[np.int32], item: int
+) -> list[SharedTags]:
+    """Return the tags that each item of a profile shares with an item."""
+    own = set(tags.rows.row(item).tolist())
+    shared = (sorted(own.intersection(tags.rows.row(int(k)).tolist())) for k in profile)
+    return [SharedTags(column, tuple(tags.words[t] for t in each), len(own)) for each in shared]
