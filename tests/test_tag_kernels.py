@@ -197,13 +197,14 @@ def test_values_over_tags_are_those_of_enumerated_features(seed: int, arity: int
         assert np.allclose(found, expected, rtol=0, atol=1e-12)
 
 
-def test_items_with_the_same_size_and_tags_share_a_class() -> None:
+def test_items_with_the_same_tags_share_a_class() -> None:
     X, tags = draw(0, 40, 300)
     overlaps = Overlaps.of(Interactions.from_matrix(X))
     kernel = parse_kernel("linear + linear[genres] + linear[words]")
     matrix = kernel_matrix(kernel, overlaps, "compressed", tags=rows(tags))
-    keys = np.column_stack([overlaps.sizes, tags["genres"], tags["words"]])
-    assert len(matrix.background) == len(np.unique(keys, axis=0))  # type: ignore[attr-defined]
+    keys = np.column_stack([tags["genres"], tags["words"]])
+    assert len(matrix.set_values) == len(np.unique(keys, axis=0))  # type: ignore[attr-defined]
+    assert len(matrix.background) == len(np.unique(overlaps.sizes))  # type: ignore[attr-defined]
 
 
 def test_too_many_classes_are_refused_before_they_are_made() -> None:

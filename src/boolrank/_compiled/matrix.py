@@ -2,12 +2,12 @@
 
 Dense, all values stand in ``dense``. Compressed,
 
-    K[i, j] = B[class(i), class(j)]·share[j] + L[i]·R[j] + S[i, j]   for i != j,   K[i, i] = 1
+    K[i, j] = B[class(i), class(j)]·share[j] + L[i]·R[j] + V[set(i), set(j)] + S[i, j]   for i != j
 
-with all shares 1, and L and R only for weighted users. Scaled, for values too small for doubles,
-each column j is split into its largest value, ``lead[j]·2^lead_exp[j]`` at row ``nearest[j]``, and
-the rest, which stands in K (or B and S) and in ``pull``, the means of columns, times
-2^exponents[j]. The diagonal is left out then.
+and K[i, i] = 1, with all shares 1, L and R only for weighted users, and V only for tags. Scaled,
+for values too small for doubles, each column j is split into its largest value,
+``lead[j]·2^lead_exp[j]`` at row ``nearest[j]``, and the rest, which stands in K (or B and S) and in
+``pull``, the means of columns, times 2^exponents[j]. The diagonal is left out then.
 
 If values crowd near 1, the origin is moved: ``distance`` is the distance of each item from it, and
 the values held are K[i, j] - 1 + distance[i] + distance[j].
@@ -48,16 +48,17 @@ class Arrays(NamedTuple):
     lead_exp: NDArray[np.float64] | None = None
     left: NDArray[np.float64] | None = None
     right: NDArray[np.float64] | None = None
+    sets: NDArray[np.uint32] | None = None
+    set_values: NDArray[np.float64] | None = None
     floor: float = 0.0
 
     @staticmethod
     def of(floor: float = 0.0, **parts: NDArray[Any] | None) -> Arrays:
         """Return arrays from parts of any origin, so that all have the types of one compilation."""
-        for name in ("classes", "columns"):
-            # Unsigned indices need no test for counting from the end: 10 % faster.
-            if name in parts:
-                parts[name] = parts[name].view(np.uint32)
         present = {name: part for name, part in parts.items() if part is not None}
+        for name in {"classes", "columns", "sets"} & present.keys():
+            # Unsigned indices need no test for counting from the end: 10 % faster.
+            present[name] = present[name].view(np.uint32)
         arrays = {name: frozen(np.ascontiguousarray(part)) for name, part in present.items()}
         return Arrays(**arrays, floor=float(floor))
 
@@ -153,11 +154,12 @@ def fill_row(out, A, ready, matrix, items, at):
     Rows of A that are ready have the value of the same pair.
     """
     dense, background, exponents = matrix.dense, matrix.background, matrix.exponents
-    _fill_row(out, A, ready, dense, background, exponents, matrix.left, matrix, items, at)
+    parts = dense, background, exponents, matrix.left, matrix.sets
+    _fill_row(out, A, ready, *parts, matrix, items, at)
 
 
 @loop
-def _fill_row(out, A, ready, dense, background, exponents, left, matrix, items, at):
+def _fill_row(out, A, ready, dense, background, exponents, left, sets, matrix, items, at):
     row = items[at]
     if dense is not None:
         source = dense[row]
@@ -174,6 +176,8 @@ def _fill_row(out, A, ready, dense, background, exponents, left, matrix, items, 
             out[t] = under[matrix.classes[column]] * matrix.share[column]
             if left is not None:
                 out[t] += _product(left[row], matrix.right[column])
+            if sets is not None:
+                out[t] += matrix.set_values[sets[row], sets[column]]
             low = place(matrix.columns, low, high, column)
             if low < high and matrix.columns[low] == column:
                 out[t] += matrix.values[low]
@@ -212,6 +216,7 @@ def _fill_scores(scores, dense, background, exponents, matrix, base, negative_we
     if background is not None:
         _fill_by_class(scores, exponents, matrix.distance, matrix, base, rows, weights)
         _add_product(scores, matrix.left, matrix, rows, weights)
+        _add_tags(scores, matrix.sets, matrix, rows, weights)
     if exponents is not None:
         _finish_scaled(scores, matrix, negative_weight, items, alpha)
 
@@ -230,10 +235,15 @@ def support(items, alpha):
 @loop
 def add_background(by_class, matrix, rows, weights):
     """Add the background of rows, once for each class; return the classes of the rows."""
+    return _add_by_class(by_class, matrix.background, matrix.classes, rows, weights)
+
+
+@loop
+def _add_by_class(by_class, values, classes, rows, weights):
     of_class = np.empty(len(rows), np.int32)
     for s in range(len(rows)):
-        of_class[s] = matrix.classes[rows[s]]
-    add_rows(by_class, matrix.background, of_class, weights)
+        of_class[s] = classes[rows[s]]
+    add_rows(by_class, values, of_class, weights)
     return of_class
 
 
@@ -271,6 +281,18 @@ def _add_product(scores, left, matrix, rows, weights):
             scores[rows[s]] -= weight * _product(row, matrix.right[rows[s]])
         for j in range(len(scores)):
             scores[j] += _product(total, matrix.right[j])
+
+
+@loop
+def _add_tags(scores, sets, matrix, rows, weights):
+    """Add the part over tags, if any, except on the diagonal."""
+    if sets is not None:
+        by_set = np.zeros(len(matrix.set_values))
+        of_set = _add_by_class(by_set, matrix.set_values, sets, rows, weights)
+        for s in range(len(rows)):
+            scores[rows[s]] -= weights[s] * matrix.set_values[of_set[s], of_set[s]]
+        for j in range(len(scores)):
+            scores[j] += by_set[sets[j]]
 
 
 @loop

@@ -34,8 +34,8 @@ class CompressedMatrix(ItemMatrix):
     The background is a table by classes of item size. With weighted users, few items have the same
     mass: there is one class with a background of 0, and a product ``left @ right.T`` of low rank,
     or None for kernels that are 0 for disjoint items. ``share`` is the part of its class'
-    background that a scaled column keeps; 1 if not scaled. With tags, a class is a size and a
-    combination of tags, and values are neither scaled nor centred.
+    background that a scaled column keeps; 1 if not scaled. With tags, ``sets`` has the number of
+    each item's tags and ``set_values`` their part; values are neither scaled nor centred.
     """
 
     kind: ClassVar[str] = "compressed-matrix"
@@ -52,6 +52,8 @@ class CompressedMatrix(ItemMatrix):
     scale: Scale | None = None
     left: Floats | None = array("float64", "items", "rank", low=-1e6, high=1e6, optional=True)
     right: Floats | None = array("float64", "items", "rank", low=-1e6, high=1e6, optional=True)
+    set_values: Floats | None = array("float64", "sets", "sets", low=-4, high=4, optional=True)
+    sets: NDArray[np.int32] | None = array("int32", "items", low=0, high="sets", optional=True)
 
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None) -> CompressedMatrix:
@@ -69,32 +71,36 @@ class CompressedMatrix(ItemMatrix):
             if distance is None and tags is None and too_small(kernel, overlaps, nearest):
                 left = right = None  # a sum with tiny values has no background worth keeping
                 background, share, values, scale = pairs.scaled(kernel)
-        places, classes, numbers = (pairs.indptr, pairs.columns), pairs.classes, pairs.numbers
-        subtract_background(values, *places, classes, background, share)
+        places = pairs.indptr, pairs.columns
+        subtract_background(values, *places, pairs.classes, background, share)
+        totals = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
         if left is not None and right is not None:
             subtract_product(values, *places, left, right)
-        if tags is not None:
-            values *= tags.share
-            left = None if left is None else tags.share * left
-            background, classes, numbers = tags.joined(background, classes)
-        totals = (numbers @ background - np.diag(background))[classes] * share
-        if left is not None and right is not None:
             totals += right @ left.sum(axis=0) - (left * right).sum(axis=1)
         totals += pairs.totals(values, symmetric=scale is None)
         if distance is not None:
             totals += 2 * distance
-        stored = background, share, classes, *places, values
+        set_values = sets = None
+        if tags is not None:
+            sets, set_values = tags.classes, tags.values
+            left = None if left is None else left * tags.share
+            background, values, totals = (x * tags.share for x in (background, values, totals))
+            totals += (np.bincount(sets) @ set_values - np.diag(set_values))[sets]
+        stored = background, share, pairs.classes, *places, values
         pull = totals / overlaps.items
-        return CompressedMatrix(*stored, pull, distance, scale, left, right)
+        return CompressedMatrix(*stored, pull, distance, scale, left, right, set_values, sets)
 
     def _parts(self) -> dict[str, Any]:
-        names = "background", "share", "classes", "indptr", "columns", "values", "left", "right"
-        return {name: getattr(self, name) for name in names}
+        names = "background", "share", "classes", "indptr", "columns", "values"
+        more = "left", "right", "sets", "set_values"
+        return {name: getattr(self, name) for name in (*names, *more)}
 
     def stored(self, item: int) -> Floats:
         row: Floats = self.background[self.classes[item]][self.classes] * self.share
         if self.left is not None and self.right is not None:
             row += self.right @ self.left[item]
+        if self.sets is not None and self.set_values is not None:
+            row += self.set_values[self.sets[item]][self.sets]
         part = slice(self.indptr[item], self.indptr[item + 1])
         row[self.columns[part]] += self.values[part]
         if self.distance is not None:

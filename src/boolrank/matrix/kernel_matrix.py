@@ -6,7 +6,7 @@ Two items without a common user have a value that depends on their sizes alone, 
 
 with P from items to the few distinct sizes ("classes"), and S zero unless the items share a user.
 This is exact for every kernel, and never needs m × m numbers. With weighted users, P·B·Pᵀ is a
-product of low rank. With terms over tags, classes are pairs of a size and a combination of tags.
+product of low rank. Tags add a part of the same form, P·V·Pᵀ, over the distinct sets of tags.
 """
 
 from __future__ import annotations
@@ -51,10 +51,9 @@ def kernel_matrix(
     if terms.users is None:  # null vectors over users
         overlaps = Overlaps.of_disjoint(np.zeros(overlaps.items, np.int64))
     m, pairs = overlaps.items, overlaps.pairs
-    # A table by size and tags, and for weighted users two factors of about 20 columns.
-    sizes = np.unique(overlaps.sizes, return_inverse=True)[1] if overlaps.weighting is None else 0
-    classes = sizes if part is None else sizes * len(part.first) + part.classes
-    background = 8 * len(np.unique(classes)) ** 2 + (320 * m if overlaps.weighting else 0)
+    # A table by size, or two factors of about 20 columns; and one by sets of tags.
+    background = 8 * len(np.unique(overlaps.sizes)) ** 2 if overlaps.weighting is None else 320 * m
+    background += 0 if part is None else 8 * len(part.first) ** 2
     needed = {"dense": 8 * m * m, "compressed": 12 * pairs + background + 20 * m}
     smaller = min(needed, key=needed.__getitem__)
     available = free_memory() if limit is None else limit

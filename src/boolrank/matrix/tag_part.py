@@ -1,7 +1,7 @@
 """The part of an item matrix that follows from tags.
 
 Items with the same tags form a class, so the part is P·V·Pᵀ: the values V of a few distinct sets,
-and P from items to them. It joins the background of the matrix.
+and P from items to them.
 """
 
 from __future__ import annotations
@@ -67,19 +67,6 @@ class TagPart:
             at = numbers[self.first]
             total += weight * values[np.ix_(at, at)]
         return total
-
-    def joined(
-        self, background: Floats, classes: NDArray[np.int32]
-    ) -> tuple[Floats, NDArray[np.int32], NDArray[np.int64]]:
-        """Return the background of users and tags, its classes, and their numbers of items."""
-        keys = classes * np.int64(len(self.first)) + self.classes
-        _, first, made, numbers = np.unique(
-            keys, return_index=True, return_inverse=True, return_counts=True
-        )
-        of_users, of_tags = classes[first], self.classes[first]
-        values = self.share * background[np.ix_(of_users, of_users)]
-        values += self.values[np.ix_(of_tags, of_tags)]
-        return values, made.astype(np.int32), numbers
 
 
 def _sets(rows: Rows) -> tuple[NDArray[np.intp], NDArray[np.int64]]:

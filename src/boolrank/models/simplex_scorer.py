@@ -124,6 +124,8 @@ class SimplexScorer(Scorer):
         matrix = self.matrix
         if not isinstance(matrix, CompressedMatrix) or matrix.scale or matrix.left is not None:
             return None
+        if matrix.sets is not None:
+            return None  # as many classes as pairs of a size and tags
         return Layout.of(self._base, matrix.classes, len(matrix.background))
 
     def weights(self, profiles: Rows, weights: Floats | None = None) -> Floats:
