@@ -164,7 +164,7 @@ class Evaluation:
             note = f"  ({empty:,} without a value)" if empty else ""
             lines.append(f"  {name:<{width}}  {average:.4f}{spread}{note}")
         head = [f"Evaluation of {self.model}", f"on {self.split}"]
-        return "\n".join([*head, "", *lines, "", *self._remarks()])
+        return "\n".join([*head, *lines, *self._remarks()])
 
     def table(self) -> Table:
         """Return a row per metric: mean, deviation and number of users without a value."""
