@@ -13,7 +13,7 @@ from ..data.vocabulary import plain_id
 from ..errors import ParameterError
 from ..models import Recommendations, load_model
 from ..studies.cache import whole_file
-from ..table import Column, Table
+from ..table import Column, Table, counted
 from ._inputs import parse_ids, read_ids, read_profiles
 from ._options import given
 from ._output import Output, Work, check_output, say
@@ -63,8 +63,8 @@ def recommend(
     """
     work = Work()
     chosen = given({"users": users, "profile": profile, "profiles": profiles})
-    _check(chosen, out, to, output)
     target = out if to is None else SqlTable(to, sql_table)
+    _check(chosen, out, target, output)
     with work.status("Opening"):
         fitted = load_model(folder, n_threads=threads)
     data, table = fitted.interactions, fitted.item_table
@@ -98,7 +98,7 @@ def recommend(
         for start in range(0, max(shown, 1), _BATCH):
             batch = wanted[start : min(start + _BATCH, shown)]
             columns = _columns(whom, method(batch, **options), start)
-            # Frames take a fraction of the memory of lists.
+            # Frames hold numbers and text without a Python object for each.
             parts.append(columns if target is None else _frame(columns))
             names = batch if whom == "user" else range(start + 1, start + len(batch) + 1)
             some = set(columns[whom])
@@ -107,7 +107,7 @@ def recommend(
     _note_empty(whom, empty, options)
     if target is not None:
         rows = _write(parts, target)
-        work.done(f"{target}: {rows:,} rows for {shown:,} {whom}s")
+        work.done(f"{target}: {counted(rows, 'row')} for {counted(shown, whom)}")
         return
     _print({name: list(chain(*(part[name] for part in parts))) for name in parts[0]}, output)
     if shown < len(wanted):
@@ -116,9 +116,11 @@ def recommend(
     work.done(f"{shown:,} {whom}s", beside_data=True)
 
 
-def _check(chosen: Iterable[str], out: Path | None, to: str | None, output: Output) -> None:
+def _check(
+    chosen: Iterable[str], out: Path | None, target: Path | SqlTable | None, output: Output
+) -> None:
     """Raise if options exclude each other, or the file cannot be written."""
-    if to is not None and (out is not None or not output.is_table):
+    if isinstance(target, SqlTable) and (out is not None or not output.is_table):
         raise ParameterError(
             "--to writes a table and goes with neither --out, --json nor --csv",
             hint="leave one of them out",
@@ -132,6 +134,9 @@ def _check(chosen: Iterable[str], out: Path | None, to: str | None, output: Outp
         raise ParameterError(problem, hint="leave one of them out")
     if out is not None:
         check_output(out, WRITERS)
+    if isinstance(target, SqlTable):  # fail now rather than after the work
+        with target.database.cursor(write=True):
+            pass
 
 
 def _limit(text: str) -> tuple[str, int]:

@@ -116,8 +116,9 @@ class Database:
     @contextmanager
     def errors(self, what: str, hint: str) -> Iterator[None]:
         """Convert errors of drivers; their messages lose passwords."""
-        from adbc_driver_manager import Error
-        from pyarrow import ArrowException
+        with needs("sql", f"Access to {self.kind} databases"):
+            from adbc_driver_manager import Error
+            from pyarrow import ArrowException
 
         try:
             yield
@@ -154,7 +155,7 @@ letters, digits and _, as in recs or shop.recs
         schema, _, name = self.name.rpartition(".")
         where = {"db_schema_name": schema} if schema else {}
         quoted = ".".join(f'"{part}"' for part in self.name.split("."))
-        hint = "name another table, or drop this one if its columns differ"
+        hint = "name another table if its columns differ; try again if another program writes"
         database, what = self.database, f"{self} cannot be written"
         with database.cursor(write=True) as cursor, database.errors(what, hint):
             if database.kind != "sqlite":  # two writers would both make it, or both insert
