@@ -200,6 +200,9 @@ def rank_near(begin, end, out, y, operator, profiles, request):
     (start, items, factors), (hidden, hide_own) = profiles, request
     largest, size, width = norms.max(), len(norms), y.shape[1]
     row, of_sparse, few = np.empty(size), np.empty(size), np.empty(size, np.int32)
+    nothing = np.zeros(size)
+    for h in range(len(hidden)):
+        nothing[hidden[h]] = -np.inf
     heads = np.empty((_TOGETHER, size), np.float32)
     singles = np.zeros((_TOGETHER, len(outline.head) + width), np.float32)
     for k in range(begin, end):
@@ -209,12 +212,10 @@ def rank_near(begin, end, out, y, operator, profiles, request):
             singles[:several, :width] = y[k : k + several]
             _fill_heads(heads[:several], singles[:several], outline.head)
         own, list_, values = items[start[k] : start[k + 1]], chosen[k], scores[k]
-        of_sparse[:] = 0.0
+        of_sparse[:] = nothing
         _add_rows(of_sparse, sparse, own, factors_of(factors, start[k], start[k + 1]))
         for j in range(size):
             row[j] = of_sparse[j] + heads[at, j]
-        for h in range(len(hidden)):
-            row[hidden[h]] = -np.inf
         if hide_own:
             for s in range(len(own)):
                 row[own[s]] = -np.inf

@@ -22,6 +22,8 @@ _REACHED, OWN, HIDDEN = 1, 2, 4
 _MARGINS = (8.0, 1024.0, np.inf)
 # Items that are scanned in the time of one entry of a row that is reached.
 _SCAN = 8
+# Below one hidden item in so many, stepping over them costs less than a new layout.
+_FEW_HIDDEN = 32
 
 
 class Layout(NamedTuple):
@@ -50,6 +52,17 @@ class Layout(NamedTuple):
         following = np.append(np.flatnonzero(new)[1:], len(order))[group] if len(order) else group
         kinds, largest = classes.astype(np.uint32), float(abs(base).max(initial=0.0))
         return Layout(base, kinds, start, order.astype(np.int32), following, largest)
+
+    def without(self, hidden):
+        """Return the layout of the other items where many are hidden, so that lists skip none."""
+        if _FEW_HIDDEN * len(hidden) < len(self.order):
+            return self
+        kept = np.ones(len(self.order), bool)
+        kept[hidden] = False
+        kept = kept[self.order]
+        before = np.concatenate(([0], np.cumsum(kept)))
+        following = before[self.following[kept]]
+        return self._replace(start=before[self.start], order=self.order[kept], following=following)
 
 
 @loop

@@ -152,7 +152,8 @@ class SimplexScorer(Scorer):
 
         _check_room(int(profiles.lengths.max(initial=0)))
         problem = self.reg, TOLERANCE
-        model = self.arrays, self._base, self._layout, self.negative_weight, problem
+        layout = None if self._layout is None else self._layout.without(hidden)
+        model = self.arrays, self._base, layout, self.negative_weight, problem
         request = hidden, exclude_own, n, self._order(profiles)
         chosen, scores, gaps = rank(*model, (*profiles, weights), *request)
         _warn_of_gaps(gaps)

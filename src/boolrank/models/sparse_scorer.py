@@ -55,7 +55,8 @@ class SparseScorer(Scorer):
         chosen = np.full((profiles.n_rows, n), -1, np.int32)
         scores = np.full((profiles.n_rows, n), np.nan)
         sparse, request = (self.indptr, self.columns, self.values), (hidden, exclude_own)
-        rank_sums((chosen, scores), sparse, self._layout, (*profiles, weights), request)
+        layout = self._layout.without(hidden)
+        rank_sums((chosen, scores), sparse, layout, (*profiles, weights), request)
         return chosen, scores
 
     def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
