@@ -387,6 +387,23 @@ def test_a_filtered_list_is_the_ranking_without_the_other_items(name):
 
 
 @pytest.mark.parametrize("name", ["item-knn", "kernel-ranker", "popularity"])
+@pytest.mark.parametrize("where", ["size < 700", "size = 3", "size = 3 or size >= 990"])
+def test_a_filtered_list_is_exact_where_few_items_of_many_are_reached(name, where):
+    rng = np.random.default_rng(1)
+    items = np.concatenate([np.arange(4000), rng.integers(0, 4000, 2000)])
+    data = Interactions.from_pairs(np.repeat(np.arange(500), 12), rng.permutation(items))
+    size = np.arange(4000) % 1000
+    table = ItemTable.from_frame(pd.DataFrame({"id": np.arange(4000), "size": size}))
+    options = {"storage": "compressed"} if name == "kernel-ranker" else {}
+    model = make_model(name, **options).fit(data, items=table)
+    passing = set(np.flatnonzero(filter_items(table, where)).tolist())
+    users = list(range(40))
+    everything = model.recommend(users, n=4000).lists()
+    expected = [[item for item in row if item in passing][:6] for row in everything]
+    assert model.recommend(users, n=6, where=where).lists() == expected
+
+
+@pytest.mark.parametrize("name", ["item-knn", "kernel-ranker", "popularity"])
 @pytest.mark.parametrize("n", [1, 5, 40])
 def test_limits_per_group_are_exact_however_deep_the_list_must_go(name, n):
     items = list(range(120))
