@@ -33,6 +33,7 @@ bench: $(BENCH) ## measure accuracy, time and memory, beside other libraries; ab
 	$(BIN)/python benchmarks/inverse.py
 	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/catalogue.py
+	$(BIN)/python benchmarks/cold_items.py
 	$(BIN)/python benchmarks/peers.py
 
 fuzz: $(READY) ## damage saved models of every kind, a thousand times each, and use what still opens

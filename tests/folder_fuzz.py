@@ -33,6 +33,7 @@ VARIANTS = {
     "kernel-ranker scaled compressed": {"storage": "compressed", "kernel": "monotone_dnf"},
     "kernel-ranker centred": {"storage": "compressed", "kernel": "disjunctive(300)"},
     "kernel-ranker centred dense": {"storage": "dense", "kernel": "disjunctive(300)"},
+    "kernel-ranker tags": {"storage": "compressed", "kernel": "disjunctive(2) + linear[tags]"},
     "ease single": {"dtype": "float32"},
     "kernel-ease sparse": {"storage": "sparse", "density": 0.3},
 }

@@ -20,7 +20,8 @@ from boolrank.errors import (
     ParameterError,
     ParameterTypeError,
 )
-from boolrank.kernels import Bound, Scaled, Terms
+from boolrank.kernels import Bound, Scaled
+from boolrank.kernels.terms import Terms
 from boolrank.matrix import ItemMatrix, Tags, kernel_matrix
 from boolrank.models import parse_model
 from boolrank.testing import check_kernel

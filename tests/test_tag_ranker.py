@@ -247,3 +247,62 @@ def test_bound_kernels_are_parameters_of_the_kernel_ranker_alone() -> None:
     assert ModelSpec("kernel-ranker", {"kernel": KERNEL}).params["kernel"] == KERNEL
     with pytest.raises(ParameterError, match="over users"):
         ModelSpec("kernel-ease", {"kernel": KERNEL})
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Events, and items with genres as text; the last two have no events."""
+    table = catalogue().with_columns(pl.col("genres").list.join("|"))
+    events().to_frame().write_csv(tmp_path / "events.csv")
+    table[:44].write_csv(tmp_path / "items.csv")
+    table[44:].write_csv(tmp_path / "more.csv")
+    return tmp_path
+
+
+def test_commands_rank_items_without_events_and_add_some(run, files) -> None:
+    inputs = files / "events.csv", "--items", files / "items.csv"
+    code, _, said = run("fit", *inputs, "--attributes", "genres", "--out", files / "model")
+    assert code == 0
+    assert "kernel=disjunctive(8) + 0.003*tanimoto[genres]" in said
+    kernel = "disjunctive(3) + linear[genres]"
+    out = "--out", files / "model"
+    assert run("fit", *inputs, "--kernel", kernel, "--attributes", "genres,is_*", *out)[0] == 0
+    model = load_model(files / "model")
+    assert str(model.fitted.params["kernel"]) == f"{kernel} + 0.003*tanimoto['is_*']"
+    code, _, said = run("update", files / "model", "--items", files / "more.csv")
+    assert (code, "46 items" in said) == (0, True), said
+    code, shown, _ = run("recommend", files / "model", "--users", "3", "--candidates", "T45")
+    assert (code, "T45" in shown) == (0, True)
+    code, shown, _ = run("explain", files / "model", "3", "T45", "--csv")
+    assert code == 0
+    assert " of 3 shared" in shown or " of 2 shared" in shown or " of 1 shared" in shown
+
+
+def test_commands_tune_and_evaluate_with_tags(run, files) -> None:
+    inputs = files / "events.csv", "--items", files / "items.csv"
+    study = "--trials", 6, "--order", "random", "--out", files / "tuning"
+    code, shown, said = run("tune", *inputs, "--attributes", "is_*", *study, "--json")
+    assert code == 0
+    assert "['is_*']" in shown
+    assert "[genres]" not in shown
+    assert "--items" in said
+    split = "--protocol", "hold_out", "--metrics", "auc"
+    code, shown, said = run("evaluate", *inputs, "--kernel", KERNEL, *split)
+    assert (code, "linear[genres]" in shown) == (0, True), said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--attributes", "genres"], "--attributes needs --items"),
+        (["--items", "items.csv", "--attributes", "colour"], "no column 'colour'"),
+        (["--items", "items.csv", "--attributes", "genres", "--model", "ease"], "ease has none"),
+        (["--items", "items.csv", "--attributes", "genres", "--model", "auto"], "auto has none"),
+        (["--kernel", KERNEL], "there is no table of items"),
+    ],
+)
+def test_wrong_attributes_are_told(run, files, monkeypatch, options, said) -> None:
+    monkeypatch.chdir(files)
+    code, _, errors = run("fit", "events.csv", *options, "--out", "model")
+    assert code in (1, 2)
+    assert said in " ".join(errors.split())

@@ -98,6 +98,10 @@ def _row(text: str, complete: Complete | None = None, **settings: Any) -> dict[s
     return {"help": text, "autocompletion": complete, **settings}
 
 
+_ITEM_FILE = _row(
+    "CSV, Parquet, JSON or Excel file with a row per item: id, title and any columns.",
+    metavar="FILE",
+)
 _KERNELS = _one_of(lambda: KERNELS)
 _METRICS = _one_of(_metric_names)
 _MODELS = _one_of(lambda: MODELS)
@@ -231,9 +235,13 @@ OPTIONS = {
     "host": _row("Address to listen on; 127.0.0.1 is this machine alone."),
     "port": _row("Port to listen on; 0 for any that is free.", min=0, max=65535),
     "workers": _row("Number of processes.", min=1, max=64),
-    "fit items": _row(
-        "CSV, Parquet, JSON or Excel file with a row per item: id, title and any columns.",
-        metavar="FILE",
+    "fit items": _ITEM_FILE,
+    "tune items": _ITEM_FILE,
+    "evaluate items": _ITEM_FILE,
+    "update items": _row("File with new rows of the item table.", metavar="FILE"),
+    "attributes": _row(
+        "Columns of the items whose values are tags, for kernels over them, as name,name,...; 0/1 "
+        "columns as 'genre_*' or 'Action|Comedy'."
     ),
     "sets": _row(
         "Columns of the items with several values, such as Action|Comedy, as name,name,...; found "
@@ -341,6 +349,8 @@ def command_text(verb: str, inputs: Sequence[str], options: Mapping[str, Any]) -
     return shlex.join(words)
 
 
-def fit_command(inputs: Sequence[str], columns: Columns, spec: ModelSpec | None = None) -> str:
+def fit_command(
+    inputs: Sequence[str], columns: Columns, spec: ModelSpec | None = None, **more: str | None
+) -> str:
     """Return the command that fits a model on all of the data, or chooses one."""
-    return command_text("fit", inputs, {**columns.given(), "model": spec, "out": "model"})
+    return command_text("fit", inputs, {**columns.given(), "model": spec, **more, "out": "model"})

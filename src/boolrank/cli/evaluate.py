@@ -12,7 +12,7 @@ from ..models.spec import ModelSpec, labels, parse_model
 from ..studies import Experiment, Run, choose, read_experiment, run_experiment
 from ..studies.experiment import PUBLISHED, USUAL
 from ..table import Table
-from ._inputs import say_read
+from ._inputs import read_items, say_read
 from ._options import AUTO, Columns, given, option_name, race_options
 from ._output import Output, Work, say
 
@@ -31,6 +31,8 @@ def evaluate(
     share: float | None = None,
     metrics: str | None = None,
     seed: int | None = None,
+    items: str | None = None,
+    sets: str | None = None,
     trials: int | None = None,
     budget: str | None = None,
     out: Path | None = None,
@@ -85,6 +87,9 @@ def evaluate(
     with work.status("Reading and splitting"):
         parts = experiment.load_split()
     say_read(parts.data)
+    if items is not None:
+        table = read_items(items, sets, parts.data)
+        parts = replace(parts, data=replace(parts.data, table=table))
     if auto:
         chosen = _chosen(work, parts, experiment, race_options(metrics, trials, budget), threads)
         experiment = replace(experiment, models=(chosen, *specs))

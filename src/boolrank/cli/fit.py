@@ -7,13 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..errors import ParameterError
-from ..models.spec import ModelSpec, parse_model
+from ..kernels import parse_kernel
+from ..models.spec import ModelSpec, parse_model, split_commas
 from ..report.cautions import concentration
 from ..storage.folder import check_target
 from ..studies import best_spec, choose
 from ._inputs import read_events, read_items
 from ._options import AUTO, Columns, command_text, given, race_options
 from ._output import Output, Work, say
+
+# Of the usual protocol on MovieLens-1M, the best of twelve (benchmarks/cold_items.py).
+_TAGS = "0.003*tanimoto"
 
 
 def fit(
@@ -24,6 +28,7 @@ def fit(
     kernel: str | None = None,
     items: str | None = None,
     sets: str | None = None,
+    attributes: str | None = None,
     tuned: Path | None = None,
     metric: str | None = None,
     trials: int | None = None,
@@ -38,13 +43,20 @@ def fit(
     table and kept with the model (see `boolrank show`). The same --trials give the same choice.
     Columns are found by the usual names (user, user_id, item, movieId, rating, timestamp, ...).
     Repeated events count once. --items adds a table with a row per item: its titles appear in
-    lists, and its columns can be used in filters. The first run on a machine compiles some code.
+    lists, and its columns can be used in filters. With --attributes, the kernel of a kernel-ranker
+    has terms over tags of items, and items without events are ranked, too; a --kernel such as
+    'disjunctive(8) + 0.1*linear[genres]' gives the terms. The first run on a machine compiles some
+    code.
     """
     work, inputs = Work(), columns.inputs(inputs)
     race = {"trials": trials, "budget": budget}
+    if attributes is not None and tuned is None:
+        model = model or "kernel-ranker"
     spec = _spec(model, kernel, tuned, metric, race)
-    if sets is not None and items is None:
-        raise ParameterError("--sets needs --items", hint="name the file of the items, too")
+    if attributes is not None:
+        spec = _with_tags(spec, split_commas(attributes))
+    for name in given({"sets": sets, "attributes": attributes}) if items is None else ():
+        raise ParameterError(f"--{name} needs --items", hint="name the file of the items, too")
     check_target(out)
     options = race_options(metric, trials, budget)
     events = read_events(work, inputs, columns.given())
@@ -71,6 +83,19 @@ def fit(
         others = {**columns.given(), "out": None if choice else out}
         command = command_text("compare" if choice else "fit", inputs, others)
         say(f"note: {caution} To try other models: {command}")
+
+
+def _with_tags(spec: ModelSpec | None, columns: list[str]) -> ModelSpec:
+    """Return a model whose kernel has a term over each column."""
+    if spec is None or "kernel" not in spec.params:
+        raise ParameterError(
+            f"--attributes needs a kernel, and {AUTO if spec is None else spec.name} has none",
+            hint="leave out --model, or use --model kernel-ranker",
+        )
+    kernel = parse_kernel(spec.params["kernel"])
+    new = [column for column in columns if column not in kernel.variables]
+    terms = [parse_kernel(_TAGS)[column] for column in new]
+    return ModelSpec(spec.name, {**spec.params, "kernel": str(sum(terms, kernel))})
 
 
 def _spec(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ..data.protocols import usual_order
 from ..data.splits import Fold
 from ..errors import ParameterError
-from ..models.spec import parse_model
+from ..models.spec import parse_model, split_commas
+from ..models.tag_columns import tag_table
 from ..report.cautions import cautions
 from ..studies import Study, Trial, arity_from_spectrum, best_arity, tune_model, validation_fold
 from ..studies.cache import check_folder
 from ..table import Column, Table, counted
-from ._inputs import read_events
+from ._inputs import read_events, read_items
 from ._options import Columns, fit_command, given
 from ._output import Output, Work, say
 
@@ -29,6 +31,9 @@ def tune(
     seconds: float | None = None,
     order: str | None = None,
     seed: int | None = None,
+    items: str | None = None,
+    sets: str | None = None,
+    attributes: str | None = None,
     out: Path = Path("tuning"),
     columns: Columns,
     threads: int | None = None,
@@ -39,7 +44,8 @@ def tune(
     Validation data is the first of six folds of users by the paper's protocol; the users of the
     other five are left for tests. The first trial has the default parameters, optuna's TPE sampler
     draws the others. Failed trials are recorded. A stopped study continues when the same command is
-    run again. At the end there is a `fit` command for the best model by each metric.
+    run again. At the end there is a `fit` command for the best model by each metric. With --items,
+    kernels have terms over the tags of items: all columns of sets, or --attributes.
     """
     work, inputs = Work(), columns.inputs(inputs)
     budget = given({"trials": trials, "seconds": seconds})
@@ -58,6 +64,10 @@ def tune(
         check_folder(out)
     in_file_order = order == "file"
     events = read_events(work, inputs, columns.given(), file_order=in_file_order)
+    if items is not None:
+        table = read_items(items, sets, events)
+        named = None if attributes is None else split_commas(attributes)
+        events = replace(events, table=table if named is None else tag_table(table, named))
     chosen = "time" if in_file_order else order or usual_order(events)
     fold = validation_fold(events, chosen, seed or 0)
     if arity is not None:
@@ -76,7 +86,7 @@ def tune(
     work.done(f"{counted(len(study.trials), 'trial')}, {study.failed} failed; {out}")
     numbers = _numbers(study)
     for name in study.metrics:
-        command = fit_command(inputs, columns, study.spec(name))
+        command = fit_command(inputs, columns, study.spec(name), items=items, sets=sets)
         say(f"best {name}, {study.best(name).metrics[name]:.4f}: {command}")
         ranked = {f"trial {numbers[id(each)]}": each.metrics for each in study.ranked(name)}
         for caution in cautions(ranked, name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..data.items import ItemTable
 from ..errors import ParameterError
 from ..models import load_model
 from ._inputs import read_events
@@ -16,6 +17,7 @@ def update(
     inputs: list[str] | None = None,
     *,
     remove: list[str] | None = None,
+    items: str | None = None,
     columns: Columns,
     threads: int | None = None,
 ) -> None:
@@ -23,10 +25,11 @@ def update(
 
     The result equals a new fit on all events. Models whose state is counts are updated from the
     counts, others are fitted again; the last line tells which. A reader of the folder sees the old
-    model or the new one. Give the same column options as to `fit`.
+    model or the new one. Give the same column options as to `fit`. Rows of --items are added to the
+    item table, or take the place of rows with the same ids.
     """
     work = Work()
-    if not inputs and not remove and columns.sql is None:
+    if not inputs and not remove and columns.sql is None and items is None:
         raise ParameterError("there are no events", hint="name files to add, or use --remove FILE")
     if columns.k_core is not None:
         raise ParameterError("--k-core is for whole data", hint="leave it out, or use fit")
@@ -38,9 +41,10 @@ def update(
     if remove:
         given.pop("database", None)  # these are files
         removed = read_events(work, remove, given)
+    table = None if items is None else ItemTable.from_file(items)
     before = fitted.interactions
     with work.status("Updating"):
-        fitted.update(added, removed)
+        fitted.update(added, removed, table)
     with work.status("Saving"):
         fitted.save(folder)
     how = "updated from counts" if fitted.keeps_overlaps else "fitted again on all events"

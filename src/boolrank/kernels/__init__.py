@@ -16,7 +16,7 @@ from .clauses import (
 from .counts import Counts
 from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
 from .parser import parse_kernel
-from .terms import Bound, Terms
+from .terms import Bound
 from .wide import Wide
 
 __all__ = [
@@ -42,7 +42,6 @@ __all__ = [
     "Scaled",
     "Sum",
     "Tanimoto",
-    "Terms",
     "Threshold",
     "Wide",
     "parse_kernel",

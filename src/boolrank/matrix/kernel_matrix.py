@@ -18,7 +18,8 @@ import numpy as np
 from .._memory import free_memory, size
 from ..counts.overlaps import Overlaps
 from ..errors import MatrixTooLargeError, ParameterError
-from ..kernels import Kernel, Linear, Terms
+from ..kernels import Kernel, Linear
+from ..kernels.terms import Terms
 from .base import ItemMatrix
 from .compressed import CompressedMatrix
 from .dense import DenseMatrix

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.rows import Rows
-from ..kernels import Bound, Terms
+from ..kernels.terms import Bound, Terms
 
 Floats = NDArray[np.float64]
 

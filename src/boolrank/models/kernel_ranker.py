@@ -12,7 +12,8 @@ import numpy as np
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..data.rows import Rows
-from ..kernels import Disjunctive, Kernel, Terms, parse_kernel
+from ..kernels import Disjunctive, Kernel, parse_kernel
+from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
 from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Fitted, Ids, Profiles, Recommender

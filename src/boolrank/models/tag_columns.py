@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -46,6 +46,12 @@ def tag_columns(kernel: Kernel, data: Interactions) -> dict[str, Words]:
         )
     table: ItemTable = data.table  # type: ignore[assignment]  # see above
     return {name: _tags(table, name).take(table.ids.find(data.items)) for name in names}
+
+
+def tag_table(table: ItemTable, names: list[str]) -> ItemTable:
+    """Return a table with some columns of tags alone, as sets."""
+    columns = {name: replace(_tags(table, name), type="set") for name in names}
+    return replace(table, columns=columns, title=None)
 
 
 def _tags(table: ItemTable, name: str) -> Words:
