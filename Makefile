@@ -32,6 +32,7 @@ bench: $(BENCH) ## measure accuracy, time and memory, beside other libraries; ab
 	$(BIN)/python benchmarks/ranker.py qp growth
 	$(BIN)/python benchmarks/inverse.py
 	$(BIN)/python benchmarks/threads.py
+	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/catalogue.py
 	$(BIN)/python benchmarks/cold_items.py
 	$(BIN)/python benchmarks/peers.py

@@ -117,6 +117,16 @@ def test_a_run_apart_tells_time_and_memory_and_a_failed_one_its_reason(script):
         measuring.in_own_process(path, "no-such-set", KERNEL, "disjunctive")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forgets a peak")
+@pytest.mark.parametrize("kernel", ["linear", "tanimoto"])
+def test_the_peak_of_a_fit_is_its_estimate(script, kernel):
+    measuring, path = script("measuring"), str(ROOT / "benchmarks" / "memory.py")
+    params = f'{{"kernel": "{kernel}", "storage": "dense"}}'
+    found = measuring.in_own_process(path, "3000", "kernel-ranker", params)
+    assert found["estimate"] > 8e-6 * 3000**2
+    assert 0.85 < found["peak"] / found["estimate"] < 1.15, found
+
+
 def test_the_median_run_counts_and_one_that_failed_is_not_hidden(script):
     middle = script("measuring").middle
     chosen = middle([_row(3.0, 1.0), _row(1.0, 2.0), _row(2.0, 3.0)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from boolrank import (
     ParameterError,
     parse_kernel,
 )
+from boolrank._memory import require_memory
 from boolrank.errors import MatrixTooLargeError
 from boolrank.models import inverse
 from boolrank.models.item_groups import ItemGroups
@@ -165,10 +167,15 @@ def test_twins_need_a_reg(kind, dtype):
     kind(reg=1e-3, dtype=dtype).fit(doubled)
 
 
+def _free(monkeypatch, n):
+    monkeypatch.setattr(inverse, "free_memory", lambda: n)
+    monkeypatch.setattr(inverse, "require_memory", partial(require_memory, free=n))
+
+
 def test_room_is_needed_for_distinct_items_only(data, monkeypatch):
-    monkeypatch.setattr(inverse, "free_memory", lambda: 2 * 8 * 40**2)
+    _free(monkeypatch, 12 * 40**2)
     Ease().fit(data)
-    monkeypatch.setattr(inverse, "free_memory", lambda: 1000)
+    _free(monkeypatch, 1000)
     with pytest.raises(MatrixTooLargeError, match=r"Ease on \d\d distinct ones of 90 items takes"):
         Ease(storage="dense").fit(data)
     assert isinstance(Ease().fit(data).scorer, SparseScorer)  # what fits instead

@@ -6,6 +6,7 @@ import copy
 import os
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from boolrank import (
     parse_kernel,
     synthetic,
 )
+from boolrank._memory import require_memory
 from boolrank.errors import MatrixTooLargeError, ParameterTypeError
 from boolrank.models import inverse, item_knn
 from boolrank.models.sparse_scorer import SparseScorer
@@ -381,7 +383,8 @@ def test_shuffled_rows_give_the_same_bits(data):
 @pytest.mark.parametrize("kind", [Ease, LRec, KernelEase])
 def test_what_does_not_fit_is_said_before_it_is_tried(data, monkeypatch, kind):
     monkeypatch.setattr(inverse, "free_memory", lambda: 50_000)
-    needed = r"70 items takes 0.1 MB, for two matrices of all pairs, and 0.1 MB are free"
+    monkeypatch.setattr(inverse, "require_memory", partial(require_memory, free=50_000))
+    needed = r"70 items takes 0.1 MB, and 0.1 MB are free"
     dense = {} if kind is LRec else {"storage": "dense"}
     with pytest.raises(MatrixTooLargeError, match=rf"{kind.__name__} on .*{needed}.*rarest items"):
         kind(reg=1.0, dtype="float64", **dense).fit(data)
@@ -392,7 +395,7 @@ def test_what_does_not_fit_is_said_before_it_is_tried(data, monkeypatch, kind):
 
 
 def test_similarities_that_do_not_fit_are_said(data, monkeypatch):
-    monkeypatch.setattr(item_knn, "free_memory", lambda: 1000)
+    monkeypatch.setattr(item_knn, "require_memory", partial(require_memory, free=1000))
     with pytest.raises(MatrixTooLargeError, match="pairs of items take"):
         ItemKNN().fit(data)
 

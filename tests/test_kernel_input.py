@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Context, Decimal
 from pathlib import Path
@@ -245,6 +247,59 @@ def test_free_memory_is_that_of_the_machine_and_the_container(
     assert _memory.free_memory() == 2700, "files that are only cached are given back"
     (tmp_path / "memory.current").write_text("5000\n")
     assert _memory.free_memory() == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "root", "names"),
+    [
+        ("0::/a/b", "", ("memory.max", "memory.current", "inactive_file")),
+        (
+            "9:cpu,memory:/a/b",
+            "memory",
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ),
+    ],
+    ids=["version 2", "version 1"],
+)
+def test_every_control_group_around_the_process_limits_its_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str, root: str, names: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(_memory, "_GROUP", tmp_path)
+    monkeypatch.setattr(_memory, "_OWN_GROUPS", tmp_path / "own")
+    (tmp_path / "own").write_text(f"2:cpuset:/elsewhere\n{line}\n")
+    limit, use, cached = names
+    for folder, most in ((root, 9000), (f"{root}/a", 5000), (f"{root}/a/b", 1 << 60)):
+        place = tmp_path / folder.strip("/")
+        place.mkdir(parents=True, exist_ok=True)
+        (place / limit).write_text(f"{most}\n")
+        (place / use).write_text("1000\n")
+        (place / "memory.stat").write_text(f"{cached} 100\n")
+    assert _memory.free_memory() == 4100
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_a_limit_of_addresses_is_respected_and_the_error_is_ours() -> None:
+    """A dense matrix of 20,000 items takes 3.2 GB; it is refused before anything is allocated."""
+    script = """
+import resource
+import numpy as np
+from boolrank import Interactions, KernelRanker
+from boolrank.errors import MatrixTooLargeError
+items = np.arange(20_000)
+data = Interactions.from_pairs(items // 2, items)
+KernelRanker("linear").fit(data)  # threads and compiled code have their addresses
+held = next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("VmSize"))
+resource.setrlimit(resource.RLIMIT_AS, (1024 * held + 2 * 10**9,) * 2)
+KernelRanker("linear").fit(data)
+try:
+    KernelRanker("linear", storage="dense").fit(data)
+except MatrixTooLargeError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "items takes 3.2 GB, and" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("value", [2, -1, 0.5, 255])

@@ -109,6 +109,6 @@ def test_parameters_that_make_no_sense_are_told(data, wrong, said):
 
 
 def test_what_memory_has_no_room_for_is_told_before(data, monkeypatch):
-    monkeypatch.setattr("boolrank.models.inverse.free_memory", lambda: 1_000)
+    monkeypatch.setattr("boolrank._memory._of_machine", lambda: 1_000)
     with pytest.raises(MatrixTooLargeError, match="MeanRanker on 30 items takes"):
         MeanRanker().fit(data)

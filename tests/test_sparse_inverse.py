@@ -184,7 +184,7 @@ def test_a_singular_matrix_is_said(kind):
 
 @pytest.mark.parametrize("kind", [Ease, KernelEase])
 def test_weights_that_do_not_fit_are_said(data, monkeypatch, kind):
-    monkeypatch.setattr(sparse_inverse, "free_memory", lambda: 100_000)
+    monkeypatch.setattr("boolrank._memory._of_machine", lambda: 100_000)
     with pytest.raises(MatrixTooLargeError, match=rf"{kind.__name__} on 120 items.*lower density"):
         kind(storage="sparse", density=0.05).fit(data)
 

@@ -6,17 +6,45 @@ import os
 import sys
 from pathlib import Path
 
+from .errors import MatrixTooLargeError
+
 _MEMINFO = Path("/proc/meminfo")
 _STATUS = Path("/proc/self/status")
+_OWN_GROUPS = Path("/proc/self/cgroup")
 _GROUP = Path("/sys/fs/cgroup")
+# Folder, limit, use and cached files of a control group, in its two versions.
+_VERSIONS = (
+    ("", "memory.max", "memory.current", "inactive_file"),
+    ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
+_NO_LIMIT = 1 << 62
 
 
 def free_memory() -> int:
-    """Bytes that can be had without swapping, also within the limit of a container.
+    """Bytes that can be had without swapping, within the limits of containers and the process.
 
     Where a system does not tell, more than any machine has: the allocation itself decides then.
     """
-    return min(_of_machine(), _of_group())
+    return min(_of_machine(), _of_groups(), _of_process())
+
+
+def require_memory(
+    needed: int, what: str, *, hint: str, parameter: str = "", free: int | None = None
+) -> None:
+    """Raise if so many bytes are not free; ``what`` ends in "takes".
+
+    The plan is logged as "boolrank.memory", at the level of debugging.
+    """
+    import logging  # slow to import
+
+    logging.getLogger("boolrank.memory").debug(
+        "%s %s", what, size(needed), extra={"needed": needed}
+    )
+    free = free_memory() if free is None else free
+    if needed > free:
+        raise MatrixTooLargeError(
+            f"{what} {size(needed)}, and {size(free)} are free", hint=hint, parameter=parameter
+        )
 
 
 def peak_memory() -> int | None:
@@ -50,17 +78,44 @@ def _of_machine() -> int:
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        return 1 << 62
+        return _NO_LIMIT
 
 
-def _of_group() -> int:
+def _of_groups() -> int:
+    """Bytes left in the control groups of this process; each also limits those inside of it."""
     try:
-        most, used = ((_GROUP / f"memory.{name}").read_text() for name in ("max", "current"))
-        # Files that the group has cached and not used lately are given back first.
-        idle = _said(_GROUP / "memory.stat", "inactive_file") or 0
-        return max(int(most) - int(used) + idle, 0)
+        lines = _OWN_GROUPS.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    left = [_NO_LIMIT]
+    for kind, *names in _VERSIONS:
+        own = {line.split(":", 2)[2] for line in lines if kind in line.split(":")[1].split(",")}
+        inner = [_GROUP / kind / path.strip("/") for path in own]
+        around = {_GROUP / kind, *inner, *(each for path in inner for each in path.parents)}
+        left += [_of_group(place, *names) for place in around]
+    return min(left)
+
+
+def _of_group(place: Path, limit: str, use: str, cached: str) -> int:
+    try:
+        most, used = (int((place / name).read_text()) for name in (limit, use))
     except (OSError, ValueError):  # no such limit, or none in force ("max")
-        return 1 << 62
+        return _NO_LIMIT
+    # Files that the group has cached and not used lately are given back first.
+    return max(most - used + (_said(place / "memory.stat", cached) or 0), 0)
+
+
+def _of_process() -> int:
+    """Bytes left of the addresses that the process may use (``ulimit -v``)."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return _NO_LIMIT
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    used = _said(_STATUS, "VmSize:")
+    if limit == resource.RLIM_INFINITY or used is None:
+        return _NO_LIMIT
+    return max(limit - 1024 * used, 0)
 
 
 def _said(path: Path, name: str) -> int | None:

@@ -208,14 +208,16 @@ class Overlaps(State):
         """Return the same counts as compressed sparse rows."""
         if self.dense is None:
             return self
-        shared = self.dense.copy()
-        np.fill_diagonal(shared, 0)
-        rows, columns = np.nonzero(shared)
         indptr = np.zeros(self.items + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=self.items), out=indptr[1:])
-        counts = shared[rows, columns].astype(np.int64 if self.weighting else np.int32)
-        stored = indptr, columns.astype(np.int32), counts
-        return Overlaps(self.n, self.sizes, None, *stored, self.weighting)
+        lengths = np.count_nonzero(self.dense, axis=1) - (np.diag(self.dense) != 0)
+        np.cumsum(lengths, out=indptr[1:])
+        columns = np.empty(indptr[-1], np.int32)
+        counts = np.empty(indptr[-1], np.int64 if self.weighting else np.int32)
+        for item, row in enumerate(self.dense):
+            part, shared = slice(indptr[item], indptr[item + 1]), np.flatnonzero(row)
+            columns[part] = shared = shared[shared != item]
+            counts[part] = row[shared]
+        return Overlaps(self.n, self.sizes, None, indptr, columns, counts, self.weighting)
 
     def rows(self) -> tuple[NDArray[np.int64], Ints, NDArray[Any]]:
         """Return the row starts, columns and counts of the compressed sparse rows."""
@@ -224,14 +226,22 @@ class Overlaps(State):
             raise InputError("the overlaps have neither a dense matrix nor sparse rows")
         return found.indptr, found.columns, found.counts
 
-    def filled(self) -> NDArray[Any]:
-        """Return the same counts as a dense matrix."""
+    @property
+    def rows_size(self) -> int:
+        """Bytes that `rows` takes; 0 if these counts are sparse already."""
+        return 0 if self.dense is None else self.pairs * (12 if self.weighting else 8)
+
+    def filled(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
+        """Return the same counts as a dense matrix, or some rows of it."""
         if self.dense is not None:
-            return self.dense
+            return self.dense[start:stop]
         indptr, columns, counts = self.rows()
-        out = np.zeros((self.items, self.items), np.int64 if self.weighting else np.float32)
-        out[np.repeat(np.arange(self.items), np.diff(indptr)), columns] = counts
-        np.fill_diagonal(out, self.sizes)
+        rows = np.arange(self.items)[start:stop]
+        out = np.zeros((len(rows), self.items), np.int64 if self.weighting else np.float32)
+        part = slice(indptr[start], indptr[start + len(rows)])
+        places = np.repeat(np.arange(len(rows)), np.diff(indptr)[rows])
+        out[places, columns[part]] = counts[part]
+        out[np.arange(len(rows)), rows] = self.sizes[rows]
         return out
 
     def row(self, item: int) -> NDArray[np.int64]:
@@ -384,7 +394,9 @@ def count_sparse(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
         indptr[start + 1 : stop + 1] = used
         start, pairs = stop, needed
     np.cumsum(indptr, out=indptr)
-    return Overlaps(n, sizes, None, indptr, found[0][:pairs], found[1][:pairs], weighting)
+    for part in found:  # addresses are limited, too
+        part.resize(pairs, refcheck=False)
+    return Overlaps(n, sizes, None, indptr, *found, weighting)
 
 
 def _least_pairs(

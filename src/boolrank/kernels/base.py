@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._memory import free_memory, size
+from .._memory import require_memory
 from ..errors import (
     InputError,
     KernelOverflowError,
-    MatrixTooLargeError,
     ParameterError,
     ParameterTypeError,
 )
@@ -222,10 +221,10 @@ class Kernel(ABC):
         others = rows if Z is None or Z is X else as_binary(Z, "Z", width=rows.shape[1])
         (m, n), k = rows.shape, others.shape[0]
         needed = 12 * m * k  # the values, and the counts in single precision
-        if needed > _SMALL and needed > (free := free_memory()):
-            raise MatrixTooLargeError(
-                f"a Gram matrix of {m:,} x {k:,} values needs about {size(needed)} to compute, and "
-                f"{size(free)} are free",
+        if needed > _SMALL:
+            require_memory(
+                needed,
+                f"a Gram matrix of {m:,} x {k:,} values takes",
                 hint="compute blocks of rows, such as kernel(X[:1000], X), or take a sample; "
                 "spectral_ratio needs no matrix",
             )

@@ -111,7 +111,9 @@ class Pairs:
     def of_items(overlaps: Overlaps, x: Any, z: Any, c: Any, tables: Any = None) -> Pairs:
         """Make pairs of items from sizes and shared users, of counts or of masses."""
         users = None if overlaps.weighting is None else overlaps.weighting.active
-        return Pairs(np.asarray(overlaps.total), x, z, c, tables or {}, users=users)
+        return Pairs(
+            np.asarray(overlaps.total), x, z, c, {} if tables is None else tables, users=users
+        )
 
     @staticmethod
     def of(n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> Pairs:

@@ -24,7 +24,7 @@ from .tag_part import TagPart
 Floats = NDArray[np.float64]
 
 # Pairs whose values are computed at once: 50 MB of temporaries.
-_BLOCK = 1 << 20
+BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +199,8 @@ class _Pairs:
         from .._compiled.ranges import put
 
         out = np.empty(len(self.columns))
-        for first in range(0, len(out), _BLOCK):
-            counts = self.counts[first : first + _BLOCK]
+        for first in range(0, len(out), BLOCK):
+            counts = self.counts[first : first + BLOCK]
             x, z = np.empty((2, len(counts)), np.int64)
             of_pairs((x, z), first, self.indptr, self.columns, self.overlaps.sizes)
             pairs = Pairs.of_items(self.overlaps, x, z, counts, self.tables)
@@ -208,7 +208,7 @@ class _Pairs:
                 a, b = np.empty((2, len(counts)))
                 of_pairs((a, b), first, self.indptr, self.columns, self.roots)
                 pairs = replace(pairs, roots=(a, b))
-            put(out[first : first + _BLOCK], value(pairs))
+            put(out[first : first + BLOCK], value(pairs))
         return out
 
     def background(self, value: Callable[[Pairs], Floats]) -> Floats:

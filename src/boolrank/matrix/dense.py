@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,9 @@ from .base import ItemMatrix, distances
 from .compressed import CompressedMatrix
 from .scale import Scale, too_small
 from .tag_part import TagPart
+
+# Pairs whose values are computed at once: 20 MB of temporaries.
+_BLOCK = 1 << 18
 
 Floats = NDArray[np.float64]
 
@@ -35,19 +39,25 @@ class DenseMatrix(ItemMatrix):
 
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None) -> DenseMatrix:
-        sizes = overlaps.sizes
-        pairs = Pairs.of_items(overlaps, sizes[:, None], sizes[None, :], overlaps.filled())
+        m, sizes = overlaps.items, overlaps.sizes
         distance = distances(kernel, overlaps) if tags is None else None
+        value = cosines if distance is None else centred_values
+        values, tables = np.empty((m, m)), dict[Any, Any]()
+        # Blocks of equal length: all of them are computed in the same way, to the last digit.
+        blocks = min(-(-m * m // _BLOCK), m)
         with np.errstate(all="ignore"):
-            if distance is not None:
-                values = centred_values(kernel, pairs)
-                np.fill_diagonal(values, 2 * distance)
-                return DenseMatrix(values, values.sum(axis=0) / overlaps.items, distance)
-            values = cosines(kernel, pairs)
+            for start, stop in pairwise(m * b // blocks for b in range(blocks + 1)):
+                shared, x = overlaps.filled(start, stop), sizes[start:stop, None]
+                pairs = Pairs.of_items(overlaps, x, sizes[None, :], shared, tables)
+                values[start:stop] = value(kernel, pairs)
+                if tags is not None:
+                    values[start:stop] *= tags.share
+                    values[start:stop] += tags.values[tags.classes[start:stop]][:, tags.classes]
             if tags is not None:
-                values *= tags.share
-                values += tags.values[np.ix_(tags.classes, tags.classes)]
                 return DenseMatrix.with_unit_diagonal(values)
+            if distance is not None:
+                np.fill_diagonal(values, 2 * distance)
+                return DenseMatrix(values, values.sum(axis=0) / m, distance)
             np.fill_diagonal(values, 0.0)
             if too_small(kernel, overlaps, values.max(axis=0)):
                 scaled = CompressedMatrix.of(kernel, overlaps)

@@ -15,13 +15,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .._memory import free_memory, size
+from .._memory import free_memory, require_memory
 from ..counts.overlaps import Overlaps
-from ..errors import MatrixTooLargeError, ParameterError
+from ..errors import ParameterError
 from ..kernels import Kernel, Linear
 from ..kernels.terms import Terms
 from .base import ItemMatrix
-from .compressed import CompressedMatrix
+from .compressed import BLOCK, CompressedMatrix
 from .dense import DenseMatrix
 from .tag_part import TagPart, Tags
 
@@ -55,7 +55,8 @@ def kernel_matrix(
     # A table by size, or two factors of about 20 columns; and one by sets of tags.
     background = 8 * len(np.unique(overlaps.sizes)) ** 2 if overlaps.weighting is None else 320 * m
     background += 0 if part is None else 8 * len(part.first) ** 2
-    needed = {"dense": 8 * m * m, "compressed": 12 * pairs + background + 20 * m}
+    values = 8 * pairs + overlaps.rows_size + 50 * min(pairs, BLOCK)
+    needed = {"dense": 8 * m * m, "compressed": values + background + 20 * m}
     smaller = min(needed, key=needed.__getitem__)
     available = free_memory() if limit is None else limit
     chosen = storage
@@ -63,13 +64,13 @@ def kernel_matrix(
         # A scattered addition costs about six streamed ones (measured: 2.4 ns against 0.4 ns).
         chosen = "dense" if m * m <= 6 * pairs else "compressed"
         chosen = chosen if needed[chosen] <= available else smaller
-    if needed[chosen] > available:
-        other = f"use storage={smaller!r}, or " if smaller != chosen else ""
-        raise MatrixTooLargeError(
-            f"a {chosen} kernel matrix of {overlaps.items:,} items takes {size(needed[chosen])}, "
-            f"and {size(available)} are free",
-            hint=f"{other}leave out the rarest items or the most active users",
-            parameter="storage",
-        )
+    other = f"use storage={smaller!r}, or " if smaller != chosen else ""
+    require_memory(
+        needed[chosen],
+        f"a {chosen} kernel matrix of {m:,} items takes",
+        hint=f"{other}leave out the rarest items or the most active users",
+        parameter="storage",
+        free=available,
+    )
     matrix = DenseMatrix if chosen == "dense" else CompressedMatrix
     return matrix.of(terms.users or Linear(), overlaps, part)

@@ -29,7 +29,7 @@ from ..errors import ConvergenceWarning
 from ..kernels import Kernel, parse_kernel
 from ..storage.state import array
 from .gram import Gram, mirror
-from .inverse import check_room
+from .inverse import check_room, count_bytes
 from .kernel_ranker import MOST_REG
 from .parameters import param, threads_param
 from .recommender import Recommender
@@ -191,7 +191,7 @@ class CfOmd(Recommender):
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> MarginScorer:
-        check_room("CfOmd", len(data.items))
+        check_room("CfOmd", len(data.items), counts=count_bytes(overlaps, 0.0))
         gram = Gram.of_all(overlaps or Overlaps.of(data, self.n_threads))
         kernel = mirror(gram.values(parse_kernel(self.kernel), "float64"))
         return MarginScorer(kernel, self.reg, self.negative_reg)

@@ -30,7 +30,7 @@ import numpy as np
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from .gram import Gram
-from .inverse import DTYPES, GroupScorer, check_room, invert
+from .inverse import DTYPES, GroupScorer, check_room, count_bytes, invert
 from .item_groups import ItemGroups
 from .kernel_ranker import MOST_REG
 from .parameters import param, recency_param, threads_param, user_exponent_param
@@ -76,7 +76,8 @@ class _CountsInverse(Recommender):
         self, data: Interactions, overlaps: Overlaps | None, groups: ItemGroups
     ) -> GroupScorer:
         name = type(self).__name__
-        check_room(name, len(data.items), self.dtype, groups)
+        each = count_bytes(overlaps, self.user_exponent)
+        check_room(name, len(data.items), self.dtype, groups, counts=each)
         counts = Gram.of_groups(data, groups, overlaps, self.user_exponent)
         matrix = counts.triangle(self.dtype)
         del counts  # an inverse needs their room
@@ -123,7 +124,8 @@ class Ease(_CountsInverse):
         items, groups = len(data.items), ItemGroups.of(data)
         sizes = np.maximum(data.popularity(), 1.0)
         rows, columns = sizes**-self.input_exponent, sizes**-self.output_exponent
-        length = sparse_rows(self.storage, self.density, items, self.dtype, groups)
+        each = count_bytes(overlaps, self.user_exponent)
+        length = sparse_rows(self.storage, self.density, items, self.dtype, groups, each)
         if length is None or is_exact(length, items):
             found = self._inverse(data, overlaps, groups)
             return found if length is None else found.sparse(length, 1 / columns)

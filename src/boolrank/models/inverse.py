@@ -24,9 +24,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._memory import free_memory, size
+from .._memory import free_memory, require_memory
+from ..counts.overlaps import Overlaps
 from ..data.rows import Rows
-from ..errors import MatrixTooLargeError, ParameterError
+from ..errors import ParameterError
 from ..storage.state import array
 from .item_groups import ItemGroups
 from .scorer import Floats, Scorer, weighed
@@ -124,31 +125,43 @@ class GroupScorer(Scorer):
         return SparseScorer(indptr, np.concatenate(kept), np.concatenate(values))
 
 
-def has_room(items: int, dtype: str, groups: ItemGroups) -> bool:
-    """Return whether two matrices of items, one row per group, fit into memory."""
-    return _needed(items, dtype, groups) <= free_memory()
+def count_bytes(overlaps: Overlaps | None, user_exponent: float) -> int:
+    """Return the bytes per pair of items that counting takes beside the matrix."""
+    return 0 if overlaps is not None else 8 if user_exponent else 4
 
 
-def _needed(items: int, dtype: str, groups: ItemGroups | None) -> int:
-    return 2 * (items if groups is None else len(groups.sizes)) ** 2 * np.dtype(dtype).itemsize
+def has_room(items: int, dtype: str, groups: ItemGroups, counts: int) -> bool:
+    """Return whether a matrix of items, one row per group, and its counts fit into memory."""
+    return _needed(items, dtype, groups, counts) <= free_memory()
+
+
+def _needed(items: int, dtype: str, groups: ItemGroups | None, counts: int) -> int:
+    rows = items if groups is None else len(groups.sizes)
+    return rows**2 * (np.dtype(dtype).itemsize + counts)
 
 
 def check_room(
-    model: str, items: int, dtype: str = "float64", groups: ItemGroups | None = None
+    model: str,
+    items: int,
+    dtype: str = "float64",
+    groups: ItemGroups | None = None,
+    *,
+    counts: int,
 ) -> None:
-    """Raise if two matrices of items, one row per group, would not fit into memory."""
+    """Raise if a matrix of items, one row per group, would not fit into memory.
+
+    ``counts`` are the bytes per pair that are needed beside it.
+    """
     rows = items if groups is None else len(groups.sizes)
-    needed, available = _needed(items, dtype, groups), free_memory()
-    if needed > available:
-        # Only models with groups come in single precision.
-        half = "use dtype='float32', " if dtype == "float64" and groups is not None else ""
-        which = f"{items:,}" if rows == items else f"{rows:,} distinct ones of {items:,}"
-        raise MatrixTooLargeError(
-            f"{model} on {which} items takes {size(needed)}, for two matrices of all pairs, and "
-            f"{size(available)} are free",
-            hint=f"{half}leave out the rarest items, or use a sparse model: ease or kernel-ease "
-            "with storage='sparse' and a low density, kernel-ranker, item-knn",
-        )
+    # Only models with groups come in single precision.
+    half = "use dtype='float32', " if dtype == "float64" and groups is not None else ""
+    which = f"{items:,}" if rows == items else f"{rows:,} distinct ones of {items:,}"
+    require_memory(
+        _needed(items, dtype, groups, counts),
+        f"{model} on {which} items takes",
+        hint=f"{half}leave out the rarest items, or use a sparse model: ease or kernel-ease "
+        "with storage='sparse' and a low density, kernel-ranker, item-knn",
+    )
 
 
 def invert(model: str, matrix: Matrix, reg: float, groups: ItemGroups) -> tuple[Floats, Floats]:

@@ -19,11 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._memory import free_memory, size
+from .._memory import require_memory
 from ..counts.overlaps import Overlaps, user_weights
 from ..data.interactions import Interactions
 from ..data.rows import Rows
-from ..errors import MatrixTooLargeError
 from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Recommender
 from .scorer import Floats
@@ -71,8 +70,8 @@ class ItemKNN(Recommender):
         from .._compiled.weights import fill_similarities
 
         counted = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
+        _check_room(counted.pairs, 8 * counted.pairs + counted.rows_size)
         indptr, columns, counts = counted.rows()
-        _check_room(len(columns), 8)
         values = np.empty(len(columns))
         fill_similarities(values, *self._factors(counted.sizes), indptr, columns, counts)
         self._damp(values, columns, data)
@@ -88,7 +87,7 @@ class ItemKNN(Recommender):
         from .._compiled.rows import transposed
 
         items = len(data.items)
-        _check_room(items * neighbours, 24)
+        _check_room(items * neighbours, 30 * items * neighbours)
         weights = user_weights(data.rows.lengths, self.user_exponent)
         start, users, _ = transposed(data.indptr, data.indices, items)
         sizes = np.zeros(items, np.int64)
@@ -108,12 +107,10 @@ class ItemKNN(Recommender):
             values *= (np.maximum(data.popularity(), 1.0) ** -self.output_exponent)[columns]
 
 
-def _check_room(pairs: int, each: int) -> None:
-    needed, available = each * pairs, free_memory()
-    if needed > available:
-        raise MatrixTooLargeError(
-            f"the similarities of {pairs:,} pairs of items take {size(needed)}, and "
-            f"{size(available)} are free",
-            hint="keep fewer neighbours, or leave out the rarest items or the most active users",
-            parameter="neighbours",
-        )
+def _check_room(pairs: int, needed: int) -> None:
+    require_memory(
+        needed,
+        f"the similarities of {pairs:,} pairs of items take",
+        hint="keep fewer neighbours, or leave out the rarest items or the most active users",
+        parameter="neighbours",
+    )

@@ -24,7 +24,7 @@ from ..kernels import Kernel, parse_kernel
 from ..kernels.counts import Pairs
 from ..kernels.values import cosines
 from .gram import Gram
-from .inverse import DTYPES, GroupScorer, check_room, invert
+from .inverse import DTYPES, GroupScorer, check_room, count_bytes, invert
 from .item_groups import ItemGroups
 from .kernel_ranker import MOST_REG
 from .parameters import param, recency_param, threads_param, user_exponent_param
@@ -91,7 +91,8 @@ class KernelEase(Recommender):
         rows, columns = sizes**-self.input_exponent, sizes**-self.output_exponent
         # Normalised, rare items have the largest weights. They matter as much as those of EASE.
         keys = np.sqrt(sizes)
-        length = sparse_rows(self.storage, self.density, items, self.dtype, groups)
+        each = count_bytes(overlaps, self.user_exponent)
+        length = sparse_rows(self.storage, self.density, items, self.dtype, groups, each)
         if length is None or is_exact(length, items):
             found = self._inverse(kernel, data, overlaps, groups)
             return found if length is None else found.sparse(length, keys / columns)
@@ -103,7 +104,8 @@ class KernelEase(Recommender):
     def _inverse(
         self, kernel: Kernel, data: Interactions, overlaps: Overlaps | None, groups: ItemGroups
     ) -> GroupScorer:
-        check_room("KernelEase", len(data.items), self.dtype, groups)
+        each = count_bytes(overlaps, self.user_exponent)
+        check_room("KernelEase", len(data.items), self.dtype, groups, counts=each)
         matrix = Gram.of_groups(data, groups, overlaps).values(kernel, self.dtype)
         diagonal, twins = invert("KernelEase", matrix, self.reg, groups)
         sizes = np.maximum(data.popularity()[groups.first], 1.0)

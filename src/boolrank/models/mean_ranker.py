@@ -68,10 +68,10 @@ class MeanRanker(Recommender):
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:
-        check_room("MeanRanker", len(data.items))
+        check_room("MeanRanker", len(data.items), counts=8)  # a round takes a second matrix
         gram = Gram.of_all(overlaps or Overlaps.of(data, self.n_threads))
         kernel = mirror(gram.values(parse_kernel(self.kernel), "float64"))
-        del gram  # a round takes a second matrix, and there is room for two
+        del gram
         for _ in range(self.rounds):
             kernel = _through_users(kernel, data)
         if self.sharpness:

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._memory import free_memory, size
+from .._memory import require_memory
 from ..data.rows import Rows
 from ..engines.threads import threads
-from ..errors import ConvergenceWarning, MatrixTooLargeError
+from ..errors import ConvergenceWarning
 from ..matrix import CompressedMatrix, ItemMatrix
 from ..storage.state import array
 from .scorer import Floats, Scorer, given
@@ -76,10 +76,10 @@ def _check_room(longest: int) -> None:
     """Raise if the problem of a very long profile would not fit into memory."""
     with threads(None) as count:
         needed = 16 * longest**2 * count
-    if longest > _LONG and needed > free_memory():
-        raise MatrixTooLargeError(
-            f"the weights of a profile of {longest:,} items take {size(needed)} on {count} "
-            f"threads, and {size(free_memory())} are free",
+    if longest > _LONG:
+        require_memory(
+            needed,
+            f"on {count} threads, the weights of a profile of {longest:,} items take",
             hint="use fewer threads, or leave out the longest profiles: they are seldom people",
         )
 

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._memory import free_memory, size
+from .._memory import require_memory
 from ..counts.overlaps import Overlaps
-from ..errors import MatrixTooLargeError
 from ..kernels import Kernel
 from ..matrix.compressed import Parts
 from .inverse import has_room, singular
@@ -51,13 +50,13 @@ def density_param() -> Any:
 
 
 def sparse_rows(
-    storage: str, density: float, items: int, dtype: str, groups: ItemGroups
+    storage: str, density: float, items: int, dtype: str, groups: ItemGroups, counts: int
 ) -> int | None:
     """Return the most weights of a row if they are to be sparse, or None.
 
     Sparse weights are asked for, or dense ones do not fit.
     """
-    if storage == "dense" or (storage == "auto" and has_room(items, dtype, groups)):
+    if storage == "dense" or (storage == "auto" and has_room(items, dtype, groups, counts)):
         return None
     return max(1, round(density * items))
 
@@ -71,15 +70,13 @@ def check_sparse_room(model: str, overlaps: Overlaps, length: int) -> None:
     """Raise if sparse weights would not fit into memory."""
     items = overlaps.items
     # Per pair, values and the lower triangle; per item, the factor and the weights, both twice.
-    needed = 14 * overlaps.pairs + 24 * items * (_NEIGHBOURS + 1 + min(length, items))
-    available = free_memory()
-    if needed > available:
-        raise MatrixTooLargeError(
-            f"{model} on {items:,} items takes {size(needed)} for sparse weights, and "
-            f"{size(available)} are free",
-            hint="use a lower density, or leave out the rarest items or the most active users",
-            parameter="density",
-        )
+    each = 24 * (_NEIGHBOURS + 1 + min(length, items))
+    require_memory(
+        12 * overlaps.pairs + overlaps.rows_size + each * items,
+        f"{model} on {items:,} items with sparse weights takes",
+        hint="use a lower density, or leave out the rarest items or the most active users",
+        parameter="density",
+    )
 
 
 class SparseMatrix(NamedTuple):

@@ -21,10 +21,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._memory import free_memory, size
+from .._memory import require_memory
 from ..counts.overlaps import Overlaps, user_weights
 from ..data.interactions import Interactions
-from ..errors import InputError, MatrixTooLargeError
+from ..errors import InputError
 from ..kernels import Kernel, Linear, parse_kernel
 from ..matrix import CompressedMatrix
 from .parameters import param, recency_param, threads_param, user_exponent_param
@@ -91,8 +91,8 @@ class SpectralRanker(Recommender):
 
         counts = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
         rank = min(self.rank, *data.shape) if self.low_pass or self.sharpening else 0
-        _check_room(counts, rank)
         kernel = parse_kernel(self.kernel)
+        _check_room(counts, rank, 4 if kernel == Linear() else 12)
         matrix = _linear(data, counts) if kernel == Linear() else _of_kernel(kernel, counts)
         eigenvalues, vectors, residual = eigenvectors(matrix.times, counts.items, rank, self.rng)
         top = eigenvalues[0] if rank else 1.0
@@ -283,13 +283,11 @@ def _parts(m: int) -> Iterator[slice]:
         yield slice(first, first + _ROWS)
 
 
-def _check_room(counts: Overlaps, rank: int) -> None:
+def _check_room(counts: Overlaps, rank: int, each: int) -> None:
     # Values of pairs, and six blocks of vectors.
-    needed, available = 12 * counts.pairs + 8 * 6 * rank * counts.items, free_memory()
-    if needed > available:
-        raise MatrixTooLargeError(
-            f"the operator of {counts.items:,} items takes {size(needed)}, and {size(available)} "
-            "are free",
-            hint="take a lower rank, or leave out the rarest items or the most active users",
-            parameter="rank",
-        )
+    require_memory(
+        each * counts.pairs + counts.rows_size + 8 * 6 * rank * counts.items,
+        f"the operator of {counts.items:,} items takes",
+        hint="take a lower rank, or leave out the rarest items or the most active users",
+        parameter="rank",
+    )
