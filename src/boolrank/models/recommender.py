@@ -147,7 +147,7 @@ class Recommender(ABC):
         elif checked._uses_tags:
             before, data = data, data.with_items(table.ids)
             overlaps = None if overlaps is None else overlaps.updated(before, data)
-        data = replace(data, table=table)
+        data = data if table is data.table else replace(data, table=table)
         exponent = getattr(checked, "user_exponent", 0.0)
         if overlaps is not None and overlaps.user_exponent != exponent:
             overlaps = None  # of users with other weights
