@@ -98,6 +98,16 @@ def test_reasons_cite_shared_tags_and_add_up_to_the_score(kernel: str, storage: 
     )
 
 
+def test_few_users_lower_the_arity_of_the_default_kernel_beside_tags() -> None:
+    few = Interactions.from_pairs([1, 1, 2, 3], [5, 6, 6, 7])
+    with pytest.warns(UserWarning, match=r"is disjunctive\(3\) \+ linear\[genres\], not"):
+        model = KernelRanker("disjunctive(8) + linear[genres]").fit(few, items=catalogue())
+    same = KernelRanker("disjunctive(3) + linear[genres]").fit(few, items=catalogue())
+    assert np.array_equal(model.score(), same.score())
+    with pytest.raises(ParameterError, match="arity"):
+        KernelRanker("disjunctive(9) + linear[genres]").fit(few, items=catalogue())
+
+
 def test_a_reason_is_a_phrase() -> None:
     assert str(SharedTags("genres", ("western",), 3)) == "genres: western, 1 of 3 shared"
     assert str(SharedTags("genres", (), 3)) == "genres: none of 3 shared"

@@ -22,7 +22,7 @@ from ..storage.folder import read_folder, write_folder
 from ..storage.state import Array, Reader
 from ..table import counted
 from .interactions import Interactions
-from .items import packed_table, unpacked_table
+from .items import ItemTable, packed_table, unpacked_table
 from .packing import packed, packed_times, unpacked, unpacked_times
 from .rows import Rows
 from .vocabulary import Vocabulary
@@ -75,7 +75,8 @@ class Fold:
     @cached_property
     def table_hash(self) -> str:
         """SHA-256 of the tags of items, on which results of kernels over tags depend."""
-        return "" if self.train.table is None else content_hash(*_packed_table(self.train))
+        table = self.train.table
+        return "" if table is None else content_hash(*_packed_rows(table, self.train.items))
 
     def __repr__(self) -> str:
         counts = {"of unseen items": self.unseen_items, "users without history": self.cold_users}
@@ -217,17 +218,17 @@ def write_fold(fold: Fold, path: Path) -> None:
     if train.time is not None:
         about["time"], arrays["time"] = packed_times(train.time)
     if train.table is not None:
-        about["table"], of_table = _packed_table(train)
+        about["table"], of_table = _packed_rows(train.table, train.items)
         arrays |= of_table
     write_folder(path, {"shape": train.shape} | about, arrays)
 
 
-def _packed_table(train: Interactions) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _packed_rows(
+    table: ItemTable, items: Vocabulary
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the description and the arrays of the rows of items, with numbers for ids."""
-    if train.table is None:
-        raise InputError("there is no table of items")
-    rows = train.table.aligned(train.items)
-    return packed_table(replace(rows, ids=Vocabulary(np.arange(len(train.items)), "item")))
+    numbers = Vocabulary(np.arange(len(items)), "item")
+    return packed_table(replace(table.aligned(items), ids=numbers))
 
 
 def read_fold(path: str | Path) -> Fold:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy as np
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..data.rows import Rows
-from ..kernels import Disjunctive, Kernel, parse_kernel
+from ..kernels import Disjunctive, Kernel, Sum, parse_kernel
 from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
 from .parameters import param, recency_param, threads_param, user_exponent_param
@@ -77,9 +79,11 @@ class KernelRanker(Recommender):
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:
         counts = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
         kernel, users = parse_kernel(self.kernel), len(data.users)
-        if kernel == _DEFAULT and users < _DEFAULT.arity:
-            kernel = Disjunctive(users)
-            text = f"there are only {users} users, so the kernel is {kernel}, not {_DEFAULT}"
+        terms = kernel.parts if self._uses_tags and isinstance(kernel, Sum) else (kernel,)
+        if _DEFAULT in terms and users < _DEFAULT.arity:
+            few = [Disjunctive(users) if term == _DEFAULT else term for term in terms]
+            kernel = reduce(add, few)
+            text = f"there are only {users} users, so the kernel is {kernel}, not {self.kernel}"
             warnings.warn(text, stacklevel=2)
         columns = tag_columns(kernel, data)
         tags = {name: Tags(each.rows, len(each.words)) for name, each in columns.items()}
