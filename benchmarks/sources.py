@@ -92,10 +92,12 @@ def _apart(name: str, place: str) -> dict[str, float]:
 
 
 def _read(name: str) -> None:
-    """Read once, after a small warm-up that imports and compiles, and print time and memory."""
+    """Read once, after a small warm-up that imports and connects, and print time and memory."""
     place = os.environ["BOOLRANK_PLACE"]
     few = pl.DataFrame({"user_id": ["a", "b"], "item_id": ["x", "y"]})
     Interactions.from_frame(few.to_arrow().to_reader())
+    if "://" in place:
+        Interactions.from_sql("select 1 as user_id, 2 as item_id", place)
     before, start = peak_memory() or 0, time.perf_counter()
     if name == "parquet":
         found = Interactions.from_files(Path(place, "events.parquet"))

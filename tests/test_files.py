@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from boolrank import InputError, Interactions
-from boolrank.data.files import expand
+from boolrank.data.paths import expand
 from boolrank.data.scans import ENDINGS, scan_file
 from boolrank.errors import MissingExtraError
 

@@ -16,6 +16,7 @@ import pytest
 
 from boolrank import InputError, Interactions
 from boolrank.data.database import Database, SqlTable
+from boolrank.data.dataset import Dataset
 from boolrank.data.streams import ArrowStream
 from boolrank.errors import BoolrankError, MissingExtraError, ParameterError
 from boolrank.models.spec import ModelSpec
@@ -426,9 +427,11 @@ def test_events_are_chosen_by_time_and_count(unix, filters, kept, said):
 @pytest.mark.parametrize(
     ("filters", "message"),
     [
-        ({"since": "soon"}, "since is a date such as 2026-01-31, not 'soon'"),
+        ({"since": "soon"}, "since is a date such as 2026-01-31, or a number, not 'soon'"),
         ({"since": "2027-01-01"}, "no event is left: all 6 are before 2027-01-01"),
+        ({"since": "5"}, "times are dates"),
         ({"last": "3 moons"}, "last is a time such as 90d"),
+        ({"last": "999999d"}, "last is a time such as 90d"),
         ({"min_count": 5}, "no event is left"),
         ({"min_count": 0}, "min_count"),
     ],
@@ -452,6 +455,26 @@ def test_events_without_a_time_are_dropped_by_filters_of_time_and_counted():
     some = _DAYS.with_columns(pl.when(pl.col("user") != "cid").then("time").alias("time"))
     found = Interactions.from_frame(some, last="1d")
     assert "dropped 1 row without time, 3 rows before the last 1d" in str(found.readings[0])
+
+
+def test_filters_apply_to_named_data_sets_and_are_told(run, monkeypatch, tmp_path):
+    monkeypatch.setattr(Dataset, "_frames", lambda *_: [_DAYS])
+    words = ("fit", "movielens-1m", "--kernel", "linear", "--out", tmp_path / "model")
+    code, _, err = run(*words, "--last", "2d")
+    assert code == 0
+    assert "read movielens-1m: user 'user', item 'item', time 'time'; 6 rows, 2 users" in err
+    assert "dropped 3 rows before the last 2d" in err
+    assert "read" not in run(*words)[2]
+    code, _, err = run("fit", "synthetic", *words[2:], "--last", "2d")
+    assert (code, "synthetic data have no last" in err) == (2, True)
+
+
+def test_filters_are_checked_before_anything_is_read():
+    for filters in ({"last": "x"}, {"since": "x"}, {"min_count": 0}):
+        with pytest.raises(BoolrankError, match=next(iter(filters))):
+            Interactions.from_sql("select 1", "sqlite:///no/such.db", **filters)
+    with pytest.raises(TypeError, match="no filter 'mincount'"):
+        Interactions.from_files("no/such.csv", mincount=2)
 
 
 def test_the_options_of_the_command_line_filter_events(run, tmp_path):

@@ -6,13 +6,14 @@ import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import numpy as np
 
 from .._extras import needs
 from ..errors import DatasetNotFoundError, InputError
 from .archives import AGAIN, contents
+from .event_filters import EventFilters, parse_filters
 from .formats import Format
 from .interactions import Interactions, joined
 
@@ -104,9 +105,19 @@ class Dataset:
         """Return True if all its files are on this machine."""
         return all(self._find(name, folder) for name in self.files)
 
-    def load(self, folder: str | Path | None = None, *, file_order: bool = False) -> Interactions:
-        """Read all of it. In ``file_order``, the numbers of the rows are the times."""
-        return self._interactions(self._frames(folder), file_order)
+    def load(
+        self,
+        folder: str | Path | None = None,
+        *,
+        file_order: bool = False,
+        **filters: Unpack[EventFilters],
+    ) -> Interactions:
+        """Read all of it. In ``file_order``, the numbers of the rows are the times.
+
+        The filters are those of `Interactions.from_frame`.
+        """
+        parse_filters(filters)
+        return self._interactions(self._frames(folder), file_order, **filters)
 
     def load_parts(self, folder: str | Path | None = None) -> tuple[Interactions, ...]:
         """Read each file on its own, all with the users and items of the whole."""
@@ -118,15 +129,21 @@ class Dataset:
             for part, each in zip(parts, keys, strict=True)
         )
 
-    def _interactions(self, frames: list[pl.DataFrame], file_order: bool = False) -> Interactions:
+    def _interactions(
+        self,
+        frames: list[pl.DataFrame],
+        file_order: bool = False,
+        **filters: Unpack[EventFilters],
+    ) -> Interactions:
         import polars as pl
 
         frame = pl.concat(frames, how="vertical_relaxed")
         if file_order or (self.ordered and "time" not in frame.columns):
             frame = frame.with_columns(time=np.arange(len(frame)))
         time = "time" if "time" in frame.columns else None
-        made = Interactions.from_frame(frame, user="user", item="item", time=time)
-        return replace(made, readings=())
+        made = Interactions.from_frame(frame, user="user", item="item", time=time, **filters)
+        dropped = [replace(each, source=self.name) for each in made.readings if each.dropped]
+        return replace(made, readings=tuple(dropped))
 
     def instructions(self, folder: str | Path | None = None) -> str:
         """Return how to get it by hand: what to open, and where to save which file."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..checks import whole
 from ..errors import InputError, ParameterError
+from ..table import counted
 from .events import Events
 
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
@@ -33,42 +34,78 @@ class EventFilters(TypedDict, total=False):
     last: str | None
 
 
-def filtered(events: Events, filters: EventFilters) -> Events:
-    """Return the events that count, and the users and items that occur in them."""
+def parse_filters(filters: EventFilters) -> dict[str, Any]:
+    """Return filters as numbers and datetimes, in the order in which they apply; raise early."""
     given = {name: value for name, value in filters.items() if value is not None}
     unknown = given.keys() - EventFilters.__annotations__.keys()
     if unknown:
         raise TypeError(f"there is no filter {min(unknown)!r}")
-    for name in ("since", "until", "last"):
-        if name in given:
-            events = _within(events, name, str(given[name]))
-    least = whole("", "min_count", given.get("min_count", 1), 1)
-    if least > 1:
-        keys = events.rows * len(events.items) + events.columns
-        _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        why = f"of a user with an item fewer than {least} times"
-        events = _chosen(events, counts[places] >= least, why, "min_count")
+    parsed: dict[str, Any] = {
+        name: _moment(name, str(given[name])) for name in ("since", "until") if name in given
+    }
+    if "last" in given:
+        match = re.fullmatch(r"(\d{1,5})([hdw])", str(given["last"]).strip())
+        if match is None:
+            problem = f"last is a time such as 90d, 2w or 12h, not {given['last']!r}"
+            raise ParameterError(problem, parameter="last")
+        parsed["last"] = int(match[1]) * _SECONDS[match[2]]
+    if "min_count" in given:
+        parsed["min_count"] = whole("", "min_count", given["min_count"], 1)
+    return parsed
+
+
+def _moment(name: str, text: str) -> datetime | float:
+    if re.fullmatch(r"[-+]?\d+(\.\d+)?", text):
+        return float(text)
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        problem = f"{name} is a date such as 2026-01-31, or a number, not {text!r}"
+        raise ParameterError(problem, parameter=name) from None
+    return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+
+
+def filtered(events: Events, filters: EventFilters) -> Events:
+    """Return the events that count, and the users and items that occur in them."""
+    for name, value in parse_filters(filters).items() if len(events.rows) else ():
+        if name == "min_count":
+            keys = events.rows * len(events.items) + events.columns
+            _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+            why = f"of a user with an item fewer than {counted(value, 'time')}"
+            events = _chosen(events, counts[places] >= value, why, name)
+        else:
+            events = _within(events, name, value, str(filters[name]))  # type: ignore[literal-required]
     return events
 
 
-def _within(events: Events, name: str, value: str) -> Events:
-    """Return the events in the time that one option allows."""
-    time = events.time
-    if time is None:
-        raise InputError(
-            f"{name} needs the times of events",
-            hint="name their column with time=...",
-            parameter=name,
-        )
-    timeless = ~np.isfinite(time)
-    if timeless.any():
-        return _within(_chosen(events, ~timeless, "without time", name), name, value)
-    if name == "until":
-        return _chosen(events, time < _moment(time, name, value), f"not before {value}", name)
+def _within(events: Events, name: str, value: Any, text: str) -> Events:
+    """Return the events in the time that one filter allows."""
+    if events.time is None:
+        hint = "name their column with time=..."
+        raise InputError(f"{name} needs the times of events", hint=hint, parameter=name)
+    events = _chosen(events, np.isfinite(events.time), "without time", name)
+    time: NDArray[Any] = np.asarray(events.time)
+    if name == "last":
+        is_date = time.dtype.kind == "M"
+        span = np.timedelta64(value, "s") if is_date else value * _per_second(time, name)
+        return _chosen(events, time >= time.max() - span, f"before the last {text}", name)
+    edge = _as_time(value, time, name)
     if name == "since":
-        return _chosen(events, time >= _moment(time, name, value), f"before {value}", name)
-    newest = time.max()
-    return _chosen(events, time >= newest - _span(time, value), f"before the last {value}", name)
+        return _chosen(events, time >= edge, f"before {text}", name)
+    return _chosen(events, time < edge, f"not before {text}", name)
+
+
+def _as_time(value: datetime | float, time: NDArray[Any], name: str) -> Any:
+    """Return a date or a number as the times of events are."""
+    if isinstance(value, datetime):
+        if time.dtype.kind == "M":
+            return np.datetime64(value.replace(tzinfo=None), "us")
+        return value.timestamp() * _per_second(time, name)
+    if time.dtype.kind == "M":
+        raise ParameterError(
+            f"{name} is {value:g}, and times are dates", hint="give a date", parameter=name
+        )
+    return value
 
 
 def _chosen(events: Events, keep: NDArray[np.bool_], why: str, name: str) -> Events:
@@ -77,9 +114,8 @@ def _chosen(events: Events, keep: NDArray[np.bool_], why: str, name: str) -> Eve
         return events
     if not keep.any():
         time = events.time
-        range_ = (
-            "" if time is None or not len(time) else f"; times are {time.min()} to {time.max()}"
-        )
+        known = [] if time is None else time[np.isfinite(time)]
+        range_ = f"; times are {min(known)} to {max(known)}" if len(known) else ""
         raise InputError(
             f"no event is left: all {len(keep):,} are {why}{range_}",
             hint=f"change or leave out {name}=...",
@@ -93,35 +129,6 @@ def _chosen(events: Events, keep: NDArray[np.bool_], why: str, name: str) -> Eve
     (users, rows), (items, columns) = sides
     time = None if events.time is None else events.time[keep]
     return Events(users, items, rows, columns, time, events.reading)
-
-
-def _moment(time: NDArray[Any], name: str, value: str) -> Any:
-    """Return a date or a number as the times are."""
-    is_number = re.fullmatch(r"[-+]?\d+(\.\d+)?", value)
-    if is_number and time.dtype.kind != "M":
-        return float(value)
-    try:
-        when = datetime.fromisoformat(value)
-    except ValueError:
-        when = None
-    if when is None or is_number:
-        example = "a date such as 2026-01-31" if time.dtype.kind == "M" else "a date or a number"
-        raise ParameterError(f"{name} is {example}, not {value!r}", parameter=name)
-    when = when.astimezone(UTC).replace(tzinfo=None) if when.tzinfo else when
-    if time.dtype.kind == "M":
-        return np.datetime64(when, "us")
-    return when.replace(tzinfo=UTC).timestamp() * _per_second(time, name)
-
-
-def _span(time: NDArray[Any], value: str) -> Any:
-    match = re.fullmatch(r"(\d+)([hdw])", value.strip())
-    if match is None:
-        raise ParameterError(
-            f"last is a time such as 90d, 2w or 12h, not {value!r}", parameter="last"
-        )
-    seconds = int(match[1]) * _SECONDS[match[2]]
-    is_date = time.dtype.kind == "M"
-    return np.timedelta64(seconds, "s") if is_date else seconds * _per_second(time, "last")
 
 
 def _per_second(time: NDArray[Any], name: str) -> int:

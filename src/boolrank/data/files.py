@@ -6,8 +6,6 @@ read, and become whole numbers only if every value is one in canonical form: not
 
 from __future__ import annotations
 
-import glob
-import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -19,6 +17,7 @@ from ..errors import InputError
 from .columns import find_columns, has_usual_name
 from .database import Database
 from .events import Events, Reading, read_frame
+from .paths import expand
 from .scans import FileScan, check_lines, is_regular, readable, scan_file
 from .streams import ArrowStream
 from .values import (
@@ -36,8 +35,6 @@ from .values import (
 if TYPE_CHECKING:
     import polars as pl
 
-_CHECK_NAME = "check its name and folder; names with blanks need quotes"
-_STORES = r"(s3a?|gs|gcs|az|azure|abfss?)://"
 _SAMPLE = 200  # rows that tell what a column that is not read looks like
 
 
@@ -53,6 +50,7 @@ def read_files(
     and times are numbers, times also dates. A time column that was not asked for and is of another
     kind is left out with a warning.
     """
+    condition = None if positive is None else Condition.parse(positive)
     scans = [scan_file(path) for path in expand(paths)]
     columns = _columns(scans[0], positive, given)
     columns |= {"time": None} if file_order else {}
@@ -71,7 +69,7 @@ def read_files(
         )
     }
     frame = _collect(scans, names)
-    made = _Frame(frame, columns, texts, lambda name, value: _place(scans, name, value))
+    made = _Frame(frame, columns, texts, condition, lambda *value: _place(scans, *value))
     return _events(made, given, positive, reading, file_order)
 
 
@@ -83,7 +81,7 @@ def read_query(
     file_order: bool = False,
 ) -> Events:
     """Return the events of a query; see `Interactions.from_sql`. Batches are read one by one."""
-    source = Database(database)
+    source, condition = Database(database), None if positive is None else Condition.parse(positive)
     with source.stream(query) as batches:
         stream = ArrowStream(batches)
         if not stream.names:
@@ -95,7 +93,7 @@ def read_query(
         frame = stream.collect(columns)
     if not len(frame):
         raise InputError("the query returns no rows", hint="change it so that it selects some")
-    made = _Frame(frame, columns, set(), lambda *_: "the rows of the query")
+    made = _Frame(frame, columns, set(), condition, lambda *_: "the rows of the query")
     return _events(made, given, positive, reading, file_order)
 
 
@@ -105,6 +103,7 @@ class _Frame(NamedTuple):
     frame: pl.DataFrame
     columns: dict[str, str | None]
     texts: set[str]  # columns of text in which whole numbers are numbers
+    condition: Condition | None
     place: Callable[[str, str | None], str]  # of the first row with a value in a column
 
 
@@ -116,13 +115,12 @@ def _events(
     file_order: bool,
 ) -> Events:
     """Return the events of rows, each column typed for its role."""
-    condition = None if positive is None else Condition.parse(positive)
     reading.rows = len(made.frame)
     for role, name in made.columns.copy().items():
         if name is None:
             continue
         try:
-            made = made._replace(frame=_typed(made, name, role, condition, reading))
+            made = made._replace(frame=_typed(made, name, role, reading))
         except InputError as error:
             if role != "time" or given["time"] is not None:
                 raise
@@ -135,45 +133,6 @@ def _events(
 
     events = read_frame(made.frame, made.columns, positive, reading, place)
     return events._replace(time=np.arange(len(events.rows))) if file_order else events
-
-
-def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
-    """Return the files of names, globs and folders of Parquet: in order of names, none twice.
-
-    Addresses of Parquet in object stores stay text.
-    """
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not given:
-        raise InputError("no files are given", hint="give one, or a glob such as 'events/*.csv'")
-    found: dict[Path | str, None] = {}
-    for each in given:
-        path = Path(each).expanduser()
-        if re.match(_STORES, str(each)):
-            found[str(each)] = None
-            continue
-        if re.match(r"\w{2,}:/", str(each)):
-            hint = f"download it first, such as with: curl -LO {each}"
-            raise InputError(f"{each} is an address, and only files are read", hint=hint)
-        # glob, not Path.glob, which refuses absolute patterns.
-        names = [path] if path.exists() else sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
-        files = [file for file in map(Path, names) if file.is_file()]
-        if path.is_dir():
-            inside = (file for file in path.rglob("*.parquet") if file.is_file())
-            files = sorted(file for file in inside if not _is_hidden(file.relative_to(path)))
-        if path.is_dir() and not files:
-            raise InputError(
-                f"{path} is a folder without Parquet files",
-                hint=f"name its files, such as '{path}/*.csv'",
-            )
-        if not files:
-            raise InputError(f"no file matches {str(each)!r}", hint=_CHECK_NAME)
-        found |= dict.fromkeys(files)
-    return list(found)
-
-
-def _is_hidden(path: Path) -> bool:
-    """Return True for files of other programs, such as those in ``_delta_log``."""
-    return any(part.startswith(("_", ".")) for part in path.parts)
 
 
 def _columns(
@@ -261,17 +220,14 @@ def _place(scans: list[FileScan], name: str, value: str | None) -> str:
     return "these files"
 
 
-def _typed(
-    made: _Frame, name: str, role: str, condition: Condition | None, reading: Reading
-) -> pl.DataFrame:
+def _typed(made: _Frame, name: str, role: str, reading: Reading) -> pl.DataFrame:
     """Return the frame with a column of text in the first form of its role that loses nothing."""
     import polars as pl
 
     frame = made.frame
     series, is_id = frame[name], role in ("user", "item")
     if role == "item" and series.dtype == pl.List:
-        flat = made._replace(frame=frame.explode(name))
-        return _typed(flat, name, role, condition, reading)
+        return _typed(made._replace(frame=frame.explode(name)), name, role, reading)
     if series.dtype.is_nested():
         raise InputError(
             f"the column {name!r} has nested values, such as {series.drop_nulls().first()!r}",
@@ -292,7 +248,7 @@ def _typed(
     reading.padded += padded if is_id else 0
     if is_id and not as_text:
         return frame.with_columns(series)
-    possible = forms(role, condition)
+    possible = forms(role, made.condition)
     tried = (fits(form, series) for form in possible)
     fitting = next((each for each in tried if each is not None), None)
     if fitting is not None:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from ..errors import InputError, ParameterError
 from .catalogue import DATASETS
 from .dataset import Dataset
+from .event_filters import EventFilters
 from .interactions import Interactions
 from .protocols import published_folds
 from .splits import Split
@@ -20,13 +21,18 @@ _SYNTHETIC = re.compile(r"synthetic(?::(\d+)x(\d+)x(\d+)(?::(\d+))?)?")
 
 
 def load_dataset(
-    name: str, folder: str | Path | None = None, *, file_order: bool = False
+    name: str,
+    folder: str | Path | None = None,
+    *,
+    file_order: bool = False,
+    **filters: Unpack[EventFilters],
 ) -> Interactions:
     """Return the interactions of a named data set on this machine.
 
     The name is one of ``boolrank datasets``, or ``synthetic:USERSxITEMSxINTERACTIONS:SEED``, the
     last parts optional. The folder of all data sets is by default ``BOOLRANK_DATA``, or in the
-    user's cache. In ``file_order``, the numbers of the rows are the times.
+    user's cache. In ``file_order``, the numbers of the rows are the times. The filters are those of
+    `Interactions.from_frame`; synthetic data have none.
 
     >>> load_dataset("synthetic:300x200x2000")
     Interactions: 300 users x 200 items, 2,000 interactions
@@ -36,9 +42,12 @@ def load_dataset(
 'movielens-1m'? `boolrank datasets` lists them
     """
     made = _SYNTHETIC.fullmatch(name)
+    if made and filters:
+        problem = f"synthetic data have no {next(iter(filters))}"
+        raise ParameterError(problem, hint="leave it out", parameter=next(iter(filters)))
     if made:
         return synthetic(*(int(number) for number in made.groups() if number is not None))
-    return find_dataset(name).load(folder, file_order=file_order)
+    return find_dataset(name).load(folder, file_order=file_order, **filters)
 
 
 def find_dataset(name: str) -> Dataset:
@@ -89,7 +98,8 @@ def load_inputs(
             raise ParameterError(problem, hint="give one, such as with union all")
         return Interactions.from_sql(inputs[0], file_order=file_order, **columns)
     named = next((each for each in inputs if is_name([each])), None)
-    given = [name for name, value in columns.items() if value is not None]
+    filters = {name: columns[name] for name in EventFilters.__annotations__ if name in columns}
+    given = [name for name, value in columns.items() if value is not None and name not in filters]
     if named is not None and len(inputs) > 1:
         raise ParameterError(
             f"{named!r} is a data set, which cannot be read together with other inputs",
@@ -102,7 +112,7 @@ def load_inputs(
             parameter=given[0],
         )
     if named is not None:
-        return load_dataset(named, folder, file_order=file_order)
+        return load_dataset(named, folder, file_order=file_order, **filters)
     try:
         return Interactions.from_files(*inputs, file_order=file_order, **columns)
     except InputError as error:

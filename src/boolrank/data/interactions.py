@@ -15,7 +15,7 @@ from .._extras import needs
 from ..checks import whole
 from ..errors import InputError, ParameterTypeError
 from ..table import counted
-from .event_filters import EventFilters, filtered
+from .event_filters import EventFilters, filtered, parse_filters
 from .events import Events, Reading, check_times, read_frame
 from .files import read_files, read_query
 from .rows import Rows
@@ -144,6 +144,7 @@ class Interactions:
         Interactions: 1 user x 1 item, 1 interaction
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
+        parse_filters(filters)  # raise before the work
         return _of_events(read_frame(frame, columns, positive), filters)
 
     @staticmethod
@@ -164,6 +165,7 @@ class Interactions:
         ``from_frame``.
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
+        parse_filters(filters)
         return _of_events(read_files(paths, columns, positive, file_order), filters)
 
     @staticmethod
@@ -183,6 +185,7 @@ class Interactions:
         Rows are read batch by batch. The other parameters are those of ``from_files``.
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
+        parse_filters(filters)
         return _of_events(read_query(query, database, columns, positive, file_order), filters)
 
     @property

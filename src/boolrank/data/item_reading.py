@@ -15,8 +15,8 @@ import numpy as np
 from ..errors import InputError, ParameterTypeError
 from ..storage.state import LARGE
 from .columns import likely
-from .files import expand
 from .items import Column, ItemTable, Numbers, Words
+from .paths import expand
 from .scans import check_lines, is_regular, readable, scan_file
 from .values import cleaned, fits, forms, whole_numbers
 from .vocabulary import Vocabulary, near_name

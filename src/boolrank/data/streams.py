@@ -57,12 +57,18 @@ class ArrowStream:
 
         columns = list(dict.fromkeys(name for name in roles.values() if name is not None))
         ids = [name for name in columns if name in (roles["user"], roles["item"])]
-        texts = [name for name in ids if self.first.schema[name] == pl.String]
+        kinds = [self.first.schema[name] for name in ids]
+        texts = [name for name, kind in zip(ids, kinds, strict=True) if kind == pl.String]
+        # Merging sorted batches takes less than sorting all, and the next batch is fetched
+        # meanwhile. Where times are known, the order of rows means nothing.
+        is_sortable = roles["time"] is not None and all(kind.is_integer() for kind in kinds)
+
+        def kept(batch: pl.DataFrame) -> pl.DataFrame:
+            part = batch.select(columns).with_columns(pl.col(texts).cast(pl.Categorical))
+            return part.sort(ids) if is_sortable else part
+
         with closing(_fetched(self._batches)) as others:
-            return pl.concat(
-                batch.select(columns).with_columns(pl.col(texts).cast(pl.Categorical))
-                for batch in chain([self.first], others)
-            )
+            return pl.concat(map(kept, chain([self.first], others)))
 
 
 def _fetched(batches: Iterator[pl.DataFrame]) -> Generator[pl.DataFrame]:
