@@ -15,9 +15,10 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from boolrank import Interactions, ModelFileError, load_model
+from boolrank import Interactions, ItemTable, ModelFileError, load_model
 from boolrank.models.spec import parse_model
 from services import client_of, expected, pairs, postgres_place, some_data
 
@@ -31,6 +32,16 @@ MODELS = (
     "popularity",
 )
 DATA = some_data()
+ITEMS = ItemTable.from_frame(
+    pd.DataFrame(
+        {
+            "item": [f"p{k}" for k in range(20)],
+            "title": [f"Title {k}" for k in range(20)],
+            "price": range(20),
+            "tags": ["x|y", "y", "z", "x|z"] * 5,
+        }
+    )
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +69,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def client(folder: Path, place: str) -> Iterator[Any]:
-    titles = {f"p{k}": f"Title {k}" for k in range(20)}
-    with client_of(folder, place, titles=titles) as made:
+    with client_of(folder, place, items=ITEMS) as made:
         yield made
 
 
@@ -224,8 +234,9 @@ def test_lists_have_at_most_n_items_and_none_that_is_excluded(client: Any) -> No
 def test_titles_are_shown_and_searched_without_case_and_accents(
     folder: Path, tmp_path: Path
 ) -> None:
-    titles = {"p1": "Amélie", "p2": "The Melting Pot", "p3": "Straße"}
-    with client_of(folder, str(tmp_path / "e.sqlite"), titles=titles) as client:
+    titles = {"item": ["p1", "p2", "p3"], "title": ["Amélie", "The Melting Pot", "Straße"]}
+    table = ItemTable.from_frame(pd.DataFrame(titles))
+    with client_of(folder, str(tmp_path / "e.sqlite"), items=table) as client:
         found = get(client, "/v1/items", q="AMELIE")
         assert [each["item"] for each in found["items"]] == ["p1"]
         assert found["items"][0]["title"] == "Amélie"
@@ -240,6 +251,60 @@ def test_titles_are_shown_and_searched_without_case_and_accents(
             found = get(client, "/v1/users", q=q, n=5)["users"]
             assert [each["user"] for each in found] == named[:5]
             assert all(each["items"] > 0 for each in found)
+
+
+@pytest.mark.parametrize("text", MODELS)
+def test_filters_limits_and_diversity_equal_those_of_the_library(tmp_path: Path, text: str) -> None:
+    parse_model(text).make().fit(DATA, items=ITEMS).save(tmp_path / "model")
+    model = load_model(tmp_path / "model")
+    where = "price < 12 and not tags has 'z'"
+    with client_of(tmp_path / "model", str(tmp_path / "e.sqlite")) as client:
+        info = get(client, "/v1/model")
+        assert info["titles"] == len(set(ITEMS.ids) & set(DATA.items))
+        assert info["columns"] == {"title": "text", "price": "number", "tags": "set"}
+        for user in ("u1", "u2", "nobody"):
+            known = {"users": [user], "unknown": "popular"}
+            found = get(client, f"/v1/recommendations/{user}", where=where, n=5)
+            assert pairs(found) == expected(model.recommend(n=5, where=where, **known))
+            options = {"n": 4, "where": "price < 15", "per": {"tags": 1}}
+            found = post(client, "/v1/recommendations", {"user": user, **options})
+            assert pairs(found) == expected(model.recommend(**options, **known))
+            assert all(entry["title"] for entry in found["items"])
+            options = {"n": 4, "diversity": 0.5, "per": {"tags": 2}}
+            if "similar" in info["abilities"]:
+                found = post(client, "/v1/recommendations", {"user": user, **options})
+                assert pairs(found) == expected(model.recommend(**options, **known))
+                near = get(client, "/v1/similar/p1", where=where)
+                listed = model.similar_items(["p1"], where=where)
+                assert pairs(near, "similarity") == expected(listed)
+            else:
+                body = {"user": user, **options}
+                assert client.post("/v1/recommendations", json=body).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"where": "prize < 3"}, "no column 'prize'"),
+        ({"where": "price = 'x'"}, "'price' has numbers"),
+        ({"where": "__import__('os')"}, "no column '__import__'"),
+        ({"where": "price < 3; drop table events"}, "not a part of one"),
+        ({"where": "(" * 60}, "nested more than 50 deep"),
+        ({"where": "x" * 3000}, "at most 2000 characters"),
+        ({"per": {"colour": 1}}, "no column 'colour'"),
+        ({"per": {"tags": 0}}, "greater than or equal to 1"),
+        ({"diversity": 2}, "less than or equal to 1"),
+        ({"diversity": 0.5, "n": 500}, "at most 100 diverse items"),
+    ],
+)
+def test_a_wrong_filter_spoils_its_own_query_alone(client: Any, body: Any, said: str) -> None:
+    answer = client.post("/v1/recommendations", json={"items": ["p1"], **body})
+    assert answer.status_code == 422
+    assert said in answer.text
+    good = {"items": ["p1"], "where": "price < 5"}
+    assert {entry["item"] for entry in post(client, "/v1/recommendations", good)["items"]} <= {
+        f"p{k}" for k in range(5)
+    }
 
 
 def test_an_event_changes_the_next_list(client: Any, folder: Path) -> None:

@@ -442,6 +442,12 @@ def test_a_bug_is_logged_and_reveals_nothing(
 def test_schemathesis_finds_no_failure(client: Any) -> None:
     schemathesis = pytest.importorskip("schemathesis", reason="comes with the dev extra")
     from hypothesis import HealthCheck, given, settings
+    from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+    def names_columns(case: Any) -> bool:
+        body = case.body if isinstance(case.body, dict) else {}
+        parts = [case.query or {}, body, *body.get("queries", [])]
+        return any({"where", "per", "diversity"} & part.keys() for part in parts)
 
     document = client.get("/openapi.json").json()
     schema = schemathesis.openapi.from_dict(document)
@@ -459,7 +465,9 @@ def test_schemathesis_finds_no_failure(client: Any) -> None:
             arguments.pop("cookies", None)
             answer = client.request(method, url, **arguments)
             assert answer.status_code < 500, (method, url, answer.text)
-            case.validate_response(answer)
+            # The schema does not know the columns that filters may name.
+            of_columns = [positive_data_acceptance] if names_columns(case) else []
+            case.validate_response(answer, excluded_checks=of_columns)
 
         if operation.path != "/v1/refresh":
             run()

@@ -423,7 +423,7 @@ def test_slow_clients_are_cut_off_and_others_are_served(folder: Path) -> None:
         ({"host": "0.0.0.0"}, "no keys"),  # noqa: S104 - it is refused
         ({"host": "no such name"}, "no keys"),
         ({"items": "missing.csv"}, "missing.csv"),
-        ({"items": "empty.csv"}, "title"),
+        ({"items": "empty.csv"}, "more than one row for item"),
         ({"api_key_file": "missing"}, "keys"),
         ({"events": "no/such/folder/e.sqlite"}, "cannot be stored"),
         ({"events": "empty.csv"}, "cannot be stored"),

@@ -255,7 +255,9 @@ OPTIONS = {
         metavar="COLUMN=N",
     ),
     "diversity": _row("0 to 1: how much similar items are kept apart.", min=0, max=1),
-    "serve items": _row("File with the columns item and title.", metavar="FILE"),
+    "serve items": _row(
+        "File with a row per item, in place of the item table of the model.", metavar="FILE"
+    ),
     "events": _row(
         "SQLite file for events, or postgresql://...; default MODEL-events.sqlite.",
         metavar="FILE",

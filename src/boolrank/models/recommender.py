@@ -34,7 +34,6 @@ from .recency import check_times, recency_weights
 from .recommendations import Recommendations
 from .scorer import Floats, Scorer, given
 from .selection import Ranked, Selection
-from .selection import hidden_items as hidden_items  # noqa: PLC0414 - for the service
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -409,7 +408,7 @@ class Recommender(ABC):
         names = fitted.interactions.items
         n = min(whole("", "n", n, low=0), len(names))
         rows = names.numbers(items)
-        hidden = Selection.of(names, fitted.attributes, where=where).hidden
+        hidden = Selection.of(len(names), fitted.attributes, where=where).hidden
         most = len(names) - len(hidden)
         chosen, values = np.full((len(rows), n), -1), np.full((len(rows), n), np.nan)
         for k, item in enumerate(rows):
@@ -467,22 +466,18 @@ class Recommender(ABC):
         chosen: tuple[Any, ...],
     ) -> Recommendations:
         (rows, weights), items, table = profiles, fitted.interactions.items, fitted.attributes
-        n, selection = (
-            min(whole("", "n", n, low=0), len(items)),
-            Selection.of(items, table, *chosen),
-        )
+        candidates, exclude, *rest = chosen
+        allowed = None if candidates is None else items.find(candidates)
+        hidden = None if exclude is None else items.find(exclude)
+        selection = Selection.of(len(items), table, allowed, hidden, *rest)
+        n = min(whole("", "n", n, low=0), len(items))
 
         def rank(some: NDArray[np.int64], n: int) -> Ranked:
             taken = rows.take(some)
             own = weights if weights is None or taken is rows else weights[rows.places(some)]
             return self._ranked(fitted, (taken, own), n, selection.hidden, exclude_seen)
 
-        if selection.diversity:
-            self._check_ability(fitted.scorer.compares(), "compare items, which diversity needs")
-        if selection.is_plain:
-            found = rank(np.arange(rows.n_rows), n)
-        else:
-            found = selection.lists(rank, rows.n_rows, n, fitted.scorer)
+        found = selection.lists(rank, rows.n_rows, n, fitted.scorer)
         titles = None if table is None else table.titles_of(found[0])
         empty = rows.lengths == 0
         return Recommendations(users, items.names(found[0]), found[1], empty, titles=titles)

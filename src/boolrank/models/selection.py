@@ -11,7 +11,7 @@ with scores and the model's own similarities, both scaled to [0, 1] within the b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -23,8 +23,7 @@ from ..checks import real, whole
 from ..data.filters import filter_items
 from ..data.items import ItemTable
 from ..data.rows import Rows
-from ..data.vocabulary import Vocabulary
-from ..errors import InputError, ParameterTypeError
+from ..errors import InputError, ParameterError, ParameterTypeError
 from .scorer import Floats, Items, Scorer
 
 # A diverse list is picked from this many times its length; longer rankings change little.
@@ -54,21 +53,29 @@ class Selection:
 
     @staticmethod
     def of(
-        items: Vocabulary,
+        size: int,
         table: ItemTable | None,
-        candidates: Iterable[Hashable] | None = None,
-        exclude: Iterable[Hashable] | None = None,
+        candidates: NDArray[np.int64] | None = None,
+        exclude: NDArray[np.int64] | None = None,
         where: str | None = None,
         per: Mapping[str, int] | None = None,
         diversity: float = 0.0,
     ) -> Selection:
-        """Return the selection that options of `Recommender.recommend` describe."""
-        allowed = None if candidates is None else items.find(candidates)
+        """Return the selection that options of `Recommender.recommend` describe.
+
+        Items are numbers below ``size``; -1 stands for unknown ones.
+        """
+        allowed = candidates
         if where is not None:
             mask = filter_items(_needed(table, "where"), where)
             passing = np.flatnonzero(mask)
             allowed = passing if allowed is None else np.intersect1d(passing, allowed)
-        hidden = hidden_items(len(items), allowed, items.find([] if exclude is None else exclude))
+        hidden = np.empty(0, np.int64) if exclude is None else exclude[exclude >= 0]
+        if allowed is not None:
+            visible = np.zeros(size, bool)
+            visible[allowed[allowed >= 0]] = True
+            visible[hidden] = False
+            hidden = np.flatnonzero(~visible)
         if per is not None and not isinstance(per, Mapping):
             problem = f"per has limits by column, such as {{'category': 2}}, not {per!r}"
             raise ParameterTypeError(problem, parameter="per")
@@ -85,6 +92,14 @@ class Selection:
 
     def lists(self, rank: Rank, count: int, n: int, scorer: Scorer) -> Ranked:
         """Return n items for each of ``count`` profiles, picked from rankings of any length."""
+        if self.is_plain:
+            return rank(np.arange(count), n)
+        if self.diversity and not scorer.compares():
+            raise ParameterError(
+                "this model cannot compare items, which diversity needs",
+                hint="`boolrank models` lists abilities",
+                parameter="diversity",
+            )
         chosen, scores = np.full((count, n), -1, np.int32), np.full((count, n), np.nan)
         similar = _similarities(scorer)
         left = np.arange(count)
@@ -163,16 +178,3 @@ def _scaled(values: Floats) -> Floats:
     low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
     span = high - low
     return (values - low) / span if 0 < span < np.inf else np.zeros(len(values))
-
-
-def hidden_items(
-    size: int, candidates: NDArray[np.int64] | None, exclude: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return which of ``size`` items may not be recommended; -1 stands for unknown ids."""
-    if candidates is None:
-        return exclude[exclude >= 0]
-    # -1 counts as the one past the last item.
-    allowed = np.zeros(size + 1, bool)
-    allowed[candidates] = True
-    allowed[exclude] = False
-    return np.flatnonzero(~allowed[:-1])

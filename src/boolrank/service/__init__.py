@@ -5,12 +5,13 @@ is ``{"item": id, "title": text or null, "score": number}``, with ``reasons: k``
 ``"reasons": [{"item", "title", "adds"}]`` (the k largest) and ``"rest"`` (the sum of the others):
 reasons and rest add up to the score.
 
-    GET  /v1/recommendations/{user}?n&exclude&candidates&exclude_seen&reasons&strict
-    POST /v1/recommendations            {"user": id} or {"items": [id]}, and the same options
+    GET  /v1/recommendations/{user}?n&exclude&candidates&exclude_seen&where&reasons&strict
+    POST /v1/recommendations            {"user": id} or {"items": [id]}, the same options, and
+         "per": {column: number}, "diversity": 0 to 1
          {"model", "user", "popular", "items": [entry], "unknown": [id]}
          popular: there is no history, so these are popular items. unknown: ids that were ignored.
     POST /v1/recommendations:batch      {"queries": [...]} -> {"model", "results": [...]}
-    GET  /v1/similar/{item}?n           {"model", "item", "title", "items": [{.., "similarity"}]}
+    GET  /v1/similar/{item}?n&where     {"model", "item", "title", "items": [{.., "similarity"}]}
     GET  /v1/explanations/{user}/{item}?n
          {"model", "user", "item", "title", "popular", "score", "reasons", "rest"}
     GET  /v1/popular?n&exclude          {"model", "items": [entry]}; the score counts users
@@ -23,7 +24,8 @@ reasons and rest add up to the score.
     POST /v1/refresh                    {"model", "previous", "events", "seconds"}
     GET  /v1/model                      {"model", "name", "parameters", "users", "items",
                                          "interactions", "created", "bytes", "choice",
-                                         "abilities", "titles", "events", "limits", "keys"}
+                                         "abilities", "titles", "columns", "events", "limits",
+                                         "keys"}
     GET  /healthz /readyz /metrics /openapi.json /docs, and the page at /
 
 Errors are ``application/problem+json``: ``{"type", "title", "status", "detail", "hint"}``, for a

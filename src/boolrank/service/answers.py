@@ -54,7 +54,8 @@ def recommend_together(
             continue
         out.append(answer)
         candidates = None if query.candidates is None else tuple(query.candidates)
-        options = query.n, tuple(query.exclude), candidates, query.exclude_seen
+        shown = query.n, tuple(query.exclude), candidates, query.exclude_seen
+        options = *shown, query.where, tuple(query.per.items()), query.diversity
         # Profiles have no times, and are not weighted by recency.
         groups.setdefault((*options, history.times is None), []).append((at, history))
     work = sum(len(own.items) ** 2 for members in groups.values() for _, own in members)
@@ -63,9 +64,17 @@ def recommend_together(
             "the histories of these queries are too long for one batch",
             hint=f"the squares of their lengths sum to {work:,}; send at most {most_work:,}",
         )
-    for (n, exclude, candidates, exclude_seen, _), members in groups.items():
-        hidden = catalogue.hidden(exclude, candidates)
-        lists = catalogue.best([history for _, history in members], n, hidden, exclude_seen)
+    for members in groups.values():
+        first = queries[members[0][0]]
+        try:
+            picked = {"where": first.where, "per": first.per, "diversity": first.diversity}
+            selection = catalogue.selection(first.exclude, first.candidates, **picked)
+            own = [history for _, history in members]
+            lists = catalogue.best(own, first.n, selection, first.exclude_seen)
+        except (InputError, ParameterError) as error:
+            for at, _ in members:
+                out[at] = error
+            continue
         for (at, history), (items, scores) in zip(members, lists, strict=True):
             pairs = zip(items, scores, strict=True)
             entries = [{**catalogue.named(k), "score": finite(score)} for k, score in pairs]

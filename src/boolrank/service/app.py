@@ -34,7 +34,7 @@ from .events import EventStore, StoreError
 from .live import Live
 from .problems import add_problems
 from .reference import openapi_document, reference_page, takes
-from .schemas import Batch, Events, N, PathId, Reasons, SomeUrlIds, Text, UrlIds
+from .schemas import Batch, Events, N, PathId, Reasons, SomeUrlIds, Text, UrlIds, Where
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -141,12 +141,13 @@ async def recommend_user(
     exclude: UrlIds = [],  # noqa: B006 - FastAPI copies it
     candidates: SomeUrlIds = None,
     exclude_seen: bool = True,
+    where: Where = None,
     reasons: Reasons = 0,
     strict: bool = False,
 ) -> Response:
     """Recommend items to a user."""
     options = {"user": user, "n": n, "exclude": exclude, "candidates": candidates}
-    options |= {"exclude_seen": exclude_seen, "reasons": reasons, "strict": strict}
+    options |= {"exclude_seen": exclude_seen, "reasons": reasons, "strict": strict, "where": where}
     return await _recommend(request, schemas.Query.model_validate(options))
 
 
@@ -164,9 +165,9 @@ async def recommend_several(request: Request) -> Response:
 
 
 @router.get("/v1/similar/{item}", tags=["items"])
-async def similar(request: Request, item: PathId, n: N = 10) -> Response:
+async def similar(request: Request, item: PathId, n: N = 10, where: Where = None) -> Response:
     """Return the items most similar to an item."""
-    return await _answer(request, lambda model, _: model.similar(item, n))
+    return await _answer(request, lambda model, _: model.similar(item, n, where))
 
 
 @router.get("/v1/explanations/{user}/{item}", tags=["recommendations"])
@@ -184,7 +185,7 @@ async def popular(
     """Return the items with most users."""
 
     def job(model: Catalogue, _: EventStore) -> dict[str, Any]:
-        pairs = zip(*model.popular(n, model.hidden(exclude, None)), strict=True)
+        pairs = zip(*model.popular(n, model.selection(exclude).hidden), strict=True)
         return {"items": [{**model.named(item), "score": score} for item, score in pairs]}
 
     return await _answer(request, job)
@@ -240,7 +241,8 @@ async def model(request: Request) -> Response:
             "name": model.info["model"],
             **{name: model.info[name] for name in kept},
             "abilities": model.abilities,
-            "titles": len(model.titles),
+            "titles": len(model.titles) - model.titles.count(None),
+            "columns": model.columns,
             "events": {"last": live.last_event(), "contained": model.sequence},
             "limits": schemas.LIMITS,
             "keys": bool(live.keys),

@@ -1,4 +1,4 @@
-"""A catalogue: one model with titles, ready to answer. Immutable, so that it is swapped as a whole.
+"""A catalogue: one model, ready to answer. Immutable, so that it is swapped as a whole.
 
 A history is what the model knows of a user, changed by the events that the model does not contain.
 """
@@ -9,7 +9,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
@@ -18,13 +18,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.items import ItemTable
 from ..data.rows import Rows
 from ..data.vocabulary import Vocabulary, plain_id
 from ..engines.threads import threads
 from ..errors import ModelFileError, ParameterError, UnknownIdError
 from ..models import Recommender, load_model, model_info
 from ..models.recency import recency_weights
-from ..models.recommender import hidden_items
+from ..models.selection import Selection
 from .events import Change
 from .history import History, changed_history, known_history
 
@@ -33,20 +34,18 @@ _TRIES = 10
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """A loaded model with titles.
+    """A loaded model.
 
     Attributes
     ----------
     model : the fitted model
     info : facts of its header
-    titles : title by item id as text
     sequence : number of the last event that the model contains
     n_threads : threads of one call
     """
 
     model: Recommender
     info: Mapping[str, Any]
-    titles: Mapping[str, str]
     sequence: int = 0
     n_threads: int = 1
 
@@ -54,19 +53,23 @@ class Catalogue:
     def load(
         cls,
         folder: str | Path,
-        titles: Mapping[str, str],
+        items: ItemTable | None = None,
         n_threads: int = 1,
         contained: Callable[[Any], int] = lambda _: 0,
     ) -> Self:
         """Open and verify a saved model; raise if it is damaged.
 
-        ``contained`` tells the number of the last event in a model; see `EventStore.contained`.
+        ``items`` take the place of its own table. ``contained`` tells the number of the last event
+        in a model; see `EventStore.contained`.
         """
         for _ in range(_TRIES):  # the folder may be replaced between both reads
             info = model_info(folder)
             model = load_model(folder, n_threads=n_threads)
             if model_info(folder)["hash"] == info["hash"]:
-                made = cls(model, info, titles, contained(info["last_event"]), n_threads)
+                if items is not None:
+                    table = items.matched(model.interactions.items)
+                    model.restore(replace(model.fitted, table=table))
+                made = cls(model, info, contained(info["last_event"]), n_threads)
                 made.prepare()
                 return made
         raise ModelFileError("the model is replaced faster than it can be read", hint="try again")
@@ -77,7 +80,7 @@ class Catalogue:
         some = int(np.argmax(rows.lengths > 0)) if self.data.size else 0
         self.data.users.find([self.data.users[some]])
         history = History(rows.row(some)[:10])
-        self.best([history], 1, self.hidden([], None), exclude_seen=True)
+        self.best([history], 1, self.selection(), exclude_seen=True)
         _ = self.search_text, self.ranks
 
     @property
@@ -96,10 +99,22 @@ class Catalogue:
         able = {"reasons": scorer.explains(), "similar": scorer.compares()}
         return [name for name in able if able[name]]
 
+    @property
+    def columns(self) -> dict[str, str]:
+        """Types of the columns of the item table, by name."""
+        table = self.model.item_table
+        return {} if table is None else {name: each.type for name, each in table.columns.items()}
+
+    @cached_property
+    def titles(self) -> list[str | None]:
+        """Title of each item."""
+        table = self.model.item_table
+        found = None if table is None else table.titles
+        return [None] * len(self.data.items) if found is None else found.tolist()
+
     def named(self, number: int) -> dict[str, Any]:
         """Return the id and the title of an item."""
-        key = self.data.items[number]
-        return {"item": plain_id(key), "title": self.titles.get(str(key))}
+        return {"item": plain_id(self.data.items[number]), "title": self.titles[number]}
 
     @cached_property
     def users_of_items(self) -> NDArray[np.int64]:
@@ -144,21 +159,46 @@ class Catalogue:
             raise UnknownIdError("there is no such item", hint="GET /v1/items?q= finds items")
         return found
 
-    def hidden(self, exclude: Sequence[Any], candidates: Sequence[Any] | None) -> NDArray[np.int64]:
-        """Return the numbers of the items that may not be recommended."""
+    def selection(
+        self, exclude: Sequence[Any] = (), candidates: Sequence[Any] | None = None, **more: Any
+    ) -> Selection:
+        """Return which items may be recommended, and how they are picked; see `Selection.of`."""
         items = self.data.items
         allowed = None if candidates is None else self.find(items, candidates)
-        return hidden_items(len(items), allowed, self.find(items, exclude))
+        hidden = self.find(items, exclude)
+        return Selection.of(len(items), self.model.item_table, allowed, hidden, **more)
 
     def best(
+        self,
+        histories: Sequence[History],
+        n: int,
+        selection: Selection,
+        exclude_seen: bool,
+    ) -> list[tuple[list[int], list[float]]]:
+        """Return n items and scores for each history; popular items for empty ones."""
+        n = min(n, len(self.data.items))
+        if selection.is_plain:
+            return self._ranked(histories, n, selection.hidden, exclude_seen)
+
+        def rank(some: NDArray[np.int64], depth: int) -> tuple[NDArray[Any], NDArray[Any]]:
+            own = [histories[k] for k in some.tolist()]
+            chosen, scores = np.full((len(own), depth), -1, np.int32), np.zeros((len(own), depth))
+            for k, found in enumerate(self._ranked(own, depth, selection.hidden, exclude_seen)):
+                chosen[k, : len(found[0])], scores[k, : len(found[0])] = found
+            return chosen, scores
+
+        with threads(self.n_threads):
+            lists = selection.lists(rank, len(histories), n, self.model.scorer)
+        pairs = zip(*(each.tolist() for each in lists), strict=True)
+        return [(items[: n - items.count(-1)], of[: n - items.count(-1)]) for items, of in pairs]
+
+    def _ranked(
         self,
         histories: Sequence[History],
         n: int,
         hidden: NDArray[np.int64],
         exclude_seen: bool,
     ) -> list[tuple[list[int], list[float]]]:
-        """Return the n best items and scores for each history; popular items for empty ones."""
-        n = min(n, len(self.data.items))
         out = [self.popular(n, hidden)] * len(histories)
         some = [k for k, history in enumerate(histories) if len(history.items)]
         if some:
@@ -215,27 +255,24 @@ class Catalogue:
         with threads(self.n_threads):
             return finite(self.model.scorer.score(history.items, item, **weights))
 
-    def similar(self, item: str, n: int) -> dict[str, Any]:
+    def similar(self, item: str, n: int, where: str | None = None) -> dict[str, Any]:
         """Return an item and the items most similar to it."""
         number = self.number(item)
         if "similar" not in self.abilities:
             raise ParameterError(
                 "this model cannot compare items", hint="see abilities in GET /v1/model"
             )
-        found = self.model.similar_items([self.data.items[number]], n)
-        pairs = zip(found.items[0].tolist(), found.scores[0].tolist(), strict=True)
-        items = [
-            {"item": plain_id(key), "title": self.titles.get(str(key)), "similarity": finite(value)}
-            for key, value in pairs
-            if key is not None
-        ]
+        found = self.model.similar_items([self.data.items[number]], n, where).to_dict()
+        numbers = self.data.items.find(found["similar"]).tolist()
+        pairs = zip(numbers, found["similarity"], strict=True)
+        items = [{**self.named(k), "similarity": finite(value)} for k, value in pairs]
         return {**self.named(number), "items": items}
 
     @cached_property
     def search_text(self) -> tuple[str, NDArray[np.int64]]:
         """Titles and ids of all items, folded, a line each, and where each ends."""
-        keys = [str(key) for key in self.data.items]
-        lines = [folded(f"{self.titles.get(key, '')} {key}") for key in keys]
+        both = zip(self.titles, self.data.items, strict=True)
+        lines = [folded(f"{title or ''} {key}") for title, key in both]
         ends = np.cumsum(np.array([len(line) + 1 for line in lines], np.int64))
         return "\n".join(lines), ends
 

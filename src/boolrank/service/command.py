@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from .._compiled.ranges import most_threads
+from ..data.items import ItemTable
 from ..errors import ModelFileError
 from .access import Guard, Keys, check_exposure
 from .app import create_app
 from .catalogue import Catalogue
 from .events import EventStore, check_store
 from .live import Live
-from .titles import read_titles
 from .workers import Workers, listen
 
 
@@ -29,7 +29,7 @@ class Service:
     folder: Path
     info: Mapping[str, Any]
     store: EventStore
-    titles: Mapping[str, str]
+    items: ItemTable | None
     keys: Keys | None
     key_file: Path | None
     period: float | None
@@ -49,7 +49,7 @@ class Service:
 
     def _app(self, worker: int, parent: int) -> Guard:
         n_threads = max(1, most_threads() // self.workers)
-        given = self.folder, self.store, self.titles, self.keys, self.key_file, self.period
+        given = self.folder, self.store, self.items, self.keys, self.key_file, self.period
         live = Live(*given, n_threads, worker, parent)
         live.open()
         return create_app(live, local=live.keys is None and not self.no_auth)
@@ -70,20 +70,20 @@ def open_service(
     """Check all options and listen; raise before anything starts."""
     keys = None if api_key_file is None else Keys.read(api_key_file)
     check_exposure(host, keys, no_auth)
-    titles = {} if items is None else read_titles(items)
+    table = None if items is None else ItemTable.from_file(items)
     # Not resolved: the link to a folder may be switched to another one.
     folder = folder.absolute()
     place = events or f"{folder}-events.sqlite"
     try:
         # Loaded here once, so that workers inherit what is compiled; they open it themselves.
-        info = Catalogue.load(folder, titles).info
+        info = Catalogue.load(folder, table).info
     except ModelFileError as error:
         again = "fit it again or restore a copy; events are kept apart from it"
         raise ModelFileError(error.message, hint=f"{error.hint}, or {again}") from None
     store = check_store(place)
     made = listen(host, port)
     _log()
-    given = titles, keys, api_key_file, period, workers, no_auth
+    given = table, keys, api_key_file, period, workers, no_auth
     return Service(folder, info, store, *given, made)
 
 

@@ -7,13 +7,13 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..data.items import ItemTable
 from ..engines.worker import Worker, WorkerEndedError
 from ..errors import BoolrankError
 from ..models import model_info
@@ -40,7 +40,7 @@ class Live:
     ----------
     folder : the model
     store : the events
-    titles : title by item id as text
+    items : table of items in place of that of the model
     keys : keys of clients, if they need any
     key_file : file of the keys, to read them again
     period : seconds between refreshes; None for refreshes on demand alone
@@ -51,7 +51,7 @@ class Live:
 
     folder: Path
     store: EventStore
-    titles: Mapping[str, str] = field(default_factory=dict)
+    items: ItemTable | None = None
     keys: Keys | None = None
     key_file: Path | None = None
     period: float | None = None
@@ -152,7 +152,7 @@ class Live:
     def _load(self) -> Catalogue:
         try:
             contained = self.store.contained
-            return Catalogue.load(self.folder, self.titles, self.n_threads, contained)
+            return Catalogue.load(self.folder, self.items, self.n_threads, contained)
         finally:
             self.store.close()
 

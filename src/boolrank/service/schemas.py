@@ -29,6 +29,8 @@ MOST_N_TOGETHER = 100  # in a batch
 MOST_EXPLAINED = 1_000  # items with reasons in a batch
 MOST_EVENTS = 10_000
 MOST_ID = 256  # characters
+MOST_WHERE = 2_000  # characters of a filter
+MOST_DIVERSE = 100  # items of diverse lists, in a batch of all together
 MOST_BYTES = 8 << 20
 
 LIMITS = {
@@ -40,6 +42,8 @@ LIMITS = {
     "n_together": MOST_N_TOGETHER,
     "explained": MOST_EXPLAINED,
     "events": MOST_EVENTS,
+    "where": MOST_WHERE,
+    "diverse": MOST_DIVERSE,
     "bytes": MOST_BYTES,
 }
 
@@ -61,6 +65,7 @@ _FromUrl = BeforeValidator(_decimal)
 N = Annotated[Annotated[int, Field(ge=1, le=MOST_N), _FromUrl], fastapi.Query()]
 Reasons = Annotated[Annotated[int, Field(ge=0, le=MOST_REASONS), _FromUrl], fastapi.Query()]
 Text = Annotated[str, fastapi.Query(max_length=MOST_ID)]
+Where = Annotated[str | None, fastapi.Query(max_length=MOST_WHERE)]
 _UrlId = Annotated[str, Field(min_length=1, max_length=MOST_ID, pattern=NO_NUL)]
 UrlIds = Annotated[list[_UrlId], fastapi.Query(max_length=MOST_IDS_IN_URL)]
 SomeUrlIds = Annotated[list[_UrlId] | None, fastapi.Query(max_length=MOST_IDS_IN_URL)]
@@ -99,6 +104,17 @@ class Query(_Body):
     exclude_seen: Annotated[
         StrictBool, Field(description="Leave out the items of the history.")
     ] = True
+    where: Annotated[
+        StrictStr | None,
+        Field(max_length=MOST_WHERE, description="Filter on columns of the items."),
+    ] = None
+    per: Annotated[
+        dict[_Text, Annotated[StrictInt, Field(ge=1, le=MOST_N), _WHOLE]],
+        Field(max_length=10, description="The most items of a group by column."),
+    ] = {}
+    diversity: Annotated[
+        float, Field(ge=0, le=1, strict=True, description="How much similar items are kept apart.")
+    ] = 0.0
     reasons: Annotated[
         StrictInt, Field(ge=0, le=MOST_REASONS, description="Reasons for each item."), _WHOLE
     ] = 0
@@ -110,6 +126,8 @@ class Query(_Body):
     def _one_of_both(self) -> Query:
         if len(self.model_fields_set & {"user", "items"}) != 1:
             raise ValueError("give either user or items")
+        if self.diversity and self.n > MOST_DIVERSE:
+            raise ValueError(f"ask for at most {MOST_DIVERSE} diverse items: lower n")
         return self
 
 
@@ -138,6 +156,8 @@ class Batch(_Body):
     def _few_reasons(self) -> Batch:
         if sum(query.n for query in self.queries if query.reasons) > MOST_EXPLAINED:
             raise ValueError(f"ask for reasons of at most {MOST_EXPLAINED:,} items: lower n")
+        if sum(query.n for query in self.queries if query.diversity) > MOST_DIVERSE:
+            raise ValueError(f"ask for at most {MOST_DIVERSE} diverse items: lower n")
         return self
 
 
