@@ -12,10 +12,12 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.request import Request
+from uuid import UUID
 
 import pytest
 
-from boolrank.data import DATASETS, Download, fetch_dataset
+from boolrank.data import DATASETS, Download, fetch, fetch_dataset
 from boolrank.data.fetch import fetch_file
 from boolrank.errors import DownloadError
 
@@ -133,6 +135,36 @@ def test_a_redirection_is_followed(serve, get):
     site = serve(elsewhere="/other/set.zip")
     assert get(site).read_bytes() == BODY
     assert len(site.asked) == 1 + 1
+
+
+def test_a_redirection_to_something_less_secure_is_refused(serve, get, tmp_path):
+    with pytest.raises(DownloadError, match=r"leads to ftp://127.0.0.1/set.zip, which is not sec"):
+        get(serve(elsewhere="ftp://127.0.0.1/set.zip"))
+    assert names(tmp_path) == []
+    follow = fetch._secure_redirects().redirect_request
+    request = Request("https://there.org/set.zip")
+    with pytest.raises(DownloadError, match=r"leads to HTTP://there.org/a, which is not secure"):
+        follow(request, None, 302, "Found", {}, "HTTP://there.org/a")
+    assert follow(request, None, 302, "Found", {}, "https://there.org/a").type == "https"
+
+
+@pytest.mark.parametrize(("name", "most"), [("_LARGEST", 1 << 20), ("_LONGEST", 0.0)])
+def test_a_download_without_an_end_is_stopped(serve, get, tmp_path, monkeypatch, name, most):
+    monkeypatch.setattr(fetch, name, most)
+    with pytest.raises(DownloadError, match=r"was stopped after [\d,]+ bytes: a download has"):
+        get(serve(length=""))
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_a_link_in_place_of_the_part_is_not_followed(serve, get, tmp_path, monkeypatch):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    monkeypatch.setattr(fetch, "uuid4", lambda: UUID(int=7))
+    (tmp_path / f"set.zip.{UUID(int=7).hex}.part").symlink_to(victim)
+    with pytest.raises(DownloadError, match="cannot be written"):
+        get(serve())
+    assert victim.read_text() == "precious"
 
 
 def test_a_page_in_place_of_an_archive_is_deleted(serve, get, tmp_path):

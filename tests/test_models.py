@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +22,8 @@ from boolrank import (
 )
 from boolrank.data.protocols import strong_generalization
 from boolrank.data.rows import Rows
-from boolrank.errors import ParameterTypeError
-from boolrank.models import Recommender, Scorer, param, scorer
+from boolrank.errors import MatrixTooLargeError, ParameterTypeError
+from boolrank.models import MODELS, Recommender, Scorer, make_model, param, scorer
 from boolrank.testing import check_recommender
 
 
@@ -96,6 +97,29 @@ def test_blocks_of_users_change_nothing(data, model, monkeypatch):
     parts = model.recommend(n=5)
     assert whole.lists() == parts.lists()
     assert np.array_equal(whole.scores, parts.scores, equal_nan=True)
+
+
+LARGE = [*MODELS, "item-knn"]  # the second one with few neighbours
+
+
+@pytest.mark.parametrize("at", range(len(LARGE)), ids=LARGE)
+def test_a_user_with_200_000_items_is_refused_at_once_or_costs_little(at):
+    """40,000,000,000 pairs of items: no model starts to count them."""
+    name, params = LARGE[at], {}
+    if at == len(MODELS):
+        params = {"neighbours": 10}
+    elif name in {"als", "bpr", "logistic-mf"}:
+        params = {"factors": 2, "iterations": 1}
+    model, i = make_model(name, **params), np.arange(200_000)
+    # No two items have the same users.
+    users = np.concatenate((np.zeros_like(i), 1 + i // 50, 5000 + i % 50))
+    data, start = Interactions.from_pairs(users, np.tile(i, 3)), time.process_time()
+    if name in {"popularity", "als", "bpr", "logistic-mf"}:
+        model.fit(data).recommend([0, 1], n=3, exclude_seen=False)
+    else:
+        with pytest.raises(MatrixTooLargeError, match="leave out"):
+            model.fit(data)
+    assert time.process_time() - start < 20
 
 
 def test_mistakes_are_said(data, model):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._memory import free_memory, size
+from .._memory import free_memory, require_memory, size
 from ..checks import real
 from ..data.interactions import Interactions
 from ..data.vocabulary import Vocabulary
@@ -31,6 +31,8 @@ SINGLE = 1 << 24
 _DENSE_UP_TO = 22_000
 # Bytes per pair of items while counting: column and count, in blocks and then in one piece.
 _PAIR_BYTES = 16
+# Items of a user whose pairs take half a minute to count.
+_LONGEST = 100_000
 # Bytes per pair in a dense matrix.
 _DENSE_BYTES = 4
 # Weight of a user with one item, and the largest sum of weights, both in bits.
@@ -358,6 +360,7 @@ def count_sparse(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
     from .._compiled.overlaps import count_rows, pack_rows
     from .._compiled.rows import transposed
 
+    check_longest(interactions)
     n, items = interactions.shape
     user_ptr, user_items = interactions.indptr, interactions.indices
     item_ptr, item_users, _ = transposed(user_ptr, user_items, items)
@@ -410,14 +413,31 @@ def _least_pairs(
     return least
 
 
+def check_longest(interactions: Interactions, pair_bytes: int = 0) -> None:
+    """Raise if the pairs of items of one user take minutes, or more bytes than are free."""
+    longest = int(np.diff(interactions.indptr).max(initial=0))
+    what, hint = f"the {longest**2:,} pairs of items of one user", _without_longest(interactions)
+    if longest > _LONGEST:
+        raise MatrixTooLargeError(f"{what} take minutes to count", hint=hint)
+    require_memory(pair_bytes * longest**2, f"{what} take", hint=hint)
+
+
+def _without_longest(interactions: Interactions) -> str:
+    lengths = np.diff(interactions.indptr)
+    if not len(lengths):
+        return ""
+    busiest = int(lengths.argmax())
+    return (
+        "leave out users with very long histories, such as "
+        f"{interactions.users[busiest]!r} with {int(lengths[busiest]):,} items, or rare items"
+    )
+
+
 def _too_many_pairs(
     interactions: Interactions, pairs: int, pair_bytes: int, available: int
 ) -> MatrixTooLargeError:
-    lengths = np.diff(interactions.indptr)
-    busiest = int(lengths.argmax())
     return MatrixTooLargeError(
         f"at least {pairs:,} pairs of items share a user; counting them takes "
         f"{size(pair_bytes * pairs)} or more, and {size(available)} are free",
-        hint="leave out users with very long histories, such as "
-        f"{interactions.users[busiest]!r} with {int(lengths[busiest]):,} items, or rare items",
+        hint=_without_longest(interactions),
     )

@@ -24,7 +24,9 @@ _ZIEGLER = (
 _FILE_ORDER = "none; the order in the file stands in"
 
 
-def _movielens(name: str, title: str, file: str, text: Delimited, md5: str, **more: Any) -> Dataset:
+def _movielens(
+    name: str, title: str, file: str, text: Delimited, checksum: str, **more: Any
+) -> Dataset:
     short = name.removeprefix("movielens-")
     common: dict[str, Any] = {
         "time": "seconds since 1970; rows of the same second count as one moment",
@@ -32,7 +34,7 @@ def _movielens(name: str, title: str, file: str, text: Delimited, md5: str, **mo
         "licence": _RESEARCH,
         "citation": _HARPER,
     }
-    common |= _zip(_GROUPLENS, f"ml-{short}.zip", f"md5:{md5}") | more
+    common |= _zip(_GROUPLENS, f"ml-{short}.zip", checksum) | more
     return Dataset(name, title, (file,), text, **common)
 
 
@@ -44,7 +46,7 @@ _ALL = (
     _movielens(
         *("movielens-1m", "MovieLens 1M", "ratings.dat"),
         Delimited("user item rating:number time:seconds", separator="::"),
-        "c4d9eecfca2ab87c1945afe126590906",
+        "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
         size=Size(6_040, 3_706, 1_000_209),
         printed=("6040", "3706", "1M", "1.34%"),
         differs="the density of 1,000,209 ratings by 6,040 users of 3,706 films is 4.47 %",
@@ -52,13 +54,13 @@ _ALL = (
     _movielens(
         *("movielens-100k", "MovieLens 100K", "u.data"),
         Delimited("user item rating:number time:seconds", separator="\t"),
-        "0e33842e24a9c977be4e0107933c0723",
+        "md5:0e33842e24a9c977be4e0107933c0723",
         size=Size(943, 1_682, 100_000),
     ),
     _movielens(
         *("movielens-20m", "MovieLens 20M", "ratings.csv"),
         Delimited("user item rating:number time:seconds", header=True),
-        "cd245b17a1ae2cc31bb14903e1204af3",
+        "md5:cd245b17a1ae2cc31bb14903e1204af3",
         licence="research only, redistribution on the same terms, no commercial use",
         size=Size(138_493, 26_744, 20_000_263),
     ),

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 from zipfile import is_zipfile
 
@@ -18,6 +20,8 @@ from .dataset import Dataset, Download
 
 _PIECE = 1 << 18
 _TIMEOUT = 30.0  # seconds without a byte
+_LONGEST = 3600.0  # seconds in all
+_LARGEST = 1 << 30  # bytes; the largest file of the catalogue has 0.2 GB
 
 Progress = Callable[[str, int, int | None], None]
 
@@ -74,19 +78,26 @@ def _receive(download: Download, part: Path, progress: Progress) -> None:
     # These take a tenth of the time of importing the library.
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
-    from urllib.request import Request, urlopen
+    from urllib.request import Request, build_opener
 
     headers = {"User-Agent": f"boolrank/{__version__}", "Accept-Encoding": "identity"}
     request = Request(download.address, headers=headers)  # noqa: S310 - addresses of the catalogue
-    have = 0
+    have, start = 0, time.monotonic()
+    opener = build_opener(_secure_redirects())
     try:
-        with urlopen(request, timeout=_TIMEOUT) as answer, part.open("xb") as file:  # noqa: S310 - as above
+        # Of a planted link with this name, "x" makes an error.
+        with opener.open(request, timeout=_TIMEOUT) as answer, part.open("xb") as file:
             length = answer.headers.get("Content-Length", "")
             total = int(length) if length.isdecimal() else None
             progress(download.file, 0, total)
             while piece := answer.read(_PIECE):
                 file.write(piece)
                 have += len(piece)
+                if have > _LARGEST or time.monotonic() - start > _LONGEST:
+                    raise DownloadError(
+                        f"{download.address} was stopped after {have:,} bytes: a download has at "
+                        f"most {_LARGEST:,} bytes and {_LONGEST / 60:.0f} minutes"
+                    )
                 progress(download.file, have, total)
             file.flush()
             os.fsync(file.fileno())
@@ -99,6 +110,24 @@ def _receive(download: Download, part: Path, progress: Progress) -> None:
         raise DownloadError(f"{download.address} {fate}: {why}") from None
     if total is not None and have < total:
         raise DownloadError(f"{download.address} was cut off after {have:,} of {total:,} bytes")
+
+
+def _secure_redirects() -> Any:
+    from urllib.request import HTTPRedirectHandler
+
+    class Redirects(HTTPRedirectHandler):
+        """Follows to https, or from http to http."""
+
+        def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, *rest: Any) -> Any:
+            scheme = rest[-1].partition(":")[0].lower()
+            if scheme not in {"https", req.type}:
+                raise DownloadError(
+                    f"{req.full_url} leads to {rest[-1]}, which is not secure",
+                    hint="the publisher or the network changed it",
+                )
+            return super().redirect_request(req, fp, code, msg, *rest)
+
+    return Redirects()
 
 
 def _fault(download: Download, part: Path) -> str:

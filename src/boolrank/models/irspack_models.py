@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
 from .._extras import needs
-from ..counts.overlaps import Overlaps
+from ..counts.overlaps import Overlaps, check_longest
 from ..data.interactions import Interactions
 from .parameters import param, threads_param
 from .recommender import Recommender
@@ -83,6 +83,8 @@ def _learned(
 ) -> SparseScorer:
     """Let irspack learn (m, m) weights: row i is what item i adds to the scores of others."""
     from importlib import import_module
+
+    check_longest(data, 12)
 
     # irspack's settings are written for an older pydantic, which warns when they are imported.
     with needs("compare", "Item-item models of irspack"), warnings.catch_warnings():

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import require_memory
-from ..counts.overlaps import Overlaps, user_weights
+from ..counts.overlaps import Overlaps, check_longest, user_weights
 from ..data.interactions import Interactions
 from ..data.rows import Rows
 from .parameters import param, recency_param, threads_param, user_exponent_param
@@ -87,6 +87,7 @@ class ItemKNN(Recommender):
         from .._compiled.rows import transposed
 
         items = len(data.items)
+        check_longest(data)
         _check_room(items * neighbours, 30 * items * neighbours)
         weights = user_weights(data.rows.lengths, self.user_exponent)
         start, users, _ = transposed(data.indptr, data.indices, items)
