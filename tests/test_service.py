@@ -171,6 +171,23 @@ def test_whole_numbers_and_text_find_the_same_user(tmp_path: Path) -> None:
         assert client.post("/v1/events", json=bad).status_code == 422
 
 
+def test_numbers_that_javascript_rounds_are_text_in_answers(tmp_path: Path) -> None:
+    users, items = [2**53 + 1, 2**53 + 1, 7], [2**60 + 1, -(2**53) - 1, 2**53]
+    parse_model("ease").make().fit(Interactions.from_pairs(users, items)).save(tmp_path / "model")
+    with client_of(tmp_path / "model", str(tmp_path / "events.sqlite")) as client:
+        known = get(client, "/v1/users")["users"]
+        assert [each["user"] for each in known] == [7, str(2**53 + 1)]
+        answer = get(client, f"/v1/users/{2**53 + 1}")
+        assert answer["user"] == str(2**53 + 1)
+        assert [each["item"] for each in answer["items"]] == [str(-(2**53) - 1), str(2**60 + 1)]
+        near = get(client, f"/v1/similar/{2**60 + 1}", n=2)["items"]
+        assert {each["item"] for each in near} == {str(-(2**53) - 1), 2**53}
+        again = {"items": [each["item"] for each in answer["items"]]}
+        assert [each["item"] for each in post(client, "/v1/recommendations", again)["items"]] == [
+            2**53
+        ]
+
+
 def test_uuids_are_found_and_stored(tmp_path: Path) -> None:
     users = [UUID(int=k) for k in range(3)]
     data = Interactions.from_pairs([users[0], users[1], users[1]], ["a", "a", "b"])
@@ -469,6 +486,21 @@ def test_a_refresh_equals_a_fit_if_users_and_items_lose_everything(
         assert get(client, "/v1/users/u3")["total"] == 1
 
 
+@pytest.mark.parametrize("text", ["popularity", "ease"])
+def test_a_refresh_never_writes_a_model_without_interactions(text: str, tmp_path: Path) -> None:
+    folder, pairs = tmp_path / "model", [("ann", "tea"), ("bob", "tea"), ("bob", "jam")]
+    data = Interactions.from_pairs(*zip(*pairs, strict=True))
+    parse_model(text).make().fit(data).save(folder)
+    with client_of(folder, str(tmp_path / "e.sqlite")) as client:
+        add(client, *pairs, action="remove")
+        assert client.post("/v1/refresh").status_code == 503
+        assert load_model(folder).interactions.size == 3
+        assert get(client, "/v1/users/bob")["total"] == 0
+        add(client, ("cid", "jam"))
+        assert post(client, "/v1/refresh", {})["changed"] == 4
+        assert list(load_model(folder).interactions.users) == ["cid"]
+
+
 def test_a_model_knows_its_last_event_and_other_stores_apply_all(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -563,6 +595,40 @@ def test_a_file_of_events_that_is_replaced_is_opened_anew(folder: Path, tmp_path
         (tmp_path / "backup").replace(place)
         wait_for(lambda: client.get("/v1/users/u2").status_code == 200)
         assert [get(client, f"/v1/users/{user}")["events"] for user in ("u1", "u2")] == [0, 1]
+
+
+def test_events_of_an_older_file_count_although_the_model_has_newer_ones(
+    folder: Path, tmp_path: Path
+) -> None:
+    from boolrank.service.events import check_store
+
+    place = tmp_path / "events.sqlite"
+    with client_of(folder, str(place)) as client:
+        add(client, ("u1", "p20"), ("u2", "p20"), ("u3", "p20"))
+        post(client, "/v1/refresh", {})
+        check_store(str(tmp_path / "backup")).close()
+        for rest in tmp_path.glob("events.sqlite-*"):
+            rest.unlink()
+        (tmp_path / "backup").replace(place)
+        event = {"events": [{"id": "x1", "user": "nora", "item": "p3"}]}
+        wait_for(lambda: client.post("/v1/events", json=event).status_code == 200)
+        wait_for(lambda: get(client, "/v1/users/nora")["events"] == 1)
+
+
+def test_a_model_that_comes_while_the_store_is_away_is_taken_over_later(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = tmp_path / "events.sqlite"
+    with client_of(folder, str(place)) as client:
+        add(client, ("u1", "p20"))
+        files = list(tmp_path.glob("events.sqlite*"))
+        for file in files:
+            file.rename(tmp_path / f"aside-{file.name}")
+        parse_model("popularity").make().fit(DATA).save(folder)
+        wait_for(lambda: "the event store fails" in caplog.text)
+        for file in files:
+            (tmp_path / f"aside-{file.name}").rename(file)
+        wait_for(lambda: get(client, "/v1/model")["name"] == "popularity")
 
 
 def test_reasons_take_one_problem_for_each_history(

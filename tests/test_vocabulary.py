@@ -176,6 +176,8 @@ def test_text_is_parsed_to_the_type_of_the_ids():
     assert Vocabulary.of([7])[0].parsed("7") == 7
     assert Vocabulary.of(["007"])[0].parsed("007") == "007"
     assert Vocabulary.of([7])[0].parsed("x") == "x"
+    for text in ("1_0", "+10", " 10", "10\n", "\uff11\uff10"):
+        assert Vocabulary.of([10])[0].parsed(text) == text, "int() reads more than numbers"
 
 
 @given(st.lists(st.text()), st.lists(st.text()))

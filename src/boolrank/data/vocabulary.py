@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
@@ -137,9 +138,9 @@ class Vocabulary:
         >>> Vocabulary.of([7, 12])[0].parsed("12"), Vocabulary.of(["7", "12"])[0].parsed("12")
         (12, '12')
         """
-        make = {int: int, UUID: UUID}.get(type(self[0]), str) if len(self) else str
+        kind = type(self[0]) if len(self) else str
         try:
-            return make(text)
+            return _whole(text) if kind is int else UUID(text) if kind is UUID else text
         except ValueError:
             return text
 
@@ -189,6 +190,13 @@ def near_name(name: str, known: Iterable[str]) -> str:
     known = list(known)
     near = get_close_matches(name, known, n=1)
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+
+
+def _whole(text: str) -> int:
+    """Return a number without what `int` would also read, such as 1_0."""
+    if not re.fullmatch("-?[0-9]+", text):
+        raise ValueError
+    return int(text)
 
 
 def plain_id(key: Any) -> Any:

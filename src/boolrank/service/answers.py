@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data.vocabulary import Vocabulary, plain_id
+from ..data.vocabulary import Vocabulary
 from ..errors import InputError, ParameterError, UnknownIdError
-from .catalogue import Catalogue, finite
+from .catalogue import Catalogue, finite, json_id
 from .events import Change, EventStore, StoreError
 from .history import History
 from .schemas import Event, Query
@@ -98,7 +98,7 @@ def _prepared(
         if isinstance(changes, StoreError):
             raise changes
         key = data.users.parsed(str(query.user))
-        user, own = plain_id(key), changes.get(str(key), [])
+        user, own = json_id(key), changes.get(str(key), [])
         if query.strict and not own and key not in data.users:
             raise UnknownIdError("there is no such user", hint="leave strict out for popular items")
         history, unknown = catalogue.history(key, own)
@@ -144,7 +144,7 @@ def explain(
     if not own and key not in catalogue.data.users:
         raise UnknownIdError("there is no such user", hint="GET /v1/users?q= finds users")
     history, _ = catalogue.history(key, own)
-    answer = {"user": plain_id(key), **catalogue.named(number)}
+    answer = {"user": json_id(key), **catalogue.named(number)}
     if not len(history.items):
         users = float(catalogue.users_of_items[number])
         return {**answer, "popular": True, "score": users, "reasons": [], "rest": 0.0}
@@ -160,7 +160,7 @@ def describe_user(catalogue: Catalogue, store: EventStore, user: str, n: int) ->
     known = key in catalogue.data.users
     items = [catalogue.named(k) for k in history.items[:n].tolist()]
     return {
-        "user": plain_id(key),
+        "user": json_id(key),
         "known": bool(known or own),
         "total": len(history.items),
         "items": items,

@@ -28,6 +28,7 @@ from ..models.recency import recency_weights
 from ..models.selection import Selection
 from .events import Change
 from .history import History, changed_history, known_history
+from .schemas import EXACT
 
 _TRIES = 10
 
@@ -65,6 +66,8 @@ class Catalogue:
         for _ in range(_TRIES):  # the folder may be replaced between both reads
             info = model_info(folder)
             model = load_model(folder, n_threads=n_threads)
+            if not model.interactions.size:
+                raise ModelFileError("the model has no interactions", hint="fit it on some events")
             if model_info(folder)["hash"] == info["hash"]:
                 if items is not None:
                     table = items.matched(model.interactions.items)
@@ -77,7 +80,7 @@ class Catalogue:
     def prepare(self) -> None:
         """Compute what requests need, and compile what they call."""
         rows = self.data.rows
-        some = int(np.argmax(rows.lengths > 0)) if self.data.size else 0
+        some = int(np.argmax(rows.lengths > 0))
         self.data.users.find([self.data.users[some]])
         history = History(rows.row(some)[:10])
         self.best([history], 1, self.selection(), exclude_seen=True)
@@ -114,7 +117,7 @@ class Catalogue:
 
     def named(self, number: int) -> dict[str, Any]:
         """Return the id and the title of an item."""
-        return {"item": plain_id(self.data.items[number]), "title": self.titles[number]}
+        return {"item": json_id(self.data.items[number]), "title": self.titles[number]}
 
     @cached_property
     def users_of_items(self) -> NDArray[np.int64]:
@@ -302,7 +305,12 @@ class Catalogue:
             lambda each: str(each[1]).startswith(q), keys
         )
         found = islice(matching, n)
-        return [{"user": plain_id(key), "items": int(lengths[k])} for k, key in found]
+        return [{"user": json_id(key), "items": int(lengths[k])} for k, key in found]
+
+
+def json_id(key: Any) -> Any:
+    """Return an id as JSON has it; numbers that JavaScript rounds are text."""
+    return str(key) if isinstance(key, int) and abs(key) > EXACT else plain_id(key)
 
 
 def finite(value: float) -> float | None:

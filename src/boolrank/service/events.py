@@ -205,6 +205,12 @@ class EventStore:
             for user, rows in groupby(found, key=lambda row: row[0])
         }
 
+    def identity(self) -> object:
+        """Return what tells the file of this store from another one in its place."""
+        with suppress(OSError):
+            return _identity(self.place)
+        return "missing"  # or not a file
+
     def last(self) -> tuple[int, str]:
         """Return the sequence number and the id of the last event; 0 and no text without events."""
         with self._connection() as run:

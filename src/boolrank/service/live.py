@@ -117,7 +117,7 @@ class Live:
     def _stamp(self) -> object:
         with suppress(OSError):
             found = (self.folder / HEADER).stat()
-            return found.st_mtime_ns, found.st_dev, found.st_ino
+            return found.st_mtime_ns, found.st_dev, found.st_ino, self.store.identity()
         return "missing"
 
     async def reload(self) -> None:
@@ -131,6 +131,11 @@ class Live:
         try:
             # Always the same thread: memory that threads have freed is kept for each.
             found = await asyncio.get_running_loop().run_in_executor(self._loader, self._load)
+        except StoreError:  # the log has it; the model may be good
+            self._seen = None
+            if self.catalogue is None:
+                raise
+            return
         except (BoolrankError, OSError, ValueError) as error:
             self.metrics.loads.labels("refused").inc()
             log.error("the model in the folder is refused: %s", error)  # noqa: TRY400 - expected
@@ -151,6 +156,7 @@ class Live:
 
     def _load(self) -> Catalogue:
         try:
+            self.store.last()  # raises before the work of loading
             contained = self.store.contained
             return Catalogue.load(self.folder, self.items, self.n_threads, contained)
         finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.interactions import Interactions
-from ..errors import BoolrankError
+from ..errors import BoolrankError, InputError
 from ..models import Recommender, load_model, model_info
 from ..models.model_folder import save_model
 from ..storage.folder import locked
@@ -48,6 +48,8 @@ def apply_changes(model: Recommender, changes: dict[str, list[Change]]) -> int:
         before, after = changed_history(data, user, events, timed)
         removed += [(user, *pair) for pair in before.items() if not _same(after, *pair)]
         added += [(user, *pair) for pair in after.items() if not _same(before, *pair)]
+    if len(removed) - len(added) == data.size:
+        raise InputError("the events remove all interactions", hint="the model stays as it is")
     again = {pair[:2] for pair in removed} & {pair[:2] for pair in added}
     if again:  # an update adds before it removes
         model.update(removed=_interactions(removed, timed))

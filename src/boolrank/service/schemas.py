@@ -49,10 +49,10 @@ LIMITS = {
 
 # JSON counts 5.0 among the whole numbers.
 _WHOLE = BeforeValidator(lambda v: int(v) if type(v) is float and v.is_integer() else v)
-_EXACT = 1 << 53  # larger numbers lose digits in JSON: send them as text
+EXACT = 1 << 53  # JavaScript rounds larger numbers: they are sent as text
 NO_NUL = r"^[^\x00]+$"  # which PostgreSQL does not store
 _Text = Annotated[StrictStr, Field(min_length=1, max_length=MOST_ID, pattern=NO_NUL)]
-Id = _Text | Annotated[StrictInt, Field(ge=-_EXACT, le=_EXACT), _WHOLE]
+Id = _Text | Annotated[StrictInt, Field(ge=-EXACT, le=EXACT), _WHOLE]
 Ids = Annotated[list[Id], Field(max_length=MOST_IDS, fail_fast=True)]
 
 
