@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,9 @@ class Server:
 
     def start(self) -> None:
         """Start it, and measure the seconds until it is ready."""
+        with socket.socket() as free:  # another service would answer in its place
+            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            free.bind(("127.0.0.1", PORT))
         words = ["serve", str(self.folder), "--port", str(PORT), "--workers", str(self.workers)]
         start = time.perf_counter()
         self.process = subprocess.Popen(

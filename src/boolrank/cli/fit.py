@@ -80,8 +80,8 @@ def fit(
     with work.status("Looking at lists"):
         caution = concentration(fitted)
     if caution is not None:
-        others = {**columns.given(), "out": None if choice else out}
-        command = command_text("compare" if choice else "fit", inputs, others)
+        others = {} if choice else {"items": items, "out": out}
+        command = command_text("compare" if choice else "fit", inputs, columns.given() | others)
         say(f"note: {caution} To try other models: {command}")
 
 
