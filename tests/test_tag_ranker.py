@@ -63,6 +63,18 @@ def test_items_without_users_are_ranked_by_their_tags(kernel: str, storage: str)
     assert [each[0] for each in lists] == best
 
 
+@pytest.mark.parametrize("exponent", [0.0, 0.5])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_both_storages_rank_alike(kernel: str, exponent: float) -> None:
+    dense, compressed = (
+        fitted(kernel, storage=storage, user_exponent=exponent)
+        for storage in ("dense", "compressed")
+    )
+    assert np.abs(dense.score() - compressed.score()).max() < 1e-10
+    lists = [model.recommend(n=46, exclude_seen=False).items for model in (dense, compressed)]
+    assert np.array_equal(*lists)
+
+
 def test_scores_are_weighted_means_over_users_and_tags() -> None:
     """Against the sum of two dense matrices, with weights that are nearly equal."""
     model = fitted(reg=1e12, negative_weight=0.0)

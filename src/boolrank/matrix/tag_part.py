@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,13 @@ class Tags(NamedTuple):
 
     rows: Rows
     n: int
+
+    def matrix(self, items: NDArray[np.intp] | None = None) -> Any:
+        """(items, n) Return the sets of some items or of all as sparse rows of 0 and 1."""
+        from scipy.sparse import csr_array
+
+        rows = self.rows if items is None else self.rows.take(items)
+        return csr_array((np.ones(len(rows.indices), np.uint8), *rows[::-1]), (rows.n_rows, self.n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +60,11 @@ class TagPart:
     @property
     def values(self) -> Floats:
         """(t, t) Weighted values of classes; 0 for two items that are null vectors of a term."""
-        from scipy.sparse import csr_array
-
         total = np.zeros((len(self.first), len(self.first)))
         for weight, term in self.terms:
-            rows, n = self.tags[term.column]
-            first, numbers = _sets(rows)
-            chosen = rows.take(first)
-            ones = np.ones(len(chosen.indices), np.uint8)
-            sets = csr_array((ones, chosen.indices, chosen.indptr), (len(first), n))
+            tags = self.tags[term.column]
+            first, numbers = _sets(tags.rows)
+            sets = tags.matrix(first)
             values = term.normalized()(sets)
             np.fill_diagonal(values, term.diag(sets) > 0)
             at = numbers[self.first]

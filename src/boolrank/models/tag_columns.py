@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ..data.interactions import Interactions
 from ..data.items import ItemTable, Numbers, Words
@@ -15,6 +14,7 @@ from ..data.packing import packed_texts
 from ..data.rows import Rows
 from ..errors import InputError
 from ..kernels import Bound, Kernel
+from ..matrix import Tags
 from .scorer import Floats
 
 
@@ -59,6 +59,8 @@ def _tags(table: ItemTable, name: str) -> Words:
 
     A column of one 0/1 variable is a set of its name or nothing.
     """
+    from scipy.sparse import csr_array
+
     chosen = [each for each in table.columns if _matches(each, name)]
     columns = {each: table.columns[each] for each in chosen} or {name: table.column(name, "kernel")}
     for each, column in columns.items():
@@ -84,9 +86,7 @@ def _matches(column: str, name: str) -> bool:
 
 def tag_values(term: Bound, tags: Words, item: int) -> Floats:
     """(m,) Return the normalised values of an item with all, 1 with itself."""
-    rows = tags.rows
-    ones, shape = np.ones(len(rows.indices), np.uint8), (rows.n_rows, len(tags.words))
-    sets = csr_array((ones, rows.indices, rows.indptr), shape)
+    sets = Tags(tags.rows, len(tags.words)).matrix()
     values: Floats = term.normalized()(sets[[item]], sets)[0]
     values[item] = 1.0
     return values
