@@ -8,6 +8,9 @@ READY  := $(VENV)/.ready
 DOCS   := $(VENV)/.ready-docs
 BENCH  := $(VENV)/.ready-bench
 
+# The same versions everywhere; PIP_CONSTRAINT= takes the newest.
+export PIP_CONSTRAINT ?= $(CURDIR)/constraints.txt
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint bench fuzz docs dist clean
 

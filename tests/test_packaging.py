@@ -10,6 +10,7 @@ import tomllib
 import zipfile
 from email import message_from_bytes
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -120,20 +121,32 @@ def test_workflows_test_every_python_that_the_package_claims() -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_workflows_use_actions_of_a_known_major_version_and_make_targets_that_exist(
+def test_workflows_use_actions_by_commit_pinned_packages_and_make_targets_that_exist(
     path: Path,
 ) -> None:
     text = path.read_text(encoding="utf-8")
     used = re.findall(r"uses: (\S+)", text)
     assert used
     for action in used:
-        assert action.startswith("./.github/workflows/") or re.search(r"@(release/)?v\d+$", action)
+        assert action.startswith("./.github/workflows/") or re.search(r"@[0-9a-f]{40}$", action)
+    assert "PIP_CONSTRAINT: ${{ github.workspace }}/constraints.txt" in text
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "export PIP_CONSTRAINT ?= $(CURDIR)/constraints.txt" in makefile
     for target in re.findall(r"run: make (\w+)", text):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
     yaml = pytest.importorskip("yaml", reason="comes with the docs extra")
     jobs = yaml.safe_load(text)["jobs"]
     assert all("runs-on" in job or "uses" in job for job in jobs.values())
+
+
+def test_constraints_pin_what_tests_and_releases_install() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    extras = PROJECT["optional-dependencies"]
+    wanted = chain(PROJECT["dependencies"], *(extras[name] for name in extras if name != "cloud"))
+    names = {re.split(r"[\[<>=]", each)[0] for each in wanted} - {"boolrank"}
+    assert names <= pins.keys(), names - pins.keys()
+    assert {"pip", "build", "hatchling"} <= pins.keys(), "what a release is built with"
 
 
 def test_a_release_is_published_without_a_password_and_after_the_tests() -> None:
