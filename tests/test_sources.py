@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from boolrank import InputError, Interactions
@@ -124,6 +125,27 @@ def test_a_stream_keeps_the_columns_of_events_and_numbers_for_text():
     kept = ArrowStream(_Stream(_frame())).collect(roles)
     assert dict(kept.schema) == {"user": pl.Categorical, "item": pl.Categorical}
     assert kept["user"].to_list() == _frame()["user"].to_list()
+
+
+def test_a_stream_is_not_kept_in_memory():
+    rows, held = 10_000, []
+    ids = pa.array([f"a long id of a user {k % 100:040}" for k in range(rows)])
+    schema = pa.schema({"user": pa.string(), "item": pa.string(), "note": pa.string()})
+
+    def batches():
+        for _ in range(30):
+            note = pa.array(["x" * 500] * rows)
+            batch = pa.record_batch(
+                [pa.concat_arrays([ids]), pa.concat_arrays([ids]), note], schema=schema
+            )
+            yield batch
+            held.append(pa.total_allocated_bytes())
+
+    before = pa.total_allocated_bytes()
+    found = Interactions.from_frame(pa.RecordBatchReader.from_batches(schema, batches()))
+    assert found.shape == (100, 100)
+    assert len(held) == 30
+    assert max(held) - before < 5 * 500 * rows  # five batches of thirty
 
 
 def test_errors_about_streams_are_those_of_frames():
