@@ -309,7 +309,8 @@ def test_a_query_that_cannot_be_used_is_an_error_with_a_hint(place, query, messa
         ("postgresql://u:hunter2%zz@127.0.0.1:1/x", "ambiguous"),
         ("postgresql://u:hunter2", "ambiguous"),
         ("mysql://u:hunter2@127.0.0.1/x", "a database is postgresql://"),
-        ("sqlite://hunter2", "three slashes"),
+        ("hunter2", "a database is postgresql://"),
+        ("sqlite://hunter2", "a database is .* sqlite:///file.db"),
         ("sqlite:///no/such/file.db", "there is no file"),
     ],
 )

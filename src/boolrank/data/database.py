@@ -37,17 +37,11 @@ class Database:
 
     def __init__(self, uri: str | Database) -> None:
         self._uri: str = uri._uri if isinstance(uri, Database) else uri  # noqa: SLF001
-        self.kind, separator, rest = self._uri.partition("://")
-        if not separator or self.kind not in _DRIVERS:
+        self.kind, _, rest = self._uri.partition("://")
+        if self.kind not in _DRIVERS or not re.match("/." if self.kind == "sqlite" else "", rest):
             raise ParameterError(
                 "a database is postgresql://user@host/name or sqlite:///file.db",
                 hint="write its address so; a fourth slash begins an absolute path",
-                parameter="database",
-            )
-        if self.kind == "sqlite" and not re.match("/.", rest):
-            raise ParameterError(
-                "the address of SQLite has three slashes and a file",
-                hint="write sqlite:///file.db, with a fourth slash for an absolute path",
                 parameter="database",
             )
         self._secrets: list[str] = []
