@@ -117,10 +117,14 @@ class Database:
         try:
             yield
         except (Error, ArrowException, OSError) as error:
-            said = " ".join(str(error).split())
-            for secret in filter(None, self._secrets):
-                said = said.replace(secret, "***").replace(unquote(secret), "***")
-            raise InputError(f"{what}: {said}", hint=hint) from None
+            raise InputError(f"{what}: {self.cleaned(error)}", hint=hint) from None
+
+    def cleaned(self, error: Exception) -> str:
+        """Return the message of a driver on one line, without passwords."""
+        said = " ".join(str(error).split())
+        for secret in filter(None, self._secrets):
+            said = said.replace(secret, "***").replace(unquote(secret), "***")
+        return said
 
 
 class SqlTable:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._extras import needs
+from ..data.database import Database
 from ..errors import BoolrankError, InputError
 
 log = logging.getLogger("boolrank.service")
@@ -66,7 +67,10 @@ class _SQLite:
     texts = "SELECT value FROM json_each(?)"
 
     def __init__(self, place: str) -> None:
-        self.place, self.wait = place, _WAIT
+        self.place, self.label, self.wait = place, place, _WAIT
+
+    def said(self, error: Exception) -> str:
+        return str(error)
 
     def create(self) -> None:
         Path(self.place).touch()
@@ -109,7 +113,8 @@ class _PostgreSQL:
     def __init__(self, place: str) -> None:
         with needs("sql", "An event store in PostgreSQL"):
             import adbc_driver_postgresql.dbapi as adbc
-        self.place, self._adbc = place, adbc
+        database = Database(place)
+        self.place, self._adbc, self.said, self.label = place, adbc, database.cleaned, str(database)
         self.errors: tuple[type[Exception], ...] = (adbc.Error, OSError)
 
     def create(self) -> None:
@@ -129,6 +134,7 @@ class EventStore:
         self.place = str(place)
         remote = re.match(r"postgres(ql)?://", self.place)
         self._database = _PostgreSQL(self.place) if remote else _SQLite(self.place)
+        self.label = self._database.label  # without a password
         self._local = threading.local()
 
     def create(self) -> None:
@@ -260,7 +266,7 @@ class EventStore:
                 raise OSError("its files were replaced")
         except database.errors as error:
             self.close()
-            log.error("the event store fails: %s", error)  # noqa: TRY400 - expected
+            log.error("the event store fails: %s", database.said(error))  # noqa: TRY400 - expected
             raise StoreError("the event store fails", hint="try again in a second") from error
 
 
@@ -275,11 +281,10 @@ def check_store(place: str) -> EventStore:
     try:
         store.create()
     except StoreError as error:
-        # The message of a driver may have the password of the URL.
         remote = place.startswith("postgres")
         why = "the server does not answer or refuses" if remote else str(error.__cause__)
         raise InputError(
-            f"events cannot be stored in {place.rpartition('@')[2]}: {why}",
+            f"events cannot be stored in {store.label}: {why}",
             hint="check the URL and the server" if remote else "name a writable file",
             parameter="events",
         ) from error
