@@ -55,12 +55,13 @@ class Columns:
         if (self.sql is None) != (self.database is None):
             raise ParameterError("--sql and --from go together", hint="give both, or files")
 
-    def inputs(self, files: Sequence[str] | None) -> list[str]:
-        """Return the files, or the query."""
+    def inputs(self, files: Sequence[str] | None, others: str = "") -> list[str]:
+        """Return the files, or the query; an error names ``others`` that could be given."""
         if self.sql is not None and files:
             raise ParameterError("--sql and files exclude each other", hint="leave one out")
         if self.sql is None and not files:
-            raise ParameterError("there are no data", hint="name files, or give --sql and --from")
+            hint = f"name files, or give {others}--sql and --from"
+            raise ParameterError("there are no data", hint=hint)
         return list(files or []) if self.sql is None else [self.sql]
 
     def given(self) -> dict[str, Any]:

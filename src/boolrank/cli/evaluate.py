@@ -64,7 +64,7 @@ def evaluate(
             raise ParameterError(f"--{name} goes with --model auto", hint="leave out one of them")
     if train is not None or test is not None:
         inputs, protocol = _parts(inputs, train, test, protocol), PUBLISHED
-    inputs = columns.inputs(inputs)
+    inputs = columns.inputs(inputs, "--train and --test, or ")
     split = given({"folds": folds, "order": order, "least": least, "share": share})
     others = given({"protocol": protocol, "metrics": metrics, "seed": seed})
     specs: list[ModelSpec] = []
