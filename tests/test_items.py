@@ -487,7 +487,7 @@ def test_fit_says_what_the_table_has_and_lacks(model):
     _, said = model
     assert "5 items; title (text), category (text), price (number), genres (set)" in said
     assert "note: 2 of 6 items with events have no row in" in said
-    assert "note: 1 rows of" in said
+    assert "note: 1 of 5 rows of" in said
 
 
 def test_commands_show_titles_and_take_them(run, model):

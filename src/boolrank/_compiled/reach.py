@@ -22,8 +22,8 @@ _REACHED, OWN, HIDDEN = 1, 2, 4
 _MARGINS = (8.0, 1024.0, np.inf)
 # Items that are scanned in the time of one entry of a row that is reached.
 _SCAN = 8
-# Below one hidden item in so many, stepping over them costs less than a new layout.
-_FEW_HIDDEN = 32
+# If one item in so many is left, a new layout costs less than stepping over hidden items.
+_FEW_LEFT = 16
 
 
 class Layout(NamedTuple):
@@ -55,7 +55,7 @@ class Layout(NamedTuple):
 
     def without(self, hidden):
         """Return the layout of the other items where many are hidden, so that lists skip none."""
-        if _FEW_HIDDEN * len(hidden) < len(self.order):
+        if _FEW_LEFT * (len(self.order) - len(hidden)) > len(self.order):
             return self
         kept = np.ones(len(self.order), bool)
         kept[hidden] = False

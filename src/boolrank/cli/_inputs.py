@@ -46,7 +46,7 @@ def read_items(path: str, sets: str | None, events: Interactions) -> ItemTable:
     if without:
         say(f"note: {without:,} of {len(events.items):,} items with events have no row in {path}")
     if more:
-        say(f"note: {more:,} rows of {path} have no events")
+        say(f"note: {more:,} of {len(table):,} rows of {path} have no events")
     return table
 
 

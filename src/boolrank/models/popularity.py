@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,30 @@ class PopularityScorer(Scorer):
 
     def scores(self, profiles: Rows) -> Floats:
         return np.tile(self.sizes.astype(np.float64), (profiles.n_rows, 1))
+
+    @cached_property
+    def _layout(self) -> Any:
+        from .._compiled.reach import Layout
+
+        return Layout.of(self.sizes.astype(np.float64), np.zeros(self.items, np.int32), 1)
+
+    def top(
+        self,
+        profiles: Rows,
+        n: int,
+        hidden: NDArray[np.int64],
+        exclude_own: bool,
+        weights: Floats | None = None,
+    ) -> tuple[NDArray[np.int32], Floats]:
+        """Take the first items of one order: the case of sparse rows without entries."""
+        from .._compiled.reach import rank_sums
+
+        chosen = np.full((profiles.n_rows, n), -1, np.int32)
+        scores = np.full((profiles.n_rows, n), np.nan)
+        sparse = np.zeros(self.items + 1, np.int64), np.empty(0, np.int32), np.empty(0)
+        layout, request = self._layout.without(hidden), (hidden, exclude_own)
+        rank_sums((chosen, scores), sparse, layout, (*profiles, weights), request)
+        return chosen, scores
 
 
 @dataclass(repr=False, eq=False)

@@ -25,8 +25,6 @@ Items = NDArray[np.int32]
 
 # Scores held at once when ranking: 32 MB.
 _BLOCK = 1 << 22
-# From one hidden item in so many on, copying the others costs less than hiding these.
-_FEW_HIDDEN = 4
 
 
 class Scorer(State, ABC):
@@ -64,26 +62,16 @@ class Scorer(State, ABC):
 
         chosen = np.full((profiles.n_rows, n), -1, np.int32)
         scores = np.full((profiles.n_rows, n), np.nan)
-        base, allowed = np.zeros(self.items), None
-        if _FEW_HIDDEN * len(hidden) > self.items:
-            allowed = np.delete(np.arange(self.items), hidden)
-        copied = np.empty(0 if allowed is None else len(allowed))
+        base = np.zeros(self.items)
         size = max(1, _BLOCK // max(self.items, 1))
         for first in range(0, profiles.n_rows, size):
             part = profiles.part(first, min(first + size, profiles.n_rows))
             own = part_of(weights, profiles, first, first + part.n_rows)
             for k, row in enumerate(self.scores(part, **given(own))):
+                row[hidden] = -np.inf
                 if exclude_own:
                     row[part.row(k)] = -np.inf
-                if allowed is None:
-                    row[hidden] = -np.inf
-                    best(row, base, 0.0, n, chosen[first + k], scores[first + k])
-                else:
-                    np.take(row, allowed, out=copied, mode="clip")  # clip: without a buffer
-                    best(copied, base, 0.0, n, chosen[first + k], scores[first + k])
-        if allowed is not None:
-            found = chosen >= 0
-            chosen[found] = allowed[chosen[found]]
+                best(row, base, 0.0, n, chosen[first + k], scores[first + k])
         return chosen, scores
 
     def parts(self, profile: Items, item: int) -> Floats:
