@@ -353,6 +353,19 @@ def test_a_body_that_stops_does_not_hold_up_the_end(
     made.close()
 
 
+def test_a_signal_ends_a_worker_that_has_just_been_forked() -> None:
+    code = """
+import os, socket, threading, time
+from boolrank.service.workers import Workers
+os.register_at_fork(after_in_child=lambda: time.sleep(0.5))
+threading.Timer(0.2, os.kill, (os.getpid(), 15)).start()
+Workers(lambda *_: time.sleep(60), socket.socket(), 1).run()
+"""
+    start = time.monotonic()
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    assert time.monotonic() - start < 30
+
+
 def damage(folder: Path) -> None:
     header = (folder / "header.json").read_text(encoding="utf-8")
     (folder / "header.json").write_text(header.replace('"users": 40', '"users": 41'))

@@ -21,7 +21,7 @@ reasons and rest add up to the score.
                                          "events", "unknown"}
     POST /v1/events                     {"events": [{"id", "user", "item", "action", "time"}]}
          {"model", "stored", "duplicates", "sequence", "unknown"}
-    POST /v1/refresh                    {"model", "previous", "events", "seconds"}
+    POST /v1/refresh                    {"model", "previous", "changed", "seconds"}
     GET  /v1/model                      {"model", "name", "parameters", "users", "items",
                                          "interactions", "created", "bytes", "choice",
                                          "abilities", "titles", "columns", "events", "limits",

@@ -34,6 +34,7 @@ _MOST_CONNECTIONS = 1024  # of one worker
 _MOST_HEADERS = 64 << 10  # bytes
 _CANNOT_START = 3  # exit code of a worker without a model
 _AGAIN_SECONDS = 10  # until it is started again
+_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} if os.name == "posix" else set()
 
 
 class CannotStartError(BoolrankError, RuntimeError):
@@ -153,7 +154,11 @@ class Workers:
     def _replace(self) -> None:
         """Replace workers that die, until the end."""
         while self._running:
-            process, status = os.waitpid(-1, 0)
+            process, status = os.waitpid(-1, os.WNOHANG)
+            if not process:
+                # Handlers run between calls of Python: one that waits for ever could miss a signal.
+                time.sleep(0.1)
+                continue
             number, begun = self._running.pop(process, (-1, 0.0))
             if number < 0 or self._ending:
                 continue
@@ -176,18 +181,22 @@ class Workers:
         parent = os.getpid()
         sys.stdout.flush()
         sys.stderr.flush()
+        # A worker would take signals by the handlers of the parent until it has its own.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         with warnings.catch_warnings():
             # Python warns of other threads; those of BLAS sleep, and it handles forks.
             warnings.simplefilter("ignore", DeprecationWarning)
             process = os.fork()
         if process:
             self._running[process] = number, time.monotonic()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             return
         code = 1
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the worker listens to it
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             asyncio.run(serve(make_server(self.start(number, parent)), self.made))
             code = 0
         except BoolrankError as error:
