@@ -255,6 +255,20 @@ def test_unknown_users_get_popular_items_and_are_listed(run, model):
     ]  # fmt: skip
 
 
+def test_ids_are_no_formulas_in_a_spreadsheet_if_asked_for(run, tmp_path):
+    ids = ["=1+1", "+a", "-b", "@c", "\td", "e=2"]
+    folder, out = tmp_path / "model", tmp_path / "lists.csv"
+    KernelRanker("linear").fit(Interactions.from_pairs(["u"] * len(ids), ids)).save(folder)
+    ask = ("recommend", folder, "--include-seen")
+    for more, mark in (((), ""), (("--safe-csv",), "'")):
+        expected = {mark * (each != "e=2") + each for each in ids}
+        _, text, _ = run(*ask, "--csv", *more)
+        assert {row["item"] for row in csv.DictReader(io.StringIO(text))} == expected
+        run(*ask, "--out", str(out), *more)
+        with out.open(encoding="utf-8", newline="") as file:
+            assert {row["item"] for row in csv.DictReader(file)} == expected
+
+
 def test_ids_cannot_act_on_the_terminal_but_are_exact_in_json_and_csv(run, tmp_path):
     evil = "tea\x1b[2J\x9b31m\u202e"
     data = Interactions.from_pairs(["a", "a", "b"], [evil, "x", "x"])

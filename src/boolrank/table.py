@@ -6,12 +6,15 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple
 
+# Text that begins like this is a formula to spreadsheets.
+FORMULA = r"\A([=+\-@\t\r])"
 MAX_HTML_ROWS = 30
 _MAX_HTML_CELL = 300  # characters
 _LATEX_NAME = 20  # characters of a column that does not break
@@ -189,12 +192,17 @@ class Table:
             self, rows=[[*row[:at], function(row[at]), *row[at + 1 :]] for row in self.rows]
         )
 
-    def to_csv(self) -> str:
-        """Return all columns with all digits; nested and logical values are written as JSON."""
+    def to_csv(self, *, safe: bool = False) -> str:
+        """Return all columns with all digits; nested and logical values are written as JSON.
+
+        If ``safe``, text that a spreadsheet would compute has ' before it.
+        """
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(column.name for column in self.columns)
-        writer.writerows([_flat(value) for value in row] for row in self.rows)
+        for row in self.rows:
+            cells = map(_flat, row)
+            writer.writerow(map(_inert, cells) if safe else cells)
         return out.getvalue()
 
     def to_markdown(self) -> str:
@@ -282,6 +290,10 @@ def _flat(value: Any) -> Any:
     if isinstance(value, bool | dict | list):
         return json.dumps(value, ensure_ascii=False)
     return None if _is_missing(value) else value
+
+
+def _inert(value: Any) -> Any:
+    return re.sub(FORMULA, r"'\1", value) if isinstance(value, str) else value
 
 
 def _html(text: str) -> str:

@@ -152,6 +152,7 @@ OPTIONS = {
     "k_core": _row("Keep users and items with this many events or more, repeatedly.", min=1),
     "as_json": _row("Print JSON.", flag="--json"),
     "as_csv": _row("Print CSV.", flag="--csv"),
+    "safe_csv": _row("In CSV, put ' before text that a spreadsheet would take for a formula."),
     "as_latex": _row("Print LaTeX tables that fit a page.", flag="--latex"),
     "model": _row(f"{_MODEL}; default auto, which tries some and takes the best.", _AUTO_MODELS),
     "tune model": _row("Name of a model, see `boolrank models`; default kernel-ranker.", _MODELS),

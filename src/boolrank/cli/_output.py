@@ -72,6 +72,7 @@ class Output:
     as_json: bool = False
     as_csv: bool = False
     as_latex: bool = False
+    safe_csv: bool = False
 
     def __post_init__(self) -> None:
         if self.as_json + self.as_csv + self.as_latex > 1:
@@ -100,7 +101,7 @@ class Output:
         names = [re.sub("'s|[(),]", "", key).replace(" ", "_") for key in keys]
         plain = Table.of("", names, [list(record.values()) for record in records])
         if self.as_csv:
-            sys.stdout.write(plain.to_csv())
+            sys.stdout.write(plain.to_csv(safe=self.safe_csv))
             return
         utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
         sys.stdout.write(json.dumps(plain.records(), indent=2, ensure_ascii=not utf8) + "\n")

@@ -13,7 +13,7 @@ from ..data.vocabulary import plain_id
 from ..errors import ParameterError
 from ..models import Recommendations, load_model
 from ..studies.cache import whole_file
-from ..table import Column, Table, counted
+from ..table import FORMULA, Column, Table, counted
 from ._inputs import parse_ids, read_ids, read_profiles
 from ._options import given
 from ._output import Output, Work, check_output, say
@@ -106,7 +106,7 @@ def recommend(
             count(start + len(batch), shown, "")
     _note_empty(whom, empty, options)
     if target is not None:
-        rows = _write(parts, target)
+        rows = _write(parts, target, safe=output.safe_csv)
         work.done(f"{target}: {counted(rows, 'row')} for {counted(shown, whom)}")
         return
     _print({name: list(chain(*(part[name] for part in parts))) for name in parts[0]}, output)
@@ -188,7 +188,7 @@ def _frame(columns: dict[str, list[Any]]) -> pl.DataFrame:
     return pl.DataFrame(columns, schema_overrides=types)
 
 
-def _write(parts: list[pl.DataFrame], target: Path | SqlTable) -> int:
+def _write(parts: list[pl.DataFrame], target: Path | SqlTable, *, safe: bool) -> int:
     """Write all rows to a file or a table, and return their number."""
     import polars as pl
 
@@ -196,6 +196,8 @@ def _write(parts: list[pl.DataFrame], target: Path | SqlTable) -> int:
     if isinstance(target, SqlTable):  # in PostgreSQL, user is whoever is connected
         target.write(frame.rename({"user": "user_id", "item": "item_id"}, strict=False))
     else:
+        if safe and target.suffix.lower() == ".csv":
+            frame = frame.with_columns(pl.col(pl.String).str.replace(FORMULA, "'$1"))
         with whole_file(target) as fresh:
             WRITERS[target.suffix.lower()](frame, fresh)
     return len(frame)
