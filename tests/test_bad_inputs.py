@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import re
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +21,7 @@ import polars as pl
 import pytest
 
 from boolrank import Interactions
+from boolrank.data import archives
 
 Run = Callable[..., tuple[int, str, str]]
 GOOD = "user,item,rating,date\nann,tea,5,2024-01-01\nbob,tea,1,2024-01-02\nbob,jam,4,2024-01-03\n"
@@ -29,7 +33,7 @@ def _parquet(**columns: Any) -> bytes:
     return out.getvalue()
 
 
-def _zip(**members: str) -> bytes:
+def _zip(**members: str | bytes) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, text in members.items():
@@ -118,6 +122,8 @@ BAD: list[tuple[str, str | bytes, str, int, str, str]] = [
     ("a.csv", 'user,item\n"a,b",tea\nann\n', "", 1, "line 3: 1 field instead of 2", "correct it"),
     ("a.jsonl", '{"user": 1, "item": 2}\n{"user":', "", 1, "a.jsonl, line 2: not JSON", "correct it"),
     ("a.jsonl", '{"user": 1, "item": 2}\n3\n', "", 1, "line 2: a JSON int, not an object", "correct"),
+    ("a.jsonl", '{"user":' + "[" * 99999 + "]" * 99999 + ', "item":1}\n', "", 1, "a.jsonl, line 1: not JSON (", "correct"),
+    ("a.json", "[" * 99999 + "]" * 99999, "", 1, "a.json, line 1: not JSON (", "correct it"),
     # columns
     ("a.csv", "ann,tea\nbob,tea\n", "", 1, "no column looks like the user or the item", "if it is data"),
     ("a.csv", "who,item\nann,tea\n", "", 1, "no column looks like the user", "--user, of ['who', 'i"),
@@ -196,6 +202,61 @@ def test_a_bad_input_has_an_error_and_a_hint(
     assert second.startswith("hint: ")
     assert hint in second
     assert not Path("m").exists()
+
+
+def test_a_compressed_file_that_is_far_larger_than_it_looks_is_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Limits are a thousandth here: 4 MB, and 1 MB for a workbook."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(archives, "_LARGEST", 4 << 20)
+    monkeypatch.setattr(archives, "_LARGEST_SHEET", 1 << 20)
+    lines = "user,item\n" + "ann,tea\n" * (1 << 20)
+    Path("a.csv.gz").write_bytes(gzip.compress(lines.encode()))
+    Path("a.zip").write_bytes(_zip(a_csv=lines))
+    Path("a.xlsx").write_bytes(_workbook([["user", "item"], *[["ann", "tea"]] * 20_000]))
+    Path("b.zip").write_bytes(_zip(a_xlsx=Path("a.xlsx").read_bytes()))
+    for name, why in (
+        ("a.csv.gz", "holds more than 100 times its size"),
+        ("a.zip", "a.csv has more than 4,194,304 bytes"),
+        ("a.xlsx", "a.xlsx unpacks to"),
+        ("b.zip", "a.xlsx unpacks to"),
+    ):
+        code, _, err = run("fit", name, "--kernel", "linear", "--out", "m")
+        assert code == 1
+        assert err.startswith("error: ")
+        assert why in err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_name_that_is_not_utf_8_is_an_error(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"na\xffme.csv")
+    path.write_text(GOOD)
+    code, _, err = run("fit", str(path), "--kernel", "linear", "--out", str(tmp_path / "m"))
+    assert code == 1
+    assert err.startswith("error: the name ")
+    assert "hint: rename it" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("NUMBA_NUM_THREADS", "abc"), ("NUMBA_NUM_THREADS", "0"), ("NUMBA_OPT", "x")],
+)
+def test_a_bad_setting_of_numba_is_an_error(tmp_path: Path, name: str, value: str) -> None:
+    (tmp_path / "a.csv").write_text(GOOD)
+    call = ("fit", "a.csv", "--model", "item-knn", "--out", "m")
+    done = subprocess.run(
+        [sys.executable, "-m", "boolrank", *call],
+        cwd=tmp_path,
+        env=os.environ | {name: value},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "error: numba refuses its settings: " in done.stderr
+    assert "hint: correct or unset the variables" in done.stderr
 
 
 def test_there_are_enough_of_them() -> None:

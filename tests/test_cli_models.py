@@ -255,6 +255,31 @@ def test_unknown_users_get_popular_items_and_are_listed(run, model):
     ]  # fmt: skip
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of files")
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_lists_that_do_not_fit_on_the_disk_are_an_error_and_leave_nothing(tmp_path, ending):
+    ids = np.arange(2000)
+    KernelRanker("linear").fit(Interactions.from_pairs(ids, ids % 7)).save(tmp_path / "model")
+    program = (
+        "import resource, sys\n"
+        "from boolrank.cli import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "main(sys.argv[1:])\n"
+    )
+    out = tmp_path / "lists" / f"all{ending}"
+    call = ("recommend", tmp_path / "model", "--out", out)
+    out.parent.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, call)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert re.search(rf"^error: .*all\{ending} cannot be written: .*\nhint: .* room", done.stderr)
+    assert not list(out.parent.iterdir())
+
+
 def test_ids_are_no_formulas_in_a_spreadsheet_if_asked_for(run, tmp_path):
     ids = ["=1+1", "+a", "-b", "@c", "\td", "e=2"]
     folder, out = tmp_path / "model", tmp_path / "lists.csv"
@@ -669,8 +694,9 @@ def test_an_output_that_fails_leaves_the_old_one_and_nothing_else(tmp_path, monk
         raise error
 
     monkeypatch.setitem(recommend.WRITERS, ".csv", fail)
+    frame = pl.DataFrame({"rank": [1], "score": [0.5], "popular": [True]})
     with pytest.raises((ValueError, KeyboardInterrupt)):
-        recommend._write([pl.DataFrame({"rank": [1], "score": [0.5], "popular": [True]})], path)
+        recommend._write([frame], path, safe=False)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -307,6 +307,7 @@ def test_toml_expands_arities_and_resolves_paths_relative_to_itself(tmp_path):
     ("text", "words"),
     [
         ("data = [", "is not TOML"),
+        ("data = " + "[" * 9999, "is not TOML"),
         ('data = "a.csv"', "models is missing"),
         ('[[models]]\nkernel = "linear"', "data is missing"),
         ('data = 3\n[[models]]\nkernel = "linear"', "data is written as"),

@@ -7,8 +7,19 @@ from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from pathlib import Path
 
-from numba import njit
-from numba.core import caching, event
+from ..errors import InputError
+
+try:
+    with warnings.catch_warnings():
+        # numba warns of values that it cannot parse, with a traceback.
+        warnings.filterwarnings("error", "Environment variable 'NUMBA_", RuntimeWarning)
+        from numba import config, njit  # noqa: F401 - ranges take config from here
+        from numba.core import caching, event
+except (RuntimeWarning, ValueError) as error:
+    raise InputError(
+        f"numba refuses its settings: {str(error).partition(chr(10))[0]}",
+        hint="correct or unset the variables of the environment that begin with NUMBA_",
+    ) from None
 
 from .ranges import for_ranges, frozen
 

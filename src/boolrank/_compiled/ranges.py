@@ -23,7 +23,7 @@ _RANGES = 8
 
 def most_threads():
     """Return the number of cores that this process may use, or NUMBA_NUM_THREADS if set."""
-    from numba import config
+    from .compiler import config
 
     return config.NUMBA_NUM_THREADS
 

@@ -19,6 +19,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from .._memory import peak_memory
+from ..data.paths import check_name
 from ..errors import InputError, ParameterError
 from ..storage.folder import obstacle
 from ..table import Table
@@ -286,6 +287,7 @@ def check_output(path: Path, endings: Collection[str]) -> None:
         raise ParameterError(
             f"{path} has no known file type", hint=f"name a file in {', '.join(endings)}"
         )
+    check_name(path)
     why = "it is a folder" if path.is_dir() else obstacle(path.parent)
     if why:
         raise InputError(f"{path} cannot be written: {why}", hint="choose another file")

@@ -199,5 +199,8 @@ def _write(parts: list[pl.DataFrame], target: Path | SqlTable, *, safe: bool) ->
         if safe and target.suffix.lower() == ".csv":
             frame = frame.with_columns(pl.col(pl.String).str.replace(FORMULA, "'$1"))
         with whole_file(target) as fresh:
-            WRITERS[target.suffix.lower()](frame, fresh)
+            try:
+                WRITERS[target.suffix.lower()](frame, fresh)
+            except pl.exceptions.PolarsError as error:  # its Parquet has no errors of the system
+                raise OSError(str(error).rpartition("error: ")[2]) from None
     return len(frame)

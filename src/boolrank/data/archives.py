@@ -6,11 +6,14 @@ refused.
 
 from __future__ import annotations
 
+import gzip
+import io
 import lzma
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
@@ -18,6 +21,8 @@ from typing import IO
 from ..errors import InputError
 
 _LARGEST = 1 << 32  # bytes; the largest file of a known data set has 0.6 GB
+_RATIO = 100  # tables of events are compressed to a tenth or a thirtieth
+_LARGEST_SHEET = 1 << 30  # a workbook has at most a million rows
 AGAIN = "delete it and fetch it again"
 # RuntimeError is a member with a password.
 _UNREADABLE = (
@@ -60,6 +65,32 @@ def contents(path: Path, name: str = "*", *, only: bool = False) -> Iterator[tup
     except _UNREADABLE as error:
         hint = f"if it is damaged, {AGAIN}"
         raise InputError(f"{path} cannot be read: {error}", hint=hint) from None
+
+
+def check_expansion(path: Path) -> None:
+    """Raise for a file of gzip that holds more than 4 GB and a hundred times its size."""
+    size = path.stat().st_size
+    if 1032 * size <= _LARGEST:  # the most that gzip can do
+        return
+    left = max(_LARGEST, _RATIO * size)
+    with gzip.open(path) as stream:
+        while piece := stream.read(1 << 20):
+            left -= len(piece)
+            if left < 0:
+                raise InputError(
+                    f"{path} holds more than {_RATIO} times its size, {size:,} bytes",
+                    hint="unpack it, and look at what it is",
+                )
+
+
+def check_workbook(label: str, content: bytes) -> None:
+    """Raise for a workbook, itself a zip archive, that would take up memory without end."""
+    with suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        needed = sum(member.file_size for member in archive.infolist())
+        if needed > _LARGEST_SHEET:
+            raise InputError(
+                f"{label} unpacks to {needed:,} bytes", hint="save the table of events as CSV"
+            )
 
 
 def _content(label: str, stream: IO[bytes]) -> bytes:

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._extras import needs
 from ..errors import InputError
+from .archives import check_workbook
 
 if TYPE_CHECKING:
     import polars as pl
@@ -161,6 +162,7 @@ def sheet(label: str, content: bytes, *, only: bool = False) -> bytes:
     with needs("cli", "Reading workbooks"):
         from python_calamine import CalamineWorkbook
 
+    check_workbook(label, content)
     try:
         book = CalamineWorkbook.from_filelike(BytesIO(content))
         sheets = [book.get_sheet_by_index(k) for k in range(len(book.sheet_names))]

@@ -49,6 +49,14 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
     return list(found)
 
 
+def check_name(path: Path) -> None:
+    """Raise for a name that is not UTF-8, which polars cannot open."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"the name {str(path)!r} is not UTF-8", hint="rename it") from None
+
+
 def _is_hidden(path: Path) -> bool:
     """Return True for files of other programs, such as those in ``_delta_log``."""
     return any(part.startswith(("_", ".")) for part in path.parts)

@@ -14,8 +14,9 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from .._extras import needs
 from ..errors import InputError
-from .archives import contents
+from .archives import check_expansion, contents
 from .formats import sheet
+from .paths import check_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,6 +89,8 @@ def scan_file(path: Path | str) -> FileScan:
     parts = source.data.parent.parts if isinstance(source.data, Path) else ()
     keys = tuple(part.partition("=")[0] for part in parts if part.find("=") > 0)
     with readable(source):
+        if isinstance(source.data, Path) and source.data.suffix.lower() == ".gz":
+            check_expansion(source.data)
         if source.kind == "text":
             return _scan_text(source)
         if isinstance(path, str):
@@ -111,6 +114,7 @@ def scan_file(path: Path | str) -> FileScan:
 def _source(path: Path) -> Source:
     """Return a file with its kind; of an archive or a workbook the content as text."""
     label, kind = str(path), _kind(path.name)
+    check_name(path)
     if not path.stat().st_size:
         raise InputError(f"{path} is empty", hint=_EMPTY)
     with path.open("rb") as file:
@@ -229,7 +233,7 @@ def check_lines(source: Source) -> None:
         if source.kind == "json" and line.strip():
             try:
                 found = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise broken(number, f"not JSON ({error})") from None
             if not isinstance(found, dict):
                 raise broken(number, f"a JSON {type(found).__name__}, not an object")

@@ -195,7 +195,7 @@ def read_experiment(path: str | Path) -> Experiment:
         content = tomllib.loads(text)
     except OSError as error:
         raise InputError(f"the experiment {path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"the experiment {path} is not TOML: {error}") from None
     try:
         return _experiment(content, path.parent)
