@@ -45,9 +45,7 @@ class Server:
 
     def start(self) -> None:
         """Start it, and measure the seconds until it is ready."""
-        with socket.socket() as free:  # another service would answer in its place
-            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            free.bind(("127.0.0.1", PORT))
+        self._wait_for_port()
         words = ["serve", str(self.folder), "--port", str(PORT), "--workers", str(self.workers)]
         start = time.perf_counter()
         self.process = subprocess.Popen(
@@ -63,6 +61,20 @@ class Server:
                 raise SystemExit("the service did not start")
             time.sleep(0.02)
         self.ready = time.perf_counter() - start
+
+    @staticmethod
+    def _wait_for_port() -> None:
+        """Wait until killed processes are gone; raise for a service that would answer instead."""
+        until = time.monotonic() + 10
+        while True:
+            with socket.socket() as free:
+                free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                with suppress(OSError):
+                    free.bind(("127.0.0.1", PORT))
+                    return
+            if time.monotonic() > until:
+                raise SystemExit(f"port {PORT} is taken: end what listens there")
+            time.sleep(0.05)
 
     def processes(self) -> list[int]:
         """Return the parent and its workers."""
