@@ -17,8 +17,9 @@ from ..data.rows import Rows
 from ..kernels import Disjunctive, Kernel, Sum, parse_kernel
 from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
+from .fitted import Fitted, Profiles
 from .parameters import param, recency_param, threads_param, user_exponent_param
-from .recommender import Fitted, Ids, Profiles, Recommender
+from .recommender import Ids, Recommender
 from .scorer import Floats
 from .search import Arity, Kernels, Real
 from .simplex_scorer import SimplexScorer

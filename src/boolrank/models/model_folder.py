@@ -20,7 +20,8 @@ from ..errors import BoolrankError, KernelSyntaxError, ModelFileError
 from ..kernels import Kernel, parse_kernel
 from ..storage.folder import read_about, read_folder, write_folder
 from ..storage.state import Reader, pack
-from .recommender import Fitted, Recommender
+from .fitted import Fitted
+from .recommender import Recommender
 from .registry import MODELS
 from .tag_columns import tag_columns
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -29,8 +28,9 @@ from ..engines.threads import threads
 from ..errors import NotFittedError, ParameterError
 from ..kernels import Kernel
 from ..table import Table
+from .fitted import Fitted, Profiles, nonempty
 from .parameters import parameters_of
-from .recency import check_times, recency_weights
+from .recency import check_times
 from .recommendations import Recommendations
 from .scorer import Floats, Scorer, given
 from .selection import Ranked, Selection
@@ -39,46 +39,6 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
 Ids = Sequence[Hashable] | NDArray[Any]
-Profiles = tuple[Rows, Floats | None]  # items, and weights in their order
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """What a model learned, and from what.
-
-    Attributes
-    ----------
-    params : the validated parameters
-    interactions : the training data
-    scorer : the fitted state
-    overlaps : counts from which an update continues, for models that keep them
-    created : seconds since 1970
-    choice : how the model was chosen, as JSON types, if it was
-    table : the item table, if there is one, with rows of other items too
-    """
-
-    params: Mapping[str, Any]
-    interactions: Interactions
-    scorer: Scorer
-    overlaps: Overlaps | None
-    created: float
-    choice: Mapping[str, Any] | None = None
-    table: ItemTable | None = None
-
-    @cached_property
-    def attributes(self) -> ItemTable | None:
-        """The rows of the item table in the order of the items."""
-        return None if self.table is None else self.table.aligned(self.interactions.items)
-
-    def profiles(self, users: NDArray[np.int64] | None = None) -> Profiles:
-        """Return the items of some users or of all, and their weights if recency counts."""
-        rows, time = self.interactions.rows, self.interactions.time
-        taken = rows if users is None else rows.take(users)
-        recency = self.params.get("recency")
-        if not recency or time is None:
-            return taken, None
-        when = time if users is None else time[rows.places(users)]
-        return taken, recency_weights(recency, taken, when)
 
 
 class Recommender(ABC):
@@ -453,7 +413,7 @@ class Recommender(ABC):
         out = np.full((len(some), len(names)), np.nan)
         if some.any():
             with threads(self._n_threads):
-                out[some] = fitted.scorer.scores(_nonempty(rows), **given(weights))
+                out[some] = fitted.scorer.scores(nonempty(rows), **given(weights))
         return out if items is None else out[:, names.numbers(items)]
 
     def _lists(
@@ -475,36 +435,13 @@ class Recommender(ABC):
         def rank(some: NDArray[np.int64], n: int) -> Ranked:
             taken = rows.take(some)
             own = weights if weights is None or taken is rows else weights[rows.places(some)]
-            return self._ranked(fitted, (taken, own), n, selection.hidden, exclude_seen)
+            return fitted.ranked((taken, own), n, selection.hidden, exclude_seen)
 
-        found = selection.lists(rank, rows.n_rows, n, fitted.scorer)
+        with threads(self._n_threads):
+            found = selection.lists(rank, rows.n_rows, n, fitted.scorer)
         titles = None if table is None else table.titles_of(found[0])
         empty = rows.lengths == 0
         return Recommendations(users, items.names(found[0]), found[1], empty, titles=titles)
-
-    def _ranked(
-        self,
-        fitted: Fitted,
-        profiles: Profiles,
-        n: int,
-        hidden: NDArray[np.int64],
-        exclude_seen: bool,
-    ) -> Ranked:
-        """(u, n) Return the best items of profiles, by popularity where these are empty."""
-        rows, weights = profiles
-        empty = rows.lengths == 0
-        chosen, scores = np.full((len(empty), n), -1, np.int32), np.full((len(empty), n), np.nan)
-        if not empty.all():
-            with threads(self._n_threads):
-                some = fitted.scorer.top(_nonempty(rows), n, hidden, exclude_seen, **given(weights))
-            chosen[~empty], scores[~empty] = some
-        if empty.any():
-            sizes = fitted.interactions.popularity()
-            order = np.argsort(-sizes, kind="stable")
-            popular = order[~np.isin(order, hidden)][:n]
-            chosen[empty, : len(popular)] = popular
-            scores[empty, : len(popular)] = sizes[popular]
-        return chosen, scores
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -520,8 +457,3 @@ def _rows_of(items: Vocabulary, lists: Iterable[Iterable[Hashable]], unknown: st
         return Rows.of_lists([items.numbers(each) for each in lists])
     found = (items.find(each) for each in lists)
     return Rows.of_lists([numbers[numbers >= 0] for numbers in found])
-
-
-def _nonempty(profiles: Rows) -> Rows:
-    lengths = profiles.lengths
-    return profiles if lengths.all() else Rows.of_lengths(lengths[lengths > 0], profiles.indices)

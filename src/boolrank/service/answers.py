@@ -146,7 +146,7 @@ def explain(
     history, _ = catalogue.history(key, own)
     answer = {"user": json_id(key), **catalogue.named(number)}
     if not len(history.items):
-        users = float(catalogue.users_of_items[number])
+        users = float(catalogue.model.fitted.users_of_items[number])
         return {**answer, "popular": True, "score": users, "reasons": [], "rest": 0.0}
     (reasons,) = catalogue.reasons(history, [number], n)
     return {**answer, "popular": False, "score": catalogue.score(history, number), **reasons}

@@ -24,8 +24,10 @@ from ..data.vocabulary import Vocabulary, plain_id
 from ..engines.threads import threads
 from ..errors import ModelFileError, ParameterError, UnknownIdError
 from ..models import Recommender, load_model, model_info
+from ..models.fitted import Profiles
 from ..models.recency import recency_weights
-from ..models.selection import Selection
+from ..models.scorer import given
+from ..models.selection import Ranked, Selection
 from .events import Change
 from .history import History, changed_history, known_history
 from .schemas import EXACT
@@ -120,20 +122,11 @@ class Catalogue:
         return {"item": json_id(self.data.items[number]), "title": self.titles[number]}
 
     @cached_property
-    def users_of_items(self) -> NDArray[np.int64]:
-        """Number of users of each item."""
-        return np.asarray(self.data.popularity())
-
-    @cached_property
-    def by_popularity(self) -> NDArray[np.int64]:
-        """Items by number of users, ties in the order of ids."""
-        return np.argsort(-self.users_of_items, kind="stable")
-
-    @cached_property
     def ranks(self) -> NDArray[np.int64]:
         """Place of each item by popularity."""
-        ranks = np.empty(len(self.by_popularity), np.int64)
-        ranks[self.by_popularity] = np.arange(len(ranks))
+        order = self.model.fitted.by_popularity
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))
         return ranks
 
     def history(self, user: Any, changes: Sequence[Change] = ()) -> tuple[History, list[str]]:
@@ -179,57 +172,30 @@ class Catalogue:
         exclude_seen: bool,
     ) -> list[tuple[list[int], list[float]]]:
         """Return n items and scores for each history; popular items for empty ones."""
-        n = min(n, len(self.data.items))
-        if selection.is_plain:
-            return self._ranked(histories, n, selection.hidden, exclude_seen)
+        n, fitted = min(n, len(self.data.items)), self.model.fitted
 
-        def rank(some: NDArray[np.int64], depth: int) -> tuple[NDArray[Any], NDArray[Any]]:
-            own = [histories[k] for k in some.tolist()]
-            chosen, scores = np.full((len(own), depth), -1, np.int32), np.zeros((len(own), depth))
-            for k, found in enumerate(self._ranked(own, depth, selection.hidden, exclude_seen)):
-                chosen[k, : len(found[0])], scores[k, : len(found[0])] = found
-            return chosen, scores
+        def rank(some: NDArray[np.int64], depth: int) -> Ranked:
+            profiles = self._profiles([histories[k] for k in some.tolist()])
+            return fitted.ranked(profiles, depth, selection.hidden, exclude_seen)
 
         with threads(self.n_threads):
-            lists = selection.lists(rank, len(histories), n, self.model.scorer)
+            lists = selection.lists(rank, len(histories), n, fitted.scorer)
         pairs = zip(*(each.tolist() for each in lists), strict=True)
         return [(items[: n - items.count(-1)], of[: n - items.count(-1)]) for items, of in pairs]
 
-    def _ranked(
-        self,
-        histories: Sequence[History],
-        n: int,
-        hidden: NDArray[np.int64],
-        exclude_seen: bool,
-    ) -> list[tuple[list[int], list[float]]]:
-        out = [self.popular(n, hidden)] * len(histories)
-        some = [k for k, history in enumerate(histories) if len(history.items)]
-        if some:
-            rows, weights = self._profiles([histories[k] for k in some])
-            with threads(self.n_threads):
-                chosen, scores = self.model.scorer.top(rows, n, hidden, exclude_seen, **weights)
-            for k, items, values in zip(some, chosen.tolist(), scores.tolist(), strict=True):
-                count = n - items.count(-1)
-                out[k] = items[:count], values[:count]
-        return out
-
-    def popular(self, n: int, hidden: NDArray[np.int64]) -> tuple[list[int], list[float]]:
+    def popular(self, n: int, hidden: NDArray[np.int64]) -> tuple[list[int], list[int]]:
         """Return the items with most users, and the numbers of users."""
-        order = self.by_popularity
-        if len(hidden):
-            order = order[: n + len(hidden)] if len(hidden) < len(order) - n else order
-            order = order[~np.isin(order, hidden)]
-        chosen = order[:n]
-        return chosen.tolist(), self.users_of_items[chosen].astype(float).tolist()
+        chosen = self.model.fitted.popular(n, hidden)
+        return chosen.tolist(), self.model.fitted.users_of_items[chosen].tolist()
 
-    def _profiles(self, histories: Sequence[History]) -> tuple[Rows, dict[str, Any]]:
+    def _profiles(self, histories: Sequence[History]) -> Profiles:
         lengths = np.array([len(history.items) for history in histories], np.int64)
         rows = Rows.of_lengths(lengths, np.concatenate([history.items for history in histories]))
         times = [history.times for history in histories if history.times is not None]
         if not times:
-            return rows, {}
+            return rows, None
         recency = self.model.fitted.params["recency"]
-        return rows, {"weights": recency_weights(recency, rows, np.concatenate(times))}
+        return rows, recency_weights(recency, rows, np.concatenate(times))
 
     def reasons(self, history: History, items: Sequence[int], count: int) -> list[dict[str, Any]]:
         """Return the largest parts of the score of each item, and the sum of the others."""
@@ -241,7 +207,7 @@ class Catalogue:
             )
         own, (_, weights) = history.items, self._profiles([history])
         with threads(self.n_threads):
-            every = self.model.scorer.parts_each(own, items, **weights)
+            every = self.model.scorer.parts_each(own, items, **given(weights))
         out = []
         for parts in every:
             order = np.argsort(-parts, kind="stable")
@@ -256,7 +222,7 @@ class Catalogue:
         """Return the score of an item."""
         _, weights = self._profiles([history])
         with threads(self.n_threads):
-            return finite(self.model.scorer.score(history.items, item, **weights))
+            return finite(self.model.scorer.score(history.items, item, weights))
 
     def similar(self, item: str, n: int, where: str | None = None) -> dict[str, Any]:
         """Return an item and the items most similar to it."""
@@ -282,9 +248,9 @@ class Catalogue:
     def search(self, q: str, n: int) -> dict[str, Any]:
         """Return how many items have a text in title or id, and n of them, the best first."""
         text, ends = self.search_text
-        wanted, count = folded(q), self.users_of_items
+        wanted, fitted = folded(q), self.model.fitted
         if not wanted:
-            numbers, total = self.by_popularity[:n], len(ends)
+            numbers, total = fitted.by_popularity[:n], len(ends)
         else:
             at = np.array([found.start() for found in re.finditer(re.escape(wanted), text)], int)
             found, first = np.unique(np.searchsorted(ends, at, side="right"), return_index=True)
@@ -292,6 +258,7 @@ class Catalogue:
             other = found != self.find(self.data.items, [q])  # than the item with this id
             order = np.lexsort((self.ranks[found], later, other))
             numbers, total = found[order][:n], len(found)
+        count = fitted.users_of_items
         items = [{**self.named(k), "users": int(count[k])} for k in numbers.tolist()]
         return {"total": total, "items": items}
 

@@ -1,0 +1,101 @@
+"""What a model learned, with the histories that it is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..counts.overlaps import Overlaps
+from ..data.interactions import Interactions
+from ..data.items import ItemTable
+from ..data.rows import Rows
+from .recency import recency_weights
+from .scorer import Floats, Scorer, given
+from .selection import Ranked
+
+Profiles = tuple[Rows, Floats | None]  # items, and weights in their order
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a model learned, and from what.
+
+    Attributes
+    ----------
+    params : the validated parameters
+    interactions : the training data
+    scorer : the fitted state
+    overlaps : counts from which an update continues, for models that keep them
+    created : seconds since 1970
+    choice : how the model was chosen, as JSON types, if it was
+    table : the item table, if there is one, with rows of other items too
+    """
+
+    params: Mapping[str, Any]
+    interactions: Interactions
+    scorer: Scorer
+    overlaps: Overlaps | None
+    created: float
+    choice: Mapping[str, Any] | None = None
+    table: ItemTable | None = None
+
+    @cached_property
+    def attributes(self) -> ItemTable | None:
+        """The rows of the item table in the order of the items."""
+        return None if self.table is None else self.table.aligned(self.interactions.items)
+
+    @cached_property
+    def users_of_items(self) -> NDArray[np.int64]:
+        """(m,) Users of each item."""
+        return self.interactions.popularity()
+
+    @cached_property
+    def by_popularity(self) -> NDArray[np.int64]:
+        """(m,) Items by number of users, ties in the order of ids."""
+        return np.argsort(-self.users_of_items, kind="stable")
+
+    def popular(self, n: int, hidden: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the n items with most users, without hidden ones."""
+        first = self.by_popularity[: n + len(hidden)]
+        return first[~np.isin(first, hidden)][:n]
+
+    def profiles(self, users: NDArray[np.int64] | None = None) -> Profiles:
+        """Return the items of some users or of all, and their weights if recency counts."""
+        rows, time = self.interactions.rows, self.interactions.time
+        taken = rows if users is None else rows.take(users)
+        recency = self.params.get("recency")
+        if not recency or time is None:
+            return taken, None
+        when = time if users is None else time[rows.places(users)]
+        return taken, recency_weights(recency, taken, when)
+
+    def ranked(
+        self, profiles: Profiles, n: int, hidden: NDArray[np.int64], exclude_own: bool
+    ) -> Ranked:
+        """(u, n) Return the best items of profiles and scores, by popularity where these are empty.
+
+        There are -1 and NaN where a list is shorter.
+        """
+        rows, weights = profiles
+        some = rows.lengths > 0
+        if some.all():
+            return self.scorer.top(rows, n, hidden, exclude_own, **given(weights))
+        chosen, scores = np.full((len(some), n), -1, np.int32), np.full((len(some), n), np.nan)
+        if some.any():
+            found = self.scorer.top(nonempty(rows), n, hidden, exclude_own, **given(weights))
+            chosen[some], scores[some] = found
+        popular = self.popular(n, hidden)
+        chosen[~some, : len(popular)] = popular
+        scores[~some, : len(popular)] = self.users_of_items[popular]
+        return chosen, scores
+
+
+def nonempty(profiles: Rows) -> Rows:
+    """Return the rows that have items."""
+    lengths = profiles.lengths
+    return profiles if lengths.all() else Rows.of_lengths(lengths[lengths > 0], profiles.indices)
