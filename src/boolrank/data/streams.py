@@ -65,7 +65,7 @@ class ArrowStream:
 
         def kept(batch: pl.DataFrame) -> pl.DataFrame:
             part = batch.select(columns).with_columns(pl.col(texts).cast(pl.Categorical))
-            return part.sort(ids) if is_sortable else part
+            return part.sort(ids[0]) if is_sortable else part
 
         with closing(_fetched(self._batches)) as others:
             return pl.concat(map(kept, chain([self.first], others)))
