@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from boolrank import Interactions, Overlaps
+from boolrank.counts import blocks as blocks_module
 from boolrank.counts import overlaps as overlaps_module
-from boolrank.counts.overlaps import count_by_products, count_dense, count_sparse, user_weights
+from boolrank.counts import weighting as weighting_module
+from boolrank.counts.overlaps import count_by_products, count_dense, count_sparse
+from boolrank.counts.weighting import user_weights
 from boolrank.engines.threads import threads
 from boolrank.errors import (
     InputError,
@@ -86,7 +89,7 @@ def test_user_exponents_out_of_range_and_weights_that_do_not_fit_are_refused(mon
     for wrong in (-0.1, 1.1, float("nan"), "1"):
         with pytest.raises((ParameterError, ParameterTypeError), match="user_exponent"):
             Overlaps.of(data, user_exponent=wrong)
-    monkeypatch.setattr(overlaps_module, "_UNIT", 59)
+    monkeypatch.setattr(weighting_module, "UNIT", 59)
     with pytest.raises(InputError, match=r"weights exceed 2\^62; use user_exponent=0"):
         Overlaps.of(data, user_exponent=0.1)
 
@@ -143,12 +146,12 @@ def test_more_pairs_than_memory_holds_are_refused_before_they_are_counted(monkey
 
 def test_pairs_that_turn_out_too_many_are_refused_on_the_way(monkeypatch) -> None:
     data, X = draw(3, 200, 150, 0.05)
-    least = overlaps_module._least_pairs(X.sum(axis=1), *_by_item(X))
+    least = blocks_module.least_pairs(X.sum(axis=1), *_by_item(X))
     shared = X.T @ X > 0
     np.fill_diagonal(shared, False)
     assert (least <= shared.sum(axis=1)).all()
     bytes_needed = 16 * int(shared.sum())
-    monkeypatch.setattr(overlaps_module, "_BLOCK", 100)
+    monkeypatch.setattr(blocks_module, "_PLACES", 100)
     monkeypatch.setattr(overlaps_module, "free_memory", lambda: bytes_needed)
     assert count_sparse(data).pairs == shared.sum()
     assert 16 * least.sum() < bytes_needed // 2, "not known beforehand"

@@ -24,27 +24,21 @@ def _lowest_bit(word):
     return _NUMBER[(low * np.uint64(_SEQUENCE)) >> np.uint64(58)]
 
 
-def count_rows(sizes, columns, counts, start, reserved, weights, by_item, by_user):
-    """Fill with sizes of items from ``start`` on, and the items they share users with, by how many.
+@ranged(lambda _out, _first, _items, reserved, *_: (len(reserved) - 1, reserved[-1]))
+def count_rows(begin, end, out, first, items, reserved, weights, by_item, by_user):
+    """Fill with numbers and sizes of rows, and the items they share users with, by how many.
 
-    The k-th row may use the places from ``reserved[k]`` on. Return how many it has used. Rows come
-    both ways as pairs (indptr, indices).
+    Rows are those of the items from ``first`` on. The k-th one may use the places from
+    ``reserved[k]`` on. Lists are pairs (indptr, indices): the users of these items, and the items
+    of all users. Columns in order cost a scan of a bit set per row instead of a sort.
     """
-    used = np.zeros(len(sizes), np.int64)
-    _count_rows((used, sizes, columns, counts), start, reserved, weights, by_item, by_user)
-    return used
-
-
-@ranged(lambda _out, _start, reserved, *_: (len(reserved) - 1, reserved[-1]))
-def _count_rows(begin, end, out, start, reserved, weights, by_item, by_user):
-    """Count row by row. Columns in order cost a scan of a bit set per row instead of a sort."""
     used, sizes, columns, counts = out
     (item_ptr, item_users), (user_ptr, user_items) = by_item, by_user
-    items = len(item_ptr) - 1
     shared = np.zeros(items, weights.dtype)
     words = np.zeros((items + 63) // 64, np.uint64)
-    for i in range(start + begin, start + end):
-        for k in range(item_ptr[i], item_ptr[i + 1]):
+    for row in range(begin, end):
+        i = first + row
+        for k in range(item_ptr[row], item_ptr[row + 1]):
             user = item_users[k]
             weight = weights[user]
             for at in range(user_ptr[user], user_ptr[user + 1]):
@@ -52,10 +46,10 @@ def _count_rows(begin, end, out, start, reserved, weights, by_item, by_user):
                 j = np.uint32(user_items[at])
                 words[j >> np.uint32(6)] |= np.uint64(1) << np.uint64(j & np.uint32(63))
                 shared[j] += weight
-        sizes[i - start] = shared[i]
+        sizes[row] = shared[i]
         shared[i] = 0
         words[i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
-        place = reserved[i - start]
+        place = reserved[row]
         for w in range(len(words)):
             word = words[w]
             words[w] = 0
@@ -66,7 +60,7 @@ def _count_rows(begin, end, out, start, reserved, weights, by_item, by_user):
                 counts[place] = shared[j]
                 shared[j] = 0
                 place += 1
-        used[i - start] = place - reserved[i - start]
+        used[row] = place - reserved[row]
 
 
 def pack_rows(out, first, columns, counts, reserved, used):

@@ -34,6 +34,29 @@ def transposed(indptr, indices, n_columns):
 
 
 @loop
+def transposed_range(indptr, indices, first, last):
+    """Return compressed rows of the transpose for a range of columns; rows are ascending."""
+    start = np.zeros(last - first + 1, np.int64)
+    begin, end = indptr[:-1].copy(), indptr[1:].copy()
+    for i in range(len(begin)):
+        row = indices[begin[i] : end[i]]
+        if len(row) > 0 and row[-1] >= last:
+            end[i] = begin[i] + np.searchsorted(row, last)
+        if len(row) > 0 and row[0] < first:
+            begin[i] += np.searchsorted(row, first)
+        for k in range(begin[i], end[i]):
+            start[indices[k] - first + 1] += 1
+    for j in range(last - first):
+        start[j + 1] += start[j]
+    fill, rows = start[:-1].copy(), np.empty(start[-1], np.int32)
+    for i in range(len(begin)):
+        for k in range(begin[i], end[i]):
+            rows[fill[indices[k] - first]] = i
+            fill[indices[k] - first] += 1
+    return start, rows
+
+
+@loop
 def column_sums(indptr, indices, n_columns):
     """Return a hash of each column's rows: equal columns have the same, others hardly ever."""
     sums = np.zeros(n_columns, np.uint64)

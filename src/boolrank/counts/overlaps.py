@@ -13,16 +13,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._memory import free_memory, require_memory, size
+from .._memory import free_memory
 from ..checks import real
 from ..data.interactions import Interactions
 from ..data.vocabulary import Vocabulary
 from ..engines.threads import threads
-from ..errors import InputError, MatrixTooLargeError
+from ..errors import InputError
 from ..storage.state import State, array
+from .blocks import TooManyPairsError, count_block
+from .limits import check_longest, too_many_pairs
+from .weighting import MOST, UNIT, Weighting, user_weights
 
-# (column, count) places that one block of rows may reserve: 32 MB. New memory is slow.
-_BLOCK = 1 << 22
 # Multiplications in BLAS that take as long as one counting step, measured.
 _BLAS_STEPS = 50.0
 # Single precision counts exactly up to this many users.
@@ -31,34 +32,10 @@ SINGLE = 1 << 24
 _DENSE_UP_TO = 22_000
 # Bytes per pair of items while counting: column and count, in blocks and then in one piece.
 _PAIR_BYTES = 16
-# Items of a user whose pairs take half a minute to count.
-_LONGEST = 100_000
 # Bytes per pair in a dense matrix.
 _DENSE_BYTES = 4
-# Weight of a user with one item, and the largest sum of weights, both in bits.
-_UNIT, _MOST = 40, 62
 
 Ints = NDArray[np.int32]
-
-
-@dataclass(frozen=True, eq=False)
-class Weighting(State):
-    """Weights of users by activity.
-
-    Attributes
-    ----------
-    exponent : the user exponent
-    total : sum of all weights
-    active : number of users with at least one item
-    degrees : (m,) users of each item
-    """
-
-    kind: ClassVar[str] = "weighting"
-
-    exponent: float
-    total: int
-    active: int
-    degrees: NDArray[np.int64] = array("int64", "items", low=0, high="users+1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +58,15 @@ class Overlaps(State):
     kind: ClassVar[str] = "overlaps"
 
     n: int
-    sizes: NDArray[np.int64] = array("int64", "items", low=0, high=2.0**_MOST)
+    sizes: NDArray[np.int64] = array("int64", "items", low=0, high=2.0**MOST)
     dense: NDArray[Any] | None = array(
-        "float32|int64", "items", "items", low=0, high=2.0**_MOST, optional=True
+        "float32|int64", "items", "items", low=0, high=2.0**MOST, optional=True
     )
     indptr: NDArray[np.int64] | None = array(
         "int64", "items+1", low=0, divides=("columns", "counts"), optional=True
     )
     columns: Ints | None = array("int32", "*", low=0, high="items", optional=True)
-    counts: NDArray[Any] | None = array("int32|int64", "*", low=0, high=2.0**_MOST, optional=True)
+    counts: NDArray[Any] | None = array("int32|int64", "*", low=0, high=2.0**MOST, optional=True)
     weighting: Weighting | None = None
 
     @staticmethod
@@ -137,7 +114,7 @@ class Overlaps(State):
     @property
     def unit(self) -> int:
         """Weight of a user with one item."""
-        return 1 if self.weighting is None else 1 << _UNIT
+        return 1 if self.weighting is None else 1 << UNIT
 
     @property
     def degrees(self) -> NDArray[np.int64]:
@@ -179,7 +156,7 @@ class Overlaps(State):
             lengths = np.diff(part.indptr)
             weights = np.repeat(sign * user_weights(lengths, self.user_exponent), lengths)
             change += part.T @ csr_array((weights, part.indices, part.indptr), part.shape)
-        weighting = _weighting(after, self.user_exponent)
+        weighting, _ = _weights(after, self.user_exponent)
         if self.dense is not None:
             dense = np.zeros((m, m), self.dense.dtype)
             dense[np.ix_(new_items, new_items)] = self.dense
@@ -290,35 +267,6 @@ def _places(before: Vocabulary, after: Vocabulary) -> tuple[NDArray[np.int64], i
     return places, len(after) + int(gone.sum())
 
 
-def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:
-    """Return what users count as, by their number of items: 32-bit ones for an exponent of 0.
-
-    Raise if their sum does not fit into 64 bits.
-    """
-    if not exponent:
-        return np.ones(len(activity), np.int32)
-    distinct, inverse = np.unique(activity, return_inverse=True)
-    # Python's power: an element of numpy's could depend on its place in the array.
-    table = [max(round((1 << _UNIT) * int(a) ** -exponent), 1) if a else 0 for a in distinct]
-    if sum(w * int(n) for w, n in zip(table, np.bincount(inverse), strict=True)) > 1 << _MOST:
-        raise InputError(
-            f"{len(activity):,} users are too many to weigh: their weights exceed 2^{_MOST}",
-            hint="use user_exponent=0, or leave out users with one item",
-            parameter="user_exponent",
-        )
-    return np.array(table, np.int64)[inverse]
-
-
-def _weighting(interactions: Interactions, exponent: float) -> Weighting | None:
-    """Return the sums of weights, or None if users count alike."""
-    if not exponent:
-        return None
-    activity = np.diff(interactions.indptr)
-    weights = user_weights(activity, exponent)
-    active = int(np.count_nonzero(activity))
-    return Weighting(exponent, int(weights.sum()), active, interactions.popularity())
-
-
 def count_by_products(interactions: Interactions) -> Overlaps:
     """Count with BLAS, by products of blocks of the dense matrix."""
     from scipy.linalg.blas import ssyrk
@@ -345,10 +293,7 @@ def count_dense(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
 
     n, items = interactions.shape
     user_ptr, user_items = interactions.indptr, interactions.indices
-    weighting, weights = (
-        _weighting(interactions, exponent),
-        user_weights(np.diff(user_ptr), exponent),
-    )
+    weighting, weights = _weights(interactions, exponent)
     item_ptr, item_users, places = transposed(user_ptr, user_items, items)
     dense = np.empty((items, items), np.int64 if weighting else np.float32)
     count_matrix(dense, weights, item_ptr, item_users, places, user_ptr, user_items)
@@ -357,87 +302,23 @@ def count_dense(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
 
 def count_sparse(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
     """Count item by item, over the items of its users, into compressed rows."""
-    from .._compiled.overlaps import count_rows, pack_rows
-    from .._compiled.rows import transposed
-
     check_longest(interactions)
     n, items = interactions.shape
-    user_ptr, user_items = interactions.indptr, interactions.indices
-    item_ptr, item_users, _ = transposed(user_ptr, user_items, items)
-    lengths = np.diff(user_ptr)
-    weighting, weights = _weighting(interactions, exponent), user_weights(lengths, exponent)
-    pair_bytes = _PAIR_BYTES * (4 + weights.itemsize) // 8
-    # An item shares users with at most this many others.
-    reach = np.minimum(np.add.reduceat(np.append(lengths[item_users], 0), item_ptr[:-1]), items)
-    reach[np.diff(item_ptr) == 0] = 0
-    least = _least_pairs(lengths, item_ptr, item_users)
-    available = free_memory()
-    bound = np.concatenate(([0], np.cumsum(reach)))
-    room = max(min(_BLOCK, int(bound[-1])), int(reach.max(initial=0)))
-    columns, counts = np.empty(room, np.int32), np.empty(room, weights.dtype)
-    # Pages that stay unused take no memory, so the arrays have room for all pairs that could be.
-    most = min(int(bound[-1]), available // pair_bytes)
-    found = np.empty(most, np.int32), np.empty(most, weights.dtype)
-    indptr, sizes = np.zeros(items + 1, np.int64), np.zeros(items, np.int64)
-    start, pairs = 0, 0
-    while start < items:
-        sure = pairs + int(least[start:].sum())
-        if sure > most:
-            raise _too_many_pairs(interactions, sure, pair_bytes, available)
-        stop = int(np.searchsorted(bound, bound[start] + _BLOCK, side="right")) - 1
-        stop = min(max(stop, start + 1), items)
-        reserved = bound[start : stop + 1] - bound[start]
-        lists = (item_ptr, item_users), (user_ptr, user_items)
-        out = sizes[start:stop], columns, counts
-        used = count_rows(*out, start, reserved, weights, *lists)
-        needed = pairs + int(used.sum())
-        if needed > most:
-            raise _too_many_pairs(interactions, needed, pair_bytes, available)
-        pack_rows(found, pairs, columns, counts, reserved, used)
-        indptr[start + 1 : stop + 1] = used
-        start, pairs = stop, needed
-    np.cumsum(indptr, out=indptr)
-    for part in found:  # addresses are limited, too
-        part.resize(pairs, refcheck=False)
-    return Overlaps(n, sizes, None, indptr, *found, weighting)
+    weighting, weights = _weights(interactions, exponent)
+    pair_bytes, available = _PAIR_BYTES * (4 + weights.itemsize) // 8, free_memory()
+    try:
+        block = count_block(
+            interactions.rows, weights, 0, items, items, most=available // pair_bytes
+        )
+    except TooManyPairsError as error:
+        raise too_many_pairs(interactions, error.args[0], pair_bytes, available) from None
+    return Overlaps(n, block.sizes, None, block.indptr, block.columns, block.counts, weighting)
 
 
-def _least_pairs(
-    lengths: NDArray[np.int64], item_ptr: NDArray[np.int64], item_users: NDArray[Any]
-) -> NDArray[np.int64]:
-    """Return a lower bound of each item's pairs: the other items of its most active user."""
-    least = np.zeros(len(item_ptr) - 1, np.int64)
-    some = np.diff(item_ptr) > 0
-    if some.any():
-        least[some] = np.maximum.reduceat(lengths[item_users], item_ptr[:-1][some]) - 1
-    return least
-
-
-def check_longest(interactions: Interactions, pair_bytes: int = 0) -> None:
-    """Raise if the pairs of items of one user take minutes, or more bytes than are free."""
-    longest = int(np.diff(interactions.indptr).max(initial=0))
-    what, hint = f"the {longest**2:,} pairs of items of one user", _without_longest(interactions)
-    if longest > _LONGEST:
-        raise MatrixTooLargeError(f"{what} take minutes to count", hint=hint)
-    require_memory(pair_bytes * longest**2, f"{what} take", hint=hint)
-
-
-def _without_longest(interactions: Interactions) -> str:
-    lengths = np.diff(interactions.indptr)
-    if not len(lengths):
-        return ""
-    busiest = int(lengths.argmax())
-    return (
-        "leave out users with very long histories, such as "
-        f"{interactions.users[busiest]!r} with {int(lengths[busiest]):,} items, or rare items"
-    )
-
-
-def _too_many_pairs(
-    interactions: Interactions, pairs: int, pair_bytes: int, available: int
-) -> MatrixTooLargeError:
-    return MatrixTooLargeError(
-        f"at least {pairs:,} pairs of items share a user; counting them takes "
-        f"{size(pair_bytes * pairs)} or more, and {size(available)} are free",
-        hint=_without_longest(interactions),
-    )
+def _weights(interactions: Interactions, exponent: float) -> tuple[Weighting | None, NDArray[Any]]:
+    """Return the sums of weights, if users have any, and the weight of each user."""
+    activity = interactions.rows.lengths
+    if not exponent:
+        return None, user_weights(activity, 0.0)
+    weighting = Weighting.of(activity, interactions.popularity(), exponent)
+    return weighting, user_weights(activity, exponent)

@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import require_memory
-from ..counts.overlaps import Overlaps, check_longest, user_weights
+from ..counts.limits import check_longest
+from ..counts.overlaps import Overlaps
+from ..counts.weighting import user_weights
 from ..data.interactions import Interactions
 from ..data.rows import Rows
 from .parameters import param, recency_param, threads_param, user_exponent_param

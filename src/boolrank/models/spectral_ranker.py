@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import require_memory
-from ..counts.overlaps import Overlaps, user_weights
+from ..counts.overlaps import Overlaps
+from ..counts.weighting import user_weights
 from ..data.interactions import Interactions
 from ..errors import InputError
 from ..kernels import Kernel, Linear, parse_kernel

@@ -1,0 +1,60 @@
+"""Weights of users: user v counts as round(2^40·activity(v)^-g), an exact number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..storage.state import State, array
+
+# Weight of a user with one item, and the largest sum of weights, both in bits.
+UNIT, MOST = 40, 62
+
+
+@dataclass(frozen=True, eq=False)
+class Weighting(State):
+    """Weights of users by activity.
+
+    Attributes
+    ----------
+    exponent : the user exponent
+    total : sum of all weights
+    active : number of users with at least one item
+    degrees : (m,) users of each item
+    """
+
+    kind: ClassVar[str] = "weighting"
+
+    exponent: float
+    total: int
+    active: int
+    degrees: NDArray[np.int64] = array("int64", "items", low=0, high="users+1")
+
+    @staticmethod
+    def of(activity: NDArray[np.int64], degrees: NDArray[np.int64], exponent: float) -> Weighting:
+        """Return the sums of weights of users with so many items."""
+        weights, active = user_weights(activity, exponent), int(np.count_nonzero(activity))
+        return Weighting(exponent, int(weights.sum()), active, degrees)
+
+
+def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:
+    """Return what users count as, by their number of items: 32-bit ones for an exponent of 0.
+
+    Raise if their sum does not fit into 64 bits.
+    """
+    if not exponent:
+        return np.ones(len(activity), np.int32)
+    distinct, inverse = np.unique(activity, return_inverse=True)
+    # Python's power: an element of numpy's could depend on its place in the array.
+    table = [max(round((1 << UNIT) * int(a) ** -exponent), 1) if a else 0 for a in distinct]
+    if sum(w * int(n) for w, n in zip(table, np.bincount(inverse), strict=True)) > 1 << MOST:
+        raise InputError(
+            f"{len(activity):,} users are too many to weigh: their weights exceed 2^{MOST}",
+            hint="use user_exponent=0, or leave out users with one item",
+            parameter="user_exponent",
+        )
+    return np.array(table, np.int64)[inverse]
