@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import chain, combinations, islice, permutations, product
-from operator import and_, or_
+from operator import and_, or_, xor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from boolrank import kernels
 from boolrank.errors import ParameterError
+from oracles import holds, letters_of
 
 Table: TypeAlias = int
 Feature: TypeAlias = tuple[Fraction, Table]
@@ -183,6 +184,39 @@ def _scaled(kernel: Any, over: Variables) -> Iterator[Feature]:
     return ((factor * weight, table) for weight, table in _features(kernel.kernel, over))
 
 
+def _pairs(operator: Callable[[Table, Table], Table]) -> Builder:
+    """Return the features of a connective: one of each part, combined."""
+
+    def build(kernel: Any, over: Variables) -> Iterator[Feature]:
+        for chosen in product(*(_plain(part, over) for part in kernel.parts)):
+            yield ONE, reduce(operator, chosen)
+
+    return build
+
+
+def _plain(kernel: Any, over: Variables) -> list[Table]:
+    return [table for _, table in _features(kernel, over)]
+
+
+def _formula(kernel: Any, over: Variables) -> Iterator[Feature]:
+    """Yield the formula for each choice of a variable per letter, world by world."""
+    letters = letters_of(kernel.text)
+    worlds = [
+        world
+        for world in product((0, 1), repeat=len(letters))
+        if holds(kernel.text, dict(zip(letters, world, strict=True)))
+    ]
+    for chosen in product(over.tables, repeat=len(letters)):
+        signed = [(table ^ over.everywhere, table) for table in chosen]
+        yield (
+            ONE,
+            over.disjunction(
+                over.conjunction(signs[value] for signs, value in zip(signed, world, strict=True))
+                for world in worlds
+            ),
+        )
+
+
 BUILDERS: dict[type, Builder] = {
     kernels.Linear: lambda _, over: _conjunctions(over.choices, [1], over),
     kernels.Polynomial: _polynomial,
@@ -212,6 +246,12 @@ BUILDERS: dict[type, Builder] = {
     kernels.Product: lambda k, over: _products([_features(part, over) for part in k.parts], over),
     kernels.Power: lambda k, over: _products([_features(k.kernel, over)] * k.exponent, over),
     kernels.Scaled: _scaled,
+    kernels.Not: lambda k, over: (
+        (ONE, table ^ over.everywhere) for table in _plain(k.kernel, over)
+    ),
+    kernels.Or: _pairs(or_),
+    kernels.Xor: _pairs(xor),
+    kernels.Formula: _formula,
 }
 
 

@@ -9,9 +9,11 @@ thousands of digits: it is computed exactly, and a `Magnitude` keeps its leading
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -200,7 +202,7 @@ def _composed_cnf(kernel: Any, p: Counts) -> Ratio:
     return comb(shared, kernel.clauses), 1
 
 
-def _size(kernel: Any, n: int) -> int:
+def _size(kernel: Any, n: int) -> int:  # noqa: PLR0911 - one for each family
     """Count the features of a kernel of plain 0/1 features over n variables."""
     if isinstance(kernel, kernels.DNF | kernels.MonotoneDNF) and kernel.weight == 1:
         signs = 2 if isinstance(kernel, kernels.DNF) else 1
@@ -218,7 +220,70 @@ def _size(kernel: Any, n: int) -> int:
         return _whole(kernel, Counts(n, n, n, n))
     if isinstance(kernel, kernels.Composed):
         return _size(kernel.outer, _size(kernel.inner, n))
+    if type(kernel) in LOGICAL:
+        return _logical(kernel, Counts(n, n, n, n)).n
     raise ParameterError(f"{kernel!r} has no known number of plain 0/1 features")
+
+
+def _logical(kernel: Any, p: Counts) -> Counts:
+    """Count the features of a propositional kernel by inclusion and exclusion."""
+    of = LOGICAL.get(type(kernel))
+    return _lifted(kernel, p) if of is None else of(kernel, p)
+
+
+def _of_parts(kernel: Any, p: Counts) -> list[Counts]:
+    return [_logical(part, p) for part in kernel.parts]
+
+
+def _negated(p: Counts) -> Counts:
+    return Counts(p.n, p.n - p.x, p.n - p.z, p.n - p.x - p.z + p.c)
+
+
+def _all_of(parts: list[Counts]) -> Counts:
+    return Counts(*map(math.prod, zip(*parts, strict=True)))
+
+
+def _either_of(a: Counts, b: Counts) -> Counts:
+    """Count the pairs of which one is true: all, less those that are both true or both false."""
+    both, none = _all_of([a, b]), _all_of([_negated(a), _negated(b)])
+    mixed = sum((p.x - p.c) * (q.z - q.c) for p, q in ((a, b), (b, a)))  # one of x, the other of z
+    c = a.c * _negated(b).c + _negated(a).c * b.c + mixed
+    return Counts(both.n, both.n - both.x - none.x, both.n - both.z - none.z, c)
+
+
+def _assignments(text: str, p: Counts) -> Counts:
+    """Choose for each letter whether its variable is active in x and in z, and try the formula."""
+    letters = letters_of(text)
+    sizes = {(1, 1): p.c, (1, 0): p.x - p.c, (0, 1): p.z - p.c, (0, 0): p.n - p.x - p.z + p.c}
+    x = z = c = 0
+    for chosen in product(sizes, repeat=len(letters)):
+        ways = math.prod(sizes[each] for each in chosen)
+        of_x, of_z = (
+            holds(text, dict(zip(letters, s, strict=True))) for s in zip(*chosen, strict=True)
+        )
+        x, z, c = x + ways * of_x, z + ways * of_z, c + ways * (of_x and of_z)
+    return Counts(p.n ** len(letters), x, z, c)
+
+
+def letters_of(text: str) -> list[str]:
+    """Return the letters of a formula; they have one character."""
+    return sorted(set(re.findall(r"\b[a-z]\b", text)))
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str) -> Any:
+    return compile(text, "formula", "eval")
+
+
+def holds(text: str, letters: dict[str, Any]) -> bool:
+    """Tell whether a formula holds, as Python has it."""
+    words = {
+        "xor": lambda a, b: a != b,
+        "implies": lambda a, b: b or not a,
+        "equivalent": lambda a, b: a == b,
+    }
+    values = {letter: np.bool_(value) for letter, value in letters.items()}
+    return bool(eval(_compiled(text), words, values))  # noqa: S307 - formulas of tests
 
 
 def _whole(kernel: Any, p: Counts) -> int:
@@ -253,6 +318,15 @@ def _scaled(kernel: Any, p: Counts) -> Ratio:
     return numerator * weight.numerator, denominator * weight.denominator
 
 
+LOGICAL: dict[type, Callable[[Any, Counts], Counts]] = {
+    kernels.Not: lambda k, p: _negated(_logical(k.kernel, p)),
+    kernels.Or: lambda k, p: _negated(_all_of([_negated(part) for part in _of_parts(k, p)])),
+    kernels.Xor: lambda k, p: reduce(_either_of, _of_parts(k, p)),
+    kernels.Formula: lambda k, p: _assignments(k.text, p),
+    kernels.Product: lambda k, p: _all_of(_of_parts(k, p)),
+    kernels.Power: lambda k, p: _all_of([_logical(k.kernel, p)] * k.exponent),
+}
+
 EXACT: dict[type, Callable[[Any, Counts], Ratio]] = {
     kernels.Linear: lambda _, p: (p.c, 1),
     kernels.Polynomial: _polynomial,
@@ -274,6 +348,7 @@ EXACT: dict[type, Callable[[Any, Counts], Ratio]] = {
     kernels.Product: _product,
     kernels.Power: _power,
     kernels.Scaled: _scaled,
+    **dict.fromkeys([*LOGICAL][:4], lambda k, p: (_logical(k, p).c, 1)),
 }
 
 

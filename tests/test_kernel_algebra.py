@@ -31,6 +31,7 @@ from boolrank.kernels import (
     Composed,
     ComposedCNF,
     ComposedDNF,
+    Formula,
     LiteralConjunctive,
     LiteralDisjunctive,
     Normalized,
@@ -224,6 +225,18 @@ def test_normal_forms_are_compositions_of_clauses() -> None:
         ("disjunctive(arity=3)", C),
         ("1e-3*linear", 0.001 * A),
         ("linear()", A),
+        ("~linear", ~A),
+        ("not linear and disjunctive(3) or linear", ~A * C | A),
+        ("linear | disjunctive(3) ^ linear & linear", A | (C ^ (A * A))),
+        ("(linear | linear) ^ linear", (A | A) ^ A),
+        ("~linear**2", ~(A**2)),
+        ("(~linear)**2", (~A) ** 2),
+        ("2*~linear + (linear | linear)", 2 * ~A + (A | A)),
+        ("~linear @ conjunctive(2)", ~A @ Conjunctive(2)),
+        ("implies(linear, disjunctive(3))", ~A | C),
+        ("equivalent(linear, disjunctive(3))", ~(A ^ C)),
+        ("xor(linear, disjunctive(3))", A ^ C),
+        ("formula('a and  not b')", Formula("a and not b")),
     ],
 )
 def test_text_binds_as_python_does(text: str, kernel: Kernel) -> None:
@@ -256,7 +269,8 @@ def test_text_that_is_not_a_kernel_expression_raises(text: str) -> None:
         ("linear # x\n + tanimoto", "no comments"),
         ("linear.normalized()", r"write normalized\(linear\)"),
         ("normalized(linear, tanimoto)", r"as in normalized\(linear\)"),
-        ("linear - tanimoto", r"by \+ \* \*\* @ only"),
+        ("linear - tanimoto", r"by \+ \* \*\* @ & \| \^ ~ only"),
+        ("xor(linear)", "xor takes two kernels"),
     ],
 )
 def test_a_syntax_error_says_what_to_write(text: str, said: str) -> None:
@@ -405,9 +419,9 @@ def test_kernels_are_values() -> None:
         Disjunctive(3).arity = 4  # type: ignore[misc]
 
 
-def test_the_registry_names_thirteen_kernels_with_their_formulas() -> None:
+def test_the_registry_names_fourteen_kernels_with_their_formulas() -> None:
     ours = {n: k for n, k in KERNELS.items() if k.__module__.startswith("boolrank.kernels.")}
-    assert len(ours) == 13
+    assert len(ours) == 14
     for name, kernel in ours.items():
         assert kernel.name == name
         assert kernel.formula

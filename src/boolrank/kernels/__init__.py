@@ -14,6 +14,7 @@ from .clauses import (
     Threshold,
 )
 from .counts import Counts
+from .logic import Formula, Not, Or, Xor, equivalent, implies, kernel_of
 from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
 from .parser import parse_kernel
 from .terms import Bound
@@ -30,12 +31,15 @@ __all__ = [
     "Conjunctive",
     "Counts",
     "Disjunctive",
+    "Formula",
     "Kernel",
     "Linear",
     "LiteralConjunctive",
     "LiteralDisjunctive",
     "MonotoneDNF",
     "Normalized",
+    "Not",
+    "Or",
     "Polynomial",
     "Power",
     "Product",
@@ -44,5 +48,9 @@ __all__ = [
     "Tanimoto",
     "Threshold",
     "Wide",
+    "Xor",
+    "equivalent",
+    "implies",
+    "kernel_of",
     "parse_kernel",
 ]

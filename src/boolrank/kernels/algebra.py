@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..errors import KernelOverflowError, ParameterError, ParameterTypeError
 from .base import Form, Kernel
+from .cells import Cells, wide_neither
 from .counts import Counts, Pairs
 from .masses import Masses, mass_cosine, power
 from .parameters import exponent, positive
@@ -77,7 +78,7 @@ class Sum(Combination, in_text=False):
     parts: tuple[Kernel, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _flat(self))
+        object.__setattr__(self, "parts", flat_parts(self))
 
     @property
     def form(self) -> Form:
@@ -108,7 +109,7 @@ class Sum(Combination, in_text=False):
         return total
 
     def __repr__(self) -> str:
-        return " + ".join(map(repr, self.parts))
+        return " + ".join(part.in_brackets(0) for part in self.parts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,7 +126,7 @@ class Product(Combination, in_text=False):
     parts: tuple[Kernel, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", _flat(self))
+        object.__setattr__(self, "parts", flat_parts(self))
         if any(isinstance(part, Scaled) for part in self.parts):
             raise ParameterError(
                 "a weight stands before a product, not at one of its parts", hint="use k1 * k2"
@@ -144,6 +145,15 @@ class Product(Combination, in_text=False):
 
     def _combine(self, value: Callable[[Kernel], Any]) -> Any:
         return reduce(mul, map(value, self.parts))
+
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        return reduce(Cells.conjunction, (part.cells(leaf) for part in self.parts))
+
+    def features(self, n: Wide) -> Wide:
+        return reduce(mul, (part.features(n) for part in self.parts))
+
+    def features_in_neither(self, k: Counts) -> Wide:
+        return wide_neither(self, k)
 
     def cosine(self, k: Counts) -> Any:
         return self._combine(lambda part: part.cosine(k))
@@ -176,6 +186,15 @@ class Power(Combination, in_text=False):
     def _combine(self, value: Callable[[Kernel], Any]) -> Any:
         base = value(self.kernel)
         return base**self.exponent if isinstance(base, Wide) else power(base, self.exponent)
+
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        return self.kernel.cells(leaf).power(self.exponent)
+
+    def features(self, n: Wide) -> Wide:
+        return self.kernel.features(n) ** self.exponent
+
+    def features_in_neither(self, k: Counts) -> Wide:
+        return wide_neither(self, k)
 
     def cosine(self, k: Counts) -> Wide:
         return self.kernel.cosine(k) ** self.exponent
@@ -275,7 +294,7 @@ class Normalized(Kernel, in_text=False):
     cosines_of = values_of
 
 
-def _flat(node: Sum | Product) -> tuple[Kernel, ...]:
+def flat_parts(node: Any) -> tuple[Kernel, ...]:
     """Return the parts of a node, with those of parts of its own kind in their place."""
     if not isinstance(node.parts, tuple | list):
         raise ParameterTypeError(

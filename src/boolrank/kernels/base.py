@@ -20,6 +20,7 @@ from ..errors import (
     ParameterTypeError,
 )
 from .binary_matrix import active, as_binary, overlap_counts
+from .cells import Cells
 from .counts import Counts, Pairs
 from .masses import Masses, mass_values
 from .parameters import check_arities
@@ -39,7 +40,7 @@ _SMALL = 1 << 26
 _BLOCK = 1 << 20
 # Members that follow from a formula: a class with its own formula inherits none of them.
 _DERIVED = (
-    *("form", "own_value", "cosine", "features", "features_in_neither"),
+    *("form", "own_value", "cosine", "features", "features_in_neither", "cells"),
     *("values_of", "cosines_of", "from_full", "mass_value"),
 )
 _FORMULAS = ("value", "own_value", "cosine")
@@ -79,7 +80,7 @@ class Kernel(ABC):
 
     name: ClassVar[str]
     formula: ClassVar[str]
-    # How tightly the text binds: + is 0, @ 1, * 2, ** 3.
+    # How tightly the text binds: | is -2, ^ -1, + 0, @ 1, * 2, ** and ~ 3.
     binding: ClassVar[int] = 4
 
     # numpy scalars on the left of `*` must come to our operators.
@@ -167,6 +168,10 @@ class Kernel(ABC):
         raise ParameterTypeError(
             f"{self} cannot be the inner kernel of `outer @ inner`: its features are not 0 or 1"
         )
+
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        """Count features of 0 and 1 by the vectors that have them; ``leaf`` counts one kernel's."""
+        return leaf(self)
 
     def features_in_neither(self, k: Counts) -> Wide | None:  # noqa: ARG002 - as above
         """Count the features that are false in both vectors, if no difference is needed."""
@@ -303,6 +308,26 @@ class Kernel(ABC):
         from .normal_forms import Composed
 
         return Composed(self, inner) if isinstance(inner, Kernel) else NotImplemented
+
+    def __invert__(self) -> Kernel:
+        from .logic import Not
+
+        return Not(self)
+
+    def __and__(self, other: Any) -> Kernel:
+        from .logic import conjunction
+
+        return conjunction(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __or__(self, other: Any) -> Kernel:
+        from .logic import Or
+
+        return Or((self, other)) if isinstance(other, Kernel) else NotImplemented
+
+    def __xor__(self, other: Any) -> Kernel:
+        from .logic import Xor
+
+        return Xor((self, other)) if isinstance(other, Kernel) else NotImplemented
 
     def __getitem__(self, column: str) -> Kernel:
         """Bind the kernel to a column of tags: they are its variables, in place of users.

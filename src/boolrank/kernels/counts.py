@@ -23,8 +23,9 @@ class Counts:
 
     All attributes broadcast against each other. ``n`` is the number of variables, ``x`` and ``z``
     the active ones of the two vectors, ``common`` those active in both. ``lifted`` means that these
-    are counts of another kernel's features, without a bound on their size; ``outside`` is the
-    number active in neither vector, if it is known without a subtraction.
+    are counts of another kernel's features, without a bound on their size. ``outside`` is the
+    number active in neither vector, and ``alone`` those active in x alone and in z alone, if they
+    are known to more digits than a difference has.
 
     >>> k = Counts(Wide.of(10), Wide.of(4), Wide.of([3, 5]), Wide.of([1, 2]))
     >>> k.union.floats(), k.agreeing.floats(), np.sqrt(k.x * k.z).floats().round(2)
@@ -37,6 +38,7 @@ class Counts:
     common: Wide
     lifted: bool = False
     outside: Wide | None = None
+    alone: tuple[Wide, Wide] | None = None
 
     @staticmethod
     def of_vectors(n: int, sizes: NDArray[np.int64]) -> Counts:
@@ -57,12 +59,12 @@ class Counts:
     @property
     def only_x(self) -> Wide:
         """Active in the first vector alone."""
-        return self.x - self.common
+        return self.x - self.common if self.alone is None else self.alone[0]
 
     @property
     def only_z(self) -> Wide:
         """Active in the second vector alone."""
-        return self.z - self.common
+        return self.z - self.common if self.alone is None else self.alone[1]
 
     @property
     def neither(self) -> Wide:
@@ -76,8 +78,8 @@ class Counts:
 
     def complement(self) -> Counts:
         """Swap active and inactive variables of both vectors."""
-        n = self.n
-        return Counts(n, n - self.x, n - self.z, self.neither, self.lifted, self.common)
+        n, alone = self.n, None if self.alone is None else (self.alone[1], self.alone[0])
+        return Counts(n, n - self.x, n - self.z, self.neither, self.lifted, self.common, alone)
 
     def of_x(self) -> Counts:
         """Pair the first vector with itself."""

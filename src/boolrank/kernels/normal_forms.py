@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ..errors import ParameterTypeError
 from .algebra import KERNEL, Normalized
 from .base import Kernel
+from .cells import lifted
 from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
 from .combinatorics import power_cosine, weighted_subsets
 from .counts import Counts, Pairs
-from .functions import minimum
 from .masses import Masses
 from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, SIZE, check_fits
 from .values import compute_values
@@ -132,6 +132,9 @@ class Composed(Kernel, in_text=False):
     def features(self, n: Wide) -> Wide:
         return self.outer.features(self.inner.features(n).rounded())
 
+    def features_in_neither(self, k: Counts) -> Wide | None:
+        return self.outer.features_in_neither(_lifted(self.inner, k))
+
     def __repr__(self) -> str:
         # `@` groups to the left.
         outer = repr(self.outer) if isinstance(self.outer, Composed) else self.outer.in_brackets(3)
@@ -139,15 +142,10 @@ class Composed(Kernel, in_text=False):
 
 
 def _lifted(inner: Kernel, k: Counts) -> Counts:
-    """Count the features of a kernel, as whole numbers; level by level in a nest."""
+    """Count the features of a kernel; level by level in a nest."""
     if isinstance(inner, Composed):
-        return _lifted(inner.outer, _lifted(inner.inner, k))
-    n = inner.features(k.n).rounded()
-    x, z = (minimum(inner.own_value(own).rounded(), n) for own in (k.of_x(), k.of_z()))
-    common = minimum(inner.value(k).rounded(), minimum(x, z))
-    neither = inner.features_in_neither(k)
-    outside = None if neither is None else neither.rounded()
-    return Counts(n, x, z, common, lifted=True, outside=outside)
+        return lifted(inner.outer, _lifted(inner.inner, k))
+    return lifted(inner, k)
 
 
 @dataclass(frozen=True, repr=False)
@@ -172,6 +170,9 @@ class _NormalForm(Kernel):
 
     def features(self, n: Wide) -> Wide:
         return self.composition.features(n)
+
+    def features_in_neither(self, k: Counts) -> Wide | None:
+        return self.composition.features_in_neither(k)
 
     def _checked(self, k: Counts) -> Composed:
         composition = self.composition

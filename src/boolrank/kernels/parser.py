@@ -1,6 +1,7 @@
 """Kernels from text: the inverse of their ``repr``.
 
-The grammar is Python's for ``+ * ** @ []``, numbers and calls. Text is parsed, never run.
+The grammar is Python's for ``+ * ** @ [] ~ & | ^ not and or``, numbers and calls. Text is
+parsed, never run.
 """
 
 from __future__ import annotations
@@ -9,18 +10,30 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
-from operator import add, matmul, mul
+from functools import reduce
+from operator import add, and_, matmul, mul, or_, xor
 from typing import Any
 
 from ..errors import BoolrankError, KernelSyntaxError, ParameterTypeError
 from .algebra import Normalized
 from .base import KERNELS, Kernel
+from .logic import equivalent, implies
 
 _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: add,
     ast.Mult: mul,
     ast.Pow: pow,
     ast.MatMult: matmul,
+    **dict.fromkeys((ast.BitAnd, ast.And), and_),
+    **dict.fromkeys((ast.BitOr, ast.Or), or_),
+    ast.BitXor: xor,
+}
+# Functions of kernels, and how to write them.
+_FUNCTIONS: Mapping[str, tuple[Callable[..., Kernel], int, str]] = {
+    Normalized.name: (Normalized, 1, "normalized takes a kernel, as in normalized(linear)"),
+    "xor": (xor, 2, "xor takes two kernels, as in xor(linear, linear)"),
+    "implies": (implies, 2, "implies takes two kernels, as in implies(linear, linear)"),
+    "equivalent": (equivalent, 2, "equivalent takes two kernels, as in equivalent(linear, linear)"),
 }
 # Bounds of a text, and of the kernel that it describes.
 _MOST_CHARACTERS, _MOST_KERNELS, _MOST_LEVELS = 50_000, 1_000, 100
@@ -123,10 +136,10 @@ class _Reader:
         for step in reversed(chain):
             operator = _OPERATORS.get(type(step.op))
             if operator is None:
-                raise self.error(step, "kernels are combined by + * ** @ only")
+                raise self.error(step, "kernels are combined by + * ** @ & | ^ ~ only")
             if operator is not mul and not isinstance(value, Kernel):
                 raise self.error(step.left, "a kernel was expected here")
-            other = self.kernel if operator in (add, matmul) else self.term
+            other = self.term if operator in (mul, pow) else self.kernel
             value = operator(value, other(step.right))
         return value
 
@@ -145,15 +158,19 @@ class _Reader:
                 return self.kernel(inner)[column]
             case ast.Subscript():
                 raise self.error(node, "a column of items was expected in [], as in linear[genres]")
+            case ast.UnaryOp(op=ast.Invert() | ast.Not(), operand=operand):
+                return ~self.kernel(operand)
+            case ast.BoolOp(op=op, values=values):
+                return reduce(_OPERATORS[type(op)], map(self.kernel, values))
             case ast.Constant(value=True | False | None):
                 raise self.error(node, "a kernel or a number was expected here")
         return self.argument(node)
 
-    def argument(self, node: ast.expr) -> int | float | None:
+    def argument(self, node: ast.expr) -> int | float | str | None:
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 return -value
-            case ast.Constant(value=int() | float() | None as value):
+            case ast.Constant(value=int() | float() | str() | None as value):
                 return value
         raise self.error(node, "a number was expected here")
 
@@ -163,10 +180,11 @@ class _Reader:
         self.count += 1
         if self.count > _MOST_KERNELS:
             raise _too_large(self.text)
-        if name == Normalized.name:
-            if len(args) != 1 or keywords:
-                raise self.error(node, "normalized takes a kernel, as in normalized(linear)")
-            return Normalized(self.kernel(args[0]))
+        if name in _FUNCTIONS:
+            function, size, usage = _FUNCTIONS[name]
+            if len(args) != size or keywords:
+                raise self.error(node, usage)
+            return function(*map(self.kernel, args))
         kernel = self.find(name)
         options = {str(k.arg): self.argument(k.value) for k in keywords}
         if len(options) < len(keywords):
@@ -182,7 +200,7 @@ class _Reader:
 
     def find(self, name: str) -> type[Kernel]:
         if name not in KERNELS:
-            known = (*KERNELS, Normalized.name)
+            known = (*KERNELS, *_FUNCTIONS)
             short = [full for full in known if len(name) > 1 and full.startswith(name.lower())]
             close = short or get_close_matches(name.lower(), known, n=1)
             raise KernelSyntaxError(

@@ -42,6 +42,9 @@ class Linear(Kernel):
     def features(self, n: Wide) -> Wide:
         return n
 
+    def features_in_neither(self, k: Counts) -> Wide:
+        return k.neither
+
 
 @dataclass(frozen=True, repr=False)
 class Polynomial(Kernel):

@@ -1,0 +1,348 @@
+"""Propositional kernels: NOT, AND, OR and XOR of kernels, and formulas of letters.
+
+After Polato and Aiolli, Propositional kernels, Entropy 23, 2021. A kernel with features of 0 and 1
+counts propositions that are true of both vectors. A connective of two kernels has the n_A·n_B pairs
+of their propositions as features; NOT has their negations:
+
+    NOT A:  n_A - A(x, x) - A(z, z) + A(x, z)
+    A AND B:  A(x, z)·B(x, z)
+    A OR B:  NOT (NOT A AND NOT B)
+
+Values are computed from cells (see `cells`), without these differences.
+"""
+
+from __future__ import annotations
+
+import ast
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache, reduce
+from operator import and_, mul, or_, xor
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
+from .algebra import KERNEL, Product, flat_parts
+from .base import Kernel
+from .cells import Cells, wide_cells, wide_neither
+from .counts import Counts
+from .masses import Masses
+from .similarities import Linear
+from .wide import Wide
+
+# Pairs of truth values of so many letters are a million.
+_MOST_LETTERS = 10
+
+
+class _Propositional(Kernel):
+    """A kernel whose features are propositions about those of its parts."""
+
+    @abstractmethod
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells: ...
+
+    @abstractmethod
+    def _operands(self) -> tuple[Kernel, ...]: ...
+
+    def value(self, k: Counts) -> Any:
+        return self.cells(lambda part: wide_cells(part, k)).both
+
+    def mass_value(self, k: Masses) -> Any:
+        """Compute the share of sequences of draws; parts are linear ones and formulas."""
+
+        def leaf(part: Kernel) -> Cells:
+            if not isinstance(part, Linear):
+                Kernel.mass_value(self, k)  # raises
+            return Cells.of(k)
+
+        return self.cells(leaf).both
+
+    def features(self, n: Wide) -> Wide:
+        return reduce(mul, (part.features(n) for part in self._operands()))
+
+    def features_in_neither(self, k: Counts) -> Wide:
+        return wide_neither(self, k)
+
+
+@dataclass(frozen=True, repr=False)
+class Not(_Propositional, in_text=False):
+    """``~a``: the negated features.
+
+    >>> (~Linear()).on_counts(n=9, x=4, z=3, c=2)  # variables active in neither vector
+    array(4.)
+    """
+
+    name = "not"
+    binding = 3
+    kernel: Kernel = field(metadata=KERNEL)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_propositions("~", (self.kernel,))
+
+    def _operands(self) -> tuple[Kernel, ...]:
+        return (self.kernel,)
+
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        return self.kernel.cells(leaf).negation()
+
+    def __repr__(self) -> str:
+        return f"~{self.kernel.in_brackets(3)}"
+
+
+class _Connective(_Propositional):
+    """A connective of two kernels or more."""
+
+    sign: ClassVar[str]
+    combine: ClassVar[Callable[[Cells, Cells], Cells]]
+    parts: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", flat_parts(self))
+        check_propositions(self.sign, self.parts)
+
+    def _operands(self) -> tuple[Kernel, ...]:
+        return self.parts
+
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        return reduce(type(self).combine, (part.cells(leaf) for part in self.parts))
+
+    def __repr__(self) -> str:
+        return f" {self.sign} ".join(part.in_brackets(self.binding + 1) for part in self.parts)
+
+
+@dataclass(frozen=True, repr=False)
+class Or(_Connective, in_text=False):
+    """``a | b``: pairs of features, one of each kernel, at least one of them true.
+
+    >>> (Linear() | Linear()).on_counts(n=3, x=1, z=1, c=0)
+    array(2.)
+    """
+
+    name, sign, binding = "or", "|", -2
+    combine = Cells.disjunction
+    parts: tuple[Kernel, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Xor(_Connective, in_text=False):
+    """``a ^ b``: pairs of features, one of each kernel, exactly one of them true.
+
+    >>> (Linear() ^ Linear()).on_counts(n=3, x=1, z=1, c=[0, 1])
+    array([2., 4.])
+    """
+
+    name, sign, binding = "xor", "^", -1
+    combine = Cells.exclusive
+    parts: tuple[Kernel, ...]
+
+
+def conjunction(a: Kernel, b: Kernel) -> Kernel:
+    """Return ``a & b``, the product: pairs of features, one of each kernel, both true.
+
+    >>> conjunction(Linear(), ~Linear())
+    linear*~linear
+    """
+    check_propositions("&", (a, b))
+    return Product.of(a, b)
+
+
+def implies(a: Kernel, b: Kernel) -> Kernel:
+    """Return ``~a | b``: pairs of features of which the first implies the second.
+
+    >>> implies(Linear(), Linear() * Linear())
+    ~linear | linear*linear
+    """
+    return ~a | b
+
+
+def equivalent(a: Kernel, b: Kernel) -> Kernel:
+    """Return ``~(a ^ b)``: pairs of features that are both true or both false.
+
+    >>> equivalent(Linear(), Linear())
+    ~(linear ^ linear)
+    """
+    return ~(a ^ b)
+
+
+def check_propositions(operator: str, kernels: Iterable[Kernel]) -> None:
+    """Raise unless the features of kernels are 0 or 1, over users."""
+    for kernel in kernels:
+        if kernel.variables != ("",):
+            raise ParameterError(
+                f"{kernel} is bound to tags, and {operator} takes kernels that are not",
+                hint="bind the whole: (~linear)[genres]",
+                parameter="kernel",
+            )
+        try:
+            kernel.features(Wide.of(1.0))
+        except ParameterTypeError:
+            raise ParameterTypeError(
+                f"{operator} cannot take {kernel}: its features are not 0 or 1",
+                hint="use kernels such as linear, conjunctive, disjunctive and threshold, without "
+                "weights; normalise the result: (~k).normalized()",
+                parameter="kernel",
+            ) from None
+
+
+_WORDS: dict[str, Callable[[Any, Any], Any]] = {
+    "xor": xor,
+    "implies": lambda a, b: ~a | b,
+    "equivalent": lambda a, b: ~(a ^ b),
+}
+_SIGNS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.And: and_,
+    ast.BitAnd: and_,
+    ast.Or: or_,
+    ast.BitOr: or_,
+    ast.BitXor: xor,
+}
+
+
+def _read(owner: str, name: str, value: Any) -> str:
+    """Check a formula, and return it in a standard notation."""
+    if not isinstance(value, str):
+        raise ParameterTypeError(
+            f"{name} of {owner} must be text such as 'a and not b', not {value!r} of type "
+            f"{type(value).__name__}",
+            parameter=name,
+        )
+    try:
+        tree = ast.parse(" ".join(value.split()), mode="eval").body
+        letters, _ = _truth(ast.unparse(tree))
+    except (MemoryError, RecursionError, SyntaxError, ValueError) as error:
+        if isinstance(error, BoolrankError):
+            raise
+        raise KernelSyntaxError(
+            f"{value[:200]!r} is not a formula", hint="write one such as 'a and (b or not c)'"
+        ) from None
+    if len(letters) > _MOST_LETTERS:
+        raise KernelSyntaxError(
+            f"a formula has at most {_MOST_LETTERS} letters, and {value[:200]!r} has "
+            f"{len(letters)}",
+            hint="combine kernels by ~ & | ^ if no letter is repeated",
+        )
+    return ast.unparse(tree)
+
+
+@lru_cache(maxsize=64)
+def _truth(formula: str) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """Return the letters of a formula, and its truth for each set of true letters."""
+    tree = ast.parse(formula, mode="eval").body
+    letters = tuple(sorted(_letters(tree)))
+    if len(letters) > _MOST_LETTERS:
+        return letters, np.empty(0, np.bool_)
+    worlds = np.arange(1 << len(letters))
+    tables = {letter: worlds >> i & 1 == 1 for i, letter in enumerate(letters)}
+    return letters, _table(tree, tables)
+
+
+def _letters(tree: ast.expr) -> set[str]:
+    named = {each.func for each in ast.walk(tree) if isinstance(each, ast.Call)}
+    return {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and each not in named}
+
+
+def _table(node: ast.expr, of: dict[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    match node:
+        case ast.Name(id=name):
+            return of[name]
+        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+            return ~_table(operand, of)
+        case ast.BoolOp(op=op, values=values):
+            return np.asarray(reduce(_SIGNS[type(op)], (_table(each, of) for each in values)))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
+            return np.asarray(_SIGNS[type(op)](_table(left, of), _table(right, of)))
+        case ast.Call(func=ast.Name(id=name), args=[left, right], keywords=[]) if name in _WORDS:
+            return np.asarray(_WORDS[name](_table(left, of), _table(right, of)))
+    raise KernelSyntaxError(
+        f"cannot read {ast.unparse(node)[:200]!r} in a formula",
+        hint="use letters, and, or, not, xor(a, b), implies(a, b), equivalent(a, b)",
+    )
+
+
+@lru_cache(maxsize=256)
+def _coefficients(formula: str, of_x: bool, of_z: bool) -> NDArray[np.float64]:
+    """Count pairs of worlds, of x and of z, in which the formula has these truth values.
+
+    They are counted by the numbers of letters that are true in both, in x alone and in z alone.
+    """
+    letters, truth = _truth(formula)
+    x, z = (np.flatnonzero(truth == side) for side in (of_x, of_z))
+    both, either = np.bitwise_count(x[:, None] & z), np.bitwise_count(x[:, None] | z)
+    size = len(letters) + 1
+    only_x = np.bitwise_count(x)[:, None] - both
+    at = np.ravel_multi_index((both, only_x, either - both - only_x), (size,) * 3)
+    return np.bincount(at.ravel(), minlength=size**3).reshape((size,) * 3).astype(np.float64)
+
+
+@dataclass(frozen=True, repr=False)
+class Formula(_Propositional):
+    """Choices of a variable for each letter that make the formula true: n^letters features.
+
+    Letters choose independently, and may choose the same variable. A letter that occurs again is
+    the same variable again.
+
+    >>> Formula("a and not b").on_counts(n=5, x=2, z=2, c=1)
+    array(2.)
+    """
+
+    name = "formula"
+    formula = "#{a, b, … ∈ variables : formula(x) and formula(z)}"
+    text: str = field(metadata={"range": "such as 'a and not b'", "check": _read})
+
+    def _operands(self) -> tuple[Kernel, ...]:
+        return (Linear(),) * len(_truth(self.text)[0])
+
+    def value(self, k: Counts) -> Any:
+        return self._count(Cells.of(k), True, True)
+
+    def mass_value(self, k: Masses) -> Any:
+        return self._count(Cells.of(k), True, True)
+
+    features = _Propositional.features
+    features_in_neither = _Propositional.features_in_neither
+
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        of = leaf(Linear())
+        total = of.total ** len(self._operands())
+        sides = (True, True), (True, False), (False, True), (False, False)
+        return Cells(total, *(self._count(of, *side) for side in sides))
+
+    def _count(self, of: Cells, of_x: bool, of_z: bool) -> Any:
+        """Sum over the numbers of letters in each cell: a polynomial with positive terms."""
+        table = _coefficients(self.text, of_x, of_z)
+        most = len(table) - 1
+        powers = [[1.0] for _ in range(4)]
+        for steps, base in zip(powers, of[1:], strict=True):
+            for _ in range(most):
+                steps.append(steps[-1] * base)
+        both, only_x, only_z, neither = powers
+        total = of.both * 0.0
+        for a, b, c in np.argwhere(
+            (table + table.transpose(0, 2, 1)) * np.tri(most + 1).T
+        ).tolist():
+            # Both orders of the vectors add the same numbers.
+            term = only_x[b] * only_z[c] * float(table[a, b, c])
+            if b != c:
+                term = term + only_x[c] * only_z[b] * float(table[a, c, b])
+            total = total + term * (both[a] * neither[most - a - b - c])
+        return total
+
+
+def kernel_of(formula: str) -> Formula:
+    """Return the kernel whose features are a propositional formula, over all choices of variables.
+
+    Parameters
+    ----------
+    formula : letters combined by ``and or not``, or by ``& | ~ ^``, ``xor(a, b)``,
+        ``implies(a, b)`` and ``equivalent(a, b)``. A letter stands for a variable, or, in
+        ``kernel_of(formula) @ inner``, for a feature of the inner kernel.
+
+    >>> kernel_of("(a and b) or not c").on_counts(n=9, x=4, z=4, c=3)
+    array(383.)
+    >>> (kernel_of("a and not b") @ Linear()).on_counts(n=5, x=2, z=2, c=1)
+    array(2.)
+    """
+    return Formula(formula)
