@@ -65,30 +65,39 @@ class Arrays(NamedTuple):
 
 @ranged(lambda out, *_: (len(out[0]), len(out[0])))
 def of_pairs(start, stop, out, first, indptr, columns, numbers):
-    """Fill two arrays with the numbers of the items of each pair, from a place in the rows on."""
+    """Fill two arrays with the numbers of the items of each pair of a chunk.
+
+    ``first`` is the place of the chunk in the rows, and ``columns`` are its second items.
+    """
     x, z = out
     row = np.searchsorted(indptr, first + start, side="right") - 1
     for k in range(start, stop):
         while indptr[row + 1] <= first + k:
             row += 1
-        x[k], z[k] = numbers[row], numbers[columns[first + k]]
+        x[k], z[k] = numbers[row], numbers[columns[k]]
 
 
-@ranged(lambda values, indptr, *_: (len(indptr) - 1, len(values)))
-def subtract_background(start, stop, values, indptr, columns, classes, background, share):
-    """Subtract from each value the background of the classes of its row and column."""
-    for i in range(start, stop):
-        under = background[classes[i]]
-        for k in range(indptr[i], indptr[i + 1]):
-            values[k] -= under[classes[columns[k]]] * share[columns[k]]
+@ranged(lambda values, *_: (len(values), len(values)))
+def subtract_background(start, stop, values, first, indptr, columns, classes, background, share):
+    """Subtract from each value of a chunk the background of the classes of its row and column."""
+    row, k = np.searchsorted(indptr, first + start, side="right") - 1, start
+    while k < stop:
+        while indptr[row + 1] <= first + k:
+            row += 1
+        under, end = background[classes[row]], min(indptr[row + 1] - first, stop)
+        for t in range(k, end):
+            values[t] -= under[classes[columns[t]]] * share[columns[t]]
+        k = end
 
 
-@ranged(lambda values, indptr, *_: (len(indptr) - 1, len(values)))
-def subtract_product(start, stop, values, indptr, columns, left, right):
-    """Subtract from each value the product of the factors of its row and column."""
-    for i in range(start, stop):
-        for k in range(indptr[i], indptr[i + 1]):
-            values[k] -= _product(left[i], right[columns[k]])
+@ranged(lambda values, *_: (len(values), len(values)))
+def subtract_product(start, stop, values, first, indptr, columns, left, right):
+    """Subtract from each value of a chunk the product of the factors of its row and column."""
+    row = np.searchsorted(indptr, first + start, side="right") - 1
+    for k in range(start, stop):
+        while indptr[row + 1] <= first + k:
+            row += 1
+        values[k] -= _product(left[row], right[columns[k]])
 
 
 @loop

@@ -97,7 +97,8 @@ class Pairs:
     ``tables`` caches the look-up tables of kernels, and may be shared by pairs over the same n.
     Counts that come from outside (`of`) are checked before use; others are ``trusted``. With
     ``users``, the numbers are masses: n is the total weight of so many users; ``roots`` are then
-    1/√κ(x, x) and 1/√κ(z, z), if they are known.
+    1/√κ(x, x) and 1/√κ(z, z), if they are known. Tables serve sizes up to ``most`` at least: their
+    digits depend on it, and must not on the pairs that come first.
     """
 
     n: NDArray[Any]
@@ -108,14 +109,14 @@ class Pairs:
     trusted: bool = True
     users: int | None = None
     roots: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    most: int = 0
 
     @staticmethod
     def of_items(overlaps: Overlaps, x: Any, z: Any, c: Any, tables: Any = None) -> Pairs:
         """Make pairs of items from sizes and shared users, of counts or of masses."""
         users = None if overlaps.weighting is None else overlaps.weighting.active
-        return Pairs(
-            np.asarray(overlaps.total), x, z, c, {} if tables is None else tables, users=users
-        )
+        most, tables = int(overlaps.sizes.max(initial=0)), {} if tables is None else tables
+        return Pairs(np.asarray(overlaps.total), x, z, c, tables, users=users, most=most)
 
     @staticmethod
     def of(n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> Pairs:

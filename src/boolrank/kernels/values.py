@@ -289,7 +289,7 @@ def _layout(pairs: Pairs) -> _Layout:
     else:
         x, z = (_whole(np.broadcast_to(a, shape).reshape(-1)) for a in (pairs.x, pairs.z))
         c = _native(np.broadcast_to(pairs.c, shape).reshape(-1))
-    most = int(max(x.max(initial=0), z.max(initial=0)))
+    most = int(max(x.max(initial=0), z.max(initial=0), pairs.most))
     possible = most <= n < 1 << 53 and min(x.min(initial=0), z.min(initial=0)) >= 0
     return _Layout(n, x, z, c, most if possible else -1)
 

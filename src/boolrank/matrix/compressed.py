@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -11,20 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
+from ..errors import InputError
 from ..kernels import Kernel
-from ..kernels.counts import Pairs
-from ..kernels.values import centred_values, cosines, own_values, scaled_cosines
-from ..kernels.wide import Wide, inverse_root, times_two_to
+from ..kernels.values import centred_values, cosines, own_values
+from ..kernels.wide import times_two_to
+from ..storage.disk_array import mapped
 from ..storage.state import array
 from .base import ItemMatrix, distances
 from .low_rank import low_rank
-from .scale import NOTHING, Scale, too_small
+from .pairs import Floats, Ints, ItemPairs, store
+from .scale import Scale, too_small
 from .tag_part import TagPart
-
-Floats = NDArray[np.float64]
-
-# Pairs whose values are computed at once: 50 MB of temporaries.
-BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,39 +52,16 @@ class CompressedMatrix(ItemMatrix):
     sets: NDArray[np.int32] | None = array("int32", "items", low=0, high="sets", optional=True)
 
     @staticmethod
-    def of(kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None) -> CompressedMatrix:
-        from .._compiled.matrix import subtract_background, subtract_product
-
-        distance = distances(kernel, overlaps) if tags is None else None
-        value = partial(cosines if distance is None else centred_values, kernel)
-        with np.errstate(all="ignore"):
-            pairs, left, right = _split(kernel, overlaps, distance)
-            background, values = pairs.background(value), pairs.values(value)
-            share, scale = np.ones(overlaps.items), None
-            nearest = np.maximum(background.max(axis=0)[pairs.classes], pairs.largest(values))
-            if left is not None and right is not None:
-                nearest = np.maximum(nearest, np.abs(left) @ np.abs(right).max(axis=0))
-            if distance is None and tags is None and too_small(kernel, overlaps, nearest):
-                left = right = None  # a sum with tiny values has no background worth keeping
-                background, share, values, scale = pairs.scaled(kernel)
-        places = pairs.indptr, pairs.columns
-        subtract_background(values, *places, pairs.classes, background, share)
-        totals = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
-        if left is not None and right is not None:
-            subtract_product(values, *places, left, right)
-            totals += right @ left.sum(axis=0) - (left * right).sum(axis=1)
-        totals += pairs.totals(values, symmetric=scale is None)
-        if distance is not None:
-            totals += 2 * distance
-        set_values = sets = None
-        if tags is not None:
-            sets, set_values = tags.classes, tags.values
-            left = None if left is None else left * tags.share
-            background, values, totals = (x * tags.share for x in (background, values, totals))
-            totals += (np.bincount(sets) @ set_values - np.diag(set_values))[sets]
-        stored = background, share, pairs.classes, *places, values
-        pull = totals / overlaps.items
-        return CompressedMatrix(*stored, pull, distance, scale, left, right, set_values, sets)
+    def of(
+        kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None, out: Any = None
+    ) -> CompressedMatrix:
+        """Compute the matrix; ``out`` is the file of its values, by default in memory."""
+        correction = Correction.of(kernel, overlaps, centred=tags is None)
+        values = np.empty(len(correction.pairs.columns)) if out is None else out
+        nearest = np.zeros(overlaps.items)
+        for first in correction.pairs.firsts():
+            store(values, first, correction.chunk(first, nearest))
+        return correction.finished(values, nearest, tags)
 
     def _parts(self) -> dict[str, Any]:
         names = "background", "share", "classes", "indptr", "columns", "values"
@@ -109,6 +82,91 @@ class CompressedMatrix(ItemMatrix):
 
     def _stored_column(self, item: int, rows: NDArray[np.int32]) -> Floats:
         return np.array([self.stored(int(row))[item] for row in rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """The correction of a compressed matrix, chunk by chunk, and what surrounds it.
+
+    All but the values follows from the numbers of users, so that processes that share files of
+    counts can compute a chunk each.
+    """
+
+    kernel: Kernel
+    pairs: ItemPairs
+    distance: Floats | None
+    background: Floats
+    left: Floats | None
+    right: Floats | None
+
+    @staticmethod
+    def of(kernel: Kernel, overlaps: Overlaps, *, centred: bool = True) -> Correction:
+        """Prepare; ``centred`` allows another origin where values crowd."""
+        distance = distances(kernel, overlaps) if centred else None
+        with np.errstate(all="ignore"):
+            pairs, left, right = _split(kernel, overlaps, distance)
+            value = partial(cosines if distance is None else centred_values, kernel)
+            return Correction(kernel, pairs, distance, pairs.background(value), left, right)
+
+    def chunk(self, first: int, nearest: Floats) -> Floats:
+        """Return the correction of a chunk, and raise the largest value of each row."""
+        value = cosines if self.distance is None else centred_values
+        with np.errstate(all="ignore"):
+            columns, values = self.pairs.chunk(first, partial(value, self.kernel))
+            self.pairs.raise_largest(nearest, first, values)
+        self.subtract(values, first, columns, self.background, np.ones(len(nearest)))
+        return values
+
+    def subtract(
+        self, values: Floats, first: int, columns: Ints, background: Floats, share: Floats
+    ) -> None:
+        """Subtract a background from the values of a chunk."""
+        from .._compiled.matrix import subtract_background, subtract_product
+
+        places = first, self.pairs.indptr, columns
+        subtract_background(values, *places, self.pairs.classes, background, share)
+        if self.left is not None and self.right is not None:
+            subtract_product(values, *places, self.left, self.right)
+
+    def finished(
+        self, values: Any, nearest: Floats, tags: TagPart | None = None
+    ) -> CompressedMatrix:
+        """Return the matrix, from the correction of all pairs and the largest value of each row."""
+        pairs, left, right, background = self.pairs, self.left, self.right, self.background
+        overlaps, distance = pairs.overlaps, self.distance
+        share, scale = np.ones(overlaps.items), None
+        with np.errstate(all="ignore"):
+            nearest = np.maximum(background.max(axis=0)[pairs.classes], nearest)
+            if left is not None and right is not None:
+                nearest = np.maximum(nearest, np.abs(left) @ np.abs(right).max(axis=0))
+            if distance is None and tags is None and too_small(self.kernel, overlaps, nearest):
+                if not isinstance(values, np.ndarray):
+                    raise InputError(
+                        f"the values of {self.kernel} are too small for doubles and have to be "
+                        "scaled, which needs all of them in memory",
+                        hint="take a kernel of lower arity, or fit in memory",
+                        parameter="kernel",
+                    )
+                left = right = None  # a sum with tiny values has no background worth keeping
+                background, share, values, scale = pairs.scaled(self.kernel)
+                plain = replace(self, left=None, right=None)
+                plain.subtract(values, 0, pairs.columns, background, share)
+        totals = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
+        if left is not None and right is not None:
+            totals += right @ left.sum(axis=0) - (left * right).sum(axis=1)
+        totals += pairs.totals(values, symmetric=scale is None)
+        if distance is not None:
+            totals += 2 * distance
+        set_values = sets = None
+        if tags is not None:
+            sets, set_values = tags.classes, tags.values
+            left = None if left is None else left * tags.share
+            background, values, totals = (x * tags.share for x in (background, values, totals))
+            totals += (np.bincount(sets) @ set_values - np.diag(set_values))[sets]
+        stored = background, share, pairs.classes, pairs.indptr, mapped(pairs.columns)
+        pull = totals / overlaps.items
+        of_tags = left, right, set_values, sets
+        return CompressedMatrix(*stored, mapped(values), pull, distance, scale, *of_tags)
 
 
 class Parts(NamedTuple):
@@ -138,150 +196,12 @@ class Parts(NamedTuple):
 
 def _split(
     kernel: Kernel, overlaps: Overlaps, distance: Floats | None
-) -> tuple[_Pairs, Floats | None, Floats | None]:
+) -> tuple[ItemPairs, Floats | None, Floats | None]:
     """Return the pairs that share users, and factors of the background of weighted items."""
     if overlaps.weighting is None:
-        return _Pairs.by_size(overlaps), None, None
+        return ItemPairs.by_size(overlaps), None, None
     own = own_values(kernel, overlaps, overlaps.sizes)
     squares = times_two_to(own.hi, own.exp - own.exp.max())
     squares = squares if distance is None else 2 * distance
     value = partial(cosines if distance is None else centred_values, kernel)
-    return _Pairs.of_one_class(overlaps, own), *low_rank(value, overlaps, squares)
-
-
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """Pairs of items that share users, in compressed rows, and classes of items."""
-
-    overlaps: Overlaps
-    indptr: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    counts: NDArray[Any]
-    class_sizes: NDArray[np.int64]
-    classes: NDArray[np.int32]
-    numbers: NDArray[np.int64]  # items of each class
-    tables: dict[Any, Any]  # built by kernels, shared by all pairs
-    roots: Floats | None = None  # of weighted items: 1/√κ(x, x)
-
-    @staticmethod
-    def by_size(overlaps: Overlaps) -> _Pairs:
-        sizes, classes, numbers = np.unique(overlaps.sizes, return_inverse=True, return_counts=True)
-        return _Pairs(overlaps, *overlaps.rows(), sizes, classes.astype(np.int32), numbers, {})
-
-    @staticmethod
-    def of_one_class(overlaps: Overlaps, own: Wide) -> _Pairs:
-        """Add all pairs with an item of most of the mass: no background holds for those."""
-        from scipy.sparse import csr_array
-
-        m = overlaps.items
-        indptr, columns, counts = overlaps.rows()
-        large = np.flatnonzero(2 * overlaps.sizes > overlaps.total)
-        if len(large):
-            a, b = (side.ravel() for side in np.meshgrid(large, np.arange(m)))
-            a, b = a[a != b], b[a != b]
-            rows = np.concatenate((np.repeat(np.arange(m), np.diff(indptr)), a, b))
-            data = np.concatenate((counts, np.zeros(2 * len(a), np.int64)))
-            found = csr_array((data, (rows, np.concatenate((columns, b, a)))), (m, m))
-            found.sum_duplicates()
-            indptr, columns, counts = found.indptr.astype(np.int64), found.indices, found.data
-        one = np.zeros(1, np.int64), np.zeros(m, np.int32), np.array([m])
-        roots = inverse_root(own).floats()
-        return _Pairs(overlaps, indptr, columns.astype(np.int32), counts, *one, {}, roots)
-
-    @property
-    def rows(self) -> NDArray[np.int32]:
-        """First item of each pair."""
-        return np.repeat(np.arange(len(self.classes), dtype=np.int32), np.diff(self.indptr))
-
-    def values(self, value: Callable[[Pairs], Floats]) -> Floats:
-        """Return the values of pairs that share users."""
-        from .._compiled.matrix import of_pairs
-        from .._compiled.ranges import put
-
-        out = np.empty(len(self.columns))
-        for first in range(0, len(out), BLOCK):
-            counts = self.counts[first : first + BLOCK]
-            x, z = np.empty((2, len(counts)), np.int64)
-            of_pairs((x, z), first, self.indptr, self.columns, self.overlaps.sizes)
-            pairs = Pairs.of_items(self.overlaps, x, z, counts, self.tables)
-            if self.roots is not None:
-                a, b = np.empty((2, len(counts)))
-                of_pairs((a, b), first, self.indptr, self.columns, self.roots)
-                pairs = replace(pairs, roots=(a, b))
-            put(out[first : first + BLOCK], value(pairs))
-        return out
-
-    def background(self, value: Callable[[Pairs], Floats]) -> Floats:
-        """Return the values of disjoint pairs of classes; 0 where no two items can be disjoint.
-
-        It is 0 for weighted items, which are of one class.
-        """
-        if self.roots is not None:
-            return np.zeros((1, 1))
-        x, z = np.meshgrid(self.class_sizes, self.class_sizes, indexing="ij")
-        possible = x + z <= self.overlaps.total
-        out = np.zeros(x.shape)
-        if possible.any():
-            a, b = x[possible], z[possible]
-            pairs = Pairs.of_items(self.overlaps, a, b, np.zeros_like(a), self.tables)
-            out[possible] = value(pairs)
-        return out
-
-    def largest(self, values: Floats) -> Floats:
-        """Return the largest value of each row; 0 for empty ones."""
-        return self._reduced(np.maximum, values)
-
-    def totals(self, values: Floats, symmetric: bool) -> Floats:
-        """Return the sum of each column."""
-        if symmetric:
-            return self._reduced(np.add, values)
-        sums = np.bincount(self.columns, weights=values, minlength=len(self.classes))
-        return sums.astype(np.float64)
-
-    def _reduced(self, function: np.ufunc, values: NDArray[Any], empty: int = 0) -> NDArray[Any]:
-        some = np.diff(self.indptr) > 0
-        out = np.full(len(some), empty, values.dtype)
-        if some.any():
-            out[some] = function.reduceat(values, self.indptr[:-1][some])
-        return out
-
-    def scaled(self, kernel: Kernel) -> tuple[Floats, Floats, Floats, Scale]:
-        """Return background, share, values and scale; the largest of each column is apart."""
-        found: list[NDArray[np.int64]] = []
-
-        def mantissas(pairs: Pairs) -> Floats:
-            value, power = scaled_cosines(kernel, pairs)
-            power[value == 0] = NOTHING
-            found.append(power)
-            return value
-
-        values = self.values(mantissas)
-        powers = np.concatenate([*found, np.empty(0, np.int64)])
-        found.clear()
-        background = self.background(mantissas)
-        under = np.full(background.shape, NOTHING)
-        if found:  # otherwise no two items can be disjoint
-            possible = np.add.outer(self.class_sizes, self.class_sizes) <= self.overlaps.total
-            under[possible] = found[0]
-        class_top = under.max(axis=0)
-        # Values are symmetric: row j holds column j.
-        first = np.maximum(self._reduced(np.maximum, powers, NOTHING), class_top[self.classes])
-        rows = self.rows
-        largest = np.where(powers == first[rows], values, 0.0)
-        lead = self._reduced(np.maximum, largest, 0)
-        is_lead = (largest > 0) & (largest == lead[rows])
-        items, at = np.unique(rows[is_lead], return_index=True)
-        at = np.flatnonzero(is_lead)[at]
-        nearest = np.full(len(self.classes), -1, np.int32)
-        nearest[items] = self.columns[at]
-        rest = powers.copy()
-        rest[at] = NOTHING
-        second = np.maximum(self._reduced(np.maximum, rest, NOTHING), class_top[self.classes])
-        values = times_two_to(values, powers - second[self.columns])
-        for item in items:  # the same pair again, in the row of the nearest item
-            row = nearest[item]
-            begin, end = self.indptr[row], self.indptr[row + 1]
-            values[begin + np.searchsorted(self.columns[begin:end], item)] = 0.0
-        share = times_two_to(np.ones(len(second)), class_top[self.classes] - second)
-        scale = Scale(second.astype(float), nearest, lead, first.astype(float))
-        return times_two_to(background, under - class_top), share, values, scale
+    return ItemPairs.of_one_class(overlaps, own), *low_rank(value, overlaps, squares)

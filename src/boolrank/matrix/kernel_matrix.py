@@ -21,8 +21,9 @@ from ..errors import ParameterError
 from ..kernels import Kernel, Linear
 from ..kernels.terms import Terms
 from .base import ItemMatrix
-from .compressed import BLOCK, CompressedMatrix
+from .compressed import CompressedMatrix
 from .dense import DenseMatrix
+from .pairs import CHUNK
 from .tag_part import TagPart, Tags
 
 STORAGES = ("auto", "compressed", "dense")
@@ -55,7 +56,7 @@ def kernel_matrix(
     # A table by size, or two factors of about 20 columns; and one by sets of tags.
     background = 8 * len(np.unique(overlaps.sizes)) ** 2 if overlaps.weighting is None else 320 * m
     background += 0 if part is None else 8 * len(part.first) ** 2
-    values = 8 * pairs + overlaps.rows_size + 50 * min(pairs, BLOCK)
+    values = 8 * pairs + overlaps.rows_size + 50 * min(pairs, CHUNK)
     needed = {"dense": 8 * m * m, "compressed": values + background + 20 * m}
     smaller = min(needed, key=needed.__getitem__)
     available = free_memory() if limit is None else limit

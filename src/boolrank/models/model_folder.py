@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .._version import __version__
@@ -18,6 +17,7 @@ from ..data.items import packed_table, table_columns, unpacked_table
 from ..data.packing import packed, unpacked
 from ..errors import BoolrankError, KernelSyntaxError, ModelFileError
 from ..kernels import Kernel, parse_kernel
+from ..storage.disk_array import raw_bytes
 from ..storage.folder import read_about, read_folder, write_folder
 from ..storage.state import Reader, pack
 from .fitted import Fitted
@@ -36,6 +36,8 @@ def save_model(
     path: str | Path,
     instead_of: str | None = None,
     last_event: tuple[int, str] | None = None,
+    *,
+    lock: bool = True,
 ) -> None:
     """Write a fitted model into a folder, all or nothing; see `write_folder`.
 
@@ -75,7 +77,7 @@ def save_model(
         arrays |= of_table
     # What cannot be read back is refused now, while the fitted model still exists.
     _restore(about, Reader(f"this {type(model).__name__}", arrays, saving=True))
-    write_folder(path, about, arrays, instead_of)
+    write_folder(path, about, arrays, instead_of, lock=lock)
 
 
 def _restore(about: Mapping[str, Any], reader: Reader) -> tuple[Any, Any, Any, Any]:
@@ -198,5 +200,6 @@ def _fingerprint(kinds: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -
     out = hashlib.sha256(repr(sorted(kinds.items())).encode())
     for name in sorted(arrays):
         out.update(name.encode())
-        out.update(np.ascontiguousarray(arrays[name]).data)
+        for part in raw_bytes(arrays[name]):
+            out.update(part)
     return out.hexdigest()

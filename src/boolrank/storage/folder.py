@@ -18,8 +18,8 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelFileError
+from .disk_array import MappedFile, raw_bytes
 
 HEADER = "header.json"
 FORMAT = "boolrank"
@@ -47,15 +48,18 @@ def write_folder(
     about: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
     instead_of: str | None = None,
+    *,
+    lock: bool = True,
 ) -> None:
     """Write arrays and a description; the previous content stays until the new one is complete.
 
-    With ``instead_of``, raise unless the folder still has the content of that hash.
+    A `MappedFile` in the folder is listed as it is. With ``instead_of``, raise unless the folder
+    still has the content of that hash. Without ``lock``, the caller holds the folder.
     """
     path = check_target(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        with locked(path):
+        with locked(path) if lock else nullcontext():
             check_target(path)  # another writer may have been here meanwhile
             if instead_of is not None and read_about(path)["hash"] != instead_of:
                 raise ModelFileError(
@@ -70,7 +74,10 @@ def _publish(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[
     suffix = uuid4().hex
     new = f"header.{suffix}.json"
     try:
-        listed = {name: _write_array(path, name, suffix, array) for name, array in arrays.items()}
+        # The same array under two names is one file.
+        distinct = {id(array): (name, array) for name, array in arrays.items()}
+        files = {key: _write_array(path, *each, suffix) for key, each in distinct.items()}
+        listed = {name: files[id(array)] for name, array in arrays.items()}
         content = {"format": FORMAT, "version": VERSION, "about": dict(about), "arrays": listed}
         text = json.dumps({"content": content, "sha256": _digest(content)}, indent=1)
         _write_file(path / new, text.encode())
@@ -89,16 +96,21 @@ def _publish(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[
                 file.unlink()
 
 
-def _write_array(path: Path, name: str, suffix: str, array: NDArray[Any]) -> dict[str, Any]:
+def _write_array(path: Path, name: str, array: NDArray[Any], suffix: str) -> dict[str, Any]:
     if not _NAME.fullmatch(name):
         raise ModelFileError(f"{name!r} cannot be the name of an array")
     kind = array.dtype.name
     if kind not in _TYPES:
         raise ModelFileError(f"array {name!r} of type {kind} cannot be stored")
+    entry = {"type": kind, "shape": list(array.shape)}
+    there = array.file if isinstance(array, MappedFile) else None
+    if there is not None and there.parent == path and _FILE.fullmatch(there.name):
+        _sync(there)
+        return {"file": there.name, **entry, "sha256": _sha256(raw_bytes(array))}
     plain = np.ascontiguousarray(array).astype(_TYPES[kind], copy=False)
     file = f"{name}.{suffix}.bin"
     _write_file(path / file, plain.reshape(-1).view(np.uint8).data)
-    return {"file": file, "type": kind, "shape": list(array.shape), "sha256": _sha256(plain)}
+    return {"file": file, **entry, "sha256": _sha256(raw_bytes(plain))}
 
 
 def _write_file(path: Path, content: bytes | memoryview) -> None:
@@ -108,10 +120,10 @@ def _write_file(path: Path, content: bytes | memoryview) -> None:
         os.fsync(file.fileno())
 
 
-def _sync(folder: Path) -> None:
-    """Make the names in a folder durable, where the system can."""
+def _sync(path: Path) -> None:
+    """Make a file, or the names in a folder, durable, where the system can."""
     with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
@@ -188,7 +200,7 @@ def read_about(path: str | Path) -> dict[str, Any]:
     entries, about = content["arrays"], content["about"]
     sealed = {name: [e["type"], e["shape"], e["sha256"]] for name, e in entries.items()}
     undated = {name: about[name] for name in about.keys() - {"created", "last_event"}}
-    size = sum(_size(entry) for entry in entries.values())
+    size = sum({entry["file"]: _size(entry) for entry in entries.values()}.values())
     return dict(about) | {"hash": _digest([undated, sealed]), "bytes": size}
 
 
@@ -276,8 +288,10 @@ def _map(path: Path, entry: Mapping[str, Any], verify: bool) -> NDArray[Any]:
         # Copy on write: the file never changes and processes share its pages, and compiled loops
         # see the same type as in fitted models; read-only arrays would be compiled once more.
         array = np.memmap(file, dtype, "c", shape=shape) if expected else np.empty(shape, dtype)
-    if verify and _sha256(array) != entry["sha256"]:
-        raise ModelFileError(f"{path} is not what was written", hint=_AGAIN)
+        file.seek(0)
+        # Read rather than mapped, so that pages do not count as memory of this process.
+        if verify and hashlib.file_digest(file, "sha256").hexdigest() != entry["sha256"]:
+            raise ModelFileError(f"{path} is not what was written", hint=_AGAIN)
     return array
 
 
@@ -299,5 +313,8 @@ def _digest(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _sha256(array: NDArray[Any]) -> str:
-    return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
+def _sha256(parts: Iterable[bytes | memoryview]) -> str:
+    out = hashlib.sha256()
+    for part in parts:
+        out.update(part)
+    return out.hexdigest()

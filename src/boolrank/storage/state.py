@@ -8,6 +8,7 @@ arrays are named: ``"items"`` is the same number wherever it occurs.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, field, fields
 from inspect import isabstract, isclass
@@ -22,6 +23,8 @@ from ..errors import ModelFileError
 
 # Bound of stored numbers whose range is otherwise open: sums and products of these stay finite.
 LARGE = 1e100
+# Bytes whose range is validated at once.
+_PART = 1 << 26
 
 
 class State:
@@ -128,8 +131,9 @@ class Reader:
                 symbol, more = _parsed(most)
                 most = self.sizes[symbol] + more - 1
             # A comparison with NaN is false, so NaN is refused too.
-            if not (form.low <= float(found.min()) and float(found.max()) <= most):
-                raise self.broken(f"values of {name} out of range")
+            for part in _in_parts(found):
+                if not (form.low <= float(part.min()) and float(part.max()) <= most):
+                    raise self.broken(f"values of {name} out of range")
         return found
 
     def rows(self, name: str, indptr: NDArray[Any], length: int) -> None:
@@ -182,6 +186,17 @@ def _concrete(classes: Iterable[type[State]]) -> Iterator[type[State]]:
             yield from _concrete(each.__subclasses__())
         else:
             yield each
+
+
+def _in_parts(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield some rows at a time; pages of a mapped file are given back after each."""
+    step = max(_PART * len(values) // max(values.nbytes, 1), 1)
+    base: Any = values.base
+    mapped = base if isinstance(base, mmap.mmap) else None
+    for start in range(0, len(values), step):
+        yield values[start : start + step]
+        if mapped is not None and hasattr(mapped, "madvise"):  # not on Windows
+            mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _parsed(side: str) -> tuple[str, int]:

@@ -1,0 +1,207 @@
+"""Pairs of items that share users, in compressed rows, and their values chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..counts.overlaps import Overlaps
+from ..errors import InputError
+from ..kernels import Kernel
+from ..kernels.counts import Pairs
+from ..kernels.values import scaled_cosines
+from ..kernels.wide import Wide, inverse_root, times_two_to
+from .scale import NOTHING, Scale
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+# Pairs whose values are computed at once: 50 MB of temporaries.
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class ItemPairs:
+    """Pairs of items that share users, in compressed rows, and classes of items."""
+
+    overlaps: Overlaps
+    indptr: NDArray[np.int64]
+    columns: Any  # int32, an array or a file
+    counts: Any  # likewise
+    class_sizes: NDArray[np.int64]
+    classes: Ints
+    numbers: NDArray[np.int64]  # items of each class
+    tables: dict[Any, Any]  # built by kernels, shared by all pairs
+    roots: Floats | None = None  # of weighted items: 1/√κ(x, x)
+
+    @staticmethod
+    def by_size(overlaps: Overlaps) -> ItemPairs:
+        sizes, classes, numbers = np.unique(overlaps.sizes, return_inverse=True, return_counts=True)
+        return ItemPairs(overlaps, *overlaps.rows(), sizes, classes.astype(np.int32), numbers, {})
+
+    @staticmethod
+    def of_one_class(overlaps: Overlaps, own: Wide) -> ItemPairs:
+        """Add all pairs with an item of most of the mass: no background holds for those."""
+        from scipy.sparse import csr_array
+
+        m = overlaps.items
+        indptr, columns, counts = overlaps.rows()
+        large = np.flatnonzero(2 * overlaps.sizes > overlaps.total)
+        if len(large):
+            if not isinstance(columns, np.ndarray):
+                raise InputError(
+                    f"item number {large[0]} has more than half of the weight of all users",
+                    hint="fit in memory, without a limit, or use user_exponent=0",
+                    parameter="user_exponent",
+                )
+            a, b = (side.ravel() for side in np.meshgrid(large, np.arange(m)))
+            a, b = a[a != b], b[a != b]
+            rows = np.concatenate((np.repeat(np.arange(m), np.diff(indptr)), a, b))
+            data = np.concatenate((counts, np.zeros(2 * len(a), np.int64)))
+            found = csr_array((data, (rows, np.concatenate((columns, b, a)))), (m, m))
+            found.sum_duplicates()
+            indptr, columns, counts = (
+                found.indptr.astype(np.int64),
+                found.indices.astype(np.int32),
+                found.data,
+            )
+        one = np.zeros(1, np.int64), np.zeros(m, np.int32), np.array([m])
+        roots = inverse_root(own).floats()
+        return ItemPairs(overlaps, indptr, columns, counts, *one, {}, roots)
+
+    @property
+    def rows(self) -> Ints:
+        """First item of each pair."""
+        return np.repeat(np.arange(len(self.classes), dtype=np.int32), np.diff(self.indptr))
+
+    def firsts(self) -> range:
+        """Return the places of the first pairs of chunks.
+
+        Chunks decide last digits, so they are the same in memory, on disk and in many processes.
+        """
+        return range(0, len(self.columns), CHUNK)
+
+    def chunk(self, first: int, value: Callable[[Pairs], Floats]) -> tuple[Ints, Floats]:
+        """Return the second items of a chunk of pairs that share users, and the values."""
+        from .._compiled.matrix import of_pairs
+
+        part = slice(first, first + CHUNK)
+        columns, counts = self.columns[part], self.counts[part]
+        x, z = np.empty((2, len(counts)), np.int64)
+        of_pairs((x, z), first, self.indptr, columns, self.overlaps.sizes)
+        pairs = Pairs.of_items(self.overlaps, x, z, counts, self.tables)
+        if self.roots is not None:
+            a, b = np.empty((2, len(counts)))
+            of_pairs((a, b), first, self.indptr, columns, self.roots)
+            pairs = replace(pairs, roots=(a, b))
+        return columns, value(pairs)
+
+    def values(self, value: Callable[[Pairs], Floats]) -> Floats:
+        """Return the values of all pairs that share users."""
+        out = np.empty(len(self.columns))
+        for first in self.firsts():
+            store(out, first, self.chunk(first, value)[1])
+        return out
+
+    def raise_largest(self, largest: Floats, first: int, values: Floats) -> None:
+        """Raise the largest value of each row to those of a chunk."""
+        stop = first + len(values)
+        start = int(np.searchsorted(self.indptr, first, side="right")) - 1
+        rows = np.arange(start, int(np.searchsorted(self.indptr, stop)))
+        rows = rows[np.diff(self.indptr)[rows] > 0]
+        found = np.maximum.reduceat(values, np.maximum(self.indptr[rows] - first, 0))
+        largest[rows] = np.maximum(largest[rows], found)
+
+    def background(self, value: Callable[[Pairs], Floats]) -> Floats:
+        """Return the values of disjoint pairs of classes; 0 where no two items can be disjoint.
+
+        It is 0 for weighted items, which are of one class.
+        """
+        if self.roots is not None:
+            return np.zeros((1, 1))
+        x, z = np.meshgrid(self.class_sizes, self.class_sizes, indexing="ij")
+        possible = x + z <= self.overlaps.total
+        out = np.zeros(x.shape)
+        if possible.any():
+            a, b = x[possible], z[possible]
+            pairs = Pairs.of_items(self.overlaps, a, b, np.zeros_like(a), self.tables)
+            out[possible] = value(pairs)
+        return out
+
+    def totals(self, values: Floats, symmetric: bool) -> Floats:
+        """Return the sum of each column."""
+        if symmetric:
+            return self._reduced(np.add, values)
+        sums = np.bincount(self.columns, weights=values, minlength=len(self.classes))
+        return sums.astype(np.float64)
+
+    def _reduced(self, function: np.ufunc, values: Any, empty: int = 0) -> NDArray[Any]:
+        """Reduce each row; the rows of a file in parts, which changes nothing."""
+        out = np.full(len(self.classes), empty, values.dtype)
+        some = np.flatnonzero(np.diff(self.indptr))
+        in_memory = isinstance(values, np.ndarray)
+        parts = [some] if in_memory else np.split(some, _cuts(self.indptr[some]))
+        for rows in parts if len(some) else ():
+            first, last = self.indptr[rows[0]], self.indptr[rows[-1] + 1]
+            out[rows] = function.reduceat(values[first:last], self.indptr[rows] - first)
+        return out
+
+    def scaled(self, kernel: Kernel) -> tuple[Floats, Floats, Floats, Scale]:
+        """Return background, share, values and scale; the largest of each column is apart."""
+        found: list[NDArray[np.int64]] = []
+
+        def mantissas(pairs: Pairs) -> Floats:
+            value, power = scaled_cosines(kernel, pairs)
+            power[value == 0] = NOTHING
+            found.append(power)
+            return value
+
+        values = self.values(mantissas)
+        powers = np.concatenate([*found, np.empty(0, np.int64)])
+        found.clear()
+        background = self.background(mantissas)
+        under = np.full(background.shape, NOTHING)
+        if found:  # otherwise no two items can be disjoint
+            possible = np.add.outer(self.class_sizes, self.class_sizes) <= self.overlaps.total
+            under[possible] = found[0]
+        class_top = under.max(axis=0)
+        # Values are symmetric: row j holds column j.
+        first = np.maximum(self._reduced(np.maximum, powers, NOTHING), class_top[self.classes])
+        rows = self.rows
+        largest = np.where(powers == first[rows], values, 0.0)
+        lead = self._reduced(np.maximum, largest, 0)
+        is_lead = (largest > 0) & (largest == lead[rows])
+        items, at = np.unique(rows[is_lead], return_index=True)
+        at = np.flatnonzero(is_lead)[at]
+        nearest = np.full(len(self.classes), -1, np.int32)
+        nearest[items] = self.columns[at]
+        rest = powers.copy()
+        rest[at] = NOTHING
+        second = np.maximum(self._reduced(np.maximum, rest, NOTHING), class_top[self.classes])
+        values = times_two_to(values, powers - second[self.columns])
+        for item in items:  # the same pair again, in the row of the nearest item
+            row = nearest[item]
+            begin, end = self.indptr[row], self.indptr[row + 1]
+            values[begin + np.searchsorted(self.columns[begin:end], item)] = 0.0
+        share = times_two_to(np.ones(len(second)), class_top[self.classes] - second)
+        scale = Scale(second.astype(float), nearest, lead, first.astype(float))
+        return times_two_to(background, under - class_top), share, values, scale
+
+
+def store(out: Any, first: int, values: Floats) -> None:
+    """Copy values to a place in an array or a file."""
+    from .._compiled.ranges import put
+
+    if isinstance(out, np.ndarray):
+        put(out[first : first + len(values)], values)
+    else:
+        out[first : first + len(values)] = values
+
+
+def _cuts(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where to cut rows into parts of about a chunk, of one row at least."""
+    return np.flatnonzero(np.diff(starts // CHUNK)) + 1

@@ -1,0 +1,103 @@
+"""Arrays in files: written and read in slices of bounded memory, then memory-mapped."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+_CHUNK = 1 << 20  # bytes that are read at once
+
+
+class DiskArray:
+    """A one-dimensional array in a raw little-endian file.
+
+    Slices are read with `pread` and written with `pwrite`, so processes may write disjoint slices.
+    A full disk raises `OSError` where a mapped file would end the process.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     numbers = DiskArray(Path(folder, "numbers"), "int32")
+    ...     numbers[0:3] = np.array([5, 6, 7])
+    ...     len(numbers), numbers[1:9], numbers.mapped().sum()
+    (3, array([6, 7], dtype=int32), np.int64(18))
+    """
+
+    def __init__(self, path: Path, dtype: DTypeLike) -> None:
+        self.path, self.dtype = path, np.dtype(dtype).newbyteorder("<")
+        path.touch()
+
+    def __len__(self) -> int:
+        return self.path.stat().st_size // self.dtype.itemsize
+
+    def __getitem__(self, part: slice) -> NDArray[Any]:
+        start, stop, _ = part.indices(len(self))
+        out = np.empty(max(stop - start, 0), self.dtype)
+        with self.path.open("rb", buffering=0) as file:
+            file.seek(start * self.dtype.itemsize)
+            rest = out.view(np.uint8).data
+            while len(rest):  # a call reads at most 2 GB
+                rest = rest[file.readinto(rest) or len(rest) :]
+        return out.astype(self.dtype.newbyteorder("="), copy=False)
+
+    def __setitem__(self, part: slice, values: NDArray[Any]) -> None:
+        if len(values):
+            self._write((part.start or 0) * self.dtype.itemsize, values)
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Write values behind the last one."""
+        self[len(self) :] = values
+
+    def truncate(self, length: int) -> None:
+        """Keep the first values alone."""
+        os.truncate(self.path, length * self.dtype.itemsize)
+
+    def sync(self) -> None:
+        """Make what was written durable."""
+        with self.path.open("rb") as file:
+            os.fsync(file.fileno())
+
+    def mapped(self) -> NDArray[Any]:
+        """Return all values as an array that is read when it is used."""
+        if not len(self):
+            return np.empty(0, self.dtype.newbyteorder("="))
+        return MappedFile(self.path, self.dtype, "c")
+
+    def _write(self, at: int, values: NDArray[Any]) -> None:
+        plain = np.ascontiguousarray(values, self.dtype)
+        with self.path.open("r+b", buffering=0) as file:
+            file.seek(at)
+            rest = plain.view(np.uint8).data
+            while len(rest):
+                rest = rest[file.write(rest) :]
+
+
+class MappedFile(np.memmap[Any, Any]):
+    """A memory-mapped array whose file a model folder can take over as it is."""
+
+    @property
+    def file(self) -> Path | None:
+        """The file, if this is all of it and not a part."""
+        base: Any = self.base
+        return Path(str(self.filename)) if isinstance(base, mmap.mmap) else None
+
+
+def mapped(array: Any) -> NDArray[Any]:
+    """Return an array, or that of a file."""
+    found: NDArray[Any] = array.mapped() if isinstance(array, DiskArray) else array
+    return found
+
+
+def raw_bytes(array: NDArray[Any]) -> Iterator[bytes | memoryview]:
+    """Yield the bytes of an array, those of a mapped file without keeping its pages in memory."""
+    if isinstance(array, MappedFile) and array.file is not None:
+        with array.file.open("rb", buffering=0) as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
+        return
+    yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
