@@ -40,8 +40,9 @@ bench: $(BENCH) ## measure accuracy, time and memory, beside other libraries; ab
 	$(BIN)/python benchmarks/cold_items.py
 	$(BIN)/python benchmarks/peers.py
 
-fuzz: $(READY) ## damage saved models of every kind, a thousand times each, and use what still opens
+fuzz: $(READY) ## damage saved models of every kind a thousand times; signal commands at random
 	$(BIN)/python tests/folder_fuzz.py 1000 0
+	$(BIN)/python tests/random_signals.py 200 0
 
 docs: $(DOCS) ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

@@ -2,7 +2,7 @@
 
     python tests/folder_fuzz.py COUNT SEED [NAME ...]
 
-prints for each model how many folders were refused and how many still answered. A folder from
+prints for each kind how many folders were refused and how many still answered. A folder from
 elsewhere may give wrong answers; it must never crash or hang the process, or raise anything but a
 BoolrankError.
 """
@@ -10,10 +10,12 @@ BoolrankError.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import hashlib
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import warnings
@@ -21,7 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from boolrank import BoolrankError, Interactions, ItemTable, make_model
+from boolrank import BoolrankError, Interactions, ItemTable, make_model, paper_protocol
+from boolrank.data.splits import Split
 from boolrank.models import MODELS, load_model
 
 SMALL = {"als": {"factors": 3}, "bpr": {"factors": 3}, "logistic-mf": {"factors": 3}}
@@ -34,10 +37,18 @@ VARIANTS = {
     "kernel-ranker centred": {"storage": "compressed", "kernel": "disjunctive(300)"},
     "kernel-ranker centred dense": {"storage": "dense", "kernel": "disjunctive(300)"},
     "kernel-ranker tags": {"storage": "compressed", "kernel": "disjunctive(2) + linear[tags]"},
+    "kernel-ranker tags dense": {"storage": "dense", "kernel": "linear + 2*tanimoto[tags]"},
+    "kernel-ranker tags alone": {"storage": "compressed", "kernel": "conjunctive(2)[tags]"},
+    "kernel-ranker masses": {"storage": "compressed", "kernel": "tanimoto", "user_exponent": 0.5},
+    "kernel-ranker recency": {"recency": 2.0},
+    "spectral-ranker kernel": {"kernel": "disjunctive(2)"},
+    "item-knn recency": {"recency": 2.0},
     "ease single": {"dtype": "float32"},
+    "ease sparse": {"storage": "sparse", "density": 0.3},
     "kernel-ease sparse": {"storage": "sparse", "density": 0.3},
 }
 NAMES = [*MODELS, *VARIANTS]
+SECONDS = 60  # of processor time for one folder
 
 
 def small_data(name: str) -> Interactions:
@@ -47,11 +58,18 @@ def small_data(name: str) -> Interactions:
     matrix = rng.random((users, 9)) < (0.5 if users > 100 else 0.4)
     matrix[:, 4] = matrix[:, 2]
     matrix[3] = False
-    return Interactions.from_matrix(matrix, items=[f"ite{k}é" for k in range(9)])
+    items = [f"ite{k}é" for k in range(9)]
+    if "recency" not in name:
+        return Interactions.from_matrix(matrix, items=items)
+    rows, columns = np.nonzero(matrix)
+    times = rng.integers(10**9, 10**9 + 10**6, len(rows))
+    return Interactions.from_pairs(rows, [items[k] for k in columns], time=times)
 
 
 def fitted(name: str):
-    """The model of a name, fitted on small data."""
+    """The model of a name, fitted on small data, or a split of these."""
+    if name == "split":
+        return paper_protocol(small_data("recency"), folds=2, least=2)
     model = name.partition(" ")[0]
     given = SMALL.get(model, {}) | VARIANTS.get(name, {})
     return make_model(model, **given).fit(small_data(name), items=small_table())
@@ -277,8 +295,11 @@ WAYS = [odd_values, odd_values, random_content, random_content, other_header, ot
 WAYS += [other_content, flip, truncate, special_file, *[plausible_content] * 8]
 
 
-def use(path: Path) -> None:
-    """Load a model and ask it everything."""
+def use(path: Path, name: str) -> None:
+    """Load a model and ask it everything, or all folds of a split."""
+    if name == "split":
+        list(Split.load(path))
+        return
     model = load_model(path)
     model.recommend(n=4)
     model.score()
@@ -303,8 +324,9 @@ def fuzz(name: str, count: int, seed: int) -> tuple[int, int]:
     with tempfile.TemporaryDirectory() as temporary:
         whole, folder = Path(temporary, "whole"), Path(temporary, "folder")
         fitted(name).save(whole)
-        use(whole)
+        use(whole, name)
         for trial in range(count):
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             shutil.copytree(whole, folder)
             # What is damaged already may not bear further damage.
             broken = (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError)
@@ -313,7 +335,7 @@ def fuzz(name: str, count: int, seed: int) -> tuple[int, int]:
             try:
                 with warnings.catch_warnings(), np.errstate(all="ignore"):
                     warnings.simplefilter("ignore")
-                    use(folder)
+                    use(folder, name)
                 answered += 1
             except BoolrankError:
                 refused += 1
@@ -323,11 +345,14 @@ def fuzz(name: str, count: int, seed: int) -> tuple[int, int]:
                 sys.stderr.write(f"{name}, seed {seed}, trial {trial}: see {kept}\n")
                 raise
             shutil.rmtree(folder)
+    signal.setitimer(signal.ITIMER_PROF, 0)
     return refused, answered
 
 
 if __name__ == "__main__":
-    for each in sys.argv[3:] or NAMES:
+    faulthandler.enable()
+    faulthandler.register(signal.SIGPROF, chain=True)  # tells where it hangs, and ends the process
+    for each in sys.argv[3:] or [*NAMES, "split"]:
         counts = fuzz(each, int(sys.argv[1]), int(sys.argv[2]))
         sys.stdout.write(f"{each}: {counts[0]} refused, {counts[1]} answered\n")
         sys.stdout.flush()

@@ -7,10 +7,12 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import warnings
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
@@ -23,6 +25,7 @@ from boolrank.cli._options import OPTIONS
 from boolrank.cli.kernels import describe
 from boolrank.errors import BoolrankError, ConvergenceWarning, InputError, ParameterError
 from boolrank.kernels import KERNELS
+from random_signals import send_signals
 
 
 def test_version_goes_to_stdout(run):
@@ -321,18 +324,73 @@ def test_a_stdout_that_is_closed_is_no_reason_for_a_traceback(form):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize(
-    ("signal", "code", "said"),
-    [(KeyboardInterrupt(), 130, "interrupted\n"), (SystemExit(143), 143, "")],
-)
-@pytest.mark.parametrize("link", ["__cause__", "__context__"])
-def test_a_signal_within_compiled_code_ends_as_elsewhere(run, fails, signal, code, said, link):
-    """What is raised there arrives as an error of the interpreter."""
-    inner, error = ValueError("odd"), SystemError("returned a result with an exception set")
-    inner.__context__ = signal
-    setattr(error, link, inner)
-    fails(error)
-    assert run("kernels") == (code, "", said)
+_SIGNALLED = """
+import signal, sys, time
+import boolrank.cli._signals as guard
+import boolrank.cli.kernels as verb
+from boolrank.cli import main
+guard._GRACE = 0.5
+
+class Dropped:
+    def __del__(self):
+        signal.raise_signal(int(sys.argv[1]))
+
+def fail(*args):
+    if sys.argv[2] == "dropped":  # Python ignores what is raised there
+        Dropped()
+        time.sleep(60)
+    try:
+        signal.raise_signal(int(sys.argv[1]))
+    except BaseException as error:
+        if sys.argv[2] == "wrapped":
+            raise SystemError("returned a result with an exception set") from error
+        if sys.argv[2] == "caught":
+            time.sleep(60)
+        signal.raise_signal(int(sys.argv[1]))  # a second one disturbs nothing
+
+verb.describe = fail
+main(["kernels"])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are another matter there")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("way", ["twice", "wrapped", "caught", "dropped"])
+def test_a_signal_ends_the_command_even_if_its_exception_is_lost(number, code, way):
+    call = [sys.executable, "-c", _SIGNALLED, str(int(number)), way]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=50, check=False)
+    unwound = number == signal.SIGINT and way in ("twice", "wrapped")
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr == ("interrupted\n" if unwound else "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are another matter there")
+def test_ctrl_c_is_silent_while_the_command_is_imported_and_only_there():
+    """Whoever imports the library elsewhere keeps their own handling."""
+    program = "import sys, signal\nimport boolrank\nprint(signal.getsignal(signal.SIGINT))"
+    for name, kept in (("/bin/boolrank", False), ("/bin/other", True)):
+        start = f"import sys\nsys.argv = [{name!r}]\n{program}"
+        done = subprocess.run([sys.executable, "-c", start], capture_output=True, check=True)
+        assert (b"default_int_handler" in done.stdout) == kept
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are another matter there")
+def test_a_command_in_the_background_ignores_ctrl_c_as_shells_want():
+    program = (
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "import boolrank.cli.kernels as verb\n"
+        "verb.describe = lambda *_: (signal.raise_signal(signal.SIGINT), exit(7))\n"
+        "from boolrank.cli import main\nmain(['kernels'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 7
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes there")
+def test_signals_at_random_moments_leave_no_traceback(tmp_path):
+    ends = send_signals(tmp_path, ["fit", "recommend"], 6, seed=3)
+    assert sum(ends.values()) == 6
+    assert not list((tmp_path / "temporary").iterdir())
 
 
 @pytest.mark.parametrize(

@@ -608,7 +608,7 @@ def test_the_default_kernel_adapts_to_few_users(run, tmp_path):
     fit = ("fit", tmp_path / "few.csv", "--model")
     code, _, err = run(*fit, "kernel-ranker", "--out", tmp_path / "adapted")
     assert code == 0
-    said = "there are only 3 users, so the kernel is disjunctive(3), not disjunctive(8)"
+    said = "the data have only 3 users, so the kernel is disjunctive(3), not disjunctive(8)"
     assert f"warning: {said}\n" in err
     run(*fit, "kernel-ranker(kernel=disjunctive(3))", "--out", tmp_path / "named")
     lists = [run("recommend", tmp_path / name, "--csv")[1] for name in ("adapted", "named")]

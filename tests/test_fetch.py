@@ -123,7 +123,7 @@ def test_an_interrupted_download_leaves_nothing_and_can_be_repeated(serve, get, 
     assert names(tmp_path) == []
     site.cut_after = None
     assert get(site, checksum, "set.txt").read_bytes() == BODY
-    assert names(tmp_path) == ["set.txt"]
+    assert names(tmp_path) == ["set.txt", *([] if checksum else ["set.txt.sha256"])]
 
 
 @pytest.mark.parametrize("length", ["", "many", "-5"])
@@ -188,6 +188,24 @@ def test_a_file_with_a_wrong_checksum_is_deleted(serve, get, tmp_path):
     with pytest.raises(DownloadError, match=r"md5 [0-9a-f]{32} instead of 0123; it was deleted"):
         get(serve(), checksum="md5:0123")
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("checksum", ["", "md5:db1f7d786f6e0317456fac1628349973"])
+def test_without_a_published_sha256_that_of_the_first_download_holds(serve, get, checksum):
+    first = get(serve(), checksum, "set.txt")
+    record = first.with_name("set.txt.sha256")
+    assert record.read_text() == f"{SHA.removeprefix('sha256:')}  set.txt\n"
+    first.unlink()
+    if not checksum:
+        with pytest.raises(DownloadError, match="another than that of the first down") as caught:
+            get(serve(body=b"other"), checksum, "set.txt")
+        assert f"delete {record} to accept it" in caught.value.hint
+        assert names(first.parent) == ["set.txt.sha256"]
+    assert get(serve(), checksum, "set.txt").read_bytes() == BODY
+    record.unlink()
+    record.mkdir()
+    with pytest.raises(DownloadError, match="cannot be written"):
+        get(serve(), checksum, "set.txt")
 
 
 @pytest.mark.parametrize("status", [404, 403, 500])

@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The order in which ARCHITECTURE.md has them; those of one line know nothing of each other.
 ORDER = [
-    {"_version", "errors"},
+    {"_startup", "_version", "errors"},
     {"_compiled", "checks"},
     {"_extras", "_memory", "engines", "storage", "table"},
     {"data"},

@@ -100,6 +100,13 @@ def test_half_lives_in_days_count_from_the_latest_item(kind):
     assert found == pytest.approx([1.0, 0.5, 0.25, 1.0])
 
 
+@pytest.mark.parametrize("units", [1, 1_000, 1_000_000, 1_000_000_000])
+def test_half_lives_in_days_know_the_unit_of_times_since_1970(units):
+    seconds = 1_700_000_000 + np.array([86_400, 43_200, 0])
+    found = recency_weights("0.5d", Rows.of_lists([[0, 1, 2]]), seconds * units)
+    assert found == pytest.approx([1.0, 0.5, 0.25])
+
+
 def test_very_old_items_keep_a_weight_above_zero():
     rows = Rows.of_lists([range(5000)])
     for recency in (1e-300, 0.5, "0.001d"):

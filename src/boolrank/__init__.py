@@ -1,5 +1,6 @@
 """Boolean kernels, exact at any size, for recommending items from implicit feedback."""
 
+from . import _startup as _startup
 from ._version import __version__
 from .counts import Overlaps
 from .data import load_dataset, synthetic

@@ -28,13 +28,18 @@ _LATEX = str.maketrans(
 )
 
 
-def counted(number: int, thing: str) -> str:
-    """Return a number of things.
+def counted(number: int, thing: str, verb: str = "") -> str:
+    """Return a number of things, and what they do: "have" or "are".
 
-    >>> counted(1, "fold"), counted(5000, "user")
-    ('1 fold', '5,000 users')
+    >>> counted(1, "fold"), counted(5000, "user"), counted(1, "row", "have")
+    ('1 fold', '5,000 users', '1 row has')
     """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    if number == 1:
+        return f"1 {thing} {_OF_ONE[verb]}" if verb else f"1 {thing}"
+    return f"{number:,} {thing}s {verb}".rstrip()
+
+
+_OF_ONE = {"have": "has", "are": "is"}
 
 
 @dataclass(frozen=True)

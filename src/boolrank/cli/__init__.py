@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
-import threading
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
@@ -18,8 +16,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from .._extras import needs
 from ..engines.user_modules import import_user_module
 from ..errors import ParameterError
-from ._errors import INTERRUPTED, READER_GONE, TERMINATED, in_options, present
+from ._errors import INTERRUPTED, READER_GONE, in_options, present
 from ._output import printable
+from ._signals import SignalGuard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,9 +28,19 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line with ``argv`` or the arguments of the process; always exits."""
-    given = list(sys.argv[1:] if argv is None else argv)
+    code, guard = 0, SignalGuard()
+    try:
+        with guard:
+            code = _exit_code(list(sys.argv[1:] if argv is None else argv), guard)
+    except BaseException:
+        if not guard.code:
+            raise
+    raise SystemExit(guard.code or code)
+
+
+def _exit_code(given: list[str], guard: SignalGuard) -> int:
     args = [arg for arg in given if arg != "--debug"]
-    debug = args != given
+    code, debug = 0, args != given
     try:
         with _reliable_stdout():
             code = _run(args)
@@ -43,14 +52,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         gone = isinstance(end.__context__, BrokenPipeError)
         code = READER_GONE if gone else int(end.code or 0)
     except Exception as error:
-        presented = present(error, args)
-        if presented is None or debug:
-            raise
-        code, text = presented
-        sys.stderr.write(f"{printable(text)}\n")
-    if code == INTERRUPTED:
+        if not guard.code:
+            presented = present(error, args)
+            if presented is None or debug:
+                raise
+            code, text = presented
+            sys.stderr.write(f"{printable(text)}\n")
+    if INTERRUPTED in (code, guard.code):
         sys.stderr.write("interrupted\n")
-    raise SystemExit(code)
+    return code
 
 
 def _run(args: list[str]) -> int:
@@ -63,7 +73,7 @@ def _run(args: list[str]) -> int:
     def print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
         sys.stderr.write(f"warning: {printable(in_options(str(message), args))}\n")
 
-    with warnings.catch_warnings(), _clean_exit():
+    with warnings.catch_warnings():
         warnings.showwarning = print_warning
         args = _import_modules(args) or ["-h"]
         code = app(args=args, prog_name="boolrank", standalone_mode=False)
@@ -119,23 +129,3 @@ def _descriptor(stream: TextIO) -> int | None:
         return stream.fileno() if isinstance(stream, io.TextIOWrapper) else None
     except io.UnsupportedOperation:
         return None
-
-
-@contextmanager
-def _clean_exit() -> Iterator[None]:
-    """Let SIGTERM end the command as Ctrl-C does, so that workers and temporary folders go too."""
-    if threading.current_thread() is not threading.main_thread():  # signals do not arrive there
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-    try:
-        yield
-    except SystemError as error:  # compiled code wraps the exception of a signal in this
-        behind: BaseException | None = error
-        while behind is not None and not isinstance(behind, KeyboardInterrupt | SystemExit):
-            behind = behind.__cause__ or behind.__context__
-        if behind is None:
-            raise
-        raise behind from None
-    finally:
-        signal.signal(signal.SIGTERM, before)

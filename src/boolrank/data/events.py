@@ -101,7 +101,7 @@ def read_frame(
         missing = table[name].null_count()
         if missing and (not from_files or 2 * missing > len(table)):
             raise InputError(
-                f"{missing:,} rows have nothing in the column {name!r}{place(name)}",
+                f"{counted(missing, 'row', 'have')} nothing in the column {name!r}{place(name)}",
                 hint=f"drop these rows, or name another column with {role}=...",
             )
         if missing:
@@ -118,7 +118,7 @@ def read_frame(
         )
     timeless = 0 if when is None or when.dtype.kind not in "fM" else int(np.isnan(when).sum())
     if timeless:
-        some = "1 row has" if timeless == 1 else f"{timeless:,} rows have"
+        some = counted(timeless, "row", "have")
         reading.notes.append(f"{some} no time")
     if when is not None and (odd := _odd_range(when)):
         reading.notes.append(odd)

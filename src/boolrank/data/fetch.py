@@ -1,6 +1,7 @@
 """Downloads of data sets from their official addresses, complete and checked.
 
-A file gets its name when it is complete and its checksum is right.
+A file gets its name when it is complete and its checksum is right. If no SHA-256 is published, that
+of the first download is kept beside it as ``FILE.sha256`` and holds for later ones.
 """
 
 from __future__ import annotations
@@ -57,12 +58,7 @@ def fetch_file(download: Download, folder: Path, progress: Progress = lambda *_:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             _receive(download, part, progress)
-            wrong = _fault(download, part)
-            if wrong:
-                raise DownloadError(
-                    f"{download.address} came {wrong}; it was deleted",
-                    hint="try again; if this repeats, the publisher or the network changed it",
-                )
+            _check(download, part)
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
@@ -130,13 +126,26 @@ def _secure_redirects() -> Any:
     return Redirects()
 
 
-def _fault(download: Download, part: Path) -> str:
-    """Return what is wrong with a file, by its checksum if one is published."""
-    if download.checksum:
-        kind, _, expected = download.checksum.partition(":")
-        with part.open("rb") as file:
-            found = hashlib.file_digest(file, kind).hexdigest()
-        return f"with the {kind} {found} instead of {expected}" if found != expected else ""
-    if download.file.endswith(".zip") and not is_zipfile(part):
-        return "as something that is not a zip archive"  # for example a login page of a network
-    return ""
+def _check(download: Download, part: Path) -> None:
+    """Raise if a file is not the published one, or not the one of the first download."""
+    wrong, hint = "", "try again; if this repeats, the publisher or the network changed it"
+    kind, _, expected = download.checksum.partition(":")
+    if kind:
+        found = _digest(part, kind)
+        wrong = f"with the {kind} {found} instead of {expected}" if found != expected else ""
+    elif download.file.endswith(".zip") and not is_zipfile(part):
+        wrong = "as something that is not a zip archive"  # for example a login page of a network
+    if not wrong and kind != "sha256":
+        first, found = part.with_name(f"{download.file}.sha256"), _digest(part, "sha256")
+        if not first.exists():
+            first.write_text(f"{found}  {download.file}\n", encoding="utf-8")  # for sha256sum -c
+        elif first.read_text(encoding="utf-8").split()[:1] != [found]:
+            wrong = f"with the sha256 {found}, another than that of the first download"
+            hint += f"; delete {first} to accept it"
+    if wrong:
+        raise DownloadError(f"{download.address} came {wrong}; it was deleted", hint=hint)
+
+
+def _digest(path: Path, kind: str) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()

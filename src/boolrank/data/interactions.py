@@ -258,7 +258,7 @@ class Interactions:
         if len(missing):
             user, item = divmod(int(missing[0]), len(items))
             raise InputError(
-                f"{len(missing)} interactions to remove are not there, such as user "
+                f"{counted(len(missing), 'interaction')} to remove cannot be found, such as user "
                 f"{users[user]!r} with item {items[item]!r}",
                 parameter="removed",
             )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..checks import real, whole
 from ..errors import InputError, ParameterError
+from ..table import counted
 from .interactions import Interactions, joined
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, check_folds
 from .vocabulary import near_name
@@ -265,7 +266,7 @@ def _times(data: Interactions) -> NDArray[Any]:
     missing = int(np.isnan(data.time).sum()) if data.time.dtype.kind in "fM" else 0
     if missing:
         raise InputError(
-            f"{missing} interactions have no time",
+            f"{counted(missing, 'interaction', 'have')} no time",
             hint="leave them out first, or split with order='random'",
             parameter="order",
         )

@@ -194,9 +194,9 @@ def check_folds(split: Split) -> Split:
     for k, fold in enumerate(split):
         if not len(fold.relevant.indices):
             raise InputError(
-                f"fold {k} of {split.name} has nothing to test: {fold.unseen_items} test "
-                "interactions are with items without training interactions, and "
-                f"{fold.cold_users} users have no history",
+                f"fold {k} of {split.name} has nothing to test: "
+                f"{counted(fold.unseen_items, 'test interaction', 'are')} with items without "
+                f"training interactions, and {counted(fold.cold_users, 'user', 'have')} no history",
                 hint="keep more for training, or use more data",
             )
     return split

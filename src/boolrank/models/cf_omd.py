@@ -28,6 +28,7 @@ from ..data.rows import Rows
 from ..errors import ConvergenceWarning
 from ..kernels import Kernel, parse_kernel
 from ..storage.state import array
+from ..table import counted
 from .gram import Gram, mirror
 from .inverse import check_room, count_bytes
 from .kernel_ranker import MOST_REG
@@ -202,8 +203,8 @@ def _warn_of_gaps(gaps: Floats, loose: Floats) -> None:
     count = int((gaps > loose).sum())
     if count:
         warnings.warn(
-            f"the weights of {count} profiles are right to a duality gap of {gaps.max():.1e} only; "
-            "a larger reg makes them well-defined",
+            f"the weights of {counted(count, 'profile')} are right to a duality gap of "
+            f"{gaps.max():.1e} only; a larger reg makes them well-defined",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -17,6 +17,7 @@ from ..data.rows import Rows
 from ..kernels import Disjunctive, Kernel, Sum, parse_kernel
 from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
+from ..table import counted
 from .fitted import Fitted, Profiles
 from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Ids, Recommender
@@ -84,7 +85,8 @@ class KernelRanker(Recommender):
         if _DEFAULT in terms and users < _DEFAULT.arity:
             few = [Disjunctive(users) if term == _DEFAULT else term for term in terms]
             kernel = reduce(add, few)
-            text = f"there are only {users} users, so the kernel is {kernel}, not {self.kernel}"
+            some = f"the data have only {counted(users, 'user')}"
+            text = f"{some}, so the kernel is {kernel}, not {self.kernel}"
             warnings.warn(text, stacklevel=2)
         columns = tag_columns(kernel, data)
         tags = {name: Tags(each.rows, len(each.words)) for name, each in columns.items()}

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..errors import InputError
+from ..table import counted
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ def check_times(owner: str, data: Interactions) -> None:
     missing = int((~np.isfinite(data.time)).sum())
     if missing:
         raise InputError(
-            f"recency of {owner} needs times, and {missing:,} interactions have none",
+            f"recency of {owner} needs times, and {counted(missing, 'interaction', 'have')} none",
             hint="leave these out first, or set recency=0",
             parameter="recency",
         )
@@ -46,8 +47,8 @@ def check_times(owner: str, data: Interactions) -> None:
 def recency_weights(recency: float | str, rows: Rows, time: NDArray[Any]) -> Floats:
     """Return the weight of each entry of rows, from its time and the half-life.
 
-    The half-life is a number of events, or text such as ``"30d"``; times that are numbers count as
-    seconds then.
+    The half-life is a number of events, or text such as ``"30d"``. Then times that are numbers
+    count from 1970, in the unit of `units_per_second`.
 
     >>> rows = Rows.of_lists([[0, 1, 2, 3]])
     >>> recency_weights(1.0, rows, np.array([9, 9, 8, 5]))
@@ -76,8 +77,23 @@ def _by_age(days: float, rows: Rows, time: NDArray[Any]) -> Floats:
     some = rows.lengths > 0
     last = np.maximum.reduceat(time, rows.indptr[:-1][some]) if some.any() else time[:0]
     ages = np.repeat(last, rows.lengths[some]) - time
-    day = np.timedelta64(1, "D") if time.dtype.kind == "M" else _SECONDS
+    if time.dtype.kind == "M":
+        day: Any = np.timedelta64(1, "D")
+    else:
+        day = _SECONDS * units_per_second(time)
     return _halved(ages / day / days)
+
+
+def units_per_second(times: NDArray[Any]) -> int:
+    """Return 1 for seconds, 1000 for milliseconds and so on: no time is after the year 5000.
+
+    >>> units_per_second(np.array([1.6e9])), units_per_second(np.array([1.6e12]))
+    (1, 1000)
+    """
+    largest, units = float(times.max(initial=0)), 1
+    while largest >= 1e11 * units:
+        units *= 1000
+    return units
 
 
 def _halved(times: Floats) -> Floats:

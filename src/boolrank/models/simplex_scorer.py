@@ -25,6 +25,7 @@ from ..engines.threads import threads
 from ..errors import ConvergenceWarning
 from ..matrix import CompressedMatrix, ItemMatrix
 from ..storage.state import array
+from ..table import counted
 from .scorer import Floats, Scorer, given
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def _warn_of_gaps(gaps: Floats) -> None:
     loose = int((gaps > _LOOSE).sum())
     if loose:
         warnings.warn(
-            f"the weights of {loose} profiles are right to a duality gap of {gaps.max():.1e} only; "
-            "a larger reg makes them well-defined",
+            f"the weights of {counted(loose, 'profile')} are right to a duality gap of "
+            f"{gaps.max():.1e} only; a larger reg makes them well-defined",
             ConvergenceWarning,
             stacklevel=6,
         )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.interactions import Interactions
+from ..models.recency import units_per_second
 from .events import Change
 
 
@@ -57,14 +58,9 @@ def changed_history(
 def event_time(seconds: float, times: Any) -> Any:
     """Return the time of an event in the type and the unit of a model's times.
 
-    Numbers that would be after the year 5000 in seconds are milliseconds, microseconds and so on.
-
     >>> event_time(1.7e9, np.array([1_600_000_000_000]))
     np.int64(1700000000000)
     """
     if times.dtype.kind == "M":
         return np.datetime64(round(seconds * 1e6), "us").astype(times.dtype)
-    largest, unit = float(times[:1000].max(initial=0)), 1
-    while largest >= 1e11 * unit:
-        unit *= 1000
-    return times.dtype.type(seconds * unit)
+    return times.dtype.type(seconds * units_per_second(times[:1000]))

@@ -1,0 +1,86 @@
+"""Let SIGINT and SIGTERM end a command: by unwinding it, and after some seconds in any case."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+from typing import Any
+
+from ._errors import INTERRUPTED, TERMINATED
+
+_CODES = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
+# Seconds for unwinding: compiled code may take minutes, and libraries drop exceptions.
+_GRACE, _PAUSE = 5.0, 0.05
+
+
+class SignalGuard:
+    """Raises an exception at the first signal, so that workers and temporary folders go.
+
+    Other exceptions that follow from it, and messages about dropped ones, are not shown: ``code``
+    is not 0 then. What is left after the time of grace is removed by the next run.
+    """
+
+    code = 0
+    _raised = False
+
+    def __enter__(self) -> SignalGuard:
+        self._before: dict[signal.Signals, Any] = {}
+        self._wakeup: int | None = None
+        self._hook = sys.unraisablehook
+        if threading.current_thread() is not threading.main_thread():
+            return self  # signals do not arrive there
+        sys.unraisablehook = lambda args: None if self.code else self._hook(args)
+        if os.name == "posix":
+            self._watch()
+        for each in _CODES:
+            if signal.getsignal(each) != signal.SIG_IGN:  # as nohup sets it
+                self._before[each] = signal.signal(each, self._end)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each, action in self._before.items():
+            signal.signal(each, action)
+        if self._wakeup is not None:
+            os.close(signal.set_wakeup_fd(self._wakeup))
+        sys.unraisablehook = self._hook
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self.code = self.code or _CODES[signal.Signals(number)]
+        # A second exception would disturb the cleaning, and polars prints one that it meets.
+        if not self._raised and not (os.name == "posix" and _is_within("polars", frame)):
+            self._raised = True
+            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(self.code)
+
+    def _watch(self) -> None:
+        """Repeat a signal until it is handled, and end the process after some seconds."""
+        main = threading.get_ident()
+        receiver, sender = os.pipe()
+        os.set_blocking(sender, False)
+        self._wakeup = signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
+
+        def watch() -> None:
+            while number := os.read(receiver, 1):
+                which, end = signal.Signals(number[0]), time.monotonic() + _GRACE
+                # A service has handlers of its own.
+                while self.code or signal.getsignal(which) == self._end:
+                    time.sleep(_PAUSE)
+                    if time.monotonic() > end:
+                        os._exit(_CODES[which])
+                    if not self._raised and signal.getsignal(which) == self._end:
+                        signal.pthread_kill(main, which)
+            os.close(receiver)
+
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def _is_within(library: str, frame: FrameType | None) -> bool:
+    """Return whether a function of a library is being called."""
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == library:
+            return True
+        frame = frame.f_back
+    return False
