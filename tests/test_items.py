@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from boolrank import (
     InputError,
     Interactions,
+    ItemKNN,
     ItemTable,
     ModelFileError,
     ParameterError,
@@ -101,6 +103,47 @@ def test_frames_of_every_kind_give_the_same_table(make):
     assert values(table.column("new")) == [0, 1]
 
 
+def test_missing_values_of_pandas_are_unknown_and_times_are_in_utc():
+    columns = {
+        "id": ["a", "b"],
+        "count": pd.array([1, None], "Int64"),
+        "new": pd.array([None, True], "boolean"),
+        "old": [True, None],
+        "day": pd.to_datetime(["2020-01-01T00:00+02:00", None], utc=False),
+    }
+    table = ItemTable.from_frame(pd.DataFrame(columns))
+    assert table.summary == "count (number), new (bool), old (bool), day (date)"
+    assert values(table.column("count")) == [1, None]
+    assert values(table.column("new")) == [None, 1]
+    assert values(table.column("old")) == [1, None]
+    assert values(table.column("day")) == [1577836800 - 7200, None]
+
+
+def test_lists_with_nulls_are_sets_and_arrow_streams_are_tables():
+    made = pa.table({"id": ["b", "a"], "tags": [["x", None], None]})
+    for form in (made, made.to_reader(), pl.from_arrow(made).lazy()):
+        assert values(ItemTable.from_frame(form).column("tags")) == [[], ["x"]]
+
+
+@pytest.mark.parametrize("read", [ItemTable.from_frame, Interactions.from_frame])
+def test_columns_without_a_name_of_their_own_are_refused(read):
+    frame = pd.DataFrame([["a", "b", 1, 2]], columns=["user", "item", "p", "p"])
+    with pytest.raises(InputError, match="2 columns are named 'p'"):
+        read(frame)
+    with pytest.raises(InputError, match="a column is named 0"):
+        read(pd.DataFrame({"user": ["a"], "item": ["b"], 0: [1]}))
+
+
+def test_a_column_without_a_name_is_left_out(tmp_path):
+    path = tmp_path / "items.csv"
+    pd.DataFrame({"id": [1, 2], "title": ["a", "b"]}).to_csv(path)  # with its index
+    with pytest.warns(UserWarning, match="a column with the name ''"):
+        table = ItemTable.from_file(path)
+    model = ItemKNN().fit(events((1, 2)), items=table)
+    model.save(tmp_path / "model")
+    assert load_model(tmp_path / "model").item_table.summary == "title (text)"
+
+
 @pytest.mark.parametrize("ending", ["parquet", "jsonl"])
 def test_lists_in_files_are_sets(tmp_path, ending):
     frame = pl.DataFrame({"id": ["b", "a"], "title": ["B", "A"], "tags": [["x"], ["y", "x"]]})
@@ -128,7 +171,7 @@ def test_sets_are_told_or_found_by_frequent_separators():
     ("frame", "said"),
     [
         ({"id": [1, 1, 2, 2, 3], "title": list("abcde")}, "more than one row for 1, 2"),
-        ({"id": [1.0, None], "title": ["a", "b"]}, "1 rows of the item table have nothing"),
+        ({"id": [1.0, None], "title": ["a", "b"]}, "1 row has nothing in the column 'id'"),
         ({"colour": ["red"]}, "no column looks like the ids"),
         ({"id": [], "title": []}, "has no rows"),
     ],
@@ -358,6 +401,7 @@ def test_and_binds_stronger_than_or_and_not_stronger_than_and():
         ("kind = ''; drop table items", "'; drop table items'"),
         ("1 = 1", "where a column"),
         ("kind = 'a' -- x", "not a part of one"),
+        ("list-price < 3", "double quotes"),
         ("(" * 60 + "new" + ")" * 60, "nested more than 50 deep"),
         ("not " * 3000 + "new", "more than 10,000"),
         ("not " * 300 + "new", "nested more than 50 deep"),

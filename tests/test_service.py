@@ -129,6 +129,34 @@ def test_answers_equal_those_of_the_library(
             assert client.get("/v1/similar/p2").status_code == 422
 
 
+def test_shared_tags_are_reasons_whatever_table_is_shown(tmp_path: Path) -> None:
+    model = parse_model("kernel-ranker(kernel=linear + 0.5*tanimoto[tags])").make()
+    model.fit(DATA, items=ITEMS).save(tmp_path / "model")
+    titles = ItemTable.from_frame(pd.DataFrame({"item": ["p1"], "title": ["One"]}))
+    with client_of(tmp_path / "model", str(tmp_path / "e.sqlite"), items=titles) as client:
+        for entry in get(client, "/v1/recommendations/u1", n=3, reasons=20)["items"]:
+            wanted = model.explain("u1", entry["item"])
+            found = [(each["item"] or each["title"], each["adds"]) for each in entry["reasons"]]
+            assert found == [(str(reason), part) for reason, part in wanted]
+            tags = [each for each in entry["reasons"] if each["item"] is None]
+            assert tags
+            assert all(each["column"] == "tags" and "of" in each["title"] for each in tags)
+            assert sum(part for _, part in found) == pytest.approx(entry["score"], abs=1e-12)
+
+
+def test_limits_and_diversity_in_the_address_are_those_of_bodies(client: Any) -> None:
+    body = {"user": "u1", "n": 5, "per": {"tags": 2, "price": 1}, "diversity": 0.4}
+    wanted = post(client, "/v1/recommendations", body)
+    query = {"n": 5, "per": ["tags=2", "price=1"], "diversity": 0.4}
+    assert get(client, "/v1/recommendations/u1", **query) == wanted
+    wrong = [({"per": "tags"}, "category=2"), ({"per": "tags=0"}, "per"), ({"per": "no=1"}, "'no'")]
+    for query, said in (*wrong, ({"diversity": "nan"}, "diversity")):
+        answer = client.get("/v1/recommendations/u1", params=query)
+        assert (answer.status_code, said in answer.json()["detail"]) == (422, True), query
+    many = client.get("/v1/recommendations/u1", params={"n": 101, "diversity": 0.5})
+    assert (many.status_code, "lower n" in many.text) == (422, True)
+
+
 @pytest.mark.parametrize("text", MODELS)
 def test_reasons_add_up_to_the_score_and_equal_those_of_the_library(
     text: str, saved: dict[str, Path], tmp_path: Path

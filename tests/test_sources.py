@@ -371,7 +371,10 @@ def test_an_experiment_on_a_database_can_be_read_back_without_its_password(tmp_p
     assert read_experiment(path).to_dict() == made.to_dict()
 
 
-@pytest.mark.parametrize("name", ['a"b', "a; drop table b", "a.b.c", "", "1a", "a b", "a'b", "a--"])
+@pytest.mark.parametrize(
+    "name",
+    ['a"b', "a; drop table b", "a.b.c", "", "1a", "a b", "a'b", "a--", "a" * 64, "ä" * 32 + ".b"],
+)
 def test_odd_names_of_tables_are_refused(name):
     with pytest.raises(ParameterError, match="not the name of a table"):
         SqlTable("sqlite:///x.db", name)

@@ -12,6 +12,7 @@ from ..data.interactions import Interactions
 from ..data.items import ItemTable
 from ..data.vocabulary import Vocabulary
 from ..errors import InputError, ParameterError
+from ..table import counted
 from ._errors import in_options
 from ._output import Work, say
 
@@ -36,12 +37,17 @@ def say_read(events: Interactions) -> None:
             say(f"note: {in_options(note, ['fit'])}")
 
 
-def read_items(path: str, sets: str | None, events: Interactions) -> ItemTable:
-    """Read the item table of a file, and say what it has, and what it has not."""
+def read_table(path: str, sets: str | None = None) -> ItemTable:
+    """Read the item table of a file, and say what it has."""
     named = None if sets is None else [name.strip() for name in sets.split(",") if name.strip()]
     table = ItemTable.from_file(path, sets=named)
-    say(f"read {path}: {len(table):,} items; {table.summary}")
-    table = table.matched(events.items)
+    say(f"read {path}: {counted(len(table), 'item')}; {table.summary}")
+    return table
+
+
+def read_items(path: str, sets: str | None, events: Interactions) -> ItemTable:
+    """Read the item table of events, and say what it lacks, too."""
+    table = read_table(path, sets).matched(events.items)
     without, more = table.unmatched(events.items)
     if without:
         say(f"note: {without:,} of {len(events.items):,} items with events have no row in {path}")

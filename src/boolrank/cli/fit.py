@@ -76,7 +76,7 @@ def fit(
         fitted.restore(replace(fitted.fitted, choice=choice.to_dict()))
     with work.status("Saving"):
         fitted.save(out)
-    work.done(f"{out}: {spec} on {events!r}")
+    work.done(f"{out}: {spec} on {fitted.interactions!r}")
     with work.status("Looking at lists"):
         caution = concentration(fitted)
     if caution is not None:

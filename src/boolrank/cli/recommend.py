@@ -12,6 +12,7 @@ from ..data.database import SqlTable
 from ..data.vocabulary import plain_id
 from ..errors import ParameterError
 from ..models import Recommendations, load_model
+from ..models.selection import parse_limits
 from ..studies.cache import whole_file
 from ..table import FORMULA, Column, Table, counted
 from ._inputs import parse_ids, read_ids, read_profiles
@@ -70,7 +71,7 @@ def recommend(
     data, table = fitted.interactions, fitted.item_table
     known_items = partial(parse_ids, data.items, strict=strict, fate="ignored", table=table)
     options: dict[str, Any] = {"n": n, "exclude_seen": not include_seen, "diversity": diversity}
-    options |= given({"where": where, "per": dict(map(_limit, per)) if per else None})
+    options |= given({"where": where, "per": parse_limits(per) if per else None})
     for name, text in given({"candidates": candidates, "exclude": exclude}).items():
         options[name] = known_items(read_ids(text, name), name)
     if chosen.keys() <= {"users"}:
@@ -137,14 +138,6 @@ def _check(
     if isinstance(target, SqlTable):  # fail now rather than after the work
         with target.database.cursor(write=True):
             pass
-
-
-def _limit(text: str) -> tuple[str, int]:
-    """Return column and number of a text such as category=2."""
-    name, _, most = text.rpartition("=")
-    if not name.strip() or not most.strip().isdecimal():
-        raise ParameterError(f"--per is a column and a number, such as category=2, not {text!r}")
-    return name.strip(), int(most)
 
 
 def _print(columns: dict[str, list[Any]], output: Output) -> None:

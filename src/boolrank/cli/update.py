@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..data.items import ItemTable
 from ..errors import ParameterError
 from ..models import load_model
-from ._inputs import read_events
+from ._inputs import read_events, read_table
 from ._options import Columns
 from ._output import Work
 
@@ -41,7 +40,7 @@ def update(
     if remove:
         given.pop("database", None)  # these are files
         removed = read_events(work, remove, given)
-    table = None if items is None else ItemTable.from_file(items)
+    table = None if items is None else read_table(items)
     before = fitted.interactions
     with work.status("Updating"):
         fitted.update(added, removed, table)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import InputError
 
@@ -96,3 +98,29 @@ def likely(names: Sequence[str], role: str) -> list[str]:
                 ranked.setdefault((rank, later > 1), []).append(name)
                 break
     return ranked[min(ranked)] if ranked else []
+
+
+def opened(frame: Any, **options: Any) -> Any:
+    """Return a frame as narwhals has it; raise if columns share a name or have one like 0."""
+    import narwhals as nw
+
+    try:
+        table: Any = nw.from_native(frame, **options)
+    except nw.exceptions.DuplicateError:
+        check_names(getattr(frame, "column_names", None) or list(frame.columns))
+        raise
+    if isinstance(table, nw.DataFrame):
+        check_names(table.columns)
+    return table
+
+
+def check_names(names: Sequence[Any]) -> None:
+    """Raise if columns share a name, or if one is not text."""
+    odd = [name for name in names if not isinstance(name, str)]
+    if odd:
+        hint = "rename it: frame.columns = frame.columns.astype(str)"
+        raise InputError(f"a column is named {odd[0]!r}, which is not text", hint=hint)
+    name, count = max(Counter(names).items(), key=lambda each: each[1], default=("", 0))
+    if count > 1:
+        hint = "rename or remove one of them"
+        raise InputError(f"{count} columns are named {name!r}", hint=hint)

@@ -21,6 +21,7 @@ _POSTGRES = "adbc_driver_postgresql", {"adbc.postgresql.batch_size_hint_bytes": 
 # SQLite's driver makes batches of 1,024 rows, and types columns by the first batch.
 _SQLITE = "adbc_driver_sqlite", {"adbc.sqlite.query.batch_rows": "65536"}
 _DRIVERS = {"postgresql": _POSTGRES, "postgres": _POSTGRES, "sqlite": _SQLITE}
+_LONGEST_NAME = 63  # bytes of the name of a table
 _ENCODE = "write special characters percent-encoded, such as %40 for @ and %2F for /"
 
 
@@ -135,10 +136,13 @@ letters, digits and _, as in recs or shop.recs
 
     def __init__(self, database: str | Database, name: str) -> None:
         self.database, self.name = Database(database), name
-        if not re.fullmatch(r"([^\W\d]\w*\.)?[^\W\d]\w*", name):
+        # PostgreSQL would cut longer names, and two tables could become one.
+        long = max(len(part.encode()) for part in name.split(".")) > _LONGEST_NAME
+        if long or not re.fullmatch(r"([^\W\d]\w*\.)?[^\W\d]\w*", name):
             raise ParameterError(
                 f"{name!r} is not the name of a table",
-                hint="use letters, digits and _, as in recs or shop.recs",
+                hint="use letters, digits and _, as in recs or shop.recs"
+                + (f"; at most {_LONGEST_NAME} bytes" if long else ""),
                 parameter="table",
             )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterTypeError
 from ..table import counted
-from .columns import find_columns
+from .columns import find_columns, opened
 from .streams import ArrowStream
 from .values import BOOLEANS, Condition
 from .vocabulary import Vocabulary
@@ -82,7 +82,7 @@ def read_frame(
     """
     import narwhals as nw
 
-    table: Any = nw.from_native(frame, eager_only=True, pass_through=True)
+    table = opened(frame, eager_only=True, pass_through=True)
     if isinstance(table, nw.DataFrame):
         columns = find_columns(table.columns, positive, **given)
     elif hasattr(frame, "__arrow_c_stream__"):

@@ -39,6 +39,8 @@ _EQUAL, _UNEQUAL = ("=", "=="), ("!=", "<>")
 _KEYWORDS = ("and", "or", "not", "in", "has", "is", "null", "true", "false")
 _EXAMPLE = "write it as \"category = 'books' and price < 20\""
 
+_QUOTED = f"{_EXAMPLE}; names with other signs are in double quotes"
+
 Mask = NDArray[np.bool_]
 
 
@@ -97,7 +99,7 @@ class _Parser:
             match = _TOKEN.match(text, at)
             if match is None:
                 rest = text[at:].lstrip()
-                hint = "close the quotation mark" if rest[0] in "'\"" else _EXAMPLE
+                hint = "close the quotation mark" if rest[0] in "'\"" else _QUOTED
                 raise self.wrong(f"the filter has {rest[:20]!r}, which is not a part of one", hint)
             kind, found = str(match.lastgroup), match[str(match.lastgroup)]
             if kind == "word":

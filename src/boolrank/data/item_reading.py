@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._extras import needs
 from ..errors import InputError, ParameterTypeError
 from ..storage.state import LARGE
-from .columns import likely
-from .items import Column, ItemTable, Numbers, Words
+from .columns import check_names, likely, opened
+from .items import MAX_NAME, Column, ItemTable, Numbers, Words
 from .paths import expand
 from .scans import check_lines, is_regular, readable, scan_file
 from .values import cleaned, fits, forms, whole_numbers
-from .vocabulary import Vocabulary, near_name
+from .vocabulary import Vocabulary, is_missing, near_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,7 +51,7 @@ def read_item_file(
         import polars as pl
 
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
-        _check_names(scan.names)
+        check_names(scan.names)
         item, title = _find(frame.columns, item, title)
         frame = frame.with_columns(
             _typed(frame[name], name == item, name == title or name in (sets or ()))
@@ -79,19 +79,8 @@ def read_items(
     source: str = "the item table",
 ) -> ItemTable:
     """Return the table of a frame; see `ItemTable.from_frame`."""
-    import narwhals as nw
-
-    try:
-        table: Any = nw.from_native(frame, eager_only=False)
-        table = table.collect() if isinstance(table, nw.LazyFrame) else table
-        names = list(table.columns)
-    except TypeError:
-        raise ParameterTypeError(
-            f"items are a pandas, polars or pyarrow frame, not {type(frame).__name__}",
-            hint="make a frame of them, with a row per item",
-            parameter="items",
-        ) from None
-    _check_names(names)
+    table = _collected(frame)
+    names = list(table.columns)
     item, title = _find(names, item, title)
     for name in sets or ():
         if name not in names:
@@ -101,6 +90,9 @@ def read_items(
     columns: dict[str, Column] = {}
     for name in names:
         if name == item:
+            continue
+        if not 0 < len(name) <= MAX_NAME:
+            warnings.warn(f"left out: a column with the name {name[:20]!r}", stacklevel=3)
             continue
         wanted = name != title and (sets is None or name in sets)
         try:
@@ -113,11 +105,22 @@ def read_items(
     return ItemTable(ids, columns, title, source)
 
 
-def _check_names(names: Sequence[str]) -> None:
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        problem = f"{Counter(names)[twice[0]]} columns are named {twice[0]!r}"
-        raise InputError(problem, hint="rename or remove one of them", parameter="items")
+def _collected(frame: Any) -> Any:
+    """Return a frame or an Arrow stream as a narwhals frame."""
+    import narwhals as nw
+
+    table = opened(frame, pass_through=True)
+    if table is frame and hasattr(frame, "__arrow_c_stream__"):
+        with needs("cli", "Reading Arrow streams"):
+            import polars as pl
+        table = opened(pl.DataFrame(frame))
+    if table is frame:
+        raise ParameterTypeError(
+            f"items are a frame or an Arrow stream, not {type(frame).__name__}",
+            hint="make a pandas, polars or pyarrow frame, or use ItemTable.from_file",
+            parameter="items",
+        )
+    return table.collect() if isinstance(table, nw.LazyFrame) else table
 
 
 def _find(names: Sequence[str], item: str | None, title: str | None) -> tuple[str, str | None]:
@@ -139,7 +142,7 @@ def _find(names: Sequence[str], item: str | None, title: str | None) -> tuple[st
     found = [item] if item else likely(others, "item") or [n for n in others if n.lower() == "id"]
     if not found:
         raise InputError(
-            f"no column looks like the ids of items: there are {', '.join(names)}",
+            f"no column looks like the ids of items: there are {', '.join(names) or 'none'}",
             hint="name it item",
             parameter="items",
         )
@@ -150,9 +153,10 @@ def _ids(values: list[Any], name: str, source: str) -> tuple[Vocabulary, Any]:
     """Return the ids in their order, and the row of each; raise for missing and repeated ones."""
     if not values:
         raise InputError(f"{source} has no rows", hint="write a row per item", parameter="items")
-    missing = sum(map(_is_missing, values))
+    missing = sum(map(is_missing, values))
     if missing:
-        problem = f"{missing:,} rows of {source} have nothing in the column {name!r}"
+        rows = "1 row has" if missing == 1 else f"{missing:,} rows have"
+        problem = f"{rows} nothing in the column {name!r} of {source}"
         raise InputError(problem, hint="fill or remove them", parameter="items")
     ids, numbers = Vocabulary.of(values, "item")
     if len(ids) < len(values):
@@ -171,18 +175,20 @@ def _column(series: Any, wanted: bool, told: bool, is_title: bool) -> Column:
     import narwhals as nw
 
     kind = series.dtype
-    if kind == nw.Boolean:
-        return _numbers("bool", series.to_list(), float)
+    values = [None if is_missing(value) else value for value in series.to_list()]
+    some = [value for value in values if value is not None]
+    if kind == nw.Boolean or (some and all(isinstance(value, bool) for value in some)):
+        return _numbers("bool", values, float)
     if kind in (nw.Date, nw.Datetime):
-        whole = series.cast(nw.Datetime("us"))
-        if whole.dtype.time_zone is not None:
-            whole = whole.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        return _numbers("date", whole.dt.timestamp("us").to_list(), lambda value: value / 1e6)
+        if getattr(kind, "time_zone", None) is not None:
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        times = series.cast(nw.Datetime("us")).dt.timestamp("us").to_list()
+        times = [None if is_missing(value) else value for value in times]
+        return _numbers("date", times, lambda value: value / 1e6)
     if kind.is_numeric() and not is_title:
-        return _numbers("number", series.to_list(), float)
-    values = [None if _is_missing(value) else value for value in series.to_list()]
-    lists = [value for value in values if isinstance(value, list | tuple | set | frozenset)]
-    if lists and all(isinstance(word, str) for value in lists for word in value):
+        return _numbers("number", values, float)
+    lists = [value for value in some if isinstance(value, list | tuple | set | frozenset)]
+    if lists and all(word is None or isinstance(word, str) for value in lists for word in value):
         return Words.of("set", [[w for w in value or () if w] for value in values])
     if kind.is_nested() or lists or kind in (nw.Binary, nw.Duration, nw.Time):
         raise InputError(f"the column {series.name!r} of the items has values of type {kind}")
@@ -195,14 +201,10 @@ def _column(series: Any, wanted: bool, told: bool, is_title: bool) -> Column:
 
 
 def _numbers(kind: str, values: list[Any], convert: Any) -> Numbers:
-    known = np.array([not _is_missing(value) for value in values], np.uint8)
-    made = np.array([convert(v) if k else 0.0 for v, k in zip(values, known, strict=True)])
+    known = np.array([value is not None for value in values], np.uint8)
+    made = np.array([0.0 if value is None else convert(value) for value in values])
     known[~(abs(made) <= LARGE)] = 0
     return Numbers(kind, np.where(known, made, 0.0), known)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or bool(value != value)  # noqa: PLR0124 - True for NaN
 
 
 def _separator(texts: list[str], told: bool) -> str | None:

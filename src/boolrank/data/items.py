@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, UnknownIdError
 from ..storage.state import Reader, State, array, pack
+from ..table import counted
 from .packing import packed_ids, packed_texts, unpacked_ids, unpacked_texts
 from .rows import Rows
 from .vocabulary import Vocabulary, near_name
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
 _LISTED = 5  # ids that a message names
-_MAX_NAME = 200  # characters of the name of a column
+MAX_NAME = 200  # characters of the name of a column
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +190,7 @@ class ItemTable:
         return len(self.ids)
 
     def __repr__(self) -> str:
-        return f"ItemTable: {len(self):,} items; {self.summary}"
+        return f"ItemTable: {counted(len(self), 'item')}; {self.summary}"
 
     @property
     def summary(self) -> str:
@@ -333,7 +334,7 @@ def table_columns(about: Any, reader: Reader) -> dict[str, str]:
     except (TypeError, KeyError, IndexError):
         raise reader.broken("an impossible item table") from None
     texts = [text for pair in pairs for text in pair] + ([] if title is None else [title])
-    sound = all(isinstance(text, str) and 0 < len(text) <= _MAX_NAME for text in texts)
+    sound = all(isinstance(text, str) and 0 < len(text) <= MAX_NAME for text in texts)
     if not sound or type(rows) is not int or len(dict(pairs)) < len(pairs):
         raise reader.broken("an impossible item table")
     return dict(pairs)

@@ -245,7 +245,7 @@ def _encode(array: NDArray[Any], kind: str) -> tuple[NDArray[Any], NDArray[np.in
         keys = _sorted_distinct(values)
     except TypeError as error:
         raise _unhashable(error) from None
-    missing = [key for key in keys if _is_missing(key)]
+    missing = [key for key in keys if is_missing(key)]
     if missing:
         raise InputError(f"some {kind}s are {missing[0]!r}, not an id", hint="leave them out first")
     number = {key: k for k, key in enumerate(keys)}
@@ -265,7 +265,8 @@ def _sorted_distinct(values: list[Any]) -> list[Any]:
     return list(dict.fromkeys(sorted(values, key=lambda key: (type(key).__name__, id_text(key)))))
 
 
-def _is_missing(key: Any) -> bool:
+def is_missing(key: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or pandas' NA."""
     try:
         return key is None or bool(key != key)  # noqa: PLR0124 - True for NaN and NaT
     except (TypeError, ValueError):

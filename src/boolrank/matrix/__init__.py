@@ -5,7 +5,7 @@ from .compressed import CompressedMatrix
 from .dense import DenseMatrix
 from .kernel_matrix import STORAGES, kernel_matrix
 from .scale import Scale
-from .tag_part import Tags
+from .tag_part import Tags, distinct_sets
 
 __all__ = [
     "STORAGES",
@@ -14,5 +14,6 @@ __all__ = [
     "ItemMatrix",
     "Scale",
     "Tags",
+    "distinct_sets",
     "kernel_matrix",
 ]

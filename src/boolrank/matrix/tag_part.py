@@ -53,7 +53,7 @@ class TagPart:
     @staticmethod
     def of(terms: Terms, tags: Mapping[str, Tags]) -> TagPart:
         columns = {term.column: tags[term.column].rows for _, term in terms.bound}
-        keys = np.column_stack([_sets(rows)[1] for rows in columns.values()])
+        keys = np.column_stack([distinct_sets(rows)[1] for rows in columns.values()])
         _, first, classes = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         return TagPart(terms.share, terms.bound, tags, classes.ravel().astype(np.int32), first)
 
@@ -63,7 +63,7 @@ class TagPart:
         total = np.zeros((len(self.first), len(self.first)))
         for weight, term in self.terms:
             tags = self.tags[term.column]
-            first, numbers = _sets(tags.rows)
+            first, numbers = distinct_sets(tags.rows)
             sets = tags.matrix(first)
             values = term.normalized()(sets)
             np.fill_diagonal(values, term.diag(sets) > 0)
@@ -72,7 +72,7 @@ class TagPart:
         return total
 
 
-def _sets(rows: Rows) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+def distinct_sets(rows: Rows) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
     """Return an item of each distinct set, and the number of each item's set."""
     seen: dict[bytes, int] = {}
     found = [seen.setdefault(rows.row(k).tobytes(), len(seen)) for k in range(rows.n_rows)]

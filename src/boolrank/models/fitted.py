@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..data.rows import Rows
 from .recency import recency_weights
 from .scorer import Floats, Scorer, given
 from .selection import Ranked
+from .tag_columns import TagSets, tag_columns
 
 Profiles = tuple[Rows, Floats | None]  # items, and weights in their order
 
@@ -48,6 +49,13 @@ class Fitted:
     def attributes(self) -> ItemTable | None:
         """The rows of the item table in the order of the items."""
         return None if self.table is None else self.table.aligned(self.interactions.items)
+
+    @cached_property
+    def tags(self) -> dict[str, TagSets]:
+        """Columns of tags that the kernel is bound to, by name."""
+        data = replace(self.interactions, table=self.table)
+        columns = tag_columns(self.params["kernel"], data)
+        return {name: TagSets.of(name, words) for name, words in columns.items()}
 
     @cached_property
     def users_of_items(self) -> NDArray[np.int64]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ from .recommender import Ids, Recommender
 from .scorer import Floats
 from .search import Arity, Kernels, Real
 from .simplex_scorer import SimplexScorer
-from .tag_columns import shared_tags, tag_columns, tag_values
+from .tag_columns import SharedTags, tag_columns
 
 # threshold(2, 2) is conjunctive(2).
 _KERNELS = Kernels(
@@ -93,31 +93,31 @@ class KernelRanker(Recommender):
         matrix = kernel_matrix(kernel, counts, self.storage, tags=tags)
         return SimplexScorer(matrix, self.reg, self.negative_weight, counts.degrees)
 
-    def _reasons(
-        self, fitted: Fitted, profile: Profiles, item: Hashable
-    ) -> list[tuple[Any, float]]:
+    def reasons(
+        self, fitted: Fitted, profile: Profiles, items: Sequence[int]
+    ) -> list[tuple[Sequence[Any], Floats]]:
         """Return the parts of items through users, and those of tags that they share."""
-        reasons = super()._reasons(fitted, profile, item)
+        found = super().reasons(fitted, profile, items)
         terms = Terms.of(fitted.params["kernel"])
-        if not terms.bound or not reasons:
-            return reasons
-        data, scorer = fitted.interactions, fitted.scorer
-        columns = tag_columns(fitted.params["kernel"], replace(data, table=fitted.table))
-        target, ((_, own), recency) = data.items.number(item), profile
-        alpha = scorer.weights(Rows.of_lists([own]), recency)  # type: ignore[attr-defined]  # see _learn
-        parts = dict(reasons)
-        for weight, term in terms.bound:
-            tags = columns[term.column]
-            values = tag_values(term, tags, target)
-            mean = (values.sum() - 1) / len(values)
-            adds = weight * alpha * (values[own] - fitted.params["negative_weight"] * mean)
-            shared = shared_tags(term.column, tags, own, target)
-            for number, reason, part in zip(own.tolist(), shared, adds.tolist(), strict=True):
-                parts[data.items[number]] -= part
-                parts[reason] = parts.get(reason, 0.0) + part
-        least = _ROUNDING * sum(map(abs, parts.values()))  # nothing but tags speaks for cold items
-        some = [(name, part) for name, part in parts.items() if abs(part) > least]
-        return sorted(some, key=lambda each: -each[1])
+        if not terms.bound:
+            return found
+        (_, own), recency = profile
+        alpha = fitted.scorer.weights(Rows.of_lists([own]), recency)  # type: ignore[attr-defined]  # see _learn
+        for place, (item, (_, parts)) in enumerate(zip(items, found, strict=True)):
+            through_users, of_tags = parts.copy(), dict[SharedTags, float]()
+            for weight, term in terms.bound:
+                tags = fitted.tags[term.column]
+                values, mean = tags.values(term, own, item)
+                adds = weight * alpha * (values - fitted.params["negative_weight"] * mean)
+                through_users -= adds
+                for reason, part in tags.shared(own, item, adds).items():
+                    of_tags[reason] = of_tags.get(reason, 0.0) + part
+            every = np.concatenate((through_users, list(of_tags.values())))
+            # Nothing but tags speaks for items without users.
+            some = np.flatnonzero(abs(every) > _ROUNDING * abs(every).sum())
+            keys = [*own.tolist(), *of_tags]
+            found[place] = [keys[k] for k in some.tolist()], every[some]
+        return found
 
     @property
     def matrix(self) -> ItemMatrix:

@@ -34,6 +34,7 @@ from .recency import check_times
 from .recommendations import Recommendations
 from .scorer import Floats, Scorer, given
 from .selection import Ranked, Selection
+from .tag_columns import SharedTags
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -345,13 +346,21 @@ class Recommender(ABC):
         self._check_ability(fitted.scorer.explains(), "explain its scores by items")
         names = fitted.interactions.items
         target = names.number(item)
-        (_, own), weights = profile
-        if not len(own):
+        if not len(profile[0].indices):
             return []
         with threads(self._n_threads):
-            parts = fitted.scorer.parts(own, target, **given(weights))
-        order = np.argsort(-parts, kind="stable")
-        return [(names[int(own[k])], float(parts[k])) for k in order]
+            ((own, parts),) = self.reasons(fitted, profile, [target])
+        order = np.argsort(-parts, kind="stable").tolist()
+        keys = [each if isinstance(each, SharedTags) else names[int(each)] for each in own]
+        return [(keys[k], float(parts[k])) for k in order]
+
+    def reasons(
+        self, fitted: Fitted, profile: Profiles, items: Sequence[int]
+    ) -> list[tuple[Sequence[Any], Floats]]:
+        """Return for each item the numbers of own items, or tags, and what each adds."""
+        (_, own), weights = profile
+        every = fitted.scorer.parts_each(own, items, **given(weights))
+        return [(own.tolist(), parts) for parts in every]
 
     def similar_items(self, items: Ids, n: int = 10, where: str | None = None) -> Recommendations:
         """Return the n items most similar to each item, of those that pass the filter.

@@ -10,8 +10,9 @@ with scores and the model's own similarities, both scaled to [0, 1] within the b
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -149,6 +150,22 @@ class Selection:
                 groups.append((column, group))
         taken.update(groups)
         return True
+
+
+def parse_limits(texts: Iterable[str]) -> dict[str, int]:
+    """Return limits per group from texts.
+
+    >>> parse_limits(["category=2"])
+    {'category': 2}
+    """
+    limits = {}
+    for text in texts:
+        name, _, most = text.rpartition("=")
+        if not name.strip() or not re.fullmatch(r"\s*[0-9]{1,9}\s*", most):
+            problem = f"per is a column and a number, such as category=2, not {text!r}"
+            raise ParameterError(problem, parameter="per")
+        limits[name.strip()] = int(most)
+    return limits
 
 
 def _needed(table: ItemTable | None, parameter: str) -> ItemTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,8 @@ from ..data.packing import packed_texts
 from ..data.rows import Rows
 from ..errors import InputError
 from ..kernels import Bound, Kernel
-from ..matrix import Tags
-from .scorer import Floats
+from ..matrix import Tags, distinct_sets
+from .scorer import Floats, Items
 
 
 @dataclass(frozen=True)
@@ -84,18 +85,41 @@ def _matches(column: str, name: str) -> bool:
     return column == name or any(fnmatchcase(column, each) for each in name.split("|"))
 
 
-def tag_values(term: Bound, tags: Words, item: int) -> Floats:
-    """(m,) Return the normalised values of an item with all, 1 with itself."""
-    sets = Tags(tags.rows, len(tags.words)).matrix()
-    values: Floats = term.normalized()(sets[[item]], sets)[0]
-    values[item] = 1.0
-    return values
+@dataclass(frozen=True, eq=False)
+class TagSets:
+    """A column of tags by its distinct sets, to explain scores.
 
+    Attributes
+    ----------
+    sets : (t, n) distinct sets of tags as sparse rows of 0 and 1
+    numbers : (m,) the set of each item
+    """
 
-def shared_tags(
-    column: str, tags: Words, profile: NDArray[np.int32], item: int
-) -> list[SharedTags]:
-    """Return the tags that each item of a profile shares with an item."""
-    own = set(tags.rows.row(item).tolist())
-    shared = (sorted(own.intersection(tags.rows.row(int(k)).tolist())) for k in profile)
-    return [SharedTags(column, tuple(tags.words[t] for t in each), len(own)) for each in shared]
+    column: str
+    words: Words
+    sets: Any
+    numbers: NDArray[np.int64]
+
+    @staticmethod
+    def of(column: str, words: Words) -> TagSets:
+        first, numbers = distinct_sets(words.rows)
+        return TagSets(column, words, Tags(words.rows, len(words.words)).matrix(first), numbers)
+
+    def values(self, term: Bound, own: Items, item: int) -> tuple[Floats, float]:
+        """Return the normalised values of an item with others, and the mean with all but itself."""
+        number, counts = self.numbers[item], np.bincount(self.numbers)
+        values = term.normalized()(self.sets[[number]], self.sets)[0]
+        mean = (counts @ values - values[number]) / len(self.numbers)
+        return np.where(own == item, 1.0, values[self.numbers[own]]), float(mean)
+
+    def shared(self, own: Items, item: int, parts: Floats) -> dict[SharedTags, float]:
+        """Return the sum of parts by the tags that items share with one."""
+        tags = set(self.words.rows.row(item).tolist())
+        numbers, places = np.unique(self.numbers[own], return_inverse=True)
+        reasons: dict[SharedTags, float] = {}
+        for number, part in zip(numbers, np.bincount(places, parts).tolist(), strict=True):
+            common = sorted(tags.intersection(self.sets[[number]].indices.tolist()))
+            names = tuple(self.words.words[tag] for tag in common)
+            reason = SharedTags(self.column, names, len(tags))
+            reasons[reason] = reasons.get(reason, 0.0) + part
+        return reasons

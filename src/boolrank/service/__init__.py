@@ -3,11 +3,13 @@
 Bodies are JSON. Every answer has ``model``, the hash of the model that gave it. An entry of a list
 is ``{"item": id, "title": text or null, "score": number}``, with ``reasons: k`` also
 ``"reasons": [{"item", "title", "adds"}]`` (the k largest) and ``"rest"`` (the sum of the others):
-reasons and rest add up to the score.
+reasons and rest add up to the score. Where a kernel has terms over tags, some reasons are shared
+tags: ``{"item": null, "title": "genres: war, 1 of 3 shared", "column", "tags", "adds"}``.
 
-    GET  /v1/recommendations/{user}?n&exclude&candidates&exclude_seen&where&reasons&strict
-    POST /v1/recommendations            {"user": id} or {"items": [id]}, the same options, and
-         "per": {column: number}, "diversity": 0 to 1
+    GET  /v1/recommendations/{user}?n&exclude&candidates&exclude_seen&where&per&diversity&reasons
+         &strict                        per: column=number, repeated; diversity: 0 to 1
+    POST /v1/recommendations            {"user": id} or {"items": [id]}, and the same options, but
+         "per": {column: number}
          {"model", "user", "popular", "items": [entry], "unknown": [id]}
          popular: there is no history, so these are popular items. unknown: ids that were ignored.
     POST /v1/recommendations:batch      {"queries": [...]} -> {"model", "results": [...]}

@@ -7,8 +7,8 @@ every other method writes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ValidationError
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
 
+from ..models.selection import parse_limits
 from . import schemas
 from .access import Guard
 from .answers import (
@@ -34,7 +35,19 @@ from .events import EventStore, StoreError
 from .live import Live
 from .problems import add_problems
 from .reference import openapi_document, reference_page, takes
-from .schemas import Batch, Events, N, PathId, Reasons, SomeUrlIds, Text, UrlIds, Where
+from .schemas import (
+    Batch,
+    Diversity,
+    Events,
+    Limits,
+    N,
+    PathId,
+    Reasons,
+    SomeUrlIds,
+    Text,
+    UrlIds,
+    Where,
+)
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -89,16 +102,23 @@ def _live(request: Request) -> Live:
 async def _body(request: Request, kind: type[Body]) -> Body:
     """Return the body of a request; FastAPI's way takes 60 µs longer."""
     body = await request.scope["guard"].read(request.scope, request.receive)
-    try:
+    with _validation("body"):
         if len(body) < _LARGE:
             return kind.model_validate_json(body)
         return await asyncio.to_thread(kind.model_validate_json, body)
+
+
+@contextmanager
+def _validation(place: str) -> Iterator[None]:
+    """Turn errors of pydantic into those of FastAPI."""
+    try:
+        yield
     except ValidationError as error:
         count = error.error_count()
         many = {"type": "many", "loc": (), "msg": f"{count} fields are wrong"}
         # Listing many would keep the event loop for seconds.
         listed: list[Any] = [many] if count > _MOST_ERRORS else error.errors()
-        found = [{**each, "loc": ("body", *each["loc"])} for each in listed]
+        found = [{**each, "loc": (place, *each["loc"])} for each in listed]
         raise RequestValidationError(found) from None
 
 
@@ -142,13 +162,18 @@ async def recommend_user(
     candidates: SomeUrlIds = None,
     exclude_seen: bool = True,
     where: Where = None,
+    per: Limits = [],  # noqa: B006
+    diversity: Diversity = 0.0,
     reasons: Reasons = 0,
     strict: bool = False,
 ) -> Response:
     """Recommend items to a user."""
     options = {"user": user, "n": n, "exclude": exclude, "candidates": candidates}
     options |= {"exclude_seen": exclude_seen, "reasons": reasons, "strict": strict, "where": where}
-    return await _recommend(request, schemas.Query.model_validate(options))
+    options |= {"per": parse_limits(per), "diversity": diversity}
+    with _validation("query"):
+        query = schemas.Query.model_validate(options)
+    return await _recommend(request, query)
 
 
 @router.post("/v1/recommendations", tags=["recommendations"], openapi_extra=_QUERY)

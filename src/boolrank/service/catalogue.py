@@ -24,10 +24,10 @@ from ..data.vocabulary import Vocabulary, plain_id
 from ..engines.threads import threads
 from ..errors import ModelFileError, ParameterError, UnknownIdError
 from ..models import Recommender, load_model, model_info
-from ..models.fitted import Profiles
+from ..models.fitted import Fitted, Profiles
 from ..models.recency import recency_weights
-from ..models.scorer import given
 from ..models.selection import Ranked, Selection
+from ..models.tag_columns import SharedTags
 from .events import Change
 from .history import History, changed_history, known_history
 from .schemas import EXACT
@@ -41,13 +41,15 @@ class Catalogue:
 
     Attributes
     ----------
-    model : the fitted model
+    model : the fitted model, with the item table that is shown
+    learned : the fitted state with the model's own table, which has the tags of its kernel
     info : facts of its header
     sequence : number of the last event that the model contains
     n_threads : threads of one call
     """
 
     model: Recommender
+    learned: Fitted
     info: Mapping[str, Any]
     sequence: int = 0
     n_threads: int = 1
@@ -71,10 +73,11 @@ class Catalogue:
             if not model.interactions.size:
                 raise ModelFileError("the model has no interactions", hint="fit it on some events")
             if model_info(folder)["hash"] == info["hash"]:
+                learned = model.fitted
                 if items is not None:
                     table = items.matched(model.interactions.items)
                     model.restore(replace(model.fitted, table=table))
-                made = cls(model, info, contained(info["last_event"]), n_threads)
+                made = cls(model, learned, info, contained(info["last_event"]), n_threads)
                 made.prepare()
                 return made
         raise ModelFileError("the model is replaced faster than it can be read", hint="try again")
@@ -205,18 +208,21 @@ class Catalogue:
                 hint="leave reasons out",
                 parameter="reasons",
             )
-        own, (_, weights) = history.items, self._profiles([history])
         with threads(self.n_threads):
-            every = self.model.scorer.parts_each(own, items, **given(weights))
+            every = self.model.reasons(self.learned, self._profiles([history]), items)
         out = []
-        for parts in every:
+        for keys, parts in every:
             order = np.argsort(-parts, kind="stable")
-            shown = order[:count]
-            pairs = zip(own[shown].tolist(), parts[shown].tolist(), strict=True)
-            reasons = [{**self.named(number), "adds": finite(adds)} for number, adds in pairs]
+            shown = [(keys[k], float(parts[k])) for k in order[:count].tolist()]
+            reasons = [{**self._reason(key), "adds": finite(adds)} for key, adds in shown]
             rest = finite(float(parts[order[count:]].sum()))
             out.append({"reasons": reasons, "rest": rest})
         return out
+
+    def _reason(self, key: int | SharedTags) -> dict[str, Any]:
+        if isinstance(key, SharedTags):
+            return {"item": None, "title": str(key), "column": key.column, "tags": key.tags}
+        return self.named(key)
 
     def score(self, history: History, item: int) -> float | None:
         """Return the score of an item."""

@@ -31,6 +31,7 @@ MOST_EVENTS = 10_000
 MOST_ID = 256  # characters
 MOST_WHERE = 2_000  # characters of a filter
 MOST_DIVERSE = 100  # items of diverse lists, in a batch of all together
+MOST_COLUMNS = 10  # with limits per group
 MOST_BYTES = 8 << 20
 
 LIMITS = {
@@ -65,6 +66,11 @@ _FromUrl = BeforeValidator(_decimal)
 N = Annotated[Annotated[int, Field(ge=1, le=MOST_N), _FromUrl], fastapi.Query()]
 Reasons = Annotated[Annotated[int, Field(ge=0, le=MOST_REASONS), _FromUrl], fastapi.Query()]
 Text = Annotated[str, fastapi.Query(max_length=MOST_ID)]
+Limits = Annotated[
+    list[Annotated[str, Field(max_length=MOST_ID)]],
+    fastapi.Query(max_length=MOST_COLUMNS, description="A column and a number: category=2."),
+]
+Diversity = Annotated[float, fastapi.Query(ge=0, le=1, allow_inf_nan=False)]
 Where = Annotated[str | None, fastapi.Query(max_length=MOST_WHERE)]
 _UrlId = Annotated[str, Field(min_length=1, max_length=MOST_ID, pattern=NO_NUL)]
 UrlIds = Annotated[list[_UrlId], fastapi.Query(max_length=MOST_IDS_IN_URL)]
@@ -110,7 +116,7 @@ class Query(_Body):
     ] = None
     per: Annotated[
         dict[_Text, Annotated[StrictInt, Field(ge=1, le=MOST_N), _WHOLE]],
-        Field(max_length=10, description="The most items of a group by column."),
+        Field(max_length=MOST_COLUMNS, description="The most items of a group by column."),
     ] = {}
     diversity: Annotated[
         float, Field(ge=0, le=1, strict=True, description="How much similar items are kept apart.")
