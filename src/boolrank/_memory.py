@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
-from .errors import MatrixTooLargeError
+from .errors import MatrixTooLargeError, ParameterError
 
 _MEMINFO = Path("/proc/meminfo")
 _STATUS = Path("/proc/self/status")
@@ -59,6 +60,25 @@ def peak_memory() -> int | None:
         return None
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
+
+
+def held_memory() -> int:
+    """Bytes that this process holds now; 0 where the system does not say."""
+    return 1024 * (_said(_STATUS, "VmRSS:") or 0)
+
+
+def parse_size(name: str, given: int | str) -> int:
+    """Return a number of bytes, as a number or as text such as ``"4GB"``.
+
+    >>> parse_size("memory", "1.5GB"), parse_size("memory", 10**9)
+    (1500000000, 1000000000)
+    """
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)i?b?\s*", str(given).lower())
+    if found is None or not float(found[1]):
+        raise ParameterError(
+            f"{name} is a size such as 4GB or 500MB, not {given!r}", parameter=name
+        )
+    return int(float(found[1]) * 1000 ** " kmgt".index(found[2] or " "))
 
 
 def size(count: float) -> str:

@@ -17,6 +17,7 @@ from .datasets import fetch
 EXAMPLES = {
     None: "boolrank models",
     "fit": "boolrank fit ratings.csv --positive '>= 4' --model 'ease(reg=500)' --out model",
+    "estimate": "boolrank estimate ratings.csv",
     "recommend": "boolrank recommend model --users ann,bob --n 5",
     "similar": "boolrank similar model tea --n 5",
     "explain": "boolrank explain model ann tea",

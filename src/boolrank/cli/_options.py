@@ -176,6 +176,12 @@ OPTIONS = {
         _KERNELS,
     ),
     "arities": _row("Arities as 1:150, 1:150:10 or 1,2,5; a range of them if not given."),
+    "memory": _row(
+        "Most memory that the process may take, such as 4GB; pairs of items are counted on disk "
+        "if they do not fit.",
+        metavar="SIZE",
+    ),
+    "user_exponent": _row("Exponent of the weights of users, of which counts are larger."),
     "tuned": _row("Fit the best model of a folder that `tune` or `compare` wrote."),
     "metric": _row(
         "Metrics as name,name@k,...; trials are sorted by the first; default ndcg@10,auc.", _METRICS

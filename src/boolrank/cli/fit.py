@@ -6,16 +6,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from ..data.event_filters import EventFilters
+from ..data.inputs import is_name
+from ..data.interactions import Interactions
 from ..errors import ParameterError
 from ..kernels import parse_kernel
+from ..models.disk_fit import fit_on_disk
 from ..models.spec import ModelSpec, parse_model, split_commas
 from ..report.cautions import concentration
 from ..storage.folder import check_target
 from ..studies import best_spec, choose
-from ._inputs import read_events, read_items
-from ._options import AUTO, Columns, command_text, given, race_options
+from ._inputs import read_events, read_items, say_read
+from ._options import AUTO, Columns, command_text, given, option_name, race_options
 from ._output import Output, Work, say
 
+# Options for which all events have to be in memory.
+_NEED_ALL = ("items", *EventFilters.__annotations__, "k_core")
 # Of the usual protocol on MovieLens-1M, the best of twelve (benchmarks/cold_items.py).
 _TAGS = "0.003*tanimoto"
 
@@ -33,6 +39,7 @@ def fit(
     metric: str | None = None,
     trials: int | None = None,
     budget: str | None = None,
+    memory: str | None = None,
     columns: Columns,
     threads: int | None = None,
     output: Output,
@@ -45,8 +52,9 @@ def fit(
     Repeated events count once. --items adds a table with a row per item: its titles appear in
     lists, and its columns can be used in filters. With --attributes, the kernel of a kernel-ranker
     has terms over tags of items, and items without events are ranked, too; a --kernel such as
-    'disjunctive(8) + 0.1*linear[genres]' gives the terms. The first run on a machine compiles some
-    code.
+    'disjunctive(8) + 0.1*linear[genres]' gives the terms. With --memory, events are read in parts
+    and pairs of items counted on disk; if the process is killed, the same command continues. The
+    first run on a machine compiles some code.
     """
     work, inputs = Work(), columns.inputs(inputs)
     race = {"trials": trials, "budget": budget}
@@ -58,6 +66,9 @@ def fit(
     for name in given({"sets": sets, "attributes": attributes}) if items is None else ():
         raise ParameterError(f"--{name} needs --items", hint="name the file of the items, too")
     check_target(out)
+    if memory is not None:
+        _fit_within(memory, work, spec, inputs, columns, out, threads, items)
+        return
     options = race_options(metric, trials, budget)
     events = read_events(work, inputs, columns.given())
     table = None if items is None else read_items(items, sets, events)
@@ -83,6 +94,40 @@ def fit(
         others = {} if choice else {"items": items, "out": out}
         command = command_text("compare" if choice else "fit", inputs, columns.given() | others)
         say(f"note: {caution} To try other models: {command}")
+
+
+def _fit_within(
+    memory: str,
+    work: Work,
+    spec: ModelSpec | None,
+    inputs: list[str],
+    columns: Columns,
+    out: Path,
+    threads: int | None,
+    items: str | None,
+) -> None:
+    """Fit within a limit of memory, on disk if need be."""
+    chosen = columns.given()
+    if spec is None:
+        hint = "add --model kernel-ranker or --model item-knn"
+        raise ParameterError("--memory needs a model", hint=hint)
+    others = {"items": items} if is_name(inputs) else {"items": items, **chosen}
+    for name in given({name: others.get(name) for name in _NEED_ALL}):
+        problem = f"--memory and {option_name(name)} exclude each other"
+        raise ParameterError(problem, hint="leave out one of them")
+    source: Interactions | list[str] = inputs
+    if is_name(inputs) or "database" in chosen:
+        source = read_events(work, inputs, chosen)
+    elif "time" in chosen:
+        del chosen["time"]
+    with work.counter("Counting") as count:
+        model = fit_on_disk(
+            *(spec.make(threads), source, out, memory, chosen),
+            progress=lambda done, total: count(done, total, ""),
+        )
+    if source is inputs:
+        say_read(model.interactions)
+    work.done(f"{out}: {spec} on {model.interactions!r}")
 
 
 def _with_tags(spec: ModelSpec | None, columns: list[str]) -> ModelSpec:

@@ -7,7 +7,9 @@ counts as round(2^40·activity(v)^-g): masses are exact sums in any order, and u
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +21,7 @@ from ..data.interactions import Interactions
 from ..data.vocabulary import Vocabulary
 from ..engines.threads import threads
 from ..errors import InputError
+from ..storage.disk_array import DiskArray
 from ..storage.state import State, array
 from .blocks import TooManyPairsError, count_block
 from .limits import check_longest, too_many_pairs
@@ -32,6 +35,8 @@ SINGLE = 1 << 24
 _DENSE_UP_TO = 22_000
 # Bytes per pair of items while counting: column and count, in blocks and then in one piece.
 _PAIR_BYTES = 16
+# Pairs of a file whose values are computed at once: 32 MB.
+_PART = 1 << 21
 # Bytes per pair in a dense matrix.
 _DENSE_BYTES = 4
 
@@ -205,6 +210,30 @@ class Overlaps(State):
             raise InputError("the overlaps have neither a dense matrix nor sparse rows")
         return found.indptr, found.columns, found.counts
 
+    def pair_values(
+        self, fill: Callable[..., None] | None = None, dtype: str = "float64"
+    ) -> NDArray[Any] | DiskArray:
+        """Return a new array with a value of each pair, in memory or in a file, as the counts are.
+
+        ``fill(values, rows, indptr, columns, counts)`` gets a slice of the rows, of files some at
+        a time. Without it the array is left empty.
+        """
+        indptr, columns, counts = self.rows()
+        if isinstance(columns, np.ndarray):
+            out = np.empty(len(columns), dtype)
+            if fill is not None:
+                fill(out, slice(None), indptr, columns, counts)
+            return out
+        values = columns.beside("values", dtype)
+        cuts = np.flatnonzero(np.diff(indptr[:-1] // _PART)) + 1
+        for start, stop in pairwise([0, *cuts.tolist(), self.items]) if fill is not None else ():
+            part = slice(indptr[start], indptr[stop])
+            out = np.empty(part.stop - part.start, dtype)
+            starts = indptr[start : stop + 1] - part.start
+            fill(out, slice(start, stop), starts, columns[part], counts[part])
+            values.append(out)
+        return values
+
     @property
     def rows_size(self) -> int:
         """Bytes that `rows` takes; 0 if these counts are sparse already."""
@@ -240,6 +269,11 @@ class Overlaps(State):
             shared: NDArray[Any] = np.count_nonzero(self.dense, axis=1) - (self.sizes > 0)
             return np.asarray(shared == 0)
         return np.asarray(np.diff(self.rows()[0]) == 0)
+
+    @property
+    def in_files(self) -> bool:
+        """Whether pairs are in files, see `count_on_disk`."""
+        return isinstance(self.columns, DiskArray)
 
     @property
     def items(self) -> int:

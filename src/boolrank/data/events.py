@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class Reading:
     """What was read: the columns of roles, and counts of rows, also of those left out by reason.
 
-    ``padded`` counts ids with blanks around them, ``notes`` has remarks for people.
+    ``padded`` counts ids with blanks around them, ``notes`` has remarks for people. What is
+    ``partial`` is a batch of many: too few rows that count are no error then.
     """
 
     source: str = "a frame"
@@ -37,6 +38,7 @@ class Reading:
     dropped: dict[str, int] = field(default_factory=dict)
     padded: int = 0
     notes: list[str] = field(default_factory=list)
+    partial: bool = False
 
     def drop(self, reason: str, count: int) -> None:
         """Count rows that are left out."""
@@ -99,7 +101,7 @@ def read_frame(
     for role in ("user", "item"):
         name = str(columns[role])
         missing = table[name].null_count()
-        if missing and (not from_files or 2 * missing > len(table)):
+        if missing and (not from_files or (2 * missing > len(table) and not reading.partial)):
             raise InputError(
                 f"{counted(missing, 'row', 'have')} nothing in the column {name!r}{place(name)}",
                 hint=f"drop these rows, or name another column with {role}=...",
@@ -199,7 +201,7 @@ def _positive(table: Any, name: str, positive: str | None, reading: Reading) -> 
             parameter="positive",
         )
     chosen = condition(ratings).fill_null(False) & ~ratings.is_null()
-    if len(table) and not chosen.any():
+    if len(table) and not chosen.any() and not reading.partial:
         values = sorted(ratings.drop_nulls().unique().to_list())
         shown = "missing" if not values else f"{values[0]} to {values[-1]}"
         shown = ", ".join(map(repr, values[:5])) if values and is_word else shown

@@ -7,7 +7,9 @@ read, and become whole numbers only if every value is one in canonical form: not
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,27 +52,77 @@ def read_files(
     and times are numbers, times also dates. A time column that was not asked for and is of another
     kind is left out with a warning.
     """
-    condition = None if positive is None else Condition.parse(positive)
-    scans = [scan_file(path) for path in expand(paths)]
-    columns = _columns(scans[0], positive, given)
-    columns |= {"time": None} if file_order else {}
-    label = scans[0].source.label if len(scans) == 1 else f"{len(scans)} files"
-    with readable(scans[0].source):
-        some = scans[0].frame.head(_SAMPLE).collect()
-    reading = Reading(label, dict(columns))
-    _note_unused(some, columns, positive, reading, file_order)
-    names = list(dict.fromkeys(name for name in columns.values() if name is not None))
-    texts = {
-        name
-        for name in names
-        if all(
-            scan.is_text or scan.schema[name].is_integer() or name in scan.partitions
-            for scan in scans
-        )
-    }
-    frame = _collect(scans, names)
-    made = _Frame(frame, columns, texts, condition, lambda *value: _place(scans, *value))
-    return _events(made, given, positive, reading, file_order)
+    files = _Files.of(paths, given, positive, file_order)
+    return _events(files.made(_collect(files.scans, files.names)), *files[4:])
+
+
+def read_batches(
+    paths: Iterable[str | Path], given: Mapping[str, str | None], positive: str | None, rows: int
+) -> Iterator[Events]:
+    """Yield the events of files without times, about so many rows at a time.
+
+    Each batch has ids of its own: whole numbers if all of the batch are. Whether too many rows lack
+    an id, or all ratings are negative, is for the caller to judge at the end.
+    """
+    files = _Files.of(paths, dict(given) | {"time": None}, positive, True)
+    for scan in files.scans:
+        _check(scan, files.scans[0])
+        frame = scan.frame.select(files.names)
+        with readable(scan.source):
+            for batch in frame.collect_batches(chunk_size=rows, maintain_order=True):
+                kept = _without_blank(batch) if scan.is_text else batch
+                reading = replace(files.reading, partial=True, dropped={}, padded=0)
+                yield _events(files.made(kept), *files[4:6], reading, False)
+
+
+class _Files(NamedTuple):
+    """Scans of files, the columns to read, and how."""
+
+    scans: list[FileScan]
+    columns: dict[str, str | None]
+    texts: set[str]
+    condition: Condition | None
+    given: Mapping[str, str | None]
+    positive: str | None
+    reading: Reading
+    file_order: bool
+
+    @staticmethod
+    def of(
+        paths: Iterable[str | Path],
+        given: Mapping[str, str | None],
+        positive: str | None,
+        file_order: bool,
+    ) -> _Files:
+        """Open files; raise if a column is missing."""
+        condition = None if positive is None else Condition.parse(positive)
+        scans = [scan_file(path) for path in expand(paths)]
+        columns = _columns(scans[0], positive, given)
+        columns |= {"time": None} if file_order else {}
+        label = scans[0].source.label if len(scans) == 1 else f"{len(scans)} files"
+        with readable(scans[0].source):
+            some = scans[0].frame.head(_SAMPLE).collect()
+        reading = Reading(label, dict(columns))
+        _note_unused(some, columns, positive, reading, file_order)
+        texts = {
+            name
+            for name in filter(None, columns.values())
+            if all(
+                scan.is_text or scan.schema[name].is_integer() or name in scan.partitions
+                for scan in scans
+            )
+        }
+        return _Files(scans, columns, texts, condition, given, positive, reading, file_order)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns to read."""
+        return list(dict.fromkeys(name for name in self.columns.values() if name is not None))
+
+    def made(self, frame: pl.DataFrame) -> _Frame:
+        """Return rows of the files with their columns."""
+        place = partial(_place, self.scans)
+        return _Frame(frame, dict(self.columns), self.texts, self.condition, place)
 
 
 def read_query(
@@ -178,16 +230,8 @@ def _collect(scans: list[FileScan], columns: list[str]) -> pl.DataFrame:
     import polars as pl
     from polars.exceptions import PanicException, PolarsError
 
-    first = scans[0]
     for scan in scans:
-        if set(scan.schema) != set(first.schema):
-            raise InputError(
-                f"{scan.source.label} has the columns {scan.names}, but {first.source.label} has "
-                f"{first.names}",
-                hint="read files with different columns separately",
-            )
-        if scan.is_text and not is_regular(scan):
-            check_lines(scan.source)
+        _check(scan, scans[0])
     types = {name: {scan.schema[name] for scan in scans} for name in columns}
     differ = [
         pl.col(name).cast(pl.String)
@@ -204,7 +248,25 @@ def _collect(scans: list[FileScan], columns: list[str]) -> pl.DataFrame:
                 scan.frame.collect()
         raise InputError(f"the files cannot be read together: {error}") from None
     some_text = any(scan.is_text for scan in scans)
-    return frame.filter(~pl.all_horizontal(pl.all().is_null())) if some_text else frame
+    return _without_blank(frame) if some_text else frame
+
+
+def _check(scan: FileScan, first: FileScan) -> None:
+    """Raise if a file has other columns than the first, or broken lines."""
+    if set(scan.schema) != set(first.schema):
+        raise InputError(
+            f"{scan.source.label} has the columns {scan.names}, but {first.source.label} has "
+            f"{first.names}",
+            hint="read files with different columns separately",
+        )
+    if scan.is_text and not is_regular(scan):
+        check_lines(scan.source)
+
+
+def _without_blank(frame: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
 def _place(scans: list[FileScan], name: str, value: str | None) -> str:

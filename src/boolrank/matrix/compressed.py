@@ -52,12 +52,12 @@ class CompressedMatrix(ItemMatrix):
     sets: NDArray[np.int32] | None = array("int32", "items", low=0, high="sets", optional=True)
 
     @staticmethod
-    def of(
-        kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None, out: Any = None
-    ) -> CompressedMatrix:
-        """Compute the matrix; ``out`` is the file of its values, by default in memory."""
+    def of(kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None) -> CompressedMatrix:
+        """Compute the matrix in memory, or in a file if the overlaps are in files."""
         correction = Correction.of(kernel, overlaps, centred=tags is None)
-        values = np.empty(len(correction.pairs.columns)) if out is None else out
+        columns, values = correction.pairs.columns, overlaps.pair_values()
+        if len(columns) != overlaps.pairs:  # weighted items that have most of the mass
+            values = np.empty(len(columns))
         nearest = np.zeros(overlaps.items)
         for first in correction.pairs.firsts():
             store(values, first, correction.chunk(first, nearest))

@@ -61,6 +61,14 @@ def kernel_matrix(
     smaller = min(needed, key=needed.__getitem__)
     available = free_memory() if limit is None else limit
     chosen = storage
+    if overlaps.in_files:
+        if storage == "dense" or part is not None:
+            raise ParameterError(
+                "counts in files give a compressed matrix over users alone",
+                hint="use storage='auto' and a kernel without columns, or fit in memory",
+                parameter="storage" if part is None else "kernel",
+            )
+        return CompressedMatrix.of(terms.users or Linear(), overlaps)
     if storage == "auto":
         # A scattered addition costs about six streamed ones (measured: 2.4 ns against 0.4 ns).
         chosen = "dense" if m * m <= 6 * pairs else "compressed"

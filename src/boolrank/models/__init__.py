@@ -2,6 +2,7 @@
 
 from ..storage.state import array
 from .cf_omd import CfOmd
+from .disk_fit import fit_on_disk
 from .ease import Ease, LRec
 from .ecf_omd import EcfOmd
 from .item_knn import ItemKNN
@@ -42,6 +43,7 @@ __all__ = [
     "Whole",
     "array",
     "find_model",
+    "fit_on_disk",
     "labels",
     "load_model",
     "make_model",

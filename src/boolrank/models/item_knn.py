@@ -25,6 +25,7 @@ from ..counts.overlaps import Overlaps
 from ..counts.weighting import user_weights
 from ..data.interactions import Interactions
 from ..data.rows import Rows
+from ..storage.disk_array import mapped
 from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Recommender
 from .scorer import Floats
@@ -56,6 +57,7 @@ class ItemKNN(Recommender):
     """
 
     uses_overlaps: ClassVar[bool] = True
+    learns_from_files: ClassVar[bool] = True
     scorers: ClassVar = (SparseScorer,)
 
     alpha: float = param(0.5, low=0, high=1, search=Real(0.0, 1.0))
@@ -72,12 +74,18 @@ class ItemKNN(Recommender):
         from .._compiled.weights import fill_similarities
 
         counted = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
-        _check_room(counted.pairs, 8 * counted.pairs + counted.rows_size)
-        indptr, columns, counts = counted.rows()
-        values = np.empty(len(columns))
-        fill_similarities(values, *self._factors(counted.sizes), indptr, columns, counts)
-        self._damp(values, columns, data)
-        return SparseScorer(indptr, columns, values)
+        if not counted.in_files:
+            _check_room(counted.pairs, 8 * counted.pairs + counted.rows_size)
+        counted = counted.sparse()
+        own, other, locality = self._factors(counted.sizes)
+
+        def fill(values: Floats, rows: slice, *pairs: NDArray[Any]) -> None:
+            fill_similarities(values, own[rows], other, locality, *pairs)
+            self._damp(values, pairs[1], data)
+
+        values = counted.pair_values(fill)
+        indptr, columns, _ = counted.rows()
+        return SparseScorer(indptr, mapped(columns), mapped(values))
 
     def _factors(self, sizes: NDArray[Any]) -> tuple[Floats, Floats, float]:
         some = np.maximum(sizes, 1.0)

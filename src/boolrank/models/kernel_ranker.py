@@ -68,6 +68,7 @@ class KernelRanker(Recommender):
 
     uses_overlaps: ClassVar[bool] = True
     keeps_overlaps: ClassVar[bool] = True
+    learns_from_files: ClassVar[bool] = True
     scorers: ClassVar = (SimplexScorer,)
 
     kernel: Kernel | str = param(str(_DEFAULT), search=_KERNELS, tags=True)

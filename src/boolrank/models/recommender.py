@@ -51,11 +51,13 @@ class Recommender(ABC):
     ----------
     uses_overlaps : whether ``fit`` can share overlaps that were counted before
     keeps_overlaps : whether overlaps are kept, so that updates need not count everything again
+    learns_from_files : whether ``fit`` can take overlaps in files, see `fit_on_disk`
     scorers : classes of scorers that the model learns
     """
 
     uses_overlaps: ClassVar[bool] = False
     keeps_overlaps: ClassVar[bool] = False
+    learns_from_files: ClassVar[bool] = False
     scorers: ClassVar[tuple[type[Scorer], ...]]
 
     _fitted: Fitted | None = None

@@ -49,6 +49,12 @@ class DiskArray:
         if len(values):
             self._write((part.start or 0) * self.dtype.itemsize, values)
 
+    def beside(self, name: str, dtype: DTypeLike) -> DiskArray:
+        """Return an empty array in the same folder."""
+        path = self.path.with_name(f"{name}.{self.path.name.partition('.')[2]}")
+        path.unlink(missing_ok=True)
+        return DiskArray(path, dtype)
+
     def append(self, values: NDArray[Any]) -> None:
         """Write values behind the last one."""
         self[len(self) :] = values
@@ -79,6 +85,10 @@ class DiskArray:
 
 class MappedFile(np.memmap[Any, Any]):
     """A memory-mapped array whose file a model folder can take over as it is."""
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Return what was computed as a plain array or number."""
+        return np.asarray(super().__array_wrap__(array, context))[() if return_scalar else ...]
 
     @property
     def file(self) -> Path | None:

@@ -67,7 +67,7 @@ def write_folder(
                 )
             _publish(path, about, arrays)
     except OSError as error:
-        raise _unwritable(path, error.strerror or str(error)) from None
+        raise unwritable(path, error.strerror or str(error)) from None
 
 
 def _publish(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -75,12 +75,13 @@ def _publish(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[
     new = f"header.{suffix}.json"
     try:
         # The same array under two names is one file.
-        distinct = {id(array): (name, array) for name, array in arrays.items()}
+        keys = {name: getattr(array, "file", None) or id(array) for name, array in arrays.items()}
+        distinct = {keys[name]: (name, array) for name, array in arrays.items()}
         files = {key: _write_array(path, *each, suffix) for key, each in distinct.items()}
-        listed = {name: files[id(array)] for name, array in arrays.items()}
+        listed = {name: files[key] for name, key in keys.items()}
         content = {"format": FORMAT, "version": VERSION, "about": dict(about), "arrays": listed}
         text = json.dumps({"content": content, "sha256": _digest(content)}, indent=1)
-        _write_file(path / new, text.encode())
+        write_file(path / new, text.encode())
         _sync(path)
         (path / new).replace(path / HEADER)
     except BaseException:  # Ctrl-C too
@@ -109,11 +110,12 @@ def _write_array(path: Path, name: str, array: NDArray[Any], suffix: str) -> dic
         return {"file": there.name, **entry, "sha256": _sha256(raw_bytes(array))}
     plain = np.ascontiguousarray(array).astype(_TYPES[kind], copy=False)
     file = f"{name}.{suffix}.bin"
-    _write_file(path / file, plain.reshape(-1).view(np.uint8).data)
+    write_file(path / file, plain.reshape(-1).view(np.uint8).data)
     return {"file": file, **entry, "sha256": _sha256(raw_bytes(plain))}
 
 
-def _write_file(path: Path, content: bytes | memoryview) -> None:
+def write_file(path: Path, content: bytes | memoryview) -> None:
+    """Write a new file to the disk itself."""
     with path.open("xb") as file:
         file.write(content)
         file.flush()
@@ -161,7 +163,7 @@ def check_target(path: str | Path) -> Path:
         raise ModelFileError(f"{path} is the current folder", hint="name a folder of its own")
     why = obstacle(path)
     if why:
-        raise _unwritable(path, why)
+        raise unwritable(path, why)
     if path.exists() and not _is_ours(path):
         raise ModelFileError(
             f"{path} exists and is not a model folder of this version", hint="choose another name"
@@ -171,10 +173,15 @@ def check_target(path: str | Path) -> Path:
 
 def _is_ours(path: Path) -> bool:
     """Return whether a folder holds nothing but a header of ours, its files, and leftovers."""
-    names = {file.name for file in path.iterdir()}
+    return all(_FILE.fullmatch(file.name) for file in leftovers(path))
+
+
+def leftovers(path: Path) -> list[Path]:
+    """Return the files in a folder that its header does not list."""
+    listed = set[str]()
     with suppress(ModelFileError, OSError):
-        names -= {entry["file"] for entry in _header(path)["arrays"].values()} | {HEADER}
-    return all(_FILE.fullmatch(name) for name in names)
+        listed = {entry["file"] for entry in _header(path)["arrays"].values()} | {HEADER}
+    return [file for file in path.iterdir() if file.name not in listed]
 
 
 def obstacle(folder: Path) -> str:
@@ -186,7 +193,8 @@ def obstacle(folder: Path) -> str:
     return "" if os.access(above, os.W_OK) else f"no permission to write in {above}"
 
 
-def _unwritable(path: Path, why: str) -> ModelFileError:
+def unwritable(path: Path, why: str) -> ModelFileError:
+    """Return the error for a folder that cannot be written."""
     return ModelFileError(f"cannot write {path}: {why}", hint="choose another folder, or make room")
 
 

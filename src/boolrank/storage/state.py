@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelFileError
+from .disk_array import MappedFile
 
 # Bound of stored numbers whose range is otherwise open: sums and products of these stay finite.
 LARGE = 1e100
@@ -125,7 +126,9 @@ class Reader:
             known = self.sizes.setdefault(symbol, size - more) if side != "*" else size
             if known < 0 or (side != "*" and known + more != size):
                 raise self.broken(f"{name} of length {size:,}, which is not that of {side}")
-        if self.verify and found.size:
+        # Files that are about to be listed as they are were written by this version.
+        own = self.saving and isinstance(found, MappedFile)
+        if self.verify and found.size and not own:
             most = form.high
             if isinstance(most, str):
                 symbol, more = _parsed(most)

@@ -1,0 +1,98 @@
+"""Overlaps in files: counted range by range of items, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._memory import size
+from ..data.rows import Rows
+from ..errors import MatrixTooLargeError
+from ..storage.disk_array import mapped
+from ..storage.job import Job
+from .blocks import Block, combine, count_block, item_ranges, work_per_item
+from .overlaps import Overlaps
+from .weighting import Weighting, user_weights
+
+# Bytes per pair of a range: column and count, twice while blocks of users are combined, and per
+# event: item, its transpose, and the length of the user's list.
+_PAIR, _COMBINED, _EVENT = 12, 48, 32
+
+
+def count_on_disk(
+    rows: Rows,
+    items: int,
+    exponent: float,
+    job: Job,
+    memory: int,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> Overlaps:
+    """Count into files of a job, with at most so many bytes of memory.
+
+    ``progress`` is told how many of all steps are done. The indices of ``rows`` may be in a file.
+    """
+    lengths = rows.lengths
+    weights = user_weights(lengths, exponent)
+    parts = user_parts(rows, memory // (2 * _EVENT))
+    work, degrees = np.zeros((2, items), np.int64)
+    for part in parts:
+        some = rows.part(*part)
+        work += work_per_item(some, items)
+        degrees += np.bincount(some.indices, minlength=items)
+    room = memory // 2 // (_PAIR if len(parts) == 1 else _COMBINED)
+    longest = int(np.minimum(work, items).max(initial=0))
+    if longest > room:
+        raise MatrixTooLargeError(
+            f"the {longest:,} pairs of one item do not fit: {size(memory)} are left for counting",
+            hint="allow more memory, or leave out the most active users",
+            parameter="memory",
+        )
+    of_rows = {"lengths": "int64", "sizes": "int64"}
+    names: dict[str, Any] = {"columns": "int32", "counts": weights.dtype, **of_rows}
+    files = {name: job.array(f"overlaps-{name}", dtype) for name, dtype in names.items()}
+    done, pairs = job.state.get("counted", (0, 0))
+    for name, length in zip(names, (pairs, pairs, done, done), strict=True):
+        files[name].truncate(length)
+    kept = rows.part(*parts[0]) if len(parts) == 1 else None
+    total, steps = int(work.sum()), np.concatenate(([0], np.cumsum(work)))
+    for first, last in pairwise((done + item_ranges(work[done:], room)).tolist()):
+        found = [
+            count_block(kept or rows.part(*part), weights[slice(*part)], first, last, items)
+            for part in parts
+        ]
+        _append(files, combine(found))
+        pairs = len(files["columns"])
+        job.commit(counted=(last, pairs))
+        progress(int(steps[last]), total)
+    indptr = np.concatenate(([0], np.cumsum(files["lengths"][:])))
+    sizes, pairs_of = files["sizes"][:], (files["columns"], files["counts"])
+    weighting = Weighting.of(lengths, degrees, exponent) if exponent else None
+    return Overlaps(len(lengths), sizes, None, indptr, *pairs_of, weighting)  # type: ignore[arg-type]
+
+
+def user_parts(rows: Rows, events: int) -> list[tuple[int, int]]:
+    """Return ranges of users with at most so many events, or of one user."""
+    bounds = [0]
+    while bounds[-1] < rows.n_rows:
+        most = rows.indptr[bounds[-1]] + max(events, 1)
+        stop = int(np.searchsorted(rows.indptr, most, side="right")) - 1
+        bounds.append(max(stop, bounds[-1] + 1))
+    return list(pairwise(bounds))
+
+
+def on_disk(overlaps: Overlaps) -> Overlaps:
+    """Return overlaps whose files are mapped, for a model that keeps them."""
+    n, weighting = overlaps.n, overlaps.weighting
+    columns, counts = mapped(overlaps.columns), mapped(overlaps.counts)
+    return Overlaps(n, overlaps.sizes, None, overlaps.indptr, columns, counts, weighting)
+
+
+def _append(files: dict[str, Any], block: Block) -> None:
+    for name, file in files.items():
+        values: NDArray[Any] = getattr(block, name)
+        file.append(values)
+        file.sync()

@@ -1,0 +1,90 @@
+"""Estimate of what counting and its results take, before anything is counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.rows import Rows
+from .blocks import count_block, work_per_item
+from .weighting import user_weights
+
+# Ranges of rows that are counted to learn which share of the possible pairs is there, and the steps
+# that this may take.
+_SAMPLES, _STEPS = 64, 1 << 24
+# Seconds per step and per pair on two threads, measured by benchmarks/scale.py: steps add a weight
+# to a sum; pairs are packed, and their values computed; on disk they are written and read again.
+_STEP, _PAIR, _DISK_PAIR = 1.5e-9, 40e-9, 80e-9
+# Columns, counts and values of a pair; and temporary ones.
+_PAIR_BYTES, _TEMPORARY = 16, 12
+# Bytes of an event in memory: item, user, and their order. Bytes of an event in a file, twice.
+_EVENT_BYTES, _EVENT_DISK = 24, 16
+# Ranges of items on a cluster: a list is sent to each range that it touches.
+_RANGES = 200
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a fit takes on each path, from the activity of users.
+
+    Attributes
+    ----------
+    steps : additions: the sum of squared activities
+    pairs : ordered pairs of items that share a user, from a sample of rows
+    memory : bytes of a fit in memory, beside the process itself
+    disk_memory : least bytes of a fit on disk, likewise
+    disk : bytes of the model on disk
+    shuffle : bytes that a cluster sends
+    """
+
+    users: int
+    items: int
+    events: int
+    steps: int
+    pairs: int
+    memory: int
+    disk_memory: int
+    disk: int
+    shuffle: int
+
+    @staticmethod
+    def of(rows: Rows, items: int, exponent: float = 0.0) -> Estimate:
+        """Look at the lengths of lists, and count a few rows.
+
+        >>> rows = Rows.of_lists([[0, 1], [1, 2], [0, 1, 2]])
+        >>> found = Estimate.of(rows, 3)
+        >>> found.steps, found.pairs
+        (17, 6)
+        """
+        lengths = rows.lengths
+        weights = user_weights(lengths, exponent)
+        work = work_per_item(rows, items)
+        most = np.minimum(work, items)
+        width = max(int(items * min(_STEPS / max(work.sum(), 1), 1) / _SAMPLES), 1)
+        counted = possible = 0
+        for first in np.unique(np.linspace(0, items - width, _SAMPLES).astype(int)).tolist():
+            counted += int(count_block(rows, weights, first, first + width, items).lengths.sum())
+            possible += int(most[first : first + width].sum())
+        pairs = int(most.sum() * (counted / possible if possible else 1.0))
+        each = _PAIR_BYTES + weights.itemsize - 4
+        dense = 12 * items * items if items * items <= 6 * pairs else 0
+        rest, events = 200 * items + 16 * len(lengths), len(rows.indices)
+        sent = 4 * int((lengths * np.minimum(lengths, _RANGES)).sum())
+        longest = 24 * int(most.max(initial=0))
+        return Estimate(
+            *(len(lengths), items, events, int((lengths**2).sum()), pairs),
+            memory=max((each + _TEMPORARY) * pairs, dense) + _EVENT_BYTES * events + rest,
+            disk_memory=_EVENT_BYTES * min(events, 1 << 20) + rest + longest,
+            disk=each * pairs + _EVENT_DISK * events + rest,
+            shuffle=sent,
+        )
+
+    def seconds(self, *, disk: bool = False) -> float:
+        """Return the time of a fit on two threads."""
+        return _STEP * self.steps + (_DISK_PAIR if disk else _PAIR) * self.pairs
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers by name."""
+        return dict(vars(self))

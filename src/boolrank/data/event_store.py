@@ -1,0 +1,180 @@
+"""Events of files as interactions in files: read batch by batch, sorted in parts.
+
+A first pass over the input collects the ids, a second one writes the events as numbers into parts
+by user, which are then sorted one by one. In memory are the ids, a batch, and a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._memory import size
+from ..errors import InputError, MatrixTooLargeError
+from ..storage.disk_array import mapped
+from ..storage.job import Job
+from ..storage.state import Reader
+from .events import Events, Reading
+from .files import read_batches
+from .interactions import Interactions
+from .packing import packed_ids, unpacked_ids
+from .vocabulary import Vocabulary
+
+# Rows of a batch, and bytes that one takes while it is read: text, numbers, and their order.
+_ROWS, _ROW_BYTES = 1 << 20, 200
+# Bytes per event while a part is sorted, and per id with its text.
+_EVENT_BYTES, _ID_BYTES = 32, 200
+
+
+def store_events(
+    job: Job,
+    paths: Iterable[str | Path],
+    columns: Mapping[str, str | None],
+    positive: str | None,
+    memory: int,
+) -> Interactions:
+    r"""Return the interactions of files, their items in a file of the job; or those stored before.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     events = Path(folder, "events.csv")
+    ...     _ = events.write_text("user,item\nann,tea\nbob,tea\nann,tea\n")
+    ...     with Job.open(Path(folder, "model"), "key") as job:
+    ...         store_events(job, [events], {"user": None, "item": None}, None, 10**9)
+    Interactions: 2 users x 1 item, 2 interactions, 1 duplicate left out
+    """
+    if "events" not in job.state:
+        rows = int(np.clip(memory // _ROW_BYTES, 10_000, _ROWS))
+
+        def batches() -> Iterator[Events]:
+            roles = dict.fromkeys(("user", "item", "time", "rating"))
+            return read_batches(paths, roles | dict(columns), positive, rows)
+
+        (users, items), reading = _ids(batches(), memory)
+        duplicates = _store(job, batches(), users, items, memory)
+        kinds = {}
+        for name, vocabulary in (("users", users), ("items", items)):
+            kinds[name], arrays = packed_ids(name, vocabulary)
+            for each, array in arrays.items():
+                job.array(each, array.dtype)[0:] = array
+        said = {"source": reading.source, "columns": dict(reading.columns), "rows": reading.rows}
+        said |= {"dropped": reading.dropped, "padded": reading.padded, "notes": reading.notes}
+        said |= {"users": len(users), "items": len(items), "duplicates": duplicates}
+        job.commit(events={"kinds": kinds, "reading": said})
+    stored = job.state["events"]
+    users, items = (_restored(job, stored["kinds"], name) for name in ("users", "items"))
+    indptr, indices = job.array("indptr", "int64")[:], mapped(job.array("indices", "int32"))
+    reading = Reading(**stored["reading"])
+    return Interactions(users, items, indptr, indices, None, reading.duplicates, (reading,))
+
+
+def _restored(job: Job, kinds: Any, name: str) -> Vocabulary:
+    types = {"ids": "int64"} if kinds[name] == "int64" else {"text": "uint8", "ends": "int64"}
+    arrays = {
+        f"{name}-{part}": job.array(f"{name}-{part}", kind)[:] for part, kind in types.items()
+    }
+    return unpacked_ids(kinds, name, Reader(job.path, arrays))
+
+
+def _ids(batches: Iterator[Events], memory: int) -> tuple[tuple[Vocabulary, ...], Reading]:
+    """Return the users and the items of all batches, and an account of what was read."""
+    found: tuple[list[NDArray[Any]], ...] = ([], [])
+    total: Reading | None = None
+    for events in batches:
+        for ids, names in zip(found, events[:2], strict=True):
+            ids[:] = [_union([*ids, names.ids])]
+        known = sum(len(ids[0]) for ids in found)
+        if known * _ID_BYTES > memory:
+            raise MatrixTooLargeError(
+                f"{known:,} ids of users and items and more take over {size(known * _ID_BYTES)}",
+                hint="allow more memory",
+                parameter="memory",
+            )
+        total = events.reading if total is None else _added(total, events.reading)
+    if total is None or not all(ids and len(ids[0]) for ids in found):
+        raise InputError("there are no interactions: no row of the input counts", hint="give some")
+    for role in ("user", "item"):
+        missing = total.dropped.get(f"without {role}", 0)
+        if 2 * missing > total.rows:
+            raise InputError(
+                f"{missing:,} rows have nothing in the column {total.columns[role]!r}",
+                hint=f"drop these rows, or name another column with {role}=...",
+            )
+    kinds = ("user", "item")
+    return tuple(Vocabulary(ids[0], kind) for ids, kind in zip(found, kinds, strict=True)), total
+
+
+def _union(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return distinct ids in order. Whole numbers become text if others are: both are exact."""
+    if all(part.dtype.kind == "i" for part in parts):
+        return np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]
+    if any(part.dtype.kind == "i" and len(part) for part in parts):
+        parts = [_as_text(part) for part in parts]
+    return Vocabulary.of(np.concatenate(parts))[0].ids if len(parts) > 1 else parts[0]
+
+
+def _as_text(ids: NDArray[Any]) -> NDArray[Any]:
+    out = np.empty(len(ids), object)
+    out[:] = list(map(str, ids.tolist()))
+    return out
+
+
+def _added(total: Reading, more: Reading) -> Reading:
+    for reason, count in more.dropped.items():
+        total.drop(reason, count)
+    total.rows += more.rows
+    total.padded += more.padded
+    total.notes += [note for note in more.notes if note not in total.notes]
+    return total
+
+
+def _store(
+    job: Job, batches: Iterator[Events], users: Vocabulary, items: Vocabulary, memory: int
+) -> int:
+    """Write the items of all users, ascending, and return the number of repeated events."""
+    width, repeated = len(items), 0
+    most = max(memory // _EVENT_BYTES, 1)
+    spill = job.array("events", "int64")
+    spill.truncate(0)
+    of_users = np.zeros(len(users), np.int64)
+    for events in batches:
+        rows = _numbers(users, events.users)[events.rows]
+        of_users += np.bincount(rows, minlength=len(users))
+        spill.append(rows * width + _numbers(items, events.items)[events.columns])
+    starts = np.concatenate(([0], np.cumsum(of_users)))
+    indices, lengths = job.array("indices", "int32"), np.zeros(len(users), np.int64)
+    indices.truncate(0)
+    first = 0
+    while first < len(users):
+        last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
+        last = max(last, first + 1)
+        keys = _between(spill, first * width, last * width, int(starts[last] - starts[first]))
+        distinct = np.unique(keys)
+        repeated += len(keys) - len(distinct)
+        lengths += np.bincount(distinct // width, minlength=len(users))
+        indices.append((distinct % width).astype(np.int32))
+        first = last
+    job.array("indptr", "int64")[0:] = np.concatenate(([0], np.cumsum(lengths)))
+    job.remove("events")
+    return repeated
+
+
+def _between(spill: Any, low: int, high: int, count: int) -> NDArray[np.int64]:
+    """Return the keys of a range, from one pass over all."""
+    out, at = np.empty(count, np.int64), 0
+    for start in range(0, len(spill), _ROWS):
+        keys = spill[start : start + _ROWS]
+        keys = keys[(keys >= low) & (keys < high)]
+        out[at : at + len(keys)] = keys
+        at += len(keys)
+    return out
+
+
+def _numbers(names: Vocabulary, some: Vocabulary) -> NDArray[np.int64]:
+    """Return the numbers of the ids of a batch, whose whole numbers may be text among all."""
+    as_text = names.ids.dtype.kind == "O" and some.ids.dtype.kind == "i"
+    return names.find(_as_text(some.ids) if as_text and isinstance(names[0], str) else some.ids)

@@ -1,0 +1,189 @@
+"""Fits on disk: the same files as in memory, within a limit, and after kills."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from boolrank import Ease, Interactions, ItemKNN, KernelRanker, load_model
+from boolrank.counts import blocks
+from boolrank.counts.overlaps import count_sparse
+from boolrank.data.synthetic import synthetic
+from boolrank.errors import BoolrankError, InputError, MatrixTooLargeError, ParameterError
+from boolrank.matrix import pairs as pairs_module
+from boolrank.models import disk_fit
+from boolrank.models.disk_fit import fit_on_disk
+
+MODELS = {
+    "linear": lambda: KernelRanker("linear", storage="compressed"),
+    "disjunctive": lambda: KernelRanker("disjunctive(8)", storage="compressed"),
+    "tanimoto": lambda: KernelRanker("tanimoto", storage="compressed", user_exponent=0.5),
+    "knn": lambda: ItemKNN(alpha=0.3, locality=1.5, output_exponent=0.2),
+}
+
+
+@pytest.fixture
+def _small_limit(monkeypatch):
+    """Let limits count from 0, without a reserve, and make parts small."""
+    monkeypatch.setattr(disk_fit, "held_memory", lambda: 0)
+    monkeypatch.setattr(disk_fit, "_RESERVE", 0)
+    monkeypatch.setattr(pairs_module, "CHUNK", 1 << 12)
+    monkeypatch.setattr(blocks, "_PLACES", 1 << 10)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Return the arrays of a folder by name, and its description without the date."""
+    header = json.loads((folder / "header.json").read_text())["content"]
+    files = {name: entry["file"] for name, entry in header["arrays"].items()}
+    assert {file.name for file in folder.iterdir()} == {"header.json", *files.values()}
+    found = {name: (folder / file).read_bytes() for name, file in files.items()}
+    about = {name: value for name, value in header["about"].items() if name != "created"}
+    return found | {"about": json.dumps(about, sort_keys=True).encode()}
+
+
+def in_memory(model, data: Interactions, folder: Path) -> dict[str, bytes]:
+    fitted = model.fit(data, count_sparse(data, model.user_exponent))
+    fitted.save(folder)
+    return content(folder)
+
+
+@pytest.mark.usefixtures("_small_limit")
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("memory", [300_000, 1_500_000])
+def test_folders_and_lists_equal_those_in_memory(name, memory, tmp_path) -> None:
+    data = synthetic(500, 300, 6_000, seed=3)
+    expected = in_memory(MODELS[name](), data, tmp_path / "memory")
+    calls = []
+    model = fit_on_disk(
+        MODELS[name](), data, tmp_path / "disk", memory, progress=lambda *at: calls.append(at)
+    )
+    assert calls, "it was counted on disk"
+    assert calls[-1][0] == calls[-1][1]
+    assert content(tmp_path / "disk") == expected
+    lists = load_model(tmp_path / "memory").recommend(n=20)
+    for found in (model, load_model(tmp_path / "disk")):
+        again = found.recommend(n=20)
+        assert (again.items == lists.items).all()
+        assert np.array_equal(again.scores, lists.scores, equal_nan=True)
+
+
+@pytest.mark.usefixtures("_small_limit")
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("ids", [str, int])
+def test_shuffled_and_repeated_events_of_files_give_the_same_folder(
+    kind, ids, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr("boolrank.data.event_store._ROWS", 1_000)
+    data = synthetic(200, 150, 3_000, seed=1)
+    rng = np.random.default_rng(0)
+    order = np.concatenate((np.arange(data.size), rng.integers(0, data.size, 500)))
+    rng.shuffle(order)
+    frame = data.to_frame()[order.tolist()].select(pl.col("user", "item").cast(pl.String))
+    # In one batch ids are numbers, in others text.
+    frame = frame if ids is int else frame.with_columns(pl.col("item").replace("7", "x7"))
+    frame = frame if kind == "csv" or ids is str else frame.cast(pl.Int64)
+    path = tmp_path / f"events.{kind}"
+    (frame.write_csv if kind == "csv" else frame.write_parquet)(path)
+    expected = in_memory(MODELS["linear"](), Interactions.from_files(path), tmp_path / "memory")
+    fit_on_disk(MODELS["linear"](), [path], tmp_path / "disk", 400_000)
+    assert content(tmp_path / "disk") == expected
+
+
+def test_what_fits_into_memory_is_fitted_there(tmp_path) -> None:
+    data = synthetic(200, 150, 3_000)
+    fit_on_disk(KernelRanker(), data, tmp_path / "disk", "20GB", progress=pytest.fail)
+    KernelRanker().fit(data).save(tmp_path / "memory")
+    assert content(tmp_path / "disk") == content(tmp_path / "memory")
+
+
+@pytest.mark.usefixtures("_small_limit")
+def test_limits_models_and_inputs_that_cannot_be_are_refused(tmp_path) -> None:
+    data, target = synthetic(200, 150, 3_000), tmp_path / "model"
+    KernelRanker().fit(data).save(target)
+    before = content(target)
+    bad = tmp_path / "bad.csv"
+    bad.write_text("user,item\n" + "ann,\n" * 3 + "bob,tea\n")
+    missing = tmp_path / "missing.csv"
+    missing.write_text("user,price\nann,3\n")
+    for wrong, error, said in (
+        ((KernelRanker(), data, target, "much"), ParameterError, "memory is a size such as 4GB"),
+        ((KernelRanker(), data, target, 10_000), MatrixTooLargeError, "allow .* or more"),
+        ((Ease(), data, target, "1GB"), ParameterError, "models that can: kernel-ranker, item-knn"),
+        ((KernelRanker(recency=3), data, target, "1GB"), ParameterError, "recency"),
+        ((KernelRanker(), [missing], target, "1GB"), InputError, "item"),
+        ((KernelRanker(), [bad], target, "1GB"), InputError, "3 rows have nothing in the column"),
+        ((KernelRanker(), data, tmp_path / "bad.csv", "1GB"), BoolrankError, "is a file"),
+    ):
+        with pytest.raises(error, match=said):
+            fit_on_disk(*wrong)
+        assert content(target) == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["bad.csv", "missing.csv", "model"]
+
+
+@pytest.mark.usefixtures("_small_limit")
+def test_a_full_disk_is_an_error_that_loses_nothing(tmp_path, monkeypatch) -> None:
+    data, target = synthetic(500, 300, 6_000, seed=3), tmp_path / "model"
+    KernelRanker("linear").fit(data).save(target)
+    before = content(target)
+    free = type("Usage", (), {"free": 1_000})
+    monkeypatch.setattr(disk_fit.shutil, "disk_usage", lambda _: free)
+    with pytest.raises(MatrixTooLargeError, match=r"on disk, and 0\.0 MB are free"):
+        fit_on_disk(MODELS["linear"](), data, target, 600_000)
+    monkeypatch.undo()
+    # The estimate was wrong: files may not grow.
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n" + _FIT
+    )
+    command = [sys.executable, "-c", code, target]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert "cannot write" in done.stderr
+    assert "make room" in done.stderr
+    assert content(target) == before
+
+
+_FIT = """
+import sys
+from boolrank import KernelRanker
+from boolrank.counts import blocks, disk_counts
+from boolrank.data.synthetic import synthetic
+from boolrank.models import disk_fit
+disk_fit.held_memory, disk_fit._RESERVE = lambda: 0, 0
+model = KernelRanker("linear", storage="compressed")
+data = synthetic(500, 300, 6_000, seed=3)
+disk_fit.fit_on_disk(model, data, sys.argv[1], 300_000)
+"""
+
+
+def test_a_killed_fit_continues_and_gives_the_same_folder(tmp_path) -> None:
+    subprocess.run([sys.executable, "-c", _FIT, tmp_path / "whole"], check=True)
+    expected, target = content(tmp_path / "whole"), tmp_path / "model"
+    # Say what is done before and after a range is written, and wait to be killed.
+    slow = _FIT.replace(
+        "model =",
+        "import time; append = disk_counts._append\n"
+        "def say(): print(flush=True); time.sleep(0.3)\n"
+        "disk_counts._append = lambda *a: (say(), append(*a), say())\nmodel =",
+    )
+    counted = []
+    for lines in (1, 4, 5, 2):
+        process = subprocess.Popen([sys.executable, "-c", slow, target], stdout=subprocess.PIPE)
+        for _ in range(lines):
+            process.stdout.readline()
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert not (target / "header.json").exists()
+        state = json.loads(next(target.glob("progress.*")).read_text())
+        counted.append(state.get("counted", [0])[0])
+    assert counted == sorted(counted)
+    assert 0 < counted[1] < counted[2], "work is kept"
+    subprocess.run([sys.executable, "-c", _FIT, target], check=True)
+    assert content(target) == expected
