@@ -22,7 +22,6 @@ QUICK = {
     "als": {"factors": 6, "n_threads": 1},
     "bpr": {"factors": 6, "iterations": 20},
     "logistic-mf": {"factors": 6, "iterations": 10},
-    "slim": {},
     "rp3beta": {"neighbours": 20, "n_threads": 1},
 }
 
@@ -142,22 +141,16 @@ def test_bpr_and_logistic_score_as_the_library_does(data):
         )  # 7e-8 of 1.5, 7e-7 of 11
 
 
-def test_slim_and_rp3beta_score_as_the_library_does(data):
-    make_model("slim").fit(data)  # which keeps the library's warnings at its import to itself
+def test_rp3beta_scores_as_the_library_does(data):
+    ours = make_model("rp3beta", beta=0.3, neighbours=15, n_threads=1).fit(data)
     from irspack.recommenders.rp3 import RP3betaRecommender
-    from irspack.recommenders.slim import SLIMRecommender
 
     matrix, users = csr_matrix(data.matrix()), np.flatnonzero(np.diff(data.indptr))
-    slim = SLIMRecommender(matrix, alpha=0.01, l1_ratio=0.2, n_iter=30, top_k=9, n_threads=1)
-    rp3 = RP3betaRecommender(matrix, beta=0.3, top_k=15, n_threads=2)
-    for theirs, ours in (
-        (slim, make_model("slim", reg=0.01, l1_ratio=0.2, iterations=30, neighbours=9)),
-        (rp3, make_model("rp3beta", beta=0.3, neighbours=15, n_threads=1)),
-    ):
-        expected = theirs.learn().get_score(users)
-        found = ours.fit(data).score([data.users[int(u)] for u in users])
-        assert expected.max() > 0.01
-        assert np.abs(found - expected).max() < 1e-6  # 0 and 0
+    theirs = RP3betaRecommender(matrix, beta=0.3, top_k=15, n_threads=2)
+    expected = theirs.learn().get_score(users)
+    found = ours.score([data.users[int(u)] for u in users])
+    assert expected.max() > 0.01
+    assert np.abs(found - expected).max() < 1e-6  # 0
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
@@ -203,7 +196,7 @@ def test_people_who_were_not_there_are_served_by_their_profile(name):
     fold = strong_generalization(_tastes(), order="random", seed=2)[0]
     assert fold.folded_in
     # Two tastes need two factors, and more would learn the noise.
-    fitting = {"als": {"factors": 2, "reg": 1.0}, "bpr": {"factors": 2}, "slim": {"reg": 0.001}}
+    fitting = {"als": {"factors": 2, "reg": 1.0}, "bpr": {"factors": 2}}
     found = evaluate_fold(make_model(name, **QUICK[name] | fitting.get(name, {})), fold, ["auc"])
     plain = evaluate_fold(Popularity(), fold, ["auc"])
     assert found.means["auc"] > 0.85 > plain.means["auc"] + 0.1
@@ -231,12 +224,6 @@ def test_blas_keeps_its_threads_and_nothing_is_printed_or_warned_of(name, data, 
             "iterations of ImplicitBpr must be a whole number, 1",
         ),
         ("logistic-mf", {"negatives": 0}, "negatives of ImplicitLogistic must be"),
-        ("slim", {"neighbours": 0}, "neighbours of IrspackSlim must be a whole number, 1 or more"),
-        (
-            "slim",
-            {"l1_ratio": 1.5},
-            "l1_ratio of IrspackSlim must be a number from 0 to 1",
-        ),
         ("rp3beta", {"beta": "0.5"}, "beta of IrspackRP3beta must be a number"),
     ],
 )
@@ -247,7 +234,7 @@ def test_parameters_that_make_no_sense_are_told(name, params, said, data):
 
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_without_the_extra_the_error_has_the_command(name):
-    library = "irspack" if name in ("slim", "rp3beta") else "implicit"
+    library = "irspack" if name == "rp3beta" else "implicit"
     program = (
         f"import sys; sys.modules[{library!r}] = None\n"
         f"from boolrank.models import make_model\nmake_model({name!r})"

@@ -17,6 +17,7 @@ from .recommender import Recommender
 from .registry import MODELS, ModelEntry, find_model, make_model
 from .scorer import Scorer
 from .search import Kernels, Real, Whole
+from .slim import Glslim, Slim
 from .spec import ModelSpec, labels, parse_model
 from .spectral_ranker import SpectralRanker
 
@@ -25,6 +26,7 @@ __all__ = [
     "CfOmd",
     "Ease",
     "EcfOmd",
+    "Glslim",
     "ItemKNN",
     "KernelEase",
     "KernelRanker",
@@ -39,6 +41,7 @@ __all__ = [
     "Recommendations",
     "Recommender",
     "Scorer",
+    "Slim",
     "SpectralRanker",
     "Whole",
     "array",

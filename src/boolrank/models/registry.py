@@ -150,6 +150,18 @@ _ENTRIES = (
         _AIOLLI,
     ),
     ModelEntry(
+        "slim",
+        ".slim:Slim",
+        "Each item as a sparse sum of others, by an elastic net",
+        "Ning and Karypis, SLIM: sparse linear methods for top-N recommender systems, ICDM 2011",
+    ),
+    ModelEntry(
+        "glslim",
+        ".slim:Glslim",
+        "SLIM for all users beside SLIM for subsets of them, which users choose",
+        "Christakopoulou and Karypis, Local item-item models for top-N recommendation, RecSys 2016",
+    ),
+    ModelEntry(
         "als",
         ".implicit_models:ImplicitAls",
         "Matrix factorisation by weighted least squares (WRMF), by implicit",
@@ -173,14 +185,6 @@ _ENTRIES = (
         "Johnson, Logistic matrix factorization for implicit feedback data, NIPS workshop on "
         "distributed machine learning and matrix computations, 2014",
         "implicit",
-        "compare",
-    ),
-    ModelEntry(
-        "slim",
-        ".irspack_models:IrspackSlim",
-        "Sparse non-negative linear weights between items, by irspack",
-        "Ning and Karypis, SLIM: sparse linear methods for top-N recommender systems, ICDM 2011",
-        "irspack",
         "compare",
     ),
     ModelEntry(

@@ -40,7 +40,7 @@ class Array(NamedTuple):
     The dtype may be several with ``|`` between. The shape has a size name for each side:
     ``"items+1"`` for one more, ``"*"`` for any. Values are at least ``low`` and at most ``high``; a
     size name as ``high`` means below that size. The array cuts the fields in ``divides`` into rows:
-    it starts at 0, never falls, and ends at their length.
+    it starts at 0, never falls, and ends at their length; with two sides, row by row.
     """
 
     dtype: str
@@ -109,7 +109,8 @@ class Reader:
             for other in divided if given[each.name] is not None else ():
                 if given[other] is None:
                     raise self.broken(f"no array {other!r}")
-                self.rows(f"{prefix}{each.name}", given[each.name], len(given[other]))
+                starts = given[each.name].ravel()
+                self.rows(f"{prefix}{each.name}", starts, len(given[other]))
         return kind(**given)
 
     def array(self, name: str, form: Array) -> NDArray[Any]:
