@@ -137,6 +137,28 @@ def test_searching_by_title_adds_items(visit: Any) -> None:
     expect(page.get_by_role("status")).to_contain_text("10 items")
 
 
+def test_a_filter_changes_the_list_and_a_wrong_one_says_why(visit: Any) -> None:
+    page = visit("#item=f02&item=f03", expecting="422")
+    before = _rows(page)
+    box = page.get_by_label("Only items where")
+    expect(box).to_have_attribute("placeholder", "title = '…'")
+    box.fill("title < 'M'")
+    box.press("Enter")
+    expect(page.locator("#rows > li").first).to_be_visible()
+    page.wait_for_function("location.hash.includes('where=')")
+    expect(page.locator("#curl")).to_contain_text("where")
+    titles = [each.inner_text() for each in page.locator("#rows .title").all()]
+    assert titles
+    assert all(title < "M" for title in titles)
+    box.fill("colour = 'red'")
+    box.press("Enter")
+    expect(page.locator(".notice")).to_contain_text("has no column 'colour'")
+    box.fill("")
+    box.press("Enter")
+    expect(page.locator(".notice")).to_have_count(0)
+    assert _rows(page) == before
+
+
 @pytest.mark.parametrize("user", ["ada", "buff"])
 def test_reasons_on_the_page_add_up_to_the_scores(visit: Any, user: str) -> None:
     page = visit(f"#user={user}")

@@ -49,8 +49,8 @@ export const nameOf = (id) => titles.get(id) ?? id;
 /** Keep the titles of entries, and make their ids texts, as the address has them. */
 export function learn(entries) {
   for (const entry of entries) {
-    entry.item = String(entry.item);
-    if (entry.title) titles.set(entry.item, entry.title);
+    entry.item = entry.tags ? entry.title : String(entry.item); // shared tags are no item
+    if (entry.title && !entry.tags) titles.set(entry.item, entry.title);
     if (entry.reasons) learn(entry.reasons);
   }
   return entries;

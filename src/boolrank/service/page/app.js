@@ -32,6 +32,7 @@ function read(text) {
     user: words.get("user") ?? "",
     items: all("item"),
     exclude: all("exclude"),
+    where: words.get("where") ?? "",
     n: LENGTHS.includes(n) ? n : 10,
     beside: words.get("beside") !== "no",
     open: words.get("open") ?? "",
@@ -43,6 +44,7 @@ function address() {
   if (view.user) words.append("user", view.user);
   view.items.forEach((id) => words.append("item", id));
   view.exclude.forEach((id) => words.append("exclude", id));
+  if (view.where) words.append("where", view.where);
   if (view.n !== 10) words.append("n", view.n);
   if (!view.beside) words.append("beside", "no");
   if (view.open) words.append("open", view.open);
@@ -73,6 +75,7 @@ const clear = () => go({ user: "", items: [], exclude: [], open: "" }, "Profile 
 /** Ask and draw. What only unfolds or hides something is drawn from the last answer. */
 async function show() {
   asked?.abort();
+  $("where").value = view.where; // a link may have one that is wrong
   const wanted = JSON.stringify({ ...view, open: "", beside: "" });
   if (last?.wanted === wanted) return draw(last);
   asked = new AbortController();
@@ -106,6 +109,7 @@ const path = (id) => (/^\.\.?$/.test(id) ? `${id};` : encodeURIComponent(id));
 function request(history) {
   const reasons = able("reasons") ? model.limits.reasons : 0;
   const options = { n: view.n, exclude: view.exclude, reasons };
+  if (view.where) options.where = view.where;
   if (view.user && !view.items.length) return { user: view.user, ...options };
   return { items: [...new Set([...history, ...view.items])], ...options };
 }
@@ -349,8 +353,20 @@ function drawModel() {
   $("facts").replaceChildren(...Object.entries(facts).map(fact));
   $("hash").textContent = `hash ${model.model.slice(0, 12)}`;
   $("hash").title = model.model;
+  drawFilter(Object.entries(model.columns));
   $("choice").hidden = !model.choice;
   if (model.choice) drawChoice(model.choice);
+}
+
+/** Offer a filter with an example if there are columns. */
+function drawFilter(columns) {
+  $("filter").hidden = !columns.length;
+  if (!columns.length) return;
+  const tests = { number: "< 20", set: "has '…'", date: ">= '2026-01-31'", bool: "= true", text: "= '…'" };
+  const named = columns.map(([name, type]) => [/^[a-z_]\w*$/i.test(name) ? name : `"${name}"`, type]);
+  const [name, type] = named.find((each) => each[1] !== "text") ?? named[0];
+  $("where").placeholder = `${name} ${tests[type]}`;
+  $("columns").textContent = named.map((each) => `${each[0]} (${each[1]})`).join(", ");
 }
 
 function drawChoice({ reason, metric, settings }) {
@@ -418,6 +434,7 @@ combobox($("user"), $("user-options"), safely(findUsers), (user) =>
 );
 $("n").append(...LENGTHS.map((n) => el("option", {}, String(n))));
 $("n").addEventListener("change", (event) => go({ n: Number(event.target.value) }));
+$("where").addEventListener("change", (event) => go({ where: event.target.value.trim(), open: "" }));
 $("beside").addEventListener("change", (event) => go({ beside: event.target.checked }));
 $("skip").addEventListener("click", (event) => {
   event.preventDefault(); // the address is the view

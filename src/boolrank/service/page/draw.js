@@ -34,8 +34,8 @@ export function score(value) {
 /** Give colours to the items that add most to the list. An item keeps its colour. */
 export function assignColours(entries, profile) {
   const weight = new Map(profile.map((id) => [id, 0]));
-  for (const { item, adds } of entries.flatMap((entry) => entry.reasons ?? []))
-    weight.set(item, (weight.get(item) ?? 0) + Math.abs(adds));
+  for (const { item, adds, tags } of entries.flatMap((entry) => entry.reasons ?? []))
+    if (!tags) weight.set(item, (weight.get(item) ?? 0) + Math.abs(adds));
   const first = [...weight.keys()].sort((a, b) => weight.get(b) - weight.get(a)).slice(0, COLOURS);
   for (const id of colours.keys()) if (!first.includes(id)) colours.delete(id);
   const used = new Set(colours.values());
@@ -61,7 +61,8 @@ function partsOf(entry, kept) {
   const parts = reasons.filter(kept).map((each) => ({ ...each, name: nameOf(each.item) }));
   const others = reasons.filter((each, at) => !kept(each, at));
   const adds = others.reduce((sum, each) => sum + each.adds, entry.rest ?? 0);
-  return adds ? [...parts, { item: "", name: "other items", adds }] : parts;
+  const name = entry.reasons.some(({ tags }) => tags) ? "other items and tags" : "other items";
+  return adds ? [...parts, { item: "", name, adds }] : parts;
 }
 
 const barParts = (entry) => partsOf(entry, ({ item }) => colours.has(item));
