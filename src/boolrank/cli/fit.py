@@ -10,20 +10,19 @@ from ..data.event_filters import EventFilters
 from ..data.inputs import is_name
 from ..data.interactions import Interactions
 from ..errors import ParameterError
-from ..kernels import parse_kernel
 from ..models.disk_fit import fit_on_disk
 from ..models.spec import ModelSpec, parse_model, split_commas
+from ..models.tag_columns import tag_table
 from ..report.cautions import concentration
 from ..storage.folder import check_target
 from ..studies import best_spec, choose
+from ..studies.choose import with_tags
 from ._inputs import read_events, read_items, say_read
 from ._options import AUTO, Columns, command_text, given, option_name, race_options
 from ._output import Output, Work, say
 
 # Options for which all events have to be in memory.
 _NEED_ALL = ("items", *EventFilters.__annotations__, "k_core")
-# Of the usual protocol on MovieLens-1M, the best of twelve (benchmarks/cold_items.py).
-_TAGS = "0.003*tanimoto"
 
 
 def fit(
@@ -52,17 +51,18 @@ def fit(
     Repeated events count once. --items adds a table with a row per item: its titles appear in
     lists, and its columns can be used in filters. With --attributes, the kernel of a kernel-ranker
     has terms over tags of items, and items without events are ranked, too; a --kernel such as
-    'disjunctive(8) + 0.1*linear[genres]' gives the terms. With --memory, events are read in parts
-    and pairs of items counted on disk; if the process is killed, the same command continues. The
-    first run on a machine compiles some code.
+    'disjunctive(8) + 0.1*linear[genres]' gives the terms, and --model auto tries some. With
+    --memory, events are read in parts and pairs of items counted on disk; if the process is killed,
+    the same command continues. The first run on a machine compiles some code.
     """
     work, inputs = Work(), columns.inputs(inputs)
     race = {"trials": trials, "budget": budget}
-    if attributes is not None and tuned is None:
+    columns_of_tags = [] if attributes is None else split_commas(attributes)
+    if columns_of_tags and tuned is None:
         model = model or "kernel-ranker"
     spec = _spec(model, kernel, tuned, metric, race)
-    if attributes is not None:
-        spec = _with_tags(spec, split_commas(attributes))
+    if columns_of_tags and spec is not None:
+        spec = _with_tags(spec, columns_of_tags)
     for name in given({"sets": sets, "attributes": attributes}) if items is None else ():
         raise ParameterError(f"--{name} needs --items", hint="name the file of the items, too")
     check_target(out)
@@ -74,13 +74,17 @@ def fit(
     table = None if items is None else read_items(items, sets, events)
     choice = None
     if spec is None:
+        tags = tag_table(table, columns_of_tags) if table is not None and columns_of_tags else None
+        options |= {"attributes": columns_of_tags, "n_threads": threads}
         with work.counter("Choosing") as count:
-            choice = choose(events, **options, n_threads=threads, progress=count)
+            choice = choose(replace(events, table=tags), **options, progress=count)
         spec = choice.spec
         if choice.entrants:
             output.show(choice.table())
         else:
             say(choice.reason)
+        if columns_of_tags and "[" not in str(spec.params.get("kernel", "")):
+            say(f"note: {spec.name} does not use --attributes; --model kernel-ranker does")
     with work.status("Fitting"):
         fitted = spec.make(threads).fit(events, items=table)
     if choice is not None:
@@ -130,17 +134,15 @@ def _fit_within(
     work.done(f"{out}: {spec} on {model.interactions!r}")
 
 
-def _with_tags(spec: ModelSpec | None, columns: list[str]) -> ModelSpec:
+def _with_tags(spec: ModelSpec, columns: list[str]) -> ModelSpec:
     """Return a model whose kernel has a term over each column."""
-    if spec is None or "kernel" not in spec.params:
+    if "kernel" not in spec.params:
         raise ParameterError(
-            f"--attributes needs a kernel, and {AUTO if spec is None else spec.name} has none",
-            hint="leave out --model, or use --model kernel-ranker",
+            f"--attributes needs a kernel, and {spec.name} has none",
+            hint="leave out --model, or use --model kernel-ranker or auto",
         )
-    kernel = parse_kernel(spec.params["kernel"])
-    new = [column for column in columns if column not in kernel.variables]
-    terms = [parse_kernel(_TAGS)[column] for column in new]
-    return ModelSpec(spec.name, {**spec.params, "kernel": str(sum(terms, kernel))})
+    kernel = with_tags(str(spec.params["kernel"]), columns)
+    return ModelSpec(spec.name, {**spec.params, "kernel": kernel})
 
 
 def _spec(

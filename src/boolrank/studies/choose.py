@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..data.splits import Fold
 from ..errors import InputError
 from ..evaluation.metrics import parse_metrics
 from ..evaluation.result import FoldResult
+from ..kernels import Tanimoto, parse_kernel
 from ..models.spec import ModelSpec, parse_model
 from ..table import Column, Table
 from .cache import Task
@@ -77,6 +78,8 @@ class Family:
 # Off, then half-lives from weak to strong.
 _RECENCY = (0.0, 32.0, 16.0, 8.0, 4.0, 2.0)
 _USER_EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+# Of the usual protocol on MovieLens-1M, 0.003 is the best of twelve (benchmarks/cold_items.py).
+TAG_WEIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1)
 # The cheapest first, so that a short budget still compares some.
 FAMILIES = (
     Family(("popularity",), timed=False),
@@ -125,6 +128,29 @@ FAMILIES = (
         {"user_exponent": _USER_EXPONENTS, "recency": _RECENCY, "reg": (0.01, 0.1, 1.0, 10.0)},
     ),
 )
+
+
+def with_tags(kernel: str, columns: Sequence[str], weight: float = TAG_WEIGHTS[1]) -> str:
+    """Return a kernel with a term over each column that it has none for.
+
+    >>> with_tags("disjunctive(8)", ["genres"])
+    'disjunctive(8) + 0.003*tanimoto[genres]'
+    """
+    made = parse_kernel(kernel)
+    new = [column for column in columns if column not in made.variables]
+    return str(sum((weight * Tanimoto()[column] for column in new), made))
+
+
+def _families(attributes: Sequence[str]) -> tuple[Family, ...]:
+    """Return the families; with attributes, the kernel ranker starts with terms over tags."""
+    if not attributes:
+        return FAMILIES
+    ranker = FAMILIES[-1]
+    plain = str(parse_model(ranker.starts[0]).params["kernel"])
+    kernels = [plain, *(with_tags(plain, attributes, weight) for weight in TAG_WEIGHTS)]
+    first = str(ModelSpec(ranker.name, {"kernel": kernels[2]}))
+    steps = {"kernel": tuple(kernels), **ranker.steps}
+    return (*FAMILIES[:-1], replace(ranker, starts=(first, *ranker.starts), steps=steps))
 
 
 @dataclass(frozen=True)
@@ -203,6 +229,7 @@ def choose(
     seed: int = 0,
     n_threads: int | None = None,
     progress: Progress = lambda _done, _total, _what: None,
+    attributes: Sequence[str] = (),
 ) -> Choice:
     """Choose a model and its parameters on held-out interactions.
 
@@ -215,6 +242,7 @@ def choose(
     order : the last fifth by ``"time"``, or a ``"random"`` one; by time if all have one
     seed : for what is held out
     progress : called with the number of trials done and planned, and the leader
+    attributes : columns of ``interactions.table`` whose tags the kernel ranker uses, too
 
     >>> from boolrank import synthetic
     >>> choice = choose(synthetic(60, 30, 700), trials=2)
@@ -232,7 +260,8 @@ def choose(
     except InputError as error:
         spec = parse_model(_FALLBACK)
         return Choice(spec, str(parsed), (), f"{spec.name} without a comparison: {error.message}")
-    race = _Race(str(parsed), parsed.higher_is_better, order == "time")
+    families = _families(attributes)
+    race = _Race(str(parsed), parsed.higher_is_better, order == "time", families)
     started = time.perf_counter()
     with Executor(n_threads=n_threads, apart=True) as executor:
         for spec in race.settings(fold):
@@ -252,8 +281,14 @@ def choose(
 class _Race:
     """The settings tried so far, with the metric of each user."""
 
-    def __init__(self, metric: str, higher: bool, timed: bool = False) -> None:
-        self.metric, self._timed = metric, timed
+    def __init__(
+        self,
+        metric: str,
+        higher: bool,
+        timed: bool = False,
+        families: tuple[Family, ...] = FAMILIES,
+    ) -> None:
+        self.metric, self._timed, self._families = metric, timed, families
         self.entrants: list[Entrant] = []
         self._sign = 1.0 if higher else -1.0
         self._of_users: dict[ModelSpec, np.ndarray[Any, Any]] = {}
@@ -295,10 +330,10 @@ class _Race:
 
     def settings(self, fold: Fold) -> Iterator[ModelSpec]:
         """Yield settings to try; the caller adds the outcome of each before asking for the next."""
-        for family in FAMILIES:
+        for family in self._families:
             yield from family.first_settings(self._timed, len(fold.train.items))
         while True:
-            turns = sorted(FAMILIES, key=lambda each: len(self._of_family(each)))
+            turns = sorted(self._families, key=lambda each: len(self._of_family(each)))
             found = (spec for each in turns for spec in self._next(each))
             spec = next(found, None)
             if spec is None:
@@ -351,7 +386,12 @@ def _neighbours(spec: ModelSpec, family: Family, timed: bool) -> Iterator[ModelS
         known = name in spec.params and (name != "recency" or timed)
         if not known:
             continue
-        at = min(range(len(values)), key=lambda k: abs(values[k] - spec.params[name]))
+        at = min(range(len(values)), key=lambda k: _distance(values[k], spec.params[name]))
         for step in (1, -1):
             if 0 <= at + step < len(values):
                 yield ModelSpec(spec.name, {**spec.params, name: values[at + step]})
+
+
+def _distance(one: Any, other: Any) -> float:
+    """Return how far two values of a parameter are apart; texts are equal or not."""
+    return one != str(other) if isinstance(one, str) else abs(one - other)
