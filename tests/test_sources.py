@@ -458,6 +458,8 @@ def test_events_are_chosen_by_time_and_count(unix, filters, kept, said):
         ({"since": "5"}, "times are dates"),
         ({"last": "3 moons"}, "last is a time such as 90d"),
         ({"last": "999999d"}, "last is a time such as 90d"),
+        ({"last": "0d"}, "last is a time such as 90d"),
+        ({"until": "0001-01-01T00:00+14:00"}, "until is a date such as"),
         ({"min_count": 5}, "no event is left"),
         ({"min_count": 0}, "min_count"),
     ],

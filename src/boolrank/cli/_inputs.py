@@ -11,7 +11,8 @@ from ..data.inputs import load_inputs
 from ..data.interactions import Interactions
 from ..data.items import ItemTable
 from ..data.vocabulary import Vocabulary
-from ..errors import InputError, ParameterError
+from ..errors import InputError, ParameterError, UnknownIdError
+from ..models import Recommender
 from ..table import counted
 from ._errors import in_options
 from ._output import Work, say
@@ -115,9 +116,20 @@ def parse_ids(
     return ids
 
 
-def parse_item(vocabulary: Vocabulary, table: ItemTable | None, text: str) -> tuple[Any, str]:
+def parse_item(model: Recommender, text: str) -> tuple[Any, str]:
     """Return the id that an id or a title as text stands for, and what to call the item."""
-    if table is None:
-        return vocabulary.parsed(text), text
-    number = table.number(text)
-    return vocabulary[number], table.label(number)
+    items, table, every = model.interactions.items, model.item_table, model.fitted.table
+    if table is None or every is None:
+        return items.parsed(text), text
+    try:
+        number = table.number(text)
+    except UnknownIdError as error:
+        try:
+            row = every.number(text)
+        except UnknownIdError:
+            raise error from None
+        raise UnknownIdError(
+            f"{every.label(row)} has no events, and the model does not know it",
+            hint="`boolrank fit --attributes` ranks such items by their tags",
+        ) from None
+    return items[number], table.label(number)

@@ -33,7 +33,7 @@ def explain(
         )
     fitted = load_model(folder)
     users, items, table = fitted.interactions.users, fitted.interactions.items, fitted.item_table
-    whom, (item, called) = profile or ids[0], parse_item(items, table, ids[-1])
+    whom, (item, called) = profile or ids[0], parse_item(fitted, ids[-1])
     if profile is None:
         parts = fitted.explain(users.parsed(whom), item)
     else:

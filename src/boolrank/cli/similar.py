@@ -19,7 +19,7 @@ def similar(
     The model defines similarity; for kernels, 1 = identical and 0 = unrelated.
     """
     fitted = load_model(folder)
-    known = [parse_item(fitted.interactions.items, fitted.item_table, text) for text in items]
+    known = [parse_item(fitted, text) for text in items]
     found = fitted.similar_items([key for key, _ in known], n=n, where=where).to_dict()
     if not found["rank"]:
         say("note: there are no other items")

@@ -44,7 +44,7 @@ def parse_filters(filters: EventFilters) -> dict[str, Any]:
         name: _moment(name, str(given[name])) for name in ("since", "until") if name in given
     }
     if "last" in given:
-        match = re.fullmatch(r"(\d{1,5})([hdw])", str(given["last"]).strip())
+        match = re.fullmatch(r"([1-9]\d{0,4})([hdw])", str(given["last"]).strip())
         if match is None:
             problem = f"last is a time such as 90d, 2w or 12h, not {given['last']!r}"
             raise ParameterError(problem, parameter="last")
@@ -59,10 +59,10 @@ def _moment(name: str, text: str) -> datetime | float:
         return float(text)
     try:
         when = datetime.fromisoformat(text)
-    except ValueError:
+        return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         problem = f"{name} is a date such as 2026-01-31, or a number, not {text!r}"
         raise ParameterError(problem, parameter=name) from None
-    return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def filtered(events: Events, filters: EventFilters) -> Events:
