@@ -122,6 +122,18 @@ def test_a_user_with_200_000_items_is_refused_at_once_or_costs_little(at):
     assert time.process_time() - start < 20
 
 
+@pytest.mark.parametrize("name", ["ease", "lrec", "kernel-ease"])
+def test_a_user_with_200_000_equal_items_costs_little(name):
+    """They are one row of the weights, and their pairs are never visited."""
+    i = np.arange(200_000)
+    data = Interactions.from_pairs(np.append(np.zeros_like(i), [1, 1, 2, 2]), [*i, 0, 1, 0, 2])
+    start = time.process_time()
+    model = make_model(name).fit(data)
+    assert model.recommend([0, 1], n=3).lists()[1] == [2, 3, 4]
+    model.recommend([0], n=3, exclude_seen=False)
+    assert time.process_time() - start < 20
+
+
 def test_mistakes_are_said(data, model):
     with pytest.raises(NotFittedError, match=r"this Popularity is not fitted; call fit"):
         Popularity().recommend()

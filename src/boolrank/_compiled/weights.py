@@ -136,22 +136,40 @@ def add_up_own(begin, end, out, values, start, items, factors, group, first, own
     """Do the same for the items of each profile that are not alone in their groups.
 
     An item adds ``own`` to itself, which differs from what it adds to the others of its group.
+    What other groups add is summed once per group: a profile may be one large group.
     """
+    groups = len(first) - 1
+    known, weight = np.full(groups, -1), np.empty(groups)
+    totals, sums = np.empty(groups), np.empty(groups)
     for k in range(begin, end):
-        for s in range(start[k], start[k + 1]):
+        low, high = start[k], start[k + 1]
+        # Factors of the others of the group, before and after each item.
+        others = np.zeros(high - low)
+        weight[group[items[low:high]]] = 0.0
+        for t in range(low, high):
+            g = group[items[t]]
+            others[t - low] = weight[g]
+            weight[g] += factor_of(factors, t)
+        weight[group[items[low:high]]] = 0.0
+        for t in range(high - 1, low - 1, -1):
+            g = group[items[t]]
+            others[t - low] += weight[g]
+            weight[g] += factor_of(factors, t)
+        for s in range(low, high):
             g = group[items[s]]
-            if first[g + 1] - first[g] > 1:
-                total, terms, others = 0.0, 0.0, 0.0
-                for t in range(start[k], start[k + 1]):
-                    h, factor = group[items[t]], factor_of(factors, t)
+            if first[g + 1] - first[g] == 1:
+                continue
+            if known[g] != k:
+                known[g] = k
+                totals[g] = sums[g] = 0.0
+                for t in range(low, high):
+                    h = group[items[t]]
                     if h != g:
-                        total += factor * values[h, g]
-                        terms += factor * abs(values[h, g])
-                    elif t != s:
-                        others += factor
-                alike, mine = others * values[g, g], factor_of(factors, s) * own[g]
-                terms += abs(alike) + abs(mine)
-                out[k, items[s]] = settled(total + alike + mine, terms, grid)
+                        totals[g] += factor_of(factors, t) * values[h, g]
+                        sums[g] += factor_of(factors, t) * abs(values[h, g])
+            alike, mine = others[s - low] * values[g, g], factor_of(factors, s) * own[g]
+            terms = sums[g] + (abs(alike) + abs(mine))
+            out[k, items[s]] = settled(totals[g] + alike + mine, terms, grid)
 
 
 @ranged(lambda out, own, *_: (len(own), 20 * len(out)))
