@@ -30,7 +30,7 @@ ORDER = [
     {"boolrank"},
     {"health", "testing"},
     {"report"},
-    {"demo", "paper", "service"},
+    {"demo", "paper", "service", "spark"},
     {"cli"},
     {"__main__"},
 ]
@@ -109,6 +109,7 @@ def test_the_architecture_page_has_the_same_order():
 
 def test_importing_the_library_loads_nothing_slow():
     slow = {"numba", "polars", "matplotlib", "sklearn", "typer", "rich", "jinja2", "optuna"}
+    slow |= {"pyspark", "pyarrow", "boolrank.spark"}
     assert not _modules_after("import boolrank") & slow
 
 

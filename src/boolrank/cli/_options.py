@@ -210,6 +210,8 @@ OPTIONS = {
     "share": _row("Share of the events that test, if the protocol has one."),
     "seed": _row("Random seed; default 0.", min=0),
     "threads": _row("Number of threads; all cores if not given.", min=1),
+    "engine": _row("Where to fit: local or spark.", _one_of(lambda: ("local", "spark"))),
+    "master": _row("Spark master, such as spark://host:7077 or yarn; default local[*]."),
     "users": _row(f"Users {_IDS}; all users if not given."),
     "profile": _row(f"Items of somebody who may not be in the data, {_ITEMS}."),
     "profiles": _row("File with a profile per line, as id,id,...", metavar="FILE"),

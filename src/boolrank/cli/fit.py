@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from ..data.event_filters import EventFilters
 from ..data.inputs import is_name
 from ..data.interactions import Interactions
 from ..errors import ParameterError
+from ..models import model_info
 from ..models.disk_fit import fit_on_disk
 from ..models.spec import ModelSpec, parse_model, split_commas
 from ..models.tag_columns import tag_table
@@ -40,6 +42,8 @@ def fit(
     budget: str | None = None,
     memory: str | None = None,
     columns: Columns,
+    engine: str = "local",
+    master: str | None = None,
     threads: int | None = None,
     output: Output,
 ) -> None:
@@ -53,7 +57,9 @@ def fit(
     has terms over tags of items, and items without events are ranked, too; a --kernel such as
     'disjunctive(8) + 0.1*linear[genres]' gives the terms, and --model auto tries some. With
     --memory, events are read in parts and pairs of items counted on disk; if the process is killed,
-    the same command continues. The first run on a machine compiles some code.
+    the same command continues. With --engine spark, inputs are read and counted on the Spark
+    cluster of --master, which has to see them and --out; the model is the same. The first run on a
+    machine compiles some code.
     """
     work, inputs = Work(), columns.inputs(inputs)
     race = {"trials": trials, "budget": budget}
@@ -66,6 +72,15 @@ def fit(
     for name in given({"sets": sets, "attributes": attributes}) if items is None else ():
         raise ParameterError(f"--{name} needs --items", hint="name the file of the items, too")
     check_target(out)
+    if engine == "spark":
+        for name in given({"items": items, "threads": threads, "memory": memory}):
+            problem = f"--engine spark and --{name} exclude each other"
+            raise ParameterError(problem, hint="leave out one of them")
+        _fit_on_spark(work, spec, inputs, columns.given(), master or "local[*]", out)
+        return
+    if engine != "local" or master is not None:
+        wrong = "--master needs --engine spark" if engine == "local" else f"no engine {engine!r}"
+        raise ParameterError(wrong, hint="use --engine local or --engine spark")
     if memory is not None:
         _fit_within(memory, work, spec, inputs, columns, out, threads, items)
         return
@@ -132,6 +147,30 @@ def _fit_within(
     if source is inputs:
         say_read(model.interactions)
     work.done(f"{out}: {spec} on {model.interactions!r}")
+
+
+def _fit_on_spark(
+    work: Work,
+    spec: ModelSpec | None,
+    inputs: list[str],
+    columns: Mapping[str, object],
+    master: str,
+    out: Path,
+) -> None:
+    """Read, fit and save on a cluster."""
+    from .. import spark
+
+    if spec is None:
+        raise ParameterError("--engine spark needs a model", hint="add --model kernel-ranker")
+    with warnings.catch_warnings(), work.status("Fitting on Spark"):
+        warnings.filterwarnings("ignore", category=FutureWarning)  # of pyspark, about pandas 3
+        session = spark.start(master)
+        try:
+            spark.fit(spark.read(session, inputs, columns), out, model=spec)
+        finally:
+            session.stop()
+    found = model_info(out)
+    work.done(f"{out}: {spec} on {found['users']:,} users x {found['items']:,} items")
 
 
 def _with_tags(spec: ModelSpec, columns: list[str]) -> ModelSpec:

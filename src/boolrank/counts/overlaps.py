@@ -91,10 +91,8 @@ class Overlaps(State):
         n, items = interactions.shape
         lengths = np.diff(interactions.indptr).astype(float)
         steps = float(lengths @ lengths)  # an upper bound of the pairs that share a user
-        sparse = items > _DENSE_UP_TO or n > SINGLE or steps < items * items / 4
-        room = _DENSE_BYTES * items * items * (2 if exponent else 1)
         with threads(n_threads):
-            if sparse or room > free_memory():
+            if not is_dense(n, items, steps, exponent):
                 return count_sparse(interactions, exponent)
             if not exponent and float(n) * items * items < _BLAS_STEPS * steps:
                 return count_by_products(interactions)
@@ -286,6 +284,13 @@ class Overlaps(State):
         if self.dense is not None:
             return int(np.count_nonzero(self.dense)) - int(np.count_nonzero(self.sizes))
         return len(self.rows()[1])
+
+
+def is_dense(n: int, items: int, steps: float, exponent: float) -> bool:
+    """Return whether to count into a dense matrix; ``steps`` bounds the pairs that share a user."""
+    room = _DENSE_BYTES * items * items * (2 if exponent else 1)
+    small = items <= _DENSE_UP_TO and n <= SINGLE
+    return small and steps >= items * items / 4 and room <= free_memory()
 
 
 def _places(before: Vocabulary, after: Vocabulary) -> tuple[NDArray[np.int64], int]:

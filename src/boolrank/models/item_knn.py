@@ -13,6 +13,7 @@ activity^-user_exponent; d_j is the plain number of users of item j.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -71,21 +72,25 @@ class ItemKNN(Recommender):
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SparseScorer:
         if self.neighbours is not None and self.neighbours < len(data.items) - 1:
             return self._nearest(data, self.neighbours)
-        from .._compiled.weights import fill_similarities
-
         counted = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
         if not counted.in_files:
             _check_room(counted.pairs, 8 * counted.pairs + counted.rows_size)
         counted = counted.sparse()
+        values = counted.pair_values(self.similarities(counted))
+        indptr, columns, _ = counted.rows()
+        return SparseScorer(indptr, mapped(columns), mapped(values))
+
+    def similarities(self, counted: Overlaps) -> Callable[..., None]:
+        """Return the function that fills the values of some rows of pairs."""
+        from .._compiled.weights import fill_similarities
+
         own, other, locality = self._factors(counted.sizes)
 
         def fill(values: Floats, rows: slice, *pairs: NDArray[Any]) -> None:
             fill_similarities(values, own[rows], other, locality, *pairs)
-            self._damp(values, pairs[1], data)
+            self._damp(values, pairs[1], counted.degrees)
 
-        values = counted.pair_values(fill)
-        indptr, columns, _ = counted.rows()
-        return SparseScorer(indptr, mapped(columns), mapped(values))
+        return fill
 
     def _factors(self, sizes: NDArray[Any]) -> tuple[Floats, Floats, float]:
         some = np.maximum(sizes, 1.0)
@@ -109,13 +114,13 @@ class ItemKNN(Recommender):
         count_nearest((near, values, lengths), weights, self._factors(sizes), *lists)
         kept = np.arange(neighbours) < lengths[:, None]
         columns, nearest = near[kept], values[kept]
-        self._damp(nearest, columns, data)
+        self._damp(nearest, columns, data.popularity())
         return SparseScorer(Rows.of_lengths(lengths, columns).indptr, columns, nearest)
 
-    def _damp(self, values: Floats, columns: NDArray[np.int32], data: Interactions) -> None:
+    def _damp(self, values: Floats, columns: NDArray[np.int32], degrees: NDArray[np.int64]) -> None:
         """Multiply similarities with the factors of the scored items."""
         if self.output_exponent:
-            values *= (np.maximum(data.popularity(), 1.0) ** -self.output_exponent)[columns]
+            values *= (np.maximum(degrees, 1.0) ** -self.output_exponent)[columns]
 
 
 def _check_room(pairs: int, needed: int) -> None:

@@ -1,0 +1,246 @@
+"""Spark sessions and jobs: checks before the work, and errors of executors as errors of boolrank.
+
+Executors and driver share a folder, the future model. Tasks write files into it under names of
+their own, and tell the driver which; files of attempts that failed are never looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import errors
+from .._extras import needs
+from .._version import __version__
+from ..errors import BoolrankError, InputError, MatrixTooLargeError
+from ..storage.disk_array import DiskArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
+
+Batches = Iterator["pa.RecordBatch"]
+_JAVA = 17
+# Errors of tasks cross Java as text: JSON behind this word.
+_MARK = "boolrank-error:"
+_CAUSES = (
+    (
+        "PYTHON_VERSION_MISMATCH|different minor version",
+        InputError,
+        "driver and executors have different Python versions",
+        "set PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON to the same version",
+    ),
+    (
+        "No module named '(boolrank|pyarrow|numpy|numba)|PACKAGE_NOT_INSTALLED",
+        InputError,
+        "executors lack boolrank or what it needs",
+        "install boolrank[spark] on every machine, or ship an environment with --archives",
+    ),
+    (
+        "OutOfMemoryError|MemoryError|exit code 137|OOM|Python worker exited unexpectedly",
+        MatrixTooLargeError,
+        "an executor was killed, or ran out of memory",
+        "give more partitions=..., or raise spark.executor.memoryOverhead",
+    ),
+    (
+        "No space left on device",
+        InputError,
+        "a disk of an executor is full",
+        "make room, or set spark.local.dir to a larger disk",
+    ),
+)
+
+
+def start(master: str) -> SparkSession:
+    """Return a session, a new one unless there is one already."""
+    check_packages()
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    _check_java()
+    if master.startswith("local"):  # by default, Spark takes whatever python3 is on the path
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        builder = SparkSession.builder.master(master).appName("boolrank")
+        for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
+            builder = builder.config(name, "false")
+        session: SparkSession = builder.getOrCreate()
+    except (PySparkException, OSError) as error:
+        raise InputError(
+            f"Spark did not start: {str(error).strip().partition(chr(10))[0]}",
+            hint="check the address of the master and the Java installation",
+            parameter="master",
+        ) from None
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def check_packages() -> None:
+    """Raise if the driver lacks pyspark or pyarrow."""
+    with needs("spark", "Spark"):
+        import pyarrow as pa  # noqa: F401
+        import pyspark  # noqa: F401
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else "java"
+    found = shutil.which(java)
+    said = ""
+    if found is not None:
+        done = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
+        said = done.stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    if version is None or int(version[1]) < _JAVA:
+        what = f"not found as {java}" if version is None else f"version {version[1]} at {found}"
+        raise InputError(
+            f"Spark needs Java {_JAVA} or newer, which is {what}"
+            if version is None
+            else f"Spark needs Java {_JAVA} or newer, and there is {what}",
+            hint="install a newer one, or name its folder in JAVA_HOME",
+        )
+
+
+def task() -> Any:
+    """Return Spark's description of the task that this is."""
+    from pyspark import TaskContext
+
+    return TaskContext.get()
+
+
+class Place(NamedTuple):
+    """The folder that driver and executors share, and the suffix of the files of one job."""
+
+    folder: str
+    suffix: str
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file."""
+        return Path(self.folder, f"{name}.{self.suffix}.bin")
+
+    def fresh(self, name: str) -> str:
+        """Return a name that no other attempt of a task uses."""
+        return f"{name}-{task().taskAttemptId()}"
+
+    def array(self, name: str, dtype: str) -> DiskArray:
+        """Return an array in a file, which may be new."""
+        return DiskArray(self.path(name), dtype)
+
+    def put(self, name: str, first: int, values: NDArray[Any]) -> None:
+        """Write values into an array from a place on; other tasks write other parts of it."""
+        array = self.array(name, values.dtype.name)
+        array[first : first + len(values)] = values
+        array.sync()
+
+    def check(self) -> None:
+        """Raise in a task that does not see the folder of the driver."""
+        if not self.path("probe").is_file():
+            raise InputError(
+                f"an executor on {platform.node()} does not see {self.folder}",
+                hint="name a folder that all machines share, under the same path",
+                parameter="path",
+            )
+
+
+def gather(frame: DataFrame, work: Callable[[Batches], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Run a task on each partition, and return their short answers."""
+    with _translated():
+        answers = frame.mapInArrow(partial(_answer, work), "answer string").collect()
+    return [json.loads(row[0]) for row in answers]
+
+
+def _answer(work: Callable[[Batches], dict[str, Any]], batches: Batches) -> Batches:
+    import pyarrow as pa
+
+    with _marked():
+        text = json.dumps(work(batches))
+    yield pa.RecordBatch.from_pydict({"answer": [text]})
+
+
+def each(session: SparkSession, count: int, work: Callable[[int], dict[str, Any]]) -> list[Any]:
+    """Run a task for each number below ``count``, and return their answers."""
+    return gather(session.range(0, count, 1, count), partial(_numbered, work))
+
+
+def _numbered(work: Callable[[int], dict[str, Any]], batches: Batches) -> dict[str, Any]:
+    (number,) = (k for batch in batches for k in batch.column(0).to_pylist())
+    return work(number)
+
+
+def streamed(work: Callable[[Batches], Batches], batches: Batches) -> Batches:
+    """Yield batches of a task for `DataFrame.mapInArrow`; use as ``partial(streamed, work)``."""
+    with _marked():
+        yield from work(batches)
+
+
+@contextmanager
+def _marked() -> Iterator[None]:
+    """Raise errors of boolrank with their parts as text, which reaches the driver."""
+    try:
+        yield
+    except BoolrankError as error:
+        parts = [type(error).__name__, error.message, error.hint, error.parameter]
+        raise RuntimeError(f"{_MARK}{json.dumps(parts)}") from None
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise errors of executors as errors of boolrank, where the cause is known."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        text = str(error)
+        marked = re.search(rf"{_MARK}(\[.*\])", text)
+        if marked:
+            kind, message, hint, parameter = json.loads(marked[1])
+            raise getattr(errors, kind)(message, hint=hint, parameter=parameter) from None
+        for pattern, made, message, hint in _CAUSES:
+            if re.search(pattern, text):
+                raise made(message, hint=hint) from error
+        raise
+
+
+def check_executors(session: SparkSession, place: Place, tasks: int) -> None:
+    """Raise unless executors see the folder and have the same versions as the driver."""
+    place.path("probe").touch()
+    for answer in each(session, tasks, partial(_probe, place)):
+        if answer["boolrank"] != __version__:
+            raise InputError(
+                f"executors have boolrank {answer['boolrank']}, the driver has {__version__}",
+                hint="install the same version on every machine",
+            )
+        if not place.path(answer["file"]).is_file():
+            raise InputError(
+                f"the driver does not see what an executor on {answer['node']} writes to "
+                f"{place.folder}",
+                hint="name a folder that all machines share, under the same path",
+                parameter="path",
+            )
+
+
+def _probe(place: Place, _: int) -> dict[str, Any]:
+    place.check()
+    name = place.fresh("seen")
+    try:
+        place.path(name).touch()
+    except OSError as error:
+        raise InputError(
+            f"an executor cannot write to {place.folder}: {error.strerror}",
+            hint="make the folder writable for the user of the executors",
+            parameter="path",
+        ) from None
+    return {"boolrank": __version__, "node": platform.node(), "file": name}

@@ -1,0 +1,224 @@
+"""Pairs of items counted on executors: a range of first items is one task, and finished rows.
+
+Users' lists are sent to each range that they touch, 4 bytes per item; pairs are never moved. So
+long lists are cut by the ranges: a range counts its own items of a list with the whole list.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..counts.blocks import Block, combine, count_block, item_ranges
+from ..counts.overlaps import Overlaps
+from ..counts.weighting import Weighting, user_weights
+from ..data.rows import Rows
+from ..engines.threads import threads
+from ..kernels import Kernel
+from ..matrix.compressed import CompressedMatrix, Correction
+from ..models.item_knn import ItemKNN
+from ..models.sparse_scorer import SparseScorer
+from .cluster import Batches, Place, each, gather, streamed, task
+from .events import Numbered, Staged, number_events
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Entries of users' lists that are sent as one row, and that are counted at once: 16 and 128 MB.
+_SENT, _COUNTED = 1 << 22, 1 << 25
+# The most pairs of a range: 200 MB.
+_PAIRS = 1 << 24
+
+
+class Ranges(NamedTuple):
+    """Counted ranges of first items: their bounds, the files with their rows, and first pairs."""
+
+    bounds: list[int]
+    files: list[str]
+    starts: list[int]
+
+
+def count(
+    session: SparkSession, place: Place, staged: Staged, numbered: Numbered, exponent: float, n: int
+) -> Ranges:
+    """Number events, and count the pairs of n or more ranges of items."""
+    work = numbered.array(place, "work")
+    most = int(np.minimum(work, numbered.items).sum())
+    bounds = item_ranges(work, min(-(-most // n), _PAIRS)).tolist()
+    send = partial(streamed, partial(_send, place, staged, numbered, bounds))
+    parts, n = len(staged.parts), len(bounds) - 1
+    lists = session.range(0, parts, 1, parts).mapInArrow(
+        send, "number int, lengths binary, items binary"
+    )
+    answers = gather(
+        lists.repartitionById(n, "number"),
+        partial(_count_range, place, bounds, numbered.items, exponent),
+    )
+    answers.sort(key=lambda answer: int(answer["number"]))
+    starts = [0, *accumulate(answer["pairs"] for answer in answers)]
+    return Ranges(bounds, [answer["file"] for answer in answers], starts)
+
+
+def _send(
+    place: Place, staged: Staged, numbered: Numbered, bounds: list[int], batches: Batches
+) -> Batches:
+    """Yield the lists of users for each range that they touch."""
+    import pyarrow as pa
+
+    for part in (staged.parts[k] for batch in batches for k in batch.column(0).to_pylist()):
+        rows = number_events(place, staged, numbered, part)
+        ranges = np.searchsorted(bounds, rows.indices, side="right") - 1
+        touched = rows.numbers * len(bounds) + ranges  # ascending, as items in lists are
+        users, ranges = np.divmod(touched[np.diff(touched, prepend=-1) != 0], len(bounds))
+        order = np.argsort(ranges, kind="stable")
+        ends = np.searchsorted(ranges[order], np.arange(len(bounds)))
+        for number in range(len(bounds) - 1):
+            own = users[order[ends[number] : ends[number + 1]]]
+            cuts = np.cumsum(rows.lengths[own]) // _SENT
+            for some in np.split(own, np.flatnonzero(np.diff(cuts)) + 1):
+                sent = rows.take(some)
+                values = (
+                    [number],
+                    [sent.lengths.astype(np.int32).tobytes()],
+                    [sent.indices.tobytes()],
+                )
+                names = ["number", "lengths", "items"]
+                types = pa.int32(), pa.binary(), pa.binary()
+                arrays = [pa.array(v, t) for v, t in zip(values, types, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, names)
+
+
+def _count_range(
+    place: Place, bounds: list[int], items: int, exponent: float, batches: Batches
+) -> dict[str, Any]:
+    """Count a range from the lists that touch it, and write its rows."""
+    number = task().partitionId()
+    first, last = bounds[number : number + 2]
+    total = Block(first, *np.zeros((2, last - first), np.int64), *np.empty((2, 0), np.int32))
+    lists = list[tuple[NDArray[np.int32], NDArray[np.int32]]]()
+
+    def counted() -> Block:
+        lengths, indices = (np.concatenate(part) for part in zip(*lists, strict=True))
+        rows, weights = Rows.of_lengths(lengths, indices), user_weights(lengths, exponent)
+        lists.clear()
+        with threads(1):
+            new = count_block(rows, weights, first, last, items)
+        return combine([total, new]) if len(total.columns) else new
+
+    waiting = 0
+    for batch in batches:
+        for row in batch.to_pylist():
+            lengths, indices = (np.frombuffer(row[name], np.int32) for name in ("lengths", "items"))
+            lists.append((lengths, indices))
+            waiting += len(indices)
+            if waiting > _COUNTED:
+                total, waiting = counted(), 0
+    if lists:
+        total = counted()
+    file = place.fresh("rows")
+    for name in ("lengths", "columns", "counts"):
+        getattr(total, name).tofile(place.path(f"{file}-{name}"))
+    return {"number": number, "pairs": len(total.columns), "file": file}
+
+
+class Counts(NamedTuple):
+    """Counted pairs in the folder, which executors map, too."""
+
+    users: int
+    exponent: float
+    total: int
+    sizes: str
+    degrees: str
+
+    def overlaps(self, place: Place) -> Overlaps:
+        """Return the counts, mapped."""
+        kinds = {"indptr": "int64", "columns": "int32", "counts": count_type(self.exponent)}
+        indptr, columns, counts = (
+            place.array(f"pairs-{name}", kind).mapped() for name, kind in kinds.items()
+        )
+        sizes, degrees = (place.array(name, "int64")[:] for name in (self.sizes, self.degrees))
+        weighting = None
+        if self.exponent:
+            weighting = Weighting(self.exponent, self.total, self.users, degrees)
+        return Overlaps(self.users, sizes, None, indptr, columns, counts, weighting)
+
+
+def count_type(exponent: float) -> str:
+    """Return the type of counts, or of masses of weighted users."""
+    return "int64" if exponent else "int32"
+
+
+def assemble(
+    session: SparkSession,
+    place: Place,
+    staged: Staged,
+    numbered: Numbered,
+    ranges: Ranges,
+    exponent: float,
+) -> Counts:
+    """Put the rows of all ranges one after the other."""
+    each(session, len(ranges.files), partial(_place_rows, place, ranges, exponent))
+    total = int(user_weights(staged.activity, exponent) @ staged.numbers)
+    files = numbered.files["mass"], numbered.files["degree"]
+    return Counts(staged.users, exponent, total, *files)
+
+
+def _place_rows(place: Place, ranges: Ranges, exponent: float, number: int) -> dict[str, Any]:
+    file, start = ranges.files[number], ranges.starts[number]
+    lengths = np.fromfile(place.path(f"{file}-lengths"), np.int64)
+    indptr = start + np.concatenate(([0], np.cumsum(lengths)))
+    place.put("pairs-indptr", ranges.bounds[number], indptr)
+    for name, dtype in (("columns", "int32"), ("counts", count_type(exponent))):
+        place.put(f"pairs-{name}", start, np.fromfile(place.path(f"{file}-{name}"), dtype))
+    return {}
+
+
+def kernel_values(
+    session: SparkSession, place: Place, kernel: Kernel, counts: Counts, n: int
+) -> CompressedMatrix:
+    """Return the matrix of a kernel, whose values executors compute chunk by chunk."""
+    overlaps = counts.overlaps(place)
+    correction, nearest = Correction.of(kernel, overlaps), np.zeros(overlaps.items)
+    n = min(n, len(correction.pairs.firsts()))
+    for answer in each(session, n, partial(_fill, place, kernel, counts, n)):
+        np.maximum(nearest, place.array(answer["nearest"], "float64")[:], out=nearest)
+    return correction.finished(place.array("values", "float64").mapped(), nearest)
+
+
+def _fill(place: Place, kernel: Kernel, counts: Counts, n: int, number: int) -> dict[str, Any]:
+    overlaps = counts.overlaps(place)
+    correction, nearest = Correction.of(kernel, overlaps), np.zeros(overlaps.items)
+    with threads(1):
+        for first in correction.pairs.firsts()[number::n]:
+            place.put("values", first, correction.chunk(first, nearest))
+    nearest.tofile(place.path(file := place.fresh("nearest")))
+    return {"nearest": file}
+
+
+def similarities(
+    session: SparkSession, place: Place, model: ItemKNN, counts: Counts, ranges: Ranges
+) -> SparseScorer:
+    """Return the rows of an item-kNN, whose values executors compute range by range."""
+    each(session, len(ranges.files), partial(_fill_range, place, model, counts, ranges.bounds))
+    overlaps, values = counts.overlaps(place), place.array("values", "float64").mapped()
+    indptr, columns, _ = overlaps.rows()
+    return SparseScorer(indptr, columns, values)
+
+
+def _fill_range(
+    place: Place, model: ItemKNN, counts: Counts, bounds: list[int], number: int
+) -> dict[str, Any]:
+    overlaps, (start, stop) = counts.overlaps(place), bounds[number : number + 2]
+    indptr, columns, numbers = overlaps.rows()
+    part = slice(indptr[start], indptr[stop])
+    values, starts = np.empty(part.stop - part.start), indptr[start : stop + 1] - part.start
+    with threads(1):
+        model.similarities(overlaps)(
+            values, slice(start, stop), starts, columns[part], numbers[part]
+        )
+    place.put("values", part.start, values)
+    return {}
