@@ -72,15 +72,10 @@ def fit(
     for name in given({"sets": sets, "attributes": attributes}) if items is None else ():
         raise ParameterError(f"--{name} needs --items", hint="name the file of the items, too")
     check_target(out)
-    if engine == "spark":
-        for name in given({"items": items, "threads": threads, "memory": memory}):
-            problem = f"--engine spark and --{name} exclude each other"
-            raise ParameterError(problem, hint="leave out one of them")
-        _fit_on_spark(work, spec, inputs, columns.given(), master or "local[*]", out)
-        return
     if engine != "local" or master is not None:
-        wrong = "--master needs --engine spark" if engine == "local" else f"no engine {engine!r}"
-        raise ParameterError(wrong, hint="use --engine local or --engine spark")
+        others = given({"items": items, "threads": threads, "memory": memory})
+        _fit_on_spark(engine, master, work, spec, inputs, columns.given(), out, others)
+        return
     if memory is not None:
         _fit_within(memory, work, spec, inputs, columns, out, threads, items)
         return
@@ -150,21 +145,29 @@ def _fit_within(
 
 
 def _fit_on_spark(
+    engine: str,
+    master: str | None,
     work: Work,
     spec: ModelSpec | None,
     inputs: list[str],
     columns: Mapping[str, object],
-    master: str,
     out: Path,
+    others: Mapping[str, object],
 ) -> None:
     """Read, fit and save on a cluster."""
     from .. import spark
 
+    if engine != "spark":
+        wrong = "--master needs --engine spark" if engine == "local" else f"no engine {engine!r}"
+        raise ParameterError(wrong, hint="use --engine local or --engine spark")
+    for name in others:
+        problem = f"--engine spark and --{name} exclude each other"
+        raise ParameterError(problem, hint="leave out one of them")
     if spec is None:
         raise ParameterError("--engine spark needs a model", hint="add --model kernel-ranker")
     with warnings.catch_warnings(), work.status("Fitting on Spark"):
         warnings.filterwarnings("ignore", category=FutureWarning)  # of pyspark, about pandas 3
-        session = spark.start(master)
+        session = spark.start(master or "local[*]")
         try:
             spark.fit(spark.read(session, inputs, columns), out, model=spec)
         finally:
