@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .items import Column, ItemTable, Numbers, Words
+from .item_columns import Column, Numbers, Words
+from .items import ItemTable
 
 _MAX_LENGTH, _MAX_DEPTH = 10_000, 50
 _TOKEN = re.compile(

@@ -15,7 +15,8 @@ from .._extras import needs
 from ..errors import InputError, ParameterTypeError
 from ..storage.state import LARGE
 from .columns import check_names, likely, opened
-from .items import MAX_NAME, Column, ItemTable, Numbers, Words
+from .item_columns import Column, Numbers, Words
+from .items import MAX_NAME, ItemTable
 from .paths import expand
 from .scans import check_lines, is_regular, readable, scan_file
 from .values import cleaned, fits, forms, whole_numbers

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .items import Column, ItemTable, Numbers, Words
+from .item_columns import Column, Numbers, Words
+from .items import ItemTable
 from .vocabulary import Vocabulary, near_name
 
 

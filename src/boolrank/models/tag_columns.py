@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.interactions import Interactions
-from ..data.items import ItemTable, Numbers, Words
+from ..data.item_columns import Numbers, Words
+from ..data.items import ItemTable
 from ..data.packing import packed_texts
 from ..data.rows import Rows
 from ..errors import InputError
