@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from boolrank import Interactions, KernelRanker
-from boolrank.cli import _output, recommend
+from boolrank.cli import _output, _parts, recommend
 from boolrank.models import MODELS, load_model, make_model
 
 DRINKS = """\
@@ -325,6 +325,33 @@ READERS = {
 
 def test_there_is_a_reader_for_every_output():
     assert set(READERS) == set(recommend.WRITERS)
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_an_interrupted_file_of_lists_continues_and_leaves_nothing(
+    run, model, tmp_path, ending, monkeypatch
+):
+    monkeypatch.setattr(recommend, "_PART", 2)
+    out = tmp_path / "new" / f"recs{ending}"
+    run("recommend", model, "--out", out)
+    expected, put = READERS[ending](out), _parts.Parts.put
+    out.unlink()
+
+    def stop(parts, number, frame):
+        put(parts, number, frame)
+        if number == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_parts.Parts, "put", stop)
+    assert run("recommend", model, "--out", out)[0] == 130
+    (folder,) = out.parent.iterdir()
+    assert len(list(folder.iterdir())) == 2
+    written = []
+    monkeypatch.setattr(_parts.Parts, "put", lambda *part: (written.append(part[1]), put(*part)))
+    assert run("recommend", model, "--out", out)[0] == 0
+    assert written == [2], "the first two parts were there"
+    assert READERS[ending](out).equals(expected)
+    assert [file.name for file in out.parent.iterdir()] == [out.name]
 
 
 @pytest.mark.parametrize("ending", READERS)
@@ -693,10 +720,16 @@ def test_an_output_that_fails_leaves_the_old_one_and_nothing_else(tmp_path, monk
         where.write_text("half")
         raise error
 
-    monkeypatch.setitem(recommend.WRITERS, ".csv", fail)
+    monkeypatch.setattr(pl.LazyFrame, "sink_csv", fail)
     frame = pl.DataFrame({"rank": [1], "score": [0.5], "popular": [True]})
-    with pytest.raises((ValueError, KeyboardInterrupt)):
-        recommend._write([frame], path, safe=False)
+    parts = _parts.Parts(path, "key")
+    parts.put(0, frame)
+    with pytest.raises((ValueError, KeyboardInterrupt)), parts:
+        parts.join(1, safe=False)
+    if isinstance(error, KeyboardInterrupt):  # parts stay, for the next run
+        (folder,) = set(tmp_path.iterdir()) - {path}
+        assert [file.name for file in folder.iterdir()] == ["000000.parquet"]
+        _parts.Parts(path, "another key")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

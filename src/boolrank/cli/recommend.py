@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from ..data.database import SqlTable
 from ..data.vocabulary import plain_id
 from ..errors import ParameterError
-from ..models import Recommendations, load_model
+from ..models import Recommendations, load_model, model_info
 from ..models.selection import parse_limits
-from ..studies.cache import whole_file
-from ..table import FORMULA, Column, Table, counted
+from ..table import Column, Table, counted
 from ._inputs import parse_ids, read_ids, read_profiles
 from ._options import given
 from ._output import Output, Work, check_output, say
+from ._parts import WRITERS, Parts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,14 +26,8 @@ if TYPE_CHECKING:
 _MAX_USERS = 10  # in a table, if all users are asked for
 _MAX_ROWS = 10_000  # in a table
 _BATCH = 1_000  # users between two messages of progress
+_PART = 10_000  # users of a part of a file
 _LIMITS = ("candidates", "exclude", "where")  # options that leave items out
-
-# Functions that write a frame, by the ending of the file.
-WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
-    ".parquet": lambda frame, path: frame.write_parquet(path),
-    ".csv": lambda frame, path: frame.write_csv(path),
-    ".jsonl": lambda frame, path: frame.write_ndjson(path),
-}
 
 
 def recommend(
@@ -60,7 +55,7 @@ def recommend(
     Unknown users get popular items, as do users without events; unknown items are ignored. Both
     are reported on stderr. Items are ids or titles; --where and --per use the columns of the item
     table of the model. A file or table is written as a whole or not at all; the rows of a table
-    that exists are replaced.
+    that exists are replaced. A file is made of parts, so that a killed command continues.
     """
     work = Work()
     chosen = given({"users": users, "profile": profile, "profiles": profiles})
@@ -93,21 +88,16 @@ def recommend(
         elif rows > _MAX_ROWS:
             hint = f"add --out, --json or --csv, or name fewer {whom}s"
             raise ParameterError(f"{rows:,} rows are too many for a table", hint=hint)
-    parts: list[Any] = []
-    empty: list[Any] = []
-    with work.counter("Recommending") as count:
-        for start in range(0, max(shown, 1), _BATCH):
-            batch = wanted[start : min(start + _BATCH, shown)]
-            columns = _columns(whom, method(batch, **options), start)
-            # Frames hold numbers and text without a Python object for each.
-            parts.append(columns if target is None else _frame(columns))
-            names = batch if whom == "user" else range(start + 1, start + len(batch) + 1)
-            some = set(columns[whom])
-            empty += [name for name in map(plain_id, names) if name not in some]
-            count(start + len(batch), shown, "")
+    key = model_info(folder)["hash"], options
+    stored = Parts(target, [*key, whom, wanted]) if isinstance(target, Path) else None
+    rank = partial(method, **options)
+    with work.counter("Recommending") as count, stored or nullcontext():
+        parts, empty = _ranked(whom, rank, wanted[:shown], stored, count, frames=target is not None)
+        if stored is not None:
+            stored.join(len(parts), safe=output.safe_csv)
     _note_empty(whom, empty, options)
     if target is not None:
-        rows = _write(parts, target, safe=output.safe_csv)
+        rows = sum(parts) if isinstance(target, Path) else _write(parts, target)
         work.done(f"{target}: {counted(rows, 'row')} for {counted(shown, whom)}")
         return
     _print({name: list(chain(*(part[name] for part in parts))) for name in parts[0]}, output)
@@ -115,6 +105,35 @@ def recommend(
         to_do = "--out FILE, --csv or --json gives all, --users some"
         say(f"note: these are the first {shown} of {len(wanted):,} users; {to_do}")
     work.done(f"{shown:,} {whom}s", beside_data=True)
+
+
+def _ranked(
+    whom: str,
+    rank: Callable[[list[Any]], Recommendations],
+    wanted: list[Any],
+    stored: Parts | None,
+    count: Callable[[int, int, str], None],
+    *,
+    frames: bool,
+) -> tuple[list[Any], list[Any]]:
+    """Return the parts of a result, or the lengths of stored ones, and who gets no items."""
+    parts, empty = list[Any](), list[Any]()
+    step = _BATCH if stored is None else _PART
+    for number, start in enumerate(range(0, max(len(wanted), 1), step)):
+        batch = wanted[start : start + step]
+        part: Any = None if stored is None else stored.get(number)
+        if part is None:
+            part = _columns(whom, rank(batch), start)
+            # Frames hold numbers and text without a Python object for each.
+            part = _frame(part) if frames else part
+            if stored is not None:
+                stored.put(number, part)
+        some = set(part[whom])
+        names = batch if whom == "user" else range(start + 1, start + len(batch) + 1)
+        empty += [name for name in map(plain_id, names) if name not in some]
+        parts.append(part if stored is None else len(part))
+        count(start + len(batch), len(wanted), "")
+    return parts, empty
 
 
 def _check(
@@ -181,19 +200,11 @@ def _frame(columns: dict[str, list[Any]]) -> pl.DataFrame:
     return pl.DataFrame(columns, schema_overrides=types)
 
 
-def _write(parts: list[pl.DataFrame], target: Path | SqlTable, *, safe: bool) -> int:
-    """Write all rows to a file or a table, and return their number."""
+def _write(parts: list[pl.DataFrame], target: SqlTable) -> int:
+    """Write all rows to a table, and return their number."""
     import polars as pl
 
     frame = pl.concat(parts, how="vertical_relaxed")  # parts without rows have no types
-    if isinstance(target, SqlTable):  # in PostgreSQL, user is whoever is connected
-        target.write(frame.rename({"user": "user_id", "item": "item_id"}, strict=False))
-    else:
-        if safe and target.suffix.lower() == ".csv":
-            frame = frame.with_columns(pl.col(pl.String).str.replace(FORMULA, "'$1"))
-        with whole_file(target) as fresh:
-            try:
-                WRITERS[target.suffix.lower()](frame, fresh)
-            except pl.exceptions.PolarsError as error:  # its Parquet has no errors of the system
-                raise OSError(str(error).rpartition("error: ")[2]) from None
+    # In PostgreSQL, user is whoever is connected.
+    target.write(frame.rename({"user": "user_id", "item": "item_id"}, strict=False))
     return len(frame)

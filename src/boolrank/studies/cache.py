@@ -150,7 +150,7 @@ def whole_file(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         fresh.replace(path)
     except OSError as error:
-        raise _unwritable(path, error.strerror or str(error)) from None
+        raise unwritable(path, error.strerror or str(error)) from None
     finally:
         with suppress(OSError):  # in most cases it has replaced the other
             fresh.unlink()
@@ -160,10 +160,11 @@ def check_folder(folder: str | Path | None) -> None:
     """Raise if a folder cannot be written to, before any work is done."""
     why = obstacle(Path(folder)) if folder is not None else ""
     if why:
-        raise _unwritable(folder, why)
+        raise unwritable(folder, why)
 
 
-def _unwritable(path: object, why: str) -> InputError:
+def unwritable(path: object, why: str) -> InputError:
+    """Return the error for a file or folder that cannot be written."""
     return InputError(
         f"{path} cannot be written: {why}", hint="choose another folder, or make room"
     )
