@@ -12,6 +12,7 @@ from .arity import (
 from .choose import Choice, choose
 from .comparison import ModelResult, SetComparison, compare_models, record
 from .experiment import Experiment, Run, read_experiment, run_experiment, to_toml
+from .kernel_weights import KernelWeights, learn_kernel
 from .tune import FOLDS, Study, Trial, best_spec, tune_model, validation_fold
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Choice",
     "Curve",
     "Experiment",
+    "KernelWeights",
     "ModelResult",
     "Run",
     "SetComparison",
@@ -31,6 +33,7 @@ __all__ = [
     "choose",
     "compare_models",
     "family",
+    "learn_kernel",
     "parse_arities",
     "read_experiment",
     "record",

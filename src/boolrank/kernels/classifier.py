@@ -1,0 +1,103 @@
+"""A classifier of binary vectors on a sum of kernels whose weights are learned by margins.
+
+After EasyMKL (Aiolli and Donini, EasyMKL: a scalable multiple kernel learning algorithm,
+Neurocomputing 169, 2015). With γ the weights of examples that separate the classes best on the sum
+of all kernels, each kernel weighs as much as it separates these: d_r = γᵀ·Y·K_r·Y·γ, the square of
+the distance between the two means. This module imports scikit-learn, which boolrank does not
+install.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.svm import SVC
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..errors import InputError
+from .base import Kernel
+from .parser import parse_kernel
+
+ARITIES = tuple(f"conjunctive({arity})" for arity in (1, 2, 3, 4))
+
+
+class LearnedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
+    """A support vector machine on a learned sum of boolean kernels.
+
+    Parameters
+    ----------
+    kernels : the terms; conjunctions of 1 to 4 variables by default
+    C : cost of errors, as in `sklearn.svm.SVC`
+
+    Attributes
+    ----------
+    weights_ : of the terms, which are normalised; they sum to 1
+    kernel_ : the sum
+    classes_ : the classes
+
+    >>> X = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]])
+    >>> LearnedKernelClassifier().fit(X, [1, 0, 0, 1]).predict(X)
+    array([1, 0, 0, 1])
+    """
+
+    def __init__(self, kernels: Sequence[Kernel | str] = ARITIES, C: float = 10.0) -> None:
+        self.kernels = kernels
+        self.C = C
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn the weights of kernels, then those of examples."""
+        X, y = validate_data(self, X, y)
+        check_classification_targets(y)
+        self.classes_, of = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError("a classifier needs two classes", hint="give examples of another one")
+        terms = [parse_kernel(each).normalized() for each in self.kernels]
+        grams = np.stack([term(X) for term in terms])
+        distances = np.zeros(len(terms))
+        for one in range(len(self.classes_)):
+            signs = np.where(of == one, 1, -1)
+            distances += _distances(grams, signs, self.C)
+        self.weights_: NDArray[np.float64] = distances / distances.sum()
+        self.kernel_ = reduce(
+            add, (float(w) * term for w, term in zip(self.weights_, terms, strict=True) if w > 0)
+        )
+        mixed = np.tensordot(self.weights_, grams, 1)
+        self.machine_ = SVC(kernel="precomputed", C=self.C).fit(mixed, y)
+        self.examples_ = X
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return how far vectors are on the side of each class."""
+        found: NDArray[np.float64] = self.machine_.decision_function(self._gram(X))
+        return found
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of each vector."""
+        found: NDArray[Any] = self.machine_.predict(self._gram(X))
+        return found
+
+    def _gram(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return np.asarray(self.kernel_(validate_data(self, X, reset=False), self.examples_))
+
+
+def _distances(
+    grams: NDArray[np.float64], signs: NDArray[np.int64], C: float
+) -> NDArray[np.float64]:
+    """Return the square distance of two weighted means in each kernel.
+
+    Weights of examples are those of a support vector machine on the mean of the kernels.
+    """
+    machine = SVC(kernel="precomputed", C=C).fit(grams.mean(axis=0), signs)
+    gamma = np.zeros(len(signs))
+    gamma[machine.support_] = machine.dual_coef_[0]
+    for side in (gamma > 0, gamma < 0):
+        gamma[side] /= abs(gamma[side]).sum()
+    return np.asarray(np.maximum(np.einsum("i,rij,j->r", gamma, grams, gamma), 0.0))
