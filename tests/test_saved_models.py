@@ -120,7 +120,8 @@ def test_reasons_add_up_to_the_score(name):
             if own:
                 close = {"rel": 1e-3, "abs": 1e-4} if name == "ease single" else {"rel": 1e-6}
                 assert sum(parts) == pytest.approx(score, **close)
-            assert model.explain_profile(own, item) == reasons
+            if "recency" not in name:  # profiles have no times
+                assert model.explain_profile(own, item) == reasons
 
 
 @pytest.mark.parametrize("name", KINDS)
