@@ -8,7 +8,7 @@ from .compiler import loop
 
 
 @loop
-def _add(ahi, alo, bhi, blo):
+def add(ahi, alo, bhi, blo):
     s = ahi + bhi
     t = s - ahi
     e = (ahi - (s - t)) + (bhi - t) + (alo + blo)
@@ -51,6 +51,6 @@ def hit_shares(n, d, top):
             for u in range(t, top):
                 hi[u + 1] = 1.0  # every subset meets so large a set
             break
-        hi[t + 1], lo[t + 1] = _add(hi[t], lo[t], now_hi, now_lo)
-        missed_hi, missed_lo = _add(missed_hi, missed_lo, -now_hi, -now_lo)
+        hi[t + 1], lo[t + 1] = add(hi[t], lo[t], now_hi, now_lo)
+        missed_hi, missed_lo = add(missed_hi, missed_lo, -now_hi, -now_lo)
     return hi, lo

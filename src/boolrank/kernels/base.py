@@ -20,6 +20,7 @@ from ..errors import (
     ParameterTypeError,
 )
 from .binary_matrix import active, as_binary, overlap_counts
+from .cell_values import NoCells
 from .cells import Cells
 from .counts import Counts, Pairs
 from .masses import Masses, mass_values
@@ -41,7 +42,7 @@ _BLOCK = 1 << 20
 # Members that follow from a formula: a class with its own formula inherits none of them.
 _DERIVED = (
     *("form", "own_value", "cosine", "features", "features_in_neither", "cells"),
-    *("values_of", "cosines_of", "from_full", "mass_value"),
+    *("cell_value", "values_of", "cosines_of", "from_full", "mass_value"),
 )
 _FORMULAS = ("value", "own_value", "cosine")
 
@@ -172,6 +173,10 @@ class Kernel(ABC):
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
         """Count features of 0 and 1 by the vectors that have them; ``leaf`` counts one kernel's."""
         return leaf(self)
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:  # noqa: ARG002
+        """Compute values in doubles from cells of leaves, if no digits can cancel."""
+        raise NoCells
 
     def features_in_neither(self, k: Counts) -> Wide | None:  # noqa: ARG002 - as above
         """Count the features that are false in both vectors, if no difference is needed."""

@@ -6,6 +6,7 @@ one, or enough. The kernel counts the features true in both vectors.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
@@ -13,13 +14,17 @@ from math import factorial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from .base import Form, Kernel
+from .cell_values import clause_value
+from .cells import Cells
 from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
 from .masses import Masses, missed_share, power, power_minus_one
 from .parameters import ARITY, FLAG, SIZE, check_arities
+from .similarities import Linear
 from .wide import Wide, at_least_zero, spread, stack
 
 # Less than any share: a divisor in place of 0.
@@ -49,6 +54,11 @@ class Conjunctive(Kernel):
 
     def mass_value(self, k: Masses) -> Any:
         return super().mass_value(k) if self.up_to else power(k.common, self.arity)
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        if self.up_to:
+            return super().cell_value(leaf)
+        return clause_value(leaf(Linear()), self.arity, self.arity)
 
     def features(self, n: Wide) -> Wide:
         return weighted_subsets(n, 1.0, self.arity) if self.up_to else choose(n, self.arity)
@@ -115,6 +125,9 @@ class Disjunctive(Kernel):
         check_arities(self, k.n, k.lifted)
         missed = choose(k.n - k.x, self.arity) / choose(k.n, self.arity)
         return missed / (at_least_zero(1.0 - missed).sqrt() + 1.0)
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        return clause_value(leaf(Linear()), 1, self.arity)
 
     def features(self, n: Wide) -> Wide:
         return choose(n, self.arity)
@@ -183,6 +196,9 @@ class Threshold(Kernel):
                 both = hits.get((a - 1, b - 1), 0.0) * k.common
                 hits[a, b] = (hits.get((a, b), 0.0) * none + both) + one
         return hits[t, t]
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        return clause_value(leaf(Linear()), self.satisfied, self.arity)
 
     def features(self, n: Wide) -> Wide:
         return choose(n, self.arity)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ast
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from operator import and_, mul, or_, xor
@@ -58,6 +58,9 @@ class _Propositional(Kernel):
             return Cells.of(k)
 
         return self.cells(leaf).both
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        return np.asarray(self.cells(leaf).both)
 
     def features(self, n: Wide) -> Wide:
         return reduce(mul, (part.features(n) for part in self._operands()))
@@ -301,6 +304,9 @@ class Formula(_Propositional):
     def mass_value(self, k: Masses) -> Any:
         return self._count(Cells.of(k), True, True)
 
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        return np.asarray(self._count(leaf(Linear()), True, True))
+
     features = _Propositional.features
     features_in_neither = _Propositional.features_in_neither
 
@@ -314,21 +320,25 @@ class Formula(_Propositional):
         """Sum over the numbers of letters in each cell: a polynomial with positive terms."""
         table = _coefficients(self.text, of_x, of_z)
         most = len(table) - 1
-        powers = [[1.0] for _ in range(4)]
-        for steps, base in zip(powers, of[1:], strict=True):
-            for _ in range(most):
-                steps.append(steps[-1] * base)
-        both, only_x, only_z, neither = powers
+        both, only_x, only_z, neither = (list(_powers(base, most)) for base in of[1:])
         total = of.both * 0.0
-        for a, b, c in np.argwhere(
-            (table + table.transpose(0, 2, 1)) * np.tri(most + 1).T
-        ).tolist():
+        there = table + table.transpose(0, 2, 1)
+        for a, b, c in np.argwhere(there * np.tri(most + 1).T).tolist():
             # Both orders of the vectors add the same numbers.
             term = only_x[b] * only_z[c] * float(table[a, b, c])
             if b != c:
                 term = term + only_x[c] * only_z[b] * float(table[a, c, b])
             total = total + term * (both[a] * neither[most - a - b - c])
         return total
+
+
+def _powers(base: Any, most: int) -> Iterator[Any]:
+    """Yield 1, base, base², ..."""
+    value: Any = 1.0
+    yield value
+    for j in range(most):
+        value = value * base if j else base
+        yield value
 
 
 def kernel_of(formula: str) -> Formula:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 from ..errors import ParameterTypeError
 from .algebra import KERNEL, Normalized
 from .base import Kernel
-from .cells import lifted
+from .cell_values import NoCells
+from .cells import Cells, lifted
 from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
 from .combinatorics import power_cosine, weighted_subsets
 from .counts import Counts, Pairs
 from .masses import Masses
 from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, SIZE, check_fits
+from .similarities import Linear
 from .values import compute_values
 from .wide import Wide
 
@@ -129,6 +132,14 @@ class Composed(Kernel, in_text=False):
             return super().cosines_of(pairs)
         return compute_values(Normalized(self), pairs, normalize=False)
 
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        def inner(part: Kernel) -> Cells:
+            if not isinstance(part, Linear):  # another kernel's features over those of the inner
+                raise NoCells
+            return self.inner.cells(leaf)
+
+        return self.outer.cell_value(inner)
+
     def features(self, n: Wide) -> Wide:
         return self.outer.features(self.inner.features(n).rounded())
 
@@ -167,6 +178,9 @@ class _NormalForm(Kernel):
 
     def own_value(self, k: Counts) -> Wide:
         return self._checked(k).own_value(k)
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        return self.composition.cell_value(leaf)
 
     def features(self, n: Wide) -> Wide:
         return self.composition.features(n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import Kernel
+from .cells import Cells
 from .combinatorics import power_decay
 from .counts import Counts, Pairs
 from .functions import two_to
@@ -44,6 +46,9 @@ class Linear(Kernel):
 
     def features_in_neither(self, k: Counts) -> Wide:
         return k.neither
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        return np.asarray(leaf(self).both)
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
 from ..errors import ParameterTypeError
+from .cell_values import cell_cosines
 from .counts import Counts, Pairs
 from .masses import Masses, mass_centred_values, mass_cosine, mass_values
 from .wide import Wide, inverse_root, times_two_to
@@ -60,6 +61,10 @@ def compute_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
         return np.zeros(pairs.shape)
     if pairs.size > FEW_PAIRS and kernel.form != "any" and pairs.n.size == 1:
         values = table_values(kernel, pairs, normalize)
+        if values is not None:
+            return values
+    if pairs.size > FEW_PAIRS and normalize and pairs.n.size == 1:
+        values = values_of_cells(kernel, pairs)
         if values is not None:
             return values
     pairs = pairs.checked()
@@ -136,7 +141,7 @@ def _vectors(pairs: Pairs) -> tuple[Pairs, NDArray[np.intp]]:
     return Pairs(n, distinct, distinct, distinct), inverse.ravel()
 
 
-class _Layout(NamedTuple):
+class Layout(NamedTuple):
     """Pairs as compiled loops take them: a grid, a column of x against a row of z, or a list."""
 
     n: int
@@ -183,6 +188,19 @@ def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None
     return out
 
 
+def values_of_cells(kernel: Kernel, pairs: Pairs) -> Floats | None:
+    """Compute cosines from cells; return None if the kernel has none, or tables would be long."""
+    layout = _layout(pairs)
+    if not 0 <= 2 * layout.most < min(LONGEST_TABLE, max(_SHORT, 4 * pairs.size)):
+        return None
+    values = cell_cosines(kernel, layout, pairs.tables)
+    if values is None:
+        return None
+    if values.size < pairs.size:
+        pairs.check()
+    return values.reshape(pairs.shape)
+
+
 def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
     """Return cosine(x, z) - cosine(x, full) - cosine(z, full) + 1 without cancellation.
 
@@ -205,7 +223,7 @@ def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
     return _run("centred", pairs, layout, (table,))
 
 
-def _run(loop: str, pairs: Pairs, layout: _Layout, arguments: tuple[Any, ...]) -> Floats:
+def _run(loop: str, pairs: Pairs, layout: Layout, arguments: tuple[Any, ...]) -> Floats:
     from .._compiled import tables as compiled
 
     out = np.empty(layout.c.shape)
@@ -222,7 +240,7 @@ def _run(loop: str, pairs: Pairs, layout: _Layout, arguments: tuple[Any, ...]) -
     return out.reshape(pairs.shape)
 
 
-def _reach(kernel: Kernel, pairs: _Layout) -> int:
+def _reach(kernel: Kernel, pairs: Layout) -> int:
     """Return the largest number of variables that values depend on: common ones, or a union."""
     return pairs.most if kernel.form == "common" else min(2 * pairs.most, pairs.n)
 
@@ -280,7 +298,7 @@ def _folded(hi: Floats, exp: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int6
     return hi, np.where(hi > 0, exp, 0)
 
 
-def _layout(pairs: Pairs) -> _Layout:
+def _layout(pairs: Pairs) -> Layout:
     shape = pairs.shape
     n = int(_whole(pairs.n).ravel()[0])
     if len(shape) == 2 and pairs.x.shape == (shape[0], 1) and pairs.z.shape == (1, shape[1]):
@@ -291,7 +309,7 @@ def _layout(pairs: Pairs) -> _Layout:
         c = _native(np.broadcast_to(pairs.c, shape).reshape(-1))
     most = int(max(x.max(initial=0), z.max(initial=0), pairs.most))
     possible = most <= n < 1 << 53 and min(x.min(initial=0), z.min(initial=0)) >= 0
-    return _Layout(n, x, z, c, most if possible else -1)
+    return Layout(n, x, z, c, most if possible else -1)
 
 
 def _native(counts: NDArray[Any]) -> NDArray[Any]:
