@@ -57,7 +57,7 @@ def main(metric: str = "auc", *names: str) -> None:
         print(f"  seconds: learned {between - start:.1f}, sweep {end - between:.1f}")
         print(
             f"  {metric} of {row.users} test users: {row.mean:.4f}; disjunctive({arity}) "
-            f"{row.baseline_mean:.4f}, difference {row.difference:+.4f} ({low:+.4f} to {high:+.4f})",
+            f"{row.baseline_mean:.4f}, difference {row.difference:+.4f} ({low:.4f} to {high:.4f})",
             flush=True,
         )
 
