@@ -29,8 +29,8 @@ def estimate(
     with work.status("Estimating"):
         found = Estimate.of(events.rows, len(events.items), exponent)
     paths = (
-        ("in memory", found.memory, found.disk, found.seconds(), "boolrank fit"),
-        ("on disk", found.disk_memory, found.disk, found.seconds(disk=True), "--memory"),
+        ("in memory", found.memory, found.disk, found.seconds, "boolrank fit"),
+        ("on disk", found.disk_memory, found.disk, found.seconds, "--memory"),
     )
     rows = [(path, size(memory), size(disk), time, how) for path, memory, disk, time, how in paths]
     names = ("path", "memory", "disk"), ("how",)

@@ -9,11 +9,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._memory import held_memory
 from ..data.database import SqlTable
 from ..data.vocabulary import plain_id
 from ..errors import ParameterError
 from ..models import Recommendations, load_model, model_info
 from ..models.selection import parse_limits
+from ..storage.disk_array import release_pages
+from ..storage.state import pack
 from ..table import Column, Table, counted
 from ._inputs import parse_ids, read_ids, read_profiles
 from ._options import given
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
 
 _MAX_USERS = 10  # in a table, if all users are asked for
 _MAX_ROWS = 10_000  # in a table
-_BATCH = 1_000  # users between two messages of progress
-_PART = 10_000  # users of a part of a file
+_BATCH = 1_000  # users of a part of the result
+_HELD = 2 << 30  # bytes of memory from which on pages of the model are given back
 _LIMITS = ("candidates", "exclude", "where")  # options that leave items out
 
 
@@ -90,7 +93,13 @@ def recommend(
             raise ParameterError(f"{rows:,} rows are too many for a table", hint=hint)
     key = model_info(folder)["hash"], options
     stored = Parts(target, [*key, whom, wanted]) if isinstance(target, Path) else None
-    rank = partial(method, **options)
+
+    def rank(batch: list[Any]) -> Recommendations:
+        found = method(batch, **options)
+        if held_memory() > _HELD:  # pages of the model count as memory of the process
+            release_pages(pack(fitted.scorer)[1].values())
+        return found
+
     with work.counter("Recommending") as count, stored or nullcontext():
         parts, empty = _ranked(whom, rank, wanted[:shown], stored, count, frames=target is not None)
         if stored is not None:
@@ -118,9 +127,8 @@ def _ranked(
 ) -> tuple[list[Any], list[Any]]:
     """Return the parts of a result, or the lengths of stored ones, and who gets no items."""
     parts, empty = list[Any](), list[Any]()
-    step = _BATCH if stored is None else _PART
-    for number, start in enumerate(range(0, max(len(wanted), 1), step)):
-        batch = wanted[start : start + step]
+    for number, start in enumerate(range(0, max(len(wanted), 1), _BATCH)):
+        batch = wanted[start : start + _BATCH]
         part: Any = None if stored is None else stored.get(number)
         if part is None:
             part = _columns(whom, rank(batch), start)

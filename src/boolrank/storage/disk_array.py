@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +111,13 @@ def raw_bytes(array: NDArray[Any]) -> Iterator[bytes | memoryview]:
                 yield chunk
         return
     yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def release_pages(arrays: Iterable[NDArray[Any]]) -> None:
+    """Give pages of mapped files back; they are read again when they are used."""
+    for array in arrays:
+        base: Any = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap) and hasattr(base, "madvise"):  # not on Windows
+            base.madvise(mmap.MADV_DONTNEED)

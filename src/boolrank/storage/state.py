@@ -8,7 +8,6 @@ arrays are named: ``"items"`` is the same number wherever it occurs.
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, field, fields
 from inspect import isabstract, isclass
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelFileError
-from .disk_array import MappedFile
+from .disk_array import MappedFile, release_pages
 
 # Bound of stored numbers whose range is otherwise open: sums and products of these stay finite.
 LARGE = 1e100
@@ -195,12 +194,9 @@ def _concrete(classes: Iterable[type[State]]) -> Iterator[type[State]]:
 def _in_parts(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Yield some rows at a time; pages of a mapped file are given back after each."""
     step = max(_PART * len(values) // max(values.nbytes, 1), 1)
-    base: Any = values.base
-    mapped = base if isinstance(base, mmap.mmap) else None
     for start in range(0, len(values), step):
         yield values[start : start + step]
-        if mapped is not None and hasattr(mapped, "madvise"):  # not on Windows
-            mapped.madvise(mmap.MADV_DONTNEED)
+        release_pages([values])
 
 
 def _parsed(side: str) -> tuple[str, int]:
