@@ -87,6 +87,10 @@ def _fit(model: Recommender, data: Interactions, job: Job, limit: int, progress:
     exponent, items = getattr(model, "user_exponent", 0.0), len(data.items)
     estimate = Estimate.of(data.rows, items, exponent)
     kept = getattr(model, "neighbours", None)
+    if rank := getattr(model, "rank", 0):  # blocks of vectors, and a few columns of them by user
+        vectors = 48 * rank * items + 256 * len(data.users)
+        memory, disk_memory = estimate.memory + vectors, estimate.disk_memory + vectors
+        estimate = replace(estimate, memory=memory, disk_memory=disk_memory)
     needed = estimate.memory
     if kept is not None:  # other pairs are not kept at all
         needed = min(needed, 30 * items * kept + 24 * data.size)

@@ -25,9 +25,10 @@ from .._memory import require_memory
 from ..counts.overlaps import Overlaps
 from ..counts.weighting import user_weights
 from ..data.interactions import Interactions
-from ..errors import InputError
+from ..errors import InputError, ParameterError
 from ..kernels import Kernel, Linear, parse_kernel
 from ..matrix import CompressedMatrix
+from ..storage.disk_array import mapped
 from .parameters import param, recency_param, threads_param, user_exponent_param
 from .recommender import Recommender
 from .scorer import Floats
@@ -74,6 +75,7 @@ class SpectralRanker(Recommender):
     """
 
     uses_overlaps: ClassVar[bool] = True
+    learns_from_files: ClassVar[bool] = True
     scorers: ClassVar = (SpectralScorer,)
 
     kernel: Kernel | str = param("linear")
@@ -93,6 +95,12 @@ class SpectralRanker(Recommender):
         counts = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
         rank = min(self.rank, *data.shape) if self.low_pass or self.sharpening else 0
         kernel = parse_kernel(self.kernel)
+        if counts.in_files and kernel != Linear():
+            raise ParameterError(
+                f"counts in files give a linear kernel, not {kernel}",
+                hint="take kernel='linear', or fit in memory",
+                parameter="kernel",
+            )
         _check_room(counts, rank, 4 if kernel == Linear() else 12)
         matrix = _linear(data, counts) if kernel == Linear() else _of_kernel(kernel, counts)
         eigenvalues, vectors, residual = eigenvectors(matrix.times, counts.items, rank, self.rng)
@@ -116,11 +124,19 @@ class SpectralRanker(Recommender):
             of_kernel = matrix.right[part] * out[part, None]
             return np.hstack([of_kernel, root[part, None] * vectors[part], vectors[part]])
 
-        values = np.empty(len(matrix.columns), np.float32)
         ends = into * matrix.scale, out * matrix.scale
-        fill_similarities(values, *ends, 1.0, matrix.indptr, matrix.columns, matrix.values)
+
+        def fill(values: Singles, rows: slice, *pairs: NDArray[Any]) -> None:
+            fill_similarities(values, ends[0][rows], ends[1], 1.0, *pairs)
+
+        if counts.in_files:
+            values = mapped(counts.pair_values(fill, "float32"))
+        else:
+            values = np.empty(len(matrix.columns), np.float32)
+            fill(values, slice(None), matrix.indptr, matrix.columns, matrix.values)
+        places = matrix.indptr, mapped(matrix.columns)
         diagonal, factors = into * matrix.own * out, balanced(counts.items, left, right)
-        return SpectralScorer(matrix.indptr, matrix.columns, values, diagonal, *factors, residual)
+        return SpectralScorer(*places, values, diagonal, *factors, residual)
 
 
 class _Matrix(NamedTuple):
@@ -286,8 +302,9 @@ def _parts(m: int) -> Iterator[slice]:
 
 def _check_room(counts: Overlaps, rank: int, each: int) -> None:
     # Values of pairs, and six blocks of vectors.
+    pairs = 0 if counts.in_files else each * counts.pairs + counts.rows_size
     require_memory(
-        each * counts.pairs + counts.rows_size + 8 * 6 * rank * counts.items,
+        pairs + 8 * 6 * rank * counts.items,
         f"the operator of {counts.items:,} items takes",
         hint="take a lower rank, or leave out the rarest items or the most active users",
         parameter="rank",
