@@ -228,6 +228,18 @@ def test_a_compressed_file_that_is_far_larger_than_it_looks_is_refused(
         assert why in err
 
 
+@pytest.mark.parametrize(
+    ("name", "error"), [("a.json", "not JSON"), ("a.jsonl", "not JSON"), ("a.toml", "is not TOML")]
+)
+def test_deep_nesting_is_an_error(run: Run, tmp_path: Path, name: str, error: str) -> None:
+    nest = "[" * 100_000 + "]" * 100_000
+    (tmp_path / name).write_text(f"a = {nest}" if name.endswith("toml") else f'{{"user": {nest}}}')
+    code, _, err = run("evaluate", str(tmp_path / name))
+    assert code in (1, 2)
+    assert err.startswith("error: ")
+    assert error in err
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
 def test_a_name_that_is_not_utf_8_is_an_error(run: Run, tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"na\xffme.csv")

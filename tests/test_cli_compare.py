@@ -131,6 +131,13 @@ def test_compare_reports_mistakes(run, tmp_path, args, words):
     assert "\nhint: " in messages
 
 
+def test_a_folder_with_other_files_is_left_alone(run, tmp_path):
+    (tmp_path / "comparison.html").write_text("mine")
+    code, _, messages = run("compare", DATA, "--trials", 0, "--out", tmp_path)
+    assert (code, "holds files that boolrank did not write" in messages) == (1, True)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+
+
 def test_too_few_users_have_a_hint_that_can_be_followed(run, tmp_path):
     rows = [f"{user},{item},{item}" for user in range(7) for item in range(6 if user < 4 else 3)]
     events = tmp_path / "events.csv"

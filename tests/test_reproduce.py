@@ -269,3 +269,11 @@ def test_the_command_explains_errors(run, folder, tmp_path, monkeypatch, args, w
     assert (code, printed) == (1 if words == "is not in" else 2, "")
     assert words in messages
     assert not Path(tmp_path / "out").exists()
+
+
+def test_a_folder_with_other_files_is_left_alone(run, folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("BOOLRANK_DATA", str(folder))
+    (tmp_path / "report.html").write_text("mine")
+    code, _, messages = run("reproduce", "--out", tmp_path)
+    assert (code, "holds files that boolrank did not write" in messages) == (1, True)
+    assert (tmp_path / "report.html").read_text() == "mine"

@@ -193,6 +193,28 @@ def test_concurrent_answers_are_those_of_one_thread(model: KernelRanker) -> None
     assert list(map(repr, together)) == list(map(repr, alone))
 
 
+def test_a_fit_does_not_disturb_who_asks_meanwhile() -> None:
+    """Every answer is that of the old fit or of the new one, though items come and go."""
+    rng = np.random.default_rng(5)
+    sides = [Interactions.from_matrix(rng.random((80, m)) < 0.2) for m in (30, 300)]
+    model = KernelRanker("disjunctive(2)")
+    expected = [repr(model.fit(side).recommend(n=5).lists()) for side in sides]
+    stop = Event()
+
+    def ask() -> set[str]:
+        found = set()
+        while not stop.is_set():
+            found.add(repr(model.recommend(n=5).lists()))
+        return found
+
+    with ThreadPoolExecutor(3) as pool:
+        asking = [pool.submit(ask) for _ in range(3)]
+        for k in range(16):
+            model.fit(sides[k % 2])
+        stop.set()
+    assert set().union(*(each.result() for each in asking)) == set(expected)
+
+
 def test_a_long_batch_in_another_thread_does_not_block_single_requests(model: KernelRanker) -> None:
     done, started = Event(), Event()
     rows = np.tile(np.arange(900), 40)
