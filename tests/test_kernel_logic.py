@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boolrank import Conjunctive, Disjunctive, Interactions, KernelRanker, Linear, Tanimoto
@@ -199,6 +199,7 @@ def test_formulas_have_a_bounded_number_of_letters() -> None:
         kernel_of(" | ".join("abcdefghijk"))
 
 
+@settings(max_examples=20)
 @given(a=plain(5), b=plain(5), pair=counts(min_n=5, max_n=10**6))
 def test_values_and_cosines_lose_no_digits(a: Any, b: Any, pair: tuple[int, int, int, int]) -> None:
     for kernel in (~a, a | b, a ^ b, ~a & b, Disjunctive(2) @ (~a | b)):

@@ -40,6 +40,10 @@ KERNELS = (
     "linear + tanimoto",
     "threshold(2, 3)",
     "composed_dnf(2, 2)",
+    "composed_cnf(2, 2)",
+    "threshold(2, 3) @ literal_conjunctive(2)",
+    "linear ^ ~disjunctive(30)",
+    "formula('(a and b) or not c')",
 )
 Counts = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -103,7 +107,11 @@ def test_raw_values_of_many_pairs_are_exact(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["linear", "disjunctive(3)", "dnf", "tanimoto", "linear + tanimoto"]
+    "text",
+    [
+        *("linear", "disjunctive(3)", "dnf", "tanimoto", "linear + tanimoto"),
+        "normalized(threshold(2, 3))",
+    ],
 )
 @pytest.mark.parametrize("where", [(0, 0), (57, 91), (99, 99)])
 @pytest.mark.parametrize(
@@ -340,7 +348,8 @@ def test_a_spectrum_takes_little_memory() -> None:
 @pytest.mark.parametrize(
     "text",
     ["disjunctive(3)", "linear", "normalized(linear + tanimoto)", "normalized(linear*tanimoto)",
-     "normalized(conjunctive(2) + disjunctive(3))", "normalized(disjunctive(2)**3)"],
+     "normalized(conjunctive(2) + disjunctive(3))", "normalized(disjunctive(2)**3)",
+     "normalized(threshold(2, 5))"],
 )  # fmt: skip
 def test_a_gram_matrix_takes_12_bytes_per_value_and_one_block(text: str) -> None:
     X = np.random.default_rng(9).random((1500, 60)) < 0.3

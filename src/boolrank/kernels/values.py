@@ -1,8 +1,8 @@
 """From a formula on counts to doubles.
 
 A formula takes about a microsecond per pair in wide numbers. Few pairs are computed directly. Of
-many pairs, each distinct (n, x, z, c) is computed once, unless the kernel's ``form`` allows to look
-values up in a table:
+many pairs, each distinct (n, x, z, c) is computed once, unless cosines follow from cells (see
+`cell_values`), or the kernel's ``form`` allows to look values up in a table:
 
 ===========  ===========================  ==========================================
 form         κ(x, z)                      table f
