@@ -7,10 +7,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from boolrank import Interactions
+from boolrank import Interactions, parse_kernel
 from boolrank.counts.blocks import combine, count_block, item_ranges, work_per_item
 from boolrank.counts.overlaps import count_sparse
 from boolrank.counts.weighting import user_weights
+from boolrank.data.synthetic import synthetic
+from boolrank.matrix import CompressedMatrix
+from boolrank.matrix import pairs as pairs_module
+from boolrank.matrix.compressed import Correction
 
 
 def draw(seed: int, users: int = 80, items: int = 60) -> Interactions:
@@ -60,3 +64,24 @@ def test_ranges_bound_the_pairs_unless_one_row_has_more() -> None:
     for first, last in pairwise(ranges):
         assert last > first
         assert counted[first:last].sum() <= 200 or last == first + 1
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5])
+@pytest.mark.parametrize(
+    "kernel",
+    ["linear", "disjunctive(8)", "tanimoto", "threshold(2, 5)", "conjunctive(3) + tanimoto"],
+)
+def test_a_chunk_of_values_does_not_depend_on_others(kernel, exponent, monkeypatch) -> None:
+    monkeypatch.setattr(pairs_module, "CHUNK", 10_000)
+    counted = count_sparse(synthetic(2_000, 400, 20_000), exponent)
+    parsed = parse_kernel(kernel)
+    whole = CompressedMatrix.of(parsed, counted)
+    nearest = np.zeros(counted.items)
+    firsts = Correction.of(parsed, counted).pairs.firsts()
+    assert len(firsts) > 3
+    for first in reversed(firsts):
+        alone = Correction.of(parsed, counted).chunk(first, nearest)
+        assert np.array_equal(alone, whole.values[first : first + 10_000])
+    assert np.array_equal(
+        Correction.of(parsed, counted).finished(whole.values, nearest).pull, whole.pull
+    )
