@@ -332,7 +332,6 @@ def test_an_interrupted_file_of_lists_continues_and_leaves_nothing(
     run, model, tmp_path, ending, monkeypatch
 ):
     monkeypatch.setattr(recommend, "_BATCH", 2)
-    monkeypatch.setattr(recommend, "_HELD", 0)
     out = tmp_path / "new" / f"recs{ending}"
     run("recommend", model, "--out", out)
     expected, put = READERS[ending](out), _parts.Parts.put

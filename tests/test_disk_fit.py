@@ -19,7 +19,7 @@ from boolrank.counts.overlaps import count_sparse
 from boolrank.data.synthetic import synthetic
 from boolrank.errors import BoolrankError, InputError, MatrixTooLargeError, ParameterError
 from boolrank.matrix import pairs as pairs_module
-from boolrank.models import disk_fit
+from boolrank.models import disk_fit, fitted
 from boolrank.models.disk_fit import fit_on_disk
 
 MODELS = {
@@ -157,7 +157,7 @@ import sys
 from boolrank import KernelRanker
 from boolrank.counts import blocks, disk_counts
 from boolrank.data.synthetic import synthetic
-from boolrank.models import disk_fit
+from boolrank.models import disk_fit, fitted
 disk_fit.held_memory, disk_fit._RESERVE = lambda: 0, 0
 model = KernelRanker("linear", storage="compressed")
 data = synthetic(500, 300, 6_000, seed=3)
@@ -189,3 +189,16 @@ def test_a_killed_fit_continues_and_gives_the_same_folder(tmp_path) -> None:
     assert 0 < counted[1] < counted[2], "work is kept"
     subprocess.run([sys.executable, "-c", _FIT, target], check=True)
     assert content(target) == expected
+
+
+def test_parts_of_a_large_model_are_given_back_and_lists_stay(tmp_path, monkeypatch) -> None:
+    data = synthetic(300, 200, 3_000)
+    expected = ItemKNN().fit(data).recommend(n=5)
+    ItemKNN().fit(data).save(tmp_path)
+    released = []
+    monkeypatch.setattr(fitted, "_LARGE", 100)
+    monkeypatch.setattr(fitted, "release_pages", lambda arrays: released.append(len(arrays)))
+    found = load_model(tmp_path).recommend(n=5)
+    assert released == [3] * 5, "after each 64 of 300 users"
+    assert (found.items == expected.items).all()
+    assert np.array_equal(found.scores, expected.scores, equal_nan=True)

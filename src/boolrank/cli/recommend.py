@@ -9,14 +9,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._memory import held_memory
 from ..data.database import SqlTable
 from ..data.vocabulary import plain_id
 from ..errors import ParameterError
 from ..models import Recommendations, load_model, model_info
 from ..models.selection import parse_limits
-from ..storage.disk_array import release_pages
-from ..storage.state import pack
 from ..table import Column, Table, counted
 from ._inputs import parse_ids, read_ids, read_profiles
 from ._options import given
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 _MAX_USERS = 10  # in a table, if all users are asked for
 _MAX_ROWS = 10_000  # in a table
 _BATCH = 1_000  # users of a part of the result
-_HELD = 2 << 30  # bytes of memory from which on pages of the model are given back
 _LIMITS = ("candidates", "exclude", "where")  # options that leave items out
 
 
@@ -93,13 +89,7 @@ def recommend(
             raise ParameterError(f"{rows:,} rows are too many for a table", hint=hint)
     key = model_info(folder)["hash"], options
     stored = Parts(target, [*key, whom, wanted]) if isinstance(target, Path) else None
-
-    def rank(batch: list[Any]) -> Recommendations:
-        found = method(batch, **options)
-        if held_memory() > _HELD:  # pages of the model count as memory of the process
-            release_pages(pack(fitted.scorer)[1].values())
-        return found
-
+    rank = partial(method, **options)
     with work.counter("Recommending") as count, stored or nullcontext():
         parts, empty = _ranked(whom, rank, wanted[:shown], stored, count, frames=target is not None)
         if stored is not None:

@@ -14,10 +14,16 @@ from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..data.items import ItemTable
 from ..data.rows import Rows
+from ..storage.disk_array import release_pages
+from ..storage.state import pack
 from .recency import recency_weights
 from .scorer import Floats, Scorer, given
 from .selection import Ranked
 from .tag_columns import TagSets, tag_columns
+
+# Bytes of a scorer in files from which on its pages are given back after so many profiles: 7 MB are
+# read for one if there are a billion pairs.
+_LARGE, _PROFILES = 1 << 31, 64
 
 Profiles = tuple[Rows, Floats | None]  # items, and weights in their order
 
@@ -82,6 +88,26 @@ class Fitted:
         when = time if users is None else time[rows.places(users)]
         return taken, recency_weights(recency, taken, when)
 
+    @cached_property
+    def _mapped(self) -> list[NDArray[Any]]:
+        """Arrays of a large scorer in files; none of a small one."""
+        stored = pack(self.scorer)[1].values()
+        arrays: list[NDArray[Any]] = [each for each in stored if isinstance(each, np.memmap)]
+        return arrays if sum(each.nbytes for each in arrays) > _LARGE else []
+
+    def _ranked_in_parts(self, profiles: Profiles, *request: Any) -> Ranked:
+        """Rank some profiles at a time: pages that they read count as memory of the process."""
+        rows, weights = profiles
+        found = []
+        for start in range(0, rows.n_rows, _PROFILES):
+            stop = min(start + _PROFILES, rows.n_rows)
+            part = slice(rows.indptr[start], rows.indptr[stop])
+            own = None if weights is None else weights[part]
+            found.append(self.ranked((rows.part(start, stop), own), *request))
+            release_pages(self._mapped)
+        chosen, scores = zip(*found, strict=True)
+        return np.concatenate(chosen), np.concatenate(scores)
+
     def ranked(
         self, profiles: Profiles, n: int, hidden: NDArray[np.int64], exclude_own: bool
     ) -> Ranked:
@@ -90,6 +116,8 @@ class Fitted:
         There are -1 and NaN where a list is shorter.
         """
         rows, weights = profiles
+        if self._mapped and rows.n_rows > _PROFILES:
+            return self._ranked_in_parts(profiles, n, hidden, exclude_own)
         some = rows.lengths > 0
         if some.all():
             return self.scorer.top(rows, n, hidden, exclude_own, **given(weights))
