@@ -21,9 +21,9 @@ from .scorer import Floats, Scorer, given
 from .selection import Ranked
 from .tag_columns import TagSets, tag_columns
 
-# Bytes of a scorer in files from which on its pages are given back after so many profiles: 7 MB are
-# read for one if there are a billion pairs.
-_LARGE, _PROFILES = 1 << 31, 64
+# Bytes of a scorer in files from which on its pages are given back after so many profiles: those of
+# long ones read most rows.
+_LARGE, _PROFILES = 1 << 31, 16
 
 Profiles = tuple[Rows, Floats | None]  # items, and weights in their order
 
