@@ -24,7 +24,7 @@ from ..data.rows import Rows
 from ..data.splits import Fold
 from ..engines.threads import threads
 from ..errors import ParameterError
-from ..evaluation.metrics import AnyMetric, Metric, mean, measure, parse_metric
+from ..evaluation.metrics import AnyMetric, Metric, measure, parse_metric
 from ..evaluation.rankings import Rankings
 from ..kernels import Kernel, parse_kernel
 from ..models import KernelRanker
@@ -35,7 +35,7 @@ ARITIES = tuple(f"disjunctive({2**k})" for k in range(7))
 _SCORES = 1 << 25
 # Shares that a step moves to one kernel; the last is that of the finest sum.
 _STEPS = (0.5, 0.2, 0.1, 0.05)
-# A step must gain this much: less is noise.
+# A step must gain this much.
 _BETTER = 1e-4
 # A term that moves scores by less than this share is left out.
 _LEAST = 0.01
@@ -99,8 +99,7 @@ def learn_kernel(
         else:
             wanted = parse_metric(metric)
             name, sign = str(wanted), 1 if wanted.higher_is_better else -1
-            gains = np.array([sign * scores.mean(wanted, each) for each in scores.values])
-            weights, value = _climb(lambda each: sign * scores.mean(wanted, each), scores, gains)
+            weights, gains, value = _climb(lambda each: sign * scores.users(wanted, each), scores)
             values, value = sign * gains, sign * value
     weights = np.where(weights >= _LEAST, weights, 0.0) / scores.spread
     weights = np.array([float(f"{weight:.3g}") for weight in weights / weights.sum()])
@@ -141,11 +140,11 @@ class _Scores(NamedTuple):
             values, spread, fold, fold.known.part(0, count), fold.relevant.part(0, count)
         )
 
-    def mean(self, metric: Metric, mixed: Floats) -> float:
-        """Return the mean of a metric over users, for (users, items) scores."""
+    def users(self, metric: Metric, mixed: Floats) -> Floats:
+        """(u,) Return the metric of each user that has one, for (users, items) scores."""
         ranked = Rankings.from_scores(mixed, self.relevant, self.known, metric.k or 0)
-        found = measure(ranked.trained_on(self.fold.train), [metric])[str(metric)]
-        return mean(np.asarray(found))
+        found = np.atleast_1d(measure(ranked.trained_on(self.fold.train), [metric])[str(metric)])
+        return np.asarray(found[~np.isnan(found)])
 
     def margins(self) -> tuple[Floats, Floats]:
         """Return weights in proportion to margins, and these: mean scores of relevant items.
@@ -157,20 +156,25 @@ class _Scores(NamedTuple):
         return weights / weights.sum(), margins
 
 
-def _climb(
-    gain: Callable[[Floats], float], scores: _Scores, singles: Floats
-) -> tuple[Floats, float]:
-    """Return weights on the simplex and their gain, from the best single kernel by steps."""
-    at, best = int(np.nanargmax(singles)), float(np.nanmax(singles))
-    weights, mixed = np.eye(len(singles))[at], scores.values[at]
+def _climb(gain: Callable[[Floats], Floats], scores: _Scores) -> tuple[Floats, Floats, float]:
+    """Return weights on the simplex, the gains of single kernels, and that of the weights.
+
+    From the best kernel, a step is taken if it gains more than its standard error over users: the
+    best of many sums is best by luck.
+    """
+    singles = [gain(values) for values in scores.values]
+    gains = np.array([each.mean() for each in singles])
+    at = int(np.argmax(gains))
+    weights, mixed, best = np.eye(len(gains))[at], scores.values[at], singles[at]
     for step in _STEPS:
         moved = True
         while moved:
             moved = False
             for kernel, values in enumerate(scores.values):
                 tried = (1 - step) * mixed + step * values
-                if (found := gain(tried)) > best + _BETTER:
+                more = (found := gain(tried)) - best
+                if more.mean() > max(_BETTER, more.std() / np.sqrt(len(more))):
                     mixed, best, moved = tried, found, True
                     weights = (1 - step) * weights
                     weights[kernel] += step
-    return weights, best
+    return weights, gains, float(best.mean())
