@@ -1,11 +1,12 @@
 """Fits beyond memory: time, peak memory, skew and kills of fits on disk.
 
-    python benchmarks/scale.py [pair|skew|kills|caps|large]
+    python benchmarks/scale.py [pair|skew|kills|identity|caps|large]
 
 ``pair`` compares the time per pair on disk with that in memory on a set that fits both; ``skew``
 one user with 20,000 items with the same pairs spread evenly; ``kills`` ends a fit 20 times at
-random moments and continues it; ``caps`` leaves active users out of the fit; ``large`` fits 20
-million events within 4 GB and ranks 10,000 users. Without a name all of them run.
+random moments and continues it; ``identity`` compares fits of real sets in memory and on disk;
+``caps`` leaves active users out of the fit; ``large`` fits 20 million events within 4 GB and ranks
+10,000 users. Without a name all of them run.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
@@ -26,6 +28,7 @@ import numpy as np
 
 PAIR = (100_000, 50_000, 2_000_000)
 LARGE = (1_000_000, 300_000, 20_000_000)
+KERNELS = ("linear", "disjunctive(8)", "tanimoto")
 KILLS = (30_000, 20_000, 600_000)
 # Ordinary users with 20 items each beside one with 20,000, and the items of all.
 ORDINARY, LENGTH, HEAVY, ITEMS = 100_000, 20, 20_000, 50_000
@@ -33,7 +36,8 @@ ORDINARY, LENGTH, HEAVY, ITEMS = 100_000, 20, 20_000, 50_000
 
 def main() -> None:
     """Run the parts that are asked for, and print a line for each figure."""
-    parts = {"pair": pair, "skew": skew, "kills": kills, "caps": caps, "large": large}
+    parts = {"pair": pair, "skew": skew, "kills": kills}
+    parts |= {"identity": identity, "caps": caps, "large": large}
     for name in sys.argv[1:] or parts:
         for line in parts[name]():
             print(f"{name}: {line}", flush=True)
@@ -119,6 +123,27 @@ def kills() -> list[str]:
         same = _bytes(target) == expected
     result = "the same folder each time" if same else "DIFFERENT"
     return [f"20 kills at random moments, {done + 1} fits that ended: {result}"]
+
+
+def identity() -> list[str]:
+    """Fit real sets in memory and on disk; compare arrays and the lists of all users."""
+    from boolrank import load_model
+
+    out = []
+    with TemporaryDirectory(dir=_out()) as folder:
+        for name, kernel in product(("movielens-1m", "gowalla"), KERNELS):
+            model = f"kernel-ranker(kernel={kernel}, storage=compressed)"
+            command = [sys.executable, "-m", "boolrank", "fit", name, "--model", model, "--out"]
+            _run([*command, f"{folder}/memory"])
+            _run([*command, f"{folder}/disk", "--memory", "700MB"])
+            arrays = [_header(Path(folder, path))["arrays"] for path in ("memory", "disk")]
+            common = arrays[0].keys() & arrays[1].keys()
+            same = all(arrays[0][each]["sha256"] == arrays[1][each]["sha256"] for each in common)
+            lists = [load_model(f"{folder}/{path}").recommend(n=20) for path in ("memory", "disk")]
+            alike = np.array_equal(lists[0].scores, lists[1].scores, equal_nan=True)
+            alike &= bool((lists[0].items == lists[1].items).all())
+            out.append(f"{name}, {kernel}: {len(common)} arrays {same}, lists {alike}")
+    return out
 
 
 def caps() -> list[str]:

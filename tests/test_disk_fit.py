@@ -13,7 +13,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from boolrank import Ease, Interactions, ItemKNN, KernelRanker, SpectralRanker, load_model
+from boolrank import (
+    Ease,
+    Interactions,
+    ItemKNN,
+    KernelRanker,
+    Overlaps,
+    SpectralRanker,
+    load_dataset,
+    load_model,
+)
 from boolrank.counts import blocks
 from boolrank.counts.overlaps import count_sparse
 from boolrank.data.synthetic import synthetic
@@ -202,3 +211,37 @@ def test_parts_of_a_large_model_are_given_back_and_lists_stay(tmp_path, monkeypa
     assert released == [3] * 19, "after each 16 of 300 users"
     assert (found.items == expected.items).all()
     assert np.array_equal(found.scores, expected.scores, equal_nan=True)
+
+
+def test_overlaps_within_a_limit_are_those_in_memory_and_leave_no_files(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    data = synthetic(500, 300, 6_000, seed=3)
+    for exponent in (0.0, 0.5):
+        expected = count_sparse(data, exponent).rows()
+        found = Overlaps.of(data, user_exponent=exponent, memory=300_000)
+        assert not list(tmp_path.iterdir())
+        for one, other in zip(found.rows(), expected, strict=True):
+            assert one.dtype == other.dtype
+            assert np.array_equal(one, other)
+    KernelRanker("linear", user_exponent=0.5).fit(data, found).save(tmp_path / "model")
+    assert load_model(tmp_path / "model").fitted.overlaps.pairs == found.pairs
+
+
+@pytest.mark.parametrize("name", ["filmtrust", "movielens-1m"])
+def test_real_data_give_the_same_folder(name, tmp_path, monkeypatch) -> None:
+    try:
+        data = load_dataset(name)
+    except InputError as error:
+        pytest.skip(str(error))
+    monkeypatch.setattr(disk_fit, "held_memory", lambda: 0)
+    monkeypatch.setattr(disk_fit, "_RESERVE", 0)
+    for made in list(MODELS.values())[:3] if name == "filmtrust" else [MODELS["disjunctive"]]:
+        expected = in_memory(made(), data, tmp_path / "memory")
+        memory = 3_000_000 if name == "filmtrust" else 60_000_000
+        ranges = []
+        count = ranges.append
+        fit_on_disk(made(), data, tmp_path / "disk", memory, progress=lambda *at, c=count: c(at))
+        assert len(ranges) > 1
+        assert content(tmp_path / "disk") == expected

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import size
+from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..errors import MatrixTooLargeError
 from ..storage.disk_array import mapped
@@ -72,6 +74,13 @@ def count_on_disk(
     sizes, pairs_of = files["sizes"][:], (files["columns"], files["counts"])
     weighting = Weighting.of(lengths, degrees, exponent) if exponent else None
     return Overlaps(len(lengths), sizes, None, indptr, *pairs_of, weighting)  # type: ignore[arg-type]
+
+
+def count_within(interactions: Interactions, exponent: float, memory: int) -> Overlaps:
+    """Count into files without names, which are gone when nobody uses them."""
+    with TemporaryDirectory(prefix="boolrank-") as folder, Job.open(folder, "counts") as job:
+        items = len(interactions.items)
+        return on_disk(count_on_disk(interactions.rows, items, exponent, job, memory))
 
 
 def user_parts(rows: Rows, events: int) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._memory import free_memory
+from .._memory import free_memory, parse_size
 from ..checks import real
 from ..data.interactions import Interactions
 from ..data.vocabulary import Vocabulary
@@ -76,11 +76,15 @@ class Overlaps(State):
 
     @staticmethod
     def of(
-        interactions: Interactions, n_threads: int | None = None, user_exponent: float = 0.0
+        interactions: Interactions,
+        n_threads: int | None = None,
+        user_exponent: float = 0.0,
+        memory: int | str | None = None,
     ) -> Overlaps:
         """Count in one pass over the data, with the method estimated to be fastest.
 
-        Users weigh activity^-user_exponent, from 0 to 1; with 0 all count as 1.
+        Users weigh activity^-user_exponent, from 0 to 1; with 0 all count as 1. With ``memory``,
+        such as ``"4GB"``, pairs are counted in a temporary file with so many bytes, and mapped.
 
         >>> data = Interactions.from_pairs([1, 1, 2], ["a", "b", "a"])
         >>> counts = Overlaps.of(data, user_exponent=1)
@@ -88,6 +92,11 @@ class Overlaps(State):
         (array([1.        , 0.33333333]), array([2, 1]))
         """
         exponent = real("Overlaps", "user_exponent", user_exponent, low=0, high=1)
+        if memory is not None:
+            from .disk_counts import count_within
+
+            with threads(n_threads):
+                return count_within(interactions, exponent, parse_size("memory", memory))
         n, items = interactions.shape
         lengths = np.diff(interactions.indptr).astype(float)
         steps = float(lengths @ lengths)  # an upper bound of the pairs that share a user

@@ -108,7 +108,7 @@ def _write_array(path: Path, name: str, array: NDArray[Any], suffix: str) -> dic
     if there is not None and there.parent == path and _FILE.fullmatch(there.name):
         _sync(there)
         return {"file": there.name, **entry, "sha256": _sha256(raw_bytes(array))}
-    plain = np.ascontiguousarray(array).astype(_TYPES[kind], copy=False)
+    plain = np.asarray(np.ascontiguousarray(array).astype(_TYPES[kind], copy=False))
     file = f"{name}.{suffix}.bin"
     write_file(path / file, plain.reshape(-1).view(np.uint8).data)
     return {"file": file, **entry, "sha256": _sha256(raw_bytes(plain))}
