@@ -321,6 +321,17 @@ def test_gram_matrices_are_symmetric_to_the_last_bit(text: str) -> None:
         assert np.array_equal(kernel(X[:30], X[30:]), kernel(X[30:], X[:30]).T)
 
 
+@pytest.mark.parametrize("text", ["threshold(2, 5)", "~disjunctive(3)", "conjunctive(2)"])
+def test_tables_grow_with_the_rows_of_later_blocks(text: str) -> None:
+    X = np.tri(2000, 600, -1500, dtype=np.uint8)
+    X[:1500, :3] = 1
+    few = X[:600]
+    kernel = parse_kernel(text).normalized()
+    values = kernel(X, few)[-3:]
+    assert np.allclose(values, kernel(X[-3:], few), rtol=1e-13, atol=0)
+    assert values.max() > 0
+
+
 def test_empty_columns_take_no_memory() -> None:
     """A hundred million columns would take a gigabyte for a product of two rows."""
     wide = sparse.csr_array(([1.0, 1, 1], [0, 99_999_999, 5], [0, 2, 3]), shape=(2, 100_000_000))

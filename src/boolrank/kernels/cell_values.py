@@ -81,10 +81,10 @@ def _leaf(pairs: Layout, x: Any, z: Any, c: Any, tables: dict[Any, Any]) -> Call
     def leaf(part: Kernel) -> Cells:
         if part.form not in FORMS:
             raise NoCells
-        key = part, "cells"
-        if key not in tables:
-            tables[key] = _tables(part, pairs)
-        total, *table = tables[key]
+        most, total, *table = tables.get((part, "cells"), (-1, 0.0))
+        if most < pairs.most:  # the tables of other pairs over the same n may be too short
+            made = tables[part, "cells"] = pairs.most, *_tables(part, pairs)
+            total, *table = made[1:]
         from .._compiled.cells import leaf_cells
 
         out = np.empty((4, len(c)))
