@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -245,3 +246,36 @@ def test_real_data_give_the_same_folder(name, tmp_path, monkeypatch) -> None:
         fit_on_disk(made(), data, tmp_path / "disk", memory, progress=lambda *at, c=count: c(at))
         assert len(ranges) > 1
         assert content(tmp_path / "disk") == expected
+
+
+def test_the_command_line_fits_within_a_limit_and_says_what_it_read(run, tmp_path) -> None:
+    events, model = tmp_path / "events.csv", tmp_path / "model"
+    events.write_text("user,item,rating\nann,tea,5\nbob,tea,4\nbob,jam,5\nann,jam,1\neve,tea,\n")
+    args = ("fit", events, "--positive", ">= 4", "--kernel", "linear", "--out")
+    code, _, err = run(*args, model, "--memory", "20GB")
+    assert code == 0
+    assert "dropped 1 row without rating, 1 row with rating not >= 4" in err
+    assert "2 users x 2 items, 3 interactions" in err
+    run(*args, tmp_path / "memory")
+    assert content(model) == content(tmp_path / "memory")
+    for wrong, said in (
+        (("fit", events, "--out", model, "--memory", "1GB"), "add --model kernel-ranker"),
+        ((*args, model, "--memory", "1GB", "--k-core", 2), "--memory and --k-core exclude"),
+        ((*args, model, "--memory", "300MB"), r"allow [\d.]+ .B or more"),
+        (("fit", events, "--model", "ease", "--out", model, "--memory", "1GB"), "models that can"),
+    ):
+        code, _, err = run(*wrong)
+        assert code
+        assert re.search(said, err), err
+    assert content(model) == content(tmp_path / "memory")
+
+
+def test_the_estimate_is_near_what_is_counted(run) -> None:
+    code, out, _ = run("estimate", "synthetic:3000x2000x30000", "--json")
+    assert code == 0
+    (found,) = json.loads(out)
+    data = synthetic(3000, 2000, 30000)
+    assert found["steps"] == (data.rows.lengths**2).sum()
+    assert found["pairs"] == pytest.approx(count_sparse(data).pairs, rel=0.1)
+    assert found["disk_memory"] < found["memory"]
+    assert "in memory" in run("estimate", "synthetic:3000x2000x30000")[1]

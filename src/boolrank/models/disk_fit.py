@@ -64,6 +64,12 @@ def fit_on_disk(
     """
     checked, limit = model.checked(), parse_size("memory", memory)
     _check_model(checked)
+    if not _left(limit):
+        raise MatrixTooLargeError(
+            f"a limit of {size(limit)} is used up by the process itself",
+            hint=f"allow {size(2 * (held_memory() + _RESERVE))} or more",
+            parameter="memory",
+        )
     key = {"model": type(model).__name__, "parameters": repr(checked), "version": __version__}
     chosen = dict.fromkeys(("user", "item", "time", "rating", "positive")) | dict(columns or {})
     with Job.open(path, key | {"source": _key(source), "columns": chosen}) as job:
