@@ -1,12 +1,12 @@
 """Fits beyond memory: time, peak memory, skew and kills of fits on disk.
 
-    python benchmarks/scale.py [pair|skew|kills|identity|caps|large]
+    python benchmarks/scale.py [pair|skew|kills|identity|caps|large|spark]
 
 ``pair`` compares the time per pair on disk with that in memory on a set that fits both; ``skew``
 one user with 20,000 items with the same pairs spread evenly; ``kills`` ends a fit 20 times at
 random moments and continues it; ``identity`` compares fits of real sets in memory and on disk;
 ``caps`` leaves active users out of the fit; ``large`` fits 20 million events within 4 GB and ranks
-10,000 users. Without a name all of them run.
+10,000 users; ``spark`` runs spark_scale.py. Without a name all of them run.
 """
 
 from __future__ import annotations
@@ -37,10 +37,17 @@ ORDINARY, LENGTH, HEAVY, ITEMS = 100_000, 20, 20_000, 50_000
 def main() -> None:
     """Run the parts that are asked for, and print a line for each figure."""
     parts = {"pair": pair, "skew": skew, "kills": kills}
-    parts |= {"identity": identity, "caps": caps, "large": large}
+    parts |= {"identity": identity, "caps": caps, "large": large, "spark": spark}
     for name in sys.argv[1:] or parts:
         for line in parts[name]():
             print(f"{name}: {line}", flush=True)
+
+
+def spark() -> list[str]:
+    """Run the benchmark of Spark, which prints its own lines."""
+    script = Path(__file__).with_name("spark_scale.py")
+    subprocess.run([sys.executable, str(script)], check=True)
+    return []
 
 
 def pair() -> list[str]:

@@ -35,6 +35,21 @@ from boolrank.spark import cluster
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 
 
+_MODELS = (
+    "kernel-ranker",
+    "kernel-ranker(kernel=conjunctive(2), user_exponent=0.5)",
+    "item-knn",
+    "spectral-ranker(rank=8)",
+    "kernel-ease(storage=sparse)",
+)
+_COMPILE = """
+import sys
+from boolrank import load_dataset
+from boolrank.models import parse_model
+for size in ("400x300x5000", "300x2000x3000"):
+    for model in sys.argv[1:]:
+        parse_model(model).make(2).fit(load_dataset(f"synthetic:{size}")).recommend(n=3)
+"""
 _ORDER = [("user", "ascending"), ("rank", "ascending")]
 
 
@@ -42,7 +57,7 @@ _ORDER = [("user", "ascending"), ("rank", "ascending")]
 def session() -> Any:
     # A process that compiles may round the last digit of reordered sums in another way than those
     # that find its code in the cache.
-    subprocess.run([sys.executable, "-m", "boolrank", "doctor"], capture_output=True, check=False)
+    subprocess.run([sys.executable, "-c", _COMPILE, *_MODELS], check=True)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = spark.start("local[2]")
     yield session
@@ -102,11 +117,7 @@ def test_sparse_counts_equal_those_of_one_machine(session: Any, model: str, tmp_
 
 @pytest.mark.parametrize(
     ("name", "partitions", "model"),
-    [
-        ("movielens-1m", 2, "kernel-ranker"),
-        ("gowalla", 7, "kernel-ranker"),
-        ("gowalla", 2, "item-knn"),
-    ],
+    [("movielens-1m", 2, "kernel-ranker"), ("gowalla", 7, "kernel-ranker")],
 )
 def test_on_real_sets_folders_and_lists_are_the_same(
     session: Any, name: str, partitions: int, model: str, data_dir: Path, tmp_path: Path

@@ -49,12 +49,19 @@ def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:
     if not exponent:
         return np.ones(len(activity), np.int32)
     distinct, inverse = np.unique(activity, return_inverse=True)
+    return weight_table(distinct, np.bincount(inverse), exponent)[inverse]
+
+
+def weight_table(activity: NDArray[Any], users: NDArray[Any], exponent: float) -> NDArray[Any]:
+    """Return the weights for distinct numbers of items, each of so many users."""
+    if not exponent:
+        return np.ones(len(activity), np.int32)
     # Python's power: an element of numpy's could depend on its place in the array.
-    table = [max(round((1 << UNIT) * int(a) ** -exponent), 1) if a else 0 for a in distinct]
-    if sum(w * int(n) for w, n in zip(table, np.bincount(inverse), strict=True)) > 1 << MOST:
+    table = [max(round((1 << UNIT) * int(a) ** -exponent), 1) if a else 0 for a in activity]
+    if sum(w * int(n) for w, n in zip(table, users, strict=True)) > 1 << MOST:
         raise InputError(
-            f"{len(activity):,} users are too many to weigh: their weights exceed 2^{MOST}",
+            f"{users.sum():,} users are too many to weigh: their weights exceed 2^{MOST}",
             hint="use user_exponent=0, or leave out users with one item",
             parameter="user_exponent",
         )
-    return np.array(table, np.int64)[inverse]
+    return np.array(table, np.int64)

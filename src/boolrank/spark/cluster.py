@@ -95,21 +95,26 @@ def check_packages() -> None:
 
 def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else "java"
-    found = shutil.which(java)
-    said = ""
-    if found is not None:
-        done = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
+    java, said = shutil.which(str(Path(home, "bin", "java")) if home else "java"), ""
+    if java is not None:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
         said = done.stderr
     version = re.search(r'version "(?:1\.)?(\d+)', said)
     if version is None or int(version[1]) < _JAVA:
-        what = f"not found as {java}" if version is None else f"version {version[1]} at {found}"
+        found = f"version {version[1]}" if version else "none"
         raise InputError(
-            f"Spark needs Java {_JAVA} or newer, which is {what}"
-            if version is None
-            else f"Spark needs Java {_JAVA} or newer, and there is {what}",
-            hint="install a newer one, or name its folder in JAVA_HOME",
+            f"Spark needs Java {_JAVA} or newer, and there is {found}",
+            hint="install it, or name its folder in JAVA_HOME",
         )
+
+
+def unseen(folder: str) -> InputError:
+    """Return the error of a machine that does not see the folder of the model."""
+    return InputError(
+        f"{platform.node()} does not see what other machines have in {folder}",
+        hint="name a folder that all of them share, under the same path",
+        parameter="path",
+    )
 
 
 def task() -> Any:
@@ -146,11 +151,7 @@ class Place(NamedTuple):
     def check(self) -> None:
         """Raise in a task that does not see the folder of the driver."""
         if not self.path("probe").is_file():
-            raise InputError(
-                f"an executor on {platform.node()} does not see {self.folder}",
-                hint="name a folder that all machines share, under the same path",
-                parameter="path",
-            )
+            raise unseen(self.folder)
 
 
 def gather(frame: DataFrame, work: Callable[[Batches], dict[str, Any]]) -> list[dict[str, Any]]:
@@ -224,12 +225,7 @@ def check_executors(session: SparkSession, place: Place, tasks: int) -> None:
                 hint="install the same version on every machine",
             )
         if not place.path(answer["file"]).is_file():
-            raise InputError(
-                f"the driver does not see what an executor on {answer['node']} writes to "
-                f"{place.folder}",
-                hint="name a folder that all machines share, under the same path",
-                parameter="path",
-            )
+            raise unseen(place.folder)
 
 
 def _probe(place: Place, _: int) -> dict[str, Any]:
@@ -243,4 +239,4 @@ def _probe(place: Place, _: int) -> dict[str, Any]:
             hint="make the folder writable for the user of the executors",
             parameter="path",
         ) from None
-    return {"boolrank": __version__, "node": platform.node(), "file": name}
+    return {"boolrank": __version__, "file": name}

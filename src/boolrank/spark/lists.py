@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from decimal import Decimal
 from functools import lru_cache, partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from ..errors import InputError, ModelFileError
 from ..models import load_model
 from ..models.recommender import Recommender
 from ..storage.folder import read_about
-from .cluster import Batches, check_packages, streamed
+from .cluster import Batches, check_packages, streamed, unseen
 from .events import id_column
 
 if TYPE_CHECKING:
@@ -101,11 +100,7 @@ def _lists(
 @lru_cache(maxsize=1)  # a worker process runs many tasks, and maps the folder once
 def _opened(folder: str, content: str) -> Recommender:
     if not Path(folder).is_dir():
-        raise InputError(
-            f"an executor on {platform.node()} does not see {folder}",
-            hint="name a folder that all machines share, under the same path",
-            parameter="path",
-        )
+        raise unseen(folder)
     model = load_model(folder, verify=False, n_threads=1)
     if read_about(folder)["hash"] != content:
         raise ModelFileError(f"{folder} was replaced meanwhile", hint="ask for the lists again")

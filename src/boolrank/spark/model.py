@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from ..checks import whole
 from ..counts.overlaps import Overlaps, is_dense
+from ..counts.weighting import weight_table
 from ..errors import ParameterError
 from ..kernels import Kernel, parse_kernel
 from ..models.fitted import Fitted
@@ -63,6 +64,7 @@ def fit(
     with _workplace(path) as place:
         check_executors(session, place, n)
         staged = stage(frame, user, item, place, n)
+        weight_table(staged.activity, staged.numbers, exponent)  # raises if they are too many
         numbered = number_items(session, staged, place, exponent)
         ranges = count(session, place, staged, numbered, exponent, n)
         counts = assemble(session, place, staged, numbered, ranges, exponent)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..counts.blocks import Block, combine, count_block, item_ranges
 from ..counts.overlaps import Overlaps
-from ..counts.weighting import Weighting, user_weights
+from ..counts.weighting import Weighting, user_weights, weight_table
 from ..data.rows import Rows
 from ..engines.threads import threads
 from ..kernels import Kernel
@@ -50,14 +50,13 @@ def count(
     most = int(np.minimum(work, numbered.items).sum())
     bounds = item_ranges(work, min(-(-most // n), _PAIRS)).tolist()
     send = partial(streamed, partial(_send, place, staged, numbered, bounds))
-    parts, n = len(staged.parts), len(bounds) - 1
-    lists = session.range(0, parts, 1, parts).mapInArrow(
-        send, "number int, lengths binary, items binary"
+    parts, n, schema = (
+        len(staged.parts),
+        len(bounds) - 1,
+        "number int, lengths binary, items binary",
     )
-    answers = gather(
-        lists.repartitionById(n, "number"),
-        partial(_count_range, place, bounds, numbered.items, exponent),
-    )
+    lists = session.range(0, parts, 1, parts).mapInArrow(send, schema).repartitionById(n, "number")
+    answers = gather(lists, partial(_count_range, place, bounds, numbered.items, exponent))
     answers.sort(key=lambda answer: int(answer["number"]))
     starts = [0, *accumulate(answer["pairs"] for answer in answers)]
     return Ranges(bounds, [answer["file"] for answer in answers], starts)
@@ -76,20 +75,16 @@ def _send(
         users, ranges = np.divmod(touched[np.diff(touched, prepend=-1) != 0], len(bounds))
         order = np.argsort(ranges, kind="stable")
         ends = np.searchsorted(ranges[order], np.arange(len(bounds)))
-        for number in range(len(bounds) - 1):
+        for number in np.unique(ranges).tolist():
             own = users[order[ends[number] : ends[number + 1]]]
             cuts = np.cumsum(rows.lengths[own]) // _SENT
             for some in np.split(own, np.flatnonzero(np.diff(cuts)) + 1):
                 sent = rows.take(some)
-                values = (
-                    [number],
-                    [sent.lengths.astype(np.int32).tobytes()],
-                    [sent.indices.tobytes()],
+                texts = sent.lengths.astype(np.int32).tobytes(), sent.indices.tobytes()
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array([number], pa.int32()), *(pa.array([text]) for text in texts)],
+                    ["number", "lengths", "items"],
                 )
-                names = ["number", "lengths", "items"]
-                types = pa.int32(), pa.binary(), pa.binary()
-                arrays = [pa.array(v, t) for v, t in zip(values, types, strict=True)]
-                yield pa.RecordBatch.from_arrays(arrays, names)
 
 
 def _count_range(
@@ -162,7 +157,7 @@ def assemble(
 ) -> Counts:
     """Put the rows of all ranges one after the other."""
     each(session, len(ranges.files), partial(_place_rows, place, ranges, exponent))
-    total = int(user_weights(staged.activity, exponent) @ staged.numbers)
+    total = int(weight_table(staged.activity, staged.numbers, exponent) @ staged.numbers)
     files = numbered.files["mass"], numbered.files["degree"]
     return Counts(staged.users, exponent, total, *files)
 
