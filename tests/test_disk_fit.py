@@ -162,6 +162,31 @@ def test_a_full_disk_is_an_error_that_loses_nothing(tmp_path, monkeypatch) -> No
     assert content(target) == before
 
 
+@pytest.mark.usefixtures("_small_limit")
+def test_a_fit_over_its_own_result_leaves_that_alone_until_it_is_done(tmp_path) -> None:
+    data = synthetic(500, 300, 6_000, seed=3)
+    fit_on_disk(MODELS["linear"](), data, tmp_path / "model", 300_000)
+    before, calls = content(tmp_path / "model"), []
+
+    def stop(*at: int) -> None:
+        calls.append(at)
+        (header,) = (tmp_path / "model").glob("header.json")
+        listed = json.loads(header.read_text())["content"]["arrays"]
+        for name, entry in listed.items():
+            assert (tmp_path / "model" / entry["file"]).read_bytes() == before[name]
+        if len(calls) in (3, 5):
+            raise KeyboardInterrupt if len(calls) == 3 else ValueError("stop")
+
+    for error in (KeyboardInterrupt, ValueError):
+        with pytest.raises(error):
+            fit_on_disk(MODELS["linear"](), data, tmp_path / "model", 300_000, progress=stop)
+    assert calls[3][0] > calls[2][0], "it continued"
+    assert content(tmp_path / "model") == before
+    for _ in range(2):
+        fit_on_disk(MODELS["linear"](), data, tmp_path / "model", 300_000)
+        assert content(tmp_path / "model") == before
+
+
 _FIT = """
 import sys
 from boolrank import KernelRanker

@@ -178,10 +178,15 @@ def _is_ours(path: Path) -> bool:
 
 def leftovers(path: Path) -> list[Path]:
     """Return the files in a folder that its header does not list."""
-    listed = set[str]()
-    with suppress(ModelFileError, OSError):
-        listed = {entry["file"] for entry in _header(path)["arrays"].values()} | {HEADER}
+    listed = listed_files(path)
     return [file for file in path.iterdir() if file.name not in listed]
+
+
+def listed_files(path: Path) -> set[str]:
+    """Return the names of a header and of the files that it lists; none without a header."""
+    with suppress(ModelFileError, OSError):
+        return {entry["file"] for entry in _header(path)["arrays"].values()} | {HEADER}
+    return set()
 
 
 def obstacle(folder: Path) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 
 from ..errors import ModelFileError
 from .disk_array import DiskArray
-from .folder import check_target, leftovers, locked, unwritable, write_file
+from .folder import check_target, leftovers, listed_files, locked, unwritable, write_file
 
 
 class Job:
@@ -39,11 +39,14 @@ class Job:
         interrupted process leaves them for the next.
         """
         path = check_target(path)
-        suffix = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:32]
+        text = json.dumps(key, sort_keys=True)
         try:
             is_new = not path.exists()
             path.mkdir(parents=True, exist_ok=True)
             with locked(path, wait=False):
+                suffix = _suffix(text)
+                if any(suffix in name for name in listed_files(path)):
+                    suffix = _suffix(suffix)  # the same job wrote what is there: leave that alone
                 _remove(path, [file for file in leftovers(path) if suffix not in file.name])
                 try:
                     yield Job(path, suffix)
@@ -79,3 +82,7 @@ class Job:
 def _remove(path: Path, files: list[Path]) -> None:
     for file in files:
         (path / file.name).unlink(missing_ok=True)
+
+
+def _suffix(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
