@@ -2,8 +2,8 @@
 
 The scores of a sum are nearly the weighted sum of those of its terms, and they are exactly that
 where the items of a profile weigh alike. So each kernel scores the validation users once, on shared
-overlaps, and weights are found on these scores without another fit. At a single kernel the scores
-are exact: a sum is never worse on validation than the best of its terms.
+overlaps, and weights are found on these scores without another fit. The sum is then fitted once: it
+is never worse on validation than the best of its terms.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..data.protocols import usual_order
-from ..data.rows import Rows
 from ..data.splits import Fold
 from ..engines.threads import threads
 from ..errors import ParameterError
@@ -92,89 +91,100 @@ def learn_kernel(
         raise ParameterError("a sum needs kernels", hint="name one at least", parameter="kernels")
     if isinstance(data, Interactions):
         data = validation_fold(data, usual_order(data), seed)
+    exponent = params.get("user_exponent", 0.0)
     with threads(n_threads):
-        scores = _Scores.of(parsed, data, params)
+        trial = _Trial(data, parsed, Overlaps.of(data.train, None, exponent), params)
+        scores = np.stack([trial.scores(kernel) for kernel in parsed])
+        spread = np.maximum(scores.std(axis=(1, 2)), 1e-300)
+        scores /= spread[:, None, None]
         if metric == "margin":
-            name, value, (weights, values) = "margin", np.nan, scores.margins()
+            values = trial.margins(scores)
+            weights = np.maximum(values, 0.0) if (values > 0).any() else np.ones(len(parsed))
+            kernel, terms = _sum(parsed, weights / weights.sum(), spread)
+            name, value = "margin", np.nan
         else:
             wanted = parse_metric(metric)
             name, sign = str(wanted), 1 if wanted.higher_is_better else -1
-            weights, gains, value = _climb(lambda each: sign * scores.users(wanted, each), scores)
-            values, value = sign * gains, sign * value
-    weights = np.where(weights >= _LEAST, weights, 0.0) / scores.spread
-    weights = np.array([float(f"{weight:.3g}") for weight in weights / weights.sum()])
+            singles = [sign * trial.users(wanted, each) for each in scores]
+            values = np.array([each.mean() for each in singles])
+            one, value = np.eye(len(parsed))[np.argmax(values)], values.max()
+            weights = _climb(lambda each: sign * trial.users(wanted, each), scores, singles)
+            kernel, terms = _sum(parsed, weights, spread)
+            real = (sign * trial.users(wanted, trial.scores(kernel))).mean()
+            if real < value:  # the scores of the sum are not quite the sum of scores
+                kernel, terms = _sum(parsed, one, spread)
+            values, value = sign * values, sign * max(real, value)
     texts = [str(kernel) for kernel in parsed]
-    terms = [float(w) * k.normalized() for w, k in zip(weights, parsed, strict=True) if w]
-    return KernelWeights(
-        reduce(add, terms) if len(terms) > 1 else parsed[int(np.argmax(weights))],
-        dict(zip(texts, weights.tolist(), strict=True)),
-        name,
-        dict(zip(texts, values.tolist(), strict=True)),
-        float(value),
-    )
+    by_kernel = (dict(zip(texts, each.tolist(), strict=True)) for each in (terms, values))
+    return KernelWeights(kernel, next(by_kernel), name, next(by_kernel), float(value))
 
 
-class _Scores(NamedTuple):
-    """What each kernel scores for some validation users, with mean 0 per user and spread 1."""
+def _sum(kernels: list[Kernel], weights: Floats, spread: Floats) -> tuple[Kernel, Floats]:
+    """Return the sum of normalised kernels whose scores have these weights, and its own."""
+    weights = np.where(weights >= _LEAST, weights, 0.0) / spread
+    weights = np.array([float(f"{weight:.3g}") for weight in weights / weights.sum()])
+    terms = [float(w) * k.normalized() for w, k in zip(weights, kernels, strict=True) if w]
+    alone = kernels[int(np.argmax(weights))]
+    return reduce(add, terms) if len(terms) > 1 else alone, weights
 
-    values: Floats  # (kernels, users, items)
-    spread: Floats  # (kernels,) before
+
+@dataclass(frozen=True)
+class _Trial:
+    """Validation users, and what kernels score for them."""
+
     fold: Fold
-    known: Rows
-    relevant: Rows
+    kernels: list[Kernel]
+    overlaps: Overlaps
+    params: Mapping[str, Any]
 
-    @staticmethod
-    def of(kernels: list[Kernel], fold: Fold, params: Mapping[str, Any]) -> _Scores:
-        items = len(fold.train.items)
-        count = min(len(fold.users), max(1, _SCORES // (len(kernels) * max(1, items))))
-        users = [fold.users[u] for u in range(count)]
-        overlaps = Overlaps.of(fold.train, user_exponent=params.get("user_exponent", 0.0))
-        values = np.empty((len(kernels), count, items))
-        for place, kernel in enumerate(kernels):
-            scored = KernelRanker(kernel, **params).fit(fold.train, overlaps).score(users)
-            scored = np.nan_to_num(scored, nan=0.0)  # of users without history
-            values[place] = scored - scored.mean(axis=1, keepdims=True)
-        spread = np.maximum(values.std(axis=(1, 2)), 1e-300)
-        values /= spread[:, None, None]
-        return _Scores(
-            values, spread, fold, fold.known.part(0, count), fold.relevant.part(0, count)
+    @property
+    def size(self) -> int:
+        """Number of users whose scores fit into memory."""
+        each = len(self.kernels) * max(1, len(self.fold.train.items))
+        return min(len(self.fold.users), max(1, _SCORES // each))
+
+    def scores(self, kernel: Kernel) -> Floats:
+        """(u, m) Return the scores of a kernel, with mean 0 for each user."""
+        users = [self.fold.users[u] for u in range(self.size)]
+        ranker = KernelRanker(kernel, **self.params).fit(self.fold.train, self.overlaps)
+        scores = np.nan_to_num(ranker.score(users), nan=0.0)  # of users without history
+        return np.asarray(scores - scores.mean(axis=1, keepdims=True))
+
+    def users(self, metric: Metric, scores: Floats) -> Floats:
+        """Return the metric of each user that has one."""
+        relevant, known = (
+            each.part(0, self.size) for each in (self.fold.relevant, self.fold.known)
         )
-
-    def users(self, metric: Metric, mixed: Floats) -> Floats:
-        """(u,) Return the metric of each user that has one, for (users, items) scores."""
-        ranked = Rankings.from_scores(mixed, self.relevant, self.known, metric.k or 0)
+        ranked = Rankings.from_scores(scores, relevant, known, metric.k or 0)
         found = np.atleast_1d(measure(ranked.trained_on(self.fold.train), [metric])[str(metric)])
         return np.asarray(found[~np.isnan(found)])
 
-    def margins(self) -> tuple[Floats, Floats]:
-        """Return weights in proportion to margins, and these: mean scores of relevant items.
+    def margins(self, scores: Floats) -> Floats:
+        """Return the mean scores of relevant items by each kernel.
 
-        No other weights of the same length have a larger mean margin.
+        Weights in proportion to these have the largest mean margin of all of the same length.
         """
-        margins = self.values[:, self.relevant.numbers, self.relevant.indices].mean(axis=1)
-        weights = np.maximum(margins, 0.0) if (margins > 0).any() else np.ones(len(margins))
-        return weights / weights.sum(), margins
+        relevant = self.fold.relevant.part(0, self.size)
+        return np.asarray(scores[:, relevant.numbers, relevant.indices].mean(axis=1))
 
 
-def _climb(gain: Callable[[Floats], Floats], scores: _Scores) -> tuple[Floats, Floats, float]:
-    """Return weights on the simplex, the gains of single kernels, and that of the weights.
+def _climb(gain: Callable[[Floats], Floats], scores: Floats, singles: list[Floats]) -> Floats:
+    """Return weights on the simplex, from the best kernel by steps.
 
-    From the best kernel, a step is taken if it gains more than its standard error over users: the
-    best of many sums is best by luck.
+    A step is taken if it gains more than its standard error over users: the best of many sums is
+    best by luck.
     """
-    singles = [gain(values) for values in scores.values]
-    gains = np.array([each.mean() for each in singles])
-    at = int(np.argmax(gains))
-    weights, mixed, best = np.eye(len(gains))[at], scores.values[at], singles[at]
+    at = int(np.argmax([each.mean() for each in singles]))
+    weights, mixed, best = np.eye(len(singles))[at], scores[at], singles[at]
     for step in _STEPS:
         moved = True
         while moved:
             moved = False
-            for kernel, values in enumerate(scores.values):
+            for kernel, values in enumerate(scores):
                 tried = (1 - step) * mixed + step * values
                 more = (found := gain(tried)) - best
                 if more.mean() > max(_BETTER, more.std() / np.sqrt(len(more))):
                     mixed, best, moved = tried, found, True
                     weights = (1 - step) * weights
                     weights[kernel] += step
-    return weights, gains, float(best.mean())
+    return np.asarray(weights)
