@@ -78,7 +78,8 @@ def compile_ahead(progress: Tell = lambda _: None, everything: bool = False) -> 
     if everything:
         specs += [ModelSpec(name) for name, entry in MODELS.items() if entry.available]
     models = [spec.make() for spec in dict.fromkeys(specs)]
-    models += [KernelRanker(storage="compressed")] if everything else []
+    if everything:
+        models += [KernelRanker(storage="compressed"), KernelRanker("threshold(2, 3)")]
     for model in models:
         progress(f"compiling {type(model).__name__}")
         model.fit(fold.train).recommend(n=5)

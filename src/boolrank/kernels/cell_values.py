@@ -62,7 +62,8 @@ def cell_cosines(kernel: Kernel, pairs: Layout, tables: dict[Any, Any]) -> Float
             given, of_x, of_z = c[part].ravel(), x[part], z[part]
             if c.ndim == 2:
                 of_x, of_z = np.repeat(of_x, len(z)), np.tile(z, len(of_x))
-            common = given.astype(np.int64)
+            with np.errstate(invalid="ignore"):  # threads do not inherit the caller's
+                common = given.astype(np.int64)
             try:
                 value = kernel.cell_value(_leaf(pairs, of_x, of_z, common, tables))
             except ValueError:
