@@ -92,6 +92,23 @@ class ItemKNN(Recommender):
 
         return fill
 
+    def nearest(
+        self, counted: Overlaps, rows: slice, indptr: NDArray[np.int64], *pairs: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Floats]:
+        """Return lengths, columns and values of the nearest items of some rows of all pairs."""
+        from .._compiled.weights import fill_similarities
+
+        own, other, locality = self._factors(counted.sizes)
+        (columns, _), lengths = pairs, np.diff(indptr)
+        values, numbers = np.empty(len(columns)), np.repeat(np.arange(len(lengths)), lengths)
+        fill_similarities(values, own[rows], other, locality, indptr, *pairs)
+        order = np.lexsort((columns, -values, numbers))
+        kept = np.zeros(len(columns), bool)
+        kept[order[np.arange(len(order)) - indptr[numbers] < (self.neighbours or 0)]] = True
+        columns, values = columns[kept], values[kept]
+        self._damp(values, columns, counted.degrees)
+        return np.bincount(numbers[kept], minlength=len(lengths)), columns, values
+
     def _factors(self, sizes: NDArray[Any]) -> tuple[Floats, Floats, float]:
         some = np.maximum(sizes, 1.0)
         return some**-self.alpha, some ** (self.alpha - 1), float(self.locality)

@@ -22,11 +22,12 @@ from ..models.model_folder import save_model
 from ..models.recommender import Recommender
 from ..models.scorer import Scorer
 from ..models.simplex_scorer import SimplexScorer
+from ..models.sparse_scorer import SparseScorer
 from ..models.spec import ModelSpec, parse_model
 from ..storage.folder import check_target, locked
 from .cluster import Place, check_executors, check_packages
 from .events import mapped_events, number_items, stage
-from .pairs import assemble, count, kernel_values, similarities
+from .pairs import Counts, assemble, count, kernel_values, similarities
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -66,11 +67,16 @@ def fit(
         staged = stage(frame, user, item, place, n)
         weight_table(staged.activity, staged.numbers, exponent)  # raises if they are too many
         numbered = number_items(session, staged, place, exponent)
-        ranges = count(session, place, staged, numbered, exponent, n)
-        counts = assemble(session, place, staged, numbered, ranges, exponent)
-        data, overlaps = mapped_events(place, staged, numbered), counts.overlaps(place)
+        counts = Counts.of(staged, numbered, exponent)
+        nearest = None
+        if isinstance(checked, ItemKNN) and (checked.neighbours or counts.items) < counts.items - 1:
+            nearest = checked
+        ranges = count(session, place, staged, numbered, counts, n, nearest)
+        assemble(session, place, ranges, "float64" if nearest else counts.dtype)
+        data = mapped_events(place, staged, numbered)
+        overlaps = counts.overlaps(place, pairs=nearest is None)
         steps = float(staged.activity.astype(float) ** 2 @ staged.numbers)
-        if is_dense(*data.shape, steps, exponent):
+        if nearest is None and is_dense(*data.shape, steps, exponent):
             overlaps = replace(
                 overlaps, dense=overlaps.filled(), indptr=None, columns=None, counts=None
             )
@@ -79,7 +85,12 @@ def fit(
             matrix = kernel_values(session, place, parse_kernel(checked.kernel), counts, n)
             weights = checked.reg, checked.negative_weight
             scorer = SimplexScorer(matrix, *weights, overlaps.degrees)
-        elif isinstance(checked, ItemKNN) and checked.neighbours is None:
+        elif nearest is not None:
+            kinds = {"indptr": "int64", "columns": "int32", "counts": "float64"}
+            scorer = SparseScorer(
+                *(place.array(f"pairs-{name}", kind).mapped() for name, kind in kinds.items())
+            )
+        elif isinstance(checked, ItemKNN):
             scorer = similarities(session, place, checked, counts, ranges)
         if scorer is None:
             checked.fit(data, overlaps)

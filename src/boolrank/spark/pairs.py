@@ -34,6 +34,39 @@ _SENT, _COUNTED = 1 << 22, 1 << 25
 _PAIRS = 1 << 24
 
 
+class Counts(NamedTuple):
+    """Counted pairs in the folder, which executors map, too."""
+
+    users: int
+    items: int
+    exponent: float
+    total: int
+    sizes: str
+    degrees: str
+
+    @staticmethod
+    def of(staged: Staged, numbered: Numbered, exponent: float) -> Counts:
+        """Return what is known before pairs are counted."""
+        total = int(weight_table(staged.activity, staged.numbers, exponent) @ staged.numbers)
+        files = numbered.files["mass"], numbered.files["degree"]
+        return Counts(staged.users, numbered.items, exponent, total, *files)
+
+    @property
+    def dtype(self) -> str:
+        """Type of counts, or of masses of weighted users."""
+        return "int64" if self.exponent else "int32"
+
+    def overlaps(self, place: Place, *, pairs: bool = True) -> Overlaps:
+        """Return the counts, mapped; without pairs before they are complete."""
+        kinds = {"indptr": "int64", "columns": "int32", "counts": self.dtype} if pairs else {}
+        found = {k: place.array(f"pairs-{k}", kind).mapped() for k, kind in kinds.items()}
+        sizes, degrees = (place.array(name, "int64")[:] for name in (self.sizes, self.degrees))
+        weighting = None
+        if self.exponent:
+            weighting = Weighting(self.exponent, self.total, self.users, degrees)
+        return Overlaps(self.users, sizes, weighting=weighting, **found)
+
+
 class Ranges(NamedTuple):
     """Counted ranges of first items: their bounds, the files with their rows, and first pairs."""
 
@@ -43,9 +76,18 @@ class Ranges(NamedTuple):
 
 
 def count(
-    session: SparkSession, place: Place, staged: Staged, numbered: Numbered, exponent: float, n: int
+    session: SparkSession,
+    place: Place,
+    staged: Staged,
+    numbered: Numbered,
+    counts: Counts,
+    n: int,
+    nearest: ItemKNN | None,
 ) -> Ranges:
-    """Number events, and count the pairs of n or more ranges of items."""
+    """Number events, and count the pairs of n or more ranges of items.
+
+    With ``nearest``, the similarities of the nearest items are kept in place of all counts.
+    """
     work = numbered.array(place, "work")
     most = int(np.minimum(work, numbered.items).sum())
     bounds = item_ranges(work, min(-(-most // n), _PAIRS)).tolist()
@@ -56,7 +98,7 @@ def count(
         "number int, lengths binary, items binary",
     )
     lists = session.range(0, parts, 1, parts).mapInArrow(send, schema).repartitionById(n, "number")
-    answers = gather(lists, partial(_count_range, place, bounds, numbered.items, exponent))
+    answers = gather(lists, partial(_count_range, place, bounds, counts, nearest))
     answers.sort(key=lambda answer: int(answer["number"]))
     starts = [0, *accumulate(answer["pairs"] for answer in answers)]
     return Ranges(bounds, [answer["file"] for answer in answers], starts)
@@ -88,7 +130,7 @@ def _send(
 
 
 def _count_range(
-    place: Place, bounds: list[int], items: int, exponent: float, batches: Batches
+    place: Place, bounds: list[int], about: Counts, nearest: ItemKNN | None, batches: Batches
 ) -> dict[str, Any]:
     """Count a range from the lists that touch it, and write its rows."""
     number = task().partitionId()
@@ -98,10 +140,10 @@ def _count_range(
 
     def counted() -> Block:
         lengths, indices = (np.concatenate(part) for part in zip(*lists, strict=True))
-        rows, weights = Rows.of_lengths(lengths, indices), user_weights(lengths, exponent)
+        rows, weights = Rows.of_lengths(lengths, indices), user_weights(lengths, about.exponent)
         lists.clear()
         with threads(1):
-            new = count_block(rows, weights, first, last, items)
+            new = count_block(rows, weights, first, last, about.items)
         return combine([total, new]) if len(total.columns) else new
 
     waiting = 0
@@ -114,60 +156,28 @@ def _count_range(
                 total, waiting = counted(), 0
     if lists:
         total = counted()
+    found: tuple[NDArray[Any], ...] = total.lengths, total.columns, total.counts
+    if nearest is not None:
+        pairs = total.indptr, total.columns, total.counts
+        with threads(1):
+            found = nearest.nearest(about.overlaps(place, pairs=False), slice(first, last), *pairs)
     file = place.fresh("rows")
-    for name in ("lengths", "columns", "counts"):
-        getattr(total, name).tofile(place.path(f"{file}-{name}"))
-    return {"number": number, "pairs": len(total.columns), "file": file}
+    for name, values in zip(("lengths", "columns", "counts"), found, strict=True):
+        values.tofile(place.path(f"{file}-{name}"))
+    return {"number": number, "pairs": len(found[1]), "file": file}
 
 
-class Counts(NamedTuple):
-    """Counted pairs in the folder, which executors map, too."""
-
-    users: int
-    exponent: float
-    total: int
-    sizes: str
-    degrees: str
-
-    def overlaps(self, place: Place) -> Overlaps:
-        """Return the counts, mapped."""
-        kinds = {"indptr": "int64", "columns": "int32", "counts": count_type(self.exponent)}
-        indptr, columns, counts = (
-            place.array(f"pairs-{name}", kind).mapped() for name, kind in kinds.items()
-        )
-        sizes, degrees = (place.array(name, "int64")[:] for name in (self.sizes, self.degrees))
-        weighting = None
-        if self.exponent:
-            weighting = Weighting(self.exponent, self.total, self.users, degrees)
-        return Overlaps(self.users, sizes, None, indptr, columns, counts, weighting)
-
-
-def count_type(exponent: float) -> str:
-    """Return the type of counts, or of masses of weighted users."""
-    return "int64" if exponent else "int32"
-
-
-def assemble(
-    session: SparkSession,
-    place: Place,
-    staged: Staged,
-    numbered: Numbered,
-    ranges: Ranges,
-    exponent: float,
-) -> Counts:
+def assemble(session: SparkSession, place: Place, ranges: Ranges, dtype: str) -> None:
     """Put the rows of all ranges one after the other."""
-    each(session, len(ranges.files), partial(_place_rows, place, ranges, exponent))
-    total = int(weight_table(staged.activity, staged.numbers, exponent) @ staged.numbers)
-    files = numbered.files["mass"], numbered.files["degree"]
-    return Counts(staged.users, exponent, total, *files)
+    each(session, len(ranges.files), partial(_place_rows, place, ranges, dtype))
 
 
-def _place_rows(place: Place, ranges: Ranges, exponent: float, number: int) -> dict[str, Any]:
+def _place_rows(place: Place, ranges: Ranges, kind: str, number: int) -> dict[str, Any]:
     file, start = ranges.files[number], ranges.starts[number]
     lengths = np.fromfile(place.path(f"{file}-lengths"), np.int64)
     indptr = start + np.concatenate(([0], np.cumsum(lengths)))
     place.put("pairs-indptr", ranges.bounds[number], indptr)
-    for name, dtype in (("columns", "int32"), ("counts", count_type(exponent))):
+    for name, dtype in (("columns", "int32"), ("counts", kind)):
         place.put(f"pairs-{name}", start, np.fromfile(place.path(f"{file}-{name}"), dtype))
     return {}
 
