@@ -105,7 +105,7 @@ BAD: list[tuple[str, str | bytes, str, int, str, str]] = [
     ("events", "x", "", 1, "events ends in 'nothing'", "files that can be read end in .csv"),
     ("a.csv", b"PAR1\x15", "", 1, "a.csv is a Parquet file, in spite", "ends in .parquet"),
     ("a.csv", _workbook(TABLE), "", 1, "is an Excel workbook or a zip", "ends in .xlsx or .zip"),
-    ("a.csv", gzip.compress(b"user,item\n"), "", 1, "compressed with gzip", "that ends in .gz"),
+    ("a.csv", gzip.compress(b"user,item\n", mtime=0), "", 1, "compressed with gzip", "that ends in .gz"),
     ("a.csv", "user,item\n".encode("utf-16"), "", 1, "is text in UTF-16", "save it in UTF-8"),
     ("a.csv", "user,item\né,1\n".encode("latin-1"), "", 1, "a.csv, line 2: not UTF-8", "CSV UTF-8"),
     ("a.xlsx", "x", "", 1, "a.xlsx is a damaged workbook", "save it again, or its table as CSV"),
