@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, ClassVar
@@ -14,14 +14,17 @@ import numpy as np
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..data.rows import Rows
+from ..data.vocabulary import plain_id
+from ..errors import InputError
 from ..kernels import Disjunctive, Kernel, Sum, parse_kernel
+from ..kernels.rules import NODES, Rules, find_rules, has_rules
 from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
 from ..table import counted
 from .fitted import Fitted, Profiles
 from .parameters import param, recency_param, threads_param, user_exponent_param
-from .recommender import Ids, Recommender
-from .scorer import Floats
+from .recommender import Ids, Recommender, rows_of
+from .scorer import Floats, given
 from .search import Arity, Kernels, Real
 from .simplex_scorer import SimplexScorer
 from .tag_columns import SharedTags, tag_columns
@@ -119,6 +122,85 @@ class KernelRanker(Recommender):
             keys = [*own.tolist(), *of_tags]
             found[place] = [keys[k] for k in some.tolist()], every[some]
         return found
+
+    def rules(
+        self, user: Hashable, item: Hashable | None = None, n: int = 10, nodes: int = NODES
+    ) -> Rules:
+        """Return the formulas that add most to a user's score of an item, or to all scores.
+
+        The kernel, or one of its terms, must be conjunctive, disjunctive or a normal form. Rules
+        over users name users, those over tags name tags; `Rule.satisfied` has the items of the
+        profile that satisfy the formula. The score is the sum of these terms alone.
+
+        >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
+        >>> found = KernelRanker("linear").fit(data).rules(1, "c")
+        >>> [(each.formula, round(each.adds, 3), each.satisfied) for each in found.rules]
+        [('users: 2', 0.255, ('a',))]
+        """
+        fitted = self.fitted
+        users = np.array([fitted.interactions.users.number(user)])
+        return self._rules(fitted, fitted.profiles(users), item, n, nodes)
+
+    def rules_profile(
+        self,
+        items: Iterable[Hashable],
+        item: Hashable | None = None,
+        n: int = 10,
+        nodes: int = NODES,
+        unknown: str = "raise",
+    ) -> Rules:
+        """Return the same for somebody with these items, seen in training or not."""
+        fitted = self.fitted
+        profile = rows_of(fitted.interactions.items, [items], unknown), None
+        return self._rules(fitted, profile, item, n, nodes)
+
+    def _rules(
+        self, fitted: Fitted, profile: Profiles, item: Hashable | None, n: int, nodes: int
+    ) -> Rules:
+        data, kernel = fitted.interactions, fitted.params["kernel"]
+        terms, m = Terms.of(kernel), len(data.items)
+        columns: list[tuple[float, Kernel, str]] = [
+            (share, term, term.column) for share, term in terms.bound if has_rules(term)
+        ]
+        if terms.users and has_rules(terms.users) and not fitted.params["user_exponent"]:
+            columns.append((terms.share, terms.users, ""))
+        if not columns:
+            raise InputError(
+                f"{kernel} has no rules"
+                + (" with weighted users" if fitted.params["user_exponent"] else ""),
+                hint="fit a conjunctive, disjunctive or normal-form kernel, over tags for readable "
+                "rules: --kernel 'disjunctive(8) + conjunctive(2)[genres]'",
+                parameter="kernel",
+            )
+        (_, own), recency = profile
+        if not len(own):
+            return Rules((), None, True)
+        target = None if item is None else data.items.number(item)
+        # score_j = Σ α_i·K_ij - negative_weight·(mean of K_ij over all other items i)
+        beta = np.full(m, -fitted.params["negative_weight"] / m)
+        if target is not None:
+            beta[target] = 0.0
+        beta[own] += fitted.scorer.weights(Rows.of_lists([own]), recency)  # type: ignore[attr-defined]  # see _learn
+        has, parts = np.isin(np.arange(m), own), list[Rules]()
+        for share, term, column in columns:
+            X: Any = data.T.matrix()
+            names = [str(plain_id(each)) for each in data.users] if not column else []
+            if column:
+                tags = fitted.tags[column]
+                X, names = tags.sets[tags.numbers], tags.words.words
+            x = None if target is None else X[[target]].toarray()[0]
+            found = find_rules(share * term.normalized(), X, beta, x, n, names, has, nodes)
+            said = [replace(r, formula=f"{column or 'users'}: {r.formula}") for r in found.rules]
+            parts.append(replace(found, rules=tuple(said)))
+        scores = fitted.scorer.scores(Rows.of_lists([own]), **given(recency))[0]
+        # The decisions of a ranker are its lists: the first tenth of all items.
+        listed = scores > np.sort(scores)[-max(m // 10, 1) - 1] if m > 1 else scores > 0
+        joined, ids = Rules.joined(parts, n).against(listed), data.items
+        shown = [
+            replace(rule, satisfied=tuple(ids[k] for k in rule.satisfied if has[k]))
+            for rule in joined.rules
+        ]
+        return replace(joined, rules=tuple(shown))
 
     @property
     def matrix(self) -> ItemMatrix:

@@ -292,7 +292,7 @@ class Recommender(ABC):
         of `recommend`.
         """
         fitted = self.fitted
-        rows = _rows_of(fitted.interactions.items, profiles, unknown)
+        rows = rows_of(fitted.interactions.items, profiles, unknown)
         chosen = candidates, exclude, where, per, diversity
         return self._lists(fitted, None, (rows, None), n, exclude_seen, chosen)
 
@@ -316,7 +316,7 @@ class Recommender(ABC):
     ) -> Floats:
         """(profiles, items) Return scores for lists of items; NaN for empty ones."""
         fitted = self.fitted
-        rows = _rows_of(fitted.interactions.items, profiles, unknown)
+        rows = rows_of(fitted.interactions.items, profiles, unknown)
         return self._scores(fitted, (rows, None), items)
 
     def explain(self, user: Hashable, item: Hashable) -> list[tuple[Any, float]]:
@@ -339,7 +339,7 @@ class Recommender(ABC):
     ) -> list[tuple[Any, float]]:
         """Return the same for somebody with these items, seen in training or not."""
         fitted = self.fitted
-        rows = _rows_of(fitted.interactions.items, [items], unknown)
+        rows = rows_of(fitted.interactions.items, [items], unknown)
         return self._reasons(fitted, (rows, None), item)
 
     def _reasons(
@@ -461,7 +461,7 @@ def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise ParameterError(f"{name} must be {allowed}, not {value!r}", parameter=name)
 
 
-def _rows_of(items: Vocabulary, lists: Iterable[Iterable[Hashable]], unknown: str) -> Rows:
+def rows_of(items: Vocabulary, lists: Iterable[Iterable[Hashable]], unknown: str) -> Rows:
     """Return profiles as rows of item numbers."""
     _check_choice("unknown", unknown, ("raise", "ignore"))
     if unknown == "raise":

@@ -1,0 +1,327 @@
+"""Readable rules: the formulas with the largest weights in a machine on a boolean kernel.
+
+The features of a boolean kernel are formulas, so a machine is a sum over them:
+
+    f(x) = Σ_i β_i·κ(x_i, x) = Σ_φ w_φ·φ(x),     w_φ = Σ_i β_i·φ(x_i),
+
+up to the factors of normalisation. Formulas with large weights are found by search, not by
+enumeration. Clauses are exact unless the search runs out of nodes. Normal forms are found in two
+steps, the best clauses of clauses, which is a heuristic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..checks import whole
+from ..errors import InputError, KernelOverflowError
+from ..table import Table
+from .algebra import Normalized, Scaled, Sum
+from .base import Kernel
+from .binary_matrix import as_binary
+from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive, Threshold
+from .formula_search import Clauses, Examples, Floats, search
+from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
+from .similarities import AllSubset, Linear
+from .terms import Bound
+
+# Clauses extended in one search.
+NODES = 1000
+# Inner clauses of each sign that normal forms are composed of.
+_POOL = 60
+# Matrices with fewer elements are dense in a search: 32 MB.
+_DENSE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A formula and its part in a machine.
+
+    Attributes
+    ----------
+    formula : as text, such as ``"war and western"``
+    adds : what it adds to the score of the vector in question; without one, to the score of a
+        vector of mean length for which it is true
+    support : how many vectors satisfy it
+    positive : how many of these the machine accepts; for a ranker, how many the profile has
+    satisfied : the rows of these vectors, or the ids of these items of the profile
+    """
+
+    formula: str
+    adds: float
+    support: int
+    positive: int
+    satisfied: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """The rules with the largest parts in a decision or a machine.
+
+    Attributes
+    ----------
+    rules : the largest first, by absolute value
+    score : f(x) without the intercept, the sum over all formulas; None without x
+    exact : whether no other formula adds more
+    fidelity : AUC of the sum of these rules for the machine's decisions on the examples: how often
+        they order an accepted vector before a rejected one; ties count half
+    """
+
+    rules: tuple[Rule, ...]
+    score: float | None
+    exact: bool
+    fidelity: float = float("nan")
+    sums: Floats | None = None  # (m,) of these rules for each example
+
+    @property
+    def share(self) -> float | None:
+        """The share of the score that the rules add up to; others may add or subtract more."""
+        return sum(each.adds for each in self.rules) / self.score if self.score else None
+
+    def against(self, accepted: NDArray[np.bool_]) -> Rules:
+        """Return the same rules with their fidelity to decisions on the examples."""
+        sums = np.zeros(len(accepted)) if self.sums is None else self.sums
+        return replace(self, fidelity=_auc(sums, accepted))
+
+    @staticmethod
+    def joined(parts: Sequence[Rules], n: int) -> Rules:
+        """Return the n largest rules of a machine with several terms."""
+        every = sorted((each for part in parts for each in part.rules), key=lambda r: -abs(r.adds))
+        score = None if parts[0].score is None else sum(part.score or 0.0 for part in parts)
+        sums = sum((part.sums for part in parts if part.sums is not None), np.zeros(1))
+        return Rules(tuple(every[:n]), score, all(p.exact for p in parts), sums=sums)
+
+    def __str__(self) -> str:
+        rows = [(each.formula, each.adds, each.support, each.positive) for each in self.rules]
+        headings = ["formula", "adds", "support", "positive"]
+        return Table.of("", headings, rows).to_markdown().strip()
+
+
+def find_rules(
+    kernel: Kernel,
+    X: Any,
+    beta: ArrayLike,
+    x: ArrayLike | None = None,
+    n: int = 10,
+    names: Sequence[str] | None = None,
+    positive: ArrayLike | None = None,
+    nodes: int = NODES,
+) -> Rules:
+    """Return the n formulas with the largest parts in f(x) = Σ β_i·κ(x_i, x), or in all of f.
+
+    Parameters
+    ----------
+    X : (m, n) binary vectors x_i
+    beta : (m,) their weights
+    x : one binary vector; without it, the rules of the whole machine
+    names : of the variables; ``x0``, ``x1``, ... by default
+    positive : (m,) which vectors count as positive; those with positive weight by default
+    nodes : clauses to extend before the search gives up
+
+    >>> X = [[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]]
+    >>> print(find_rules(Conjunctive(2), X, [1, -1, -1, 1], names=["a", "b", "c"], n=1))
+    | formula |   adds | support | positive |
+    | ------- | -----: | ------: | -------: |
+    | a and b | 2.0000 |       2 |        2 |
+    """
+    from scipy.sparse import csr_array, vstack
+
+    n, rows, weights = whole("", "n", n, low=1), as_binary(X, "X"), np.asarray(beta, np.float64)
+    m, width = rows.shape
+    names = [f"x{k}" for k in range(width)] if names is None else names
+    counts = weights > 0 if positive is None else np.asarray(positive, bool)
+    for name, given, length in (("beta", weights, m), ("positive", counts, m)):
+        if given.shape != (length,):
+            raise InputError(f"X has {m} rows, but {name} has {given.shape}", parameter=name)
+    score, every = None, rows
+    if x is not None:
+        target = as_binary(np.reshape(np.asarray(x), (1, -1)), "x", width=width)
+        score = float(kernel(target, rows)[0] @ weights)
+        every = vstack([csr_array(rows), csr_array(target)], format="csr")
+    else:
+        every = csr_array(rows)
+    if every.shape[0] * width <= _DENSE:
+        every = every.toarray()
+    extended = np.append(weights, np.zeros(every.shape[0] - m))
+    found, exact, sums = list[tuple[float, Rule, Floats]](), True, np.zeros(m)
+    for scale, factors, clauses in _spaces(kernel, every, 1.0, np.ones(every.shape[0])):
+        used = factors[:m][factors[:m] > 0]
+        shown = scale * (factors[-1] if x is not None else used.mean() if len(used) else 0.0)
+        values = extended * factors
+        examples, texts, space = _lifted(Examples(every), list(names), values, clauses, nodes, x)
+        for sign in (1, -1):
+            best = search(examples, sign * values, space, n, nodes, x is not None)
+            exact &= best.exact and clauses.inner is None
+            for weight, members in zip(best.weights, best.clauses, strict=True):
+                true = examples.satisfying(space, members)[:m]
+                at = np.flatnonzero(true)
+                adds = sign * weight * shown
+                text = _text(space, members, texts)
+                rule = Rule(text, adds, len(at), int(counts[at].sum()), tuple(at.tolist()))
+                found.append((-abs(adds), rule, sign * weight * scale * factors[:m] * true))
+    found = sorted(found, key=lambda each: (each[0], each[1].formula))[:n]
+    for _, _, part in found:
+        sums += part
+    return Rules(tuple(rule for _, rule, _ in found), score, exact, sums=sums)
+
+
+def rules_of(
+    machine: Any,
+    X: Any,
+    x: ArrayLike | None = None,
+    n: int = 10,
+    names: Sequence[str] | None = None,
+    nodes: int = NODES,
+) -> Rules:
+    """Return the rules of a scikit-learn machine for one decision, or of the whole machine.
+
+    Parameters
+    ----------
+    machine : an `SVC` on a boolean kernel, or a `LearnedKernelClassifier`, fitted, of two classes
+    X : the vectors that it was fitted on
+
+    The other parameters are those of `find_rules`.
+
+    >>> from sklearn.svm import SVC
+    >>> X = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]])
+    >>> rules_of(SVC(kernel=Conjunctive(2)).fit(X, [1, 0, 0, 1]), X).rules[0].formula
+    'x0 and x1'
+    """
+    inner = getattr(machine, "machine_", machine)
+    kernel = getattr(machine, "kernel_", getattr(machine, "kernel", None))
+    dual = getattr(inner, "dual_coef_", None)
+    if dual is None or not isinstance(kernel, Kernel):
+        raise InputError(
+            f"{machine!r} is not a fitted support vector machine on a boolean kernel",
+            hint="fit SVC(kernel=Conjunctive(2)), for example",
+            parameter="machine",
+        )
+    if len(dual) > 1:
+        raise InputError(
+            "the machine has more than two classes", hint="fit one class against the others"
+        )
+    rows = as_binary(X, "X")
+    if rows.shape[0] != inner.shape_fit_[0]:
+        raise InputError(
+            f"the machine was fitted on {inner.shape_fit_[0]} vectors, but X has {rows.shape[0]}",
+            hint="give the vectors that it was fitted on",
+            parameter="X",
+        )
+    beta = np.zeros(rows.shape[0])
+    beta[inner.support_] = np.asarray(dual).ravel()
+    accepted = machine.decision_function(X) > 0
+    return find_rules(kernel, rows, beta, x, n, names, accepted, nodes).against(accepted)
+
+
+def has_rules(kernel: Kernel) -> bool:
+    """Return whether the features of a kernel are formulas that can be searched."""
+    if isinstance(kernel, Sum):
+        return all(has_rules(part) for part in kernel.parts)
+    if isinstance(kernel, Scaled | Normalized | Bound):
+        return has_rules(kernel.kernel)
+    return _clauses(kernel) is not None
+
+
+def _spaces(
+    kernel: Kernel, X: Any, scale: float, factors: Floats
+) -> Iterator[tuple[float, Floats, Clauses]]:
+    """Yield sets of formulas: κ(x, z) = Σ scale·factor(x)·factor(z)·Σ_φ φ(x)·φ(z)."""
+    if isinstance(kernel, Scaled):
+        yield from _spaces(kernel.kernel, X, scale * kernel.weight, factors)
+    elif isinstance(kernel, Bound):
+        yield from _spaces(kernel.kernel, X, scale, factors)
+    elif isinstance(kernel, Sum):
+        for part in kernel.parts:
+            yield from _spaces(part, X, scale, factors)
+    elif isinstance(kernel, Normalized):
+        try:
+            own = kernel.kernel.diag(X)
+        except KernelOverflowError:
+            raise InputError(
+                f"{kernel.kernel} has more formulas than a double can count",
+                hint="use a smaller arity, or a max_arity",
+                parameter="kernel",
+            ) from None
+        roots = np.divide(1.0, np.sqrt(own), out=np.zeros(len(own)), where=own > 0)
+        yield from _spaces(kernel.kernel, X, scale, factors * roots)
+    else:
+        clauses = _clauses(kernel)
+        if clauses is None:
+            raise InputError(
+                f"{kernel} has no rules: its features are not clauses",
+                hint="use a conjunctive, disjunctive or normal-form kernel, or a sum of these",
+                parameter="kernel",
+            )
+        yield scale, factors, clauses
+
+
+def _clauses(kernel: Kernel) -> Clauses | None:
+    """Return the formulas that are features of a kernel, or None."""
+    found: Clauses | None = None
+    match kernel:
+        case Linear():
+            found = Clauses(True, 1, 1)
+        case AllSubset():
+            found = Clauses(True, 0)
+        case Conjunctive(arity, up_to):
+            found = Clauses(True, 1 if up_to else arity, arity)
+        case LiteralConjunctive(arity):
+            found = Clauses(True, arity, arity, negated=True)
+        case Disjunctive(arity):
+            found = Clauses(False, arity, arity)
+        case LiteralDisjunctive(arity):
+            found = Clauses(False, arity, arity, negated=True)
+        case Threshold(satisfied, arity) if satisfied in (1, arity):
+            found = Clauses(satisfied == arity, arity, arity)
+        case MonotoneDNF(weight, most) | DNF(weight, most):
+            found = Clauses(True, 1, most or np.inf, float(weight), isinstance(kernel, DNF))
+        case ComposedDNF() | ComposedCNF():
+            found = _clauses(kernel.composition)
+        case Composed(outer, inner):
+            parts = _clauses(outer), _clauses(inner)
+            if parts[0] and parts[1] and parts[0].inner is None:
+                found = replace(parts[0], inner=parts[1])
+    return found
+
+
+def _lifted(
+    examples: Examples,
+    names: list[str],
+    values: Floats,
+    clauses: Clauses,
+    nodes: int,
+    x: ArrayLike | None,
+) -> tuple[Examples, list[str], Clauses]:
+    """Return examples by the best inner clauses in place of variables, if there are any."""
+    if clauses.inner is None:
+        return examples, names, clauses
+    examples, names, inner = _lifted(examples, names, values, clauses.inner, nodes, x)
+    pool: dict[tuple[int, ...], None] = {}
+    # All clauses of a conjunction are true of x, and one of a disjunction is.
+    for aim in {x is not None, x is not None and clauses.conjunctive}:
+        for sign in (1, -1):
+            found = search(examples, sign * values, inner, _POOL, nodes, aim)
+            pool.update(dict.fromkeys(found.clauses))
+    true = np.stack([examples.satisfying(inner, each) for each in pool], axis=1)
+    texts = [f"({_text(inner, each, names)})" for each in pool]
+    return Examples(true), texts, replace(clauses, inner=None)
+
+
+def _text(clauses: Clauses, members: tuple[int, ...], names: Sequence[str]) -> str:
+    n = len(names)
+    words = [names[k] if k < n else f"not {names[k - n]}" for k in members]
+    return (" and " if clauses.conjunctive else " or ").join(words) or "true"
+
+
+def _auc(scores: Floats, accepted: NDArray[np.bool_]) -> float:
+    """Return the share of pairs with the accepted one before the rejected one."""
+    yes, no = np.sort(scores[accepted]), scores[~accepted]
+    if not len(yes) or not len(no):
+        return float("nan")
+    before = np.searchsorted(yes, no, "left") + np.searchsorted(yes, no, "right")
+    return float(1 - before.sum() / (2 * len(yes) * len(no)))
