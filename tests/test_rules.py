@@ -243,4 +243,5 @@ def test_the_command_shows_rules(run, tmp_path) -> None:
     )
     (record,) = json.loads(shown)
     assert (record["rule"], record["because_of"]) == ("genres: drama and war", ["a"])
-    assert run("explain", tmp_path / "model", "4", "--json")[0] != 0
+    assert run("explain", tmp_path / "model", "4", "--rules")[0] == 0
+    assert run("explain", tmp_path / "model", "4")[0] != 0

@@ -222,7 +222,7 @@ OPTIONS = {
     "n": _row("Maximum number of items.", min=1),
     "items": _row("Ids or titles of items.", metavar="ITEM"),
     "ids": _row("A user and an item; with --profile only an item.", metavar="USER ITEM"),
-    "rules": _row("Show formulas of the kernel that add most; the item is optional then."),
+    "rules": _row("Show the formulas of the kernel that add most; a user needs no item then."),
     "remove": _row("File with events to remove; repeat for more."),
     "name": _row("Name of a data set.", _SETS, metavar="NAME"),
     "check": _row("Read those on this machine, and count."),

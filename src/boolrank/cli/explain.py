@@ -27,20 +27,17 @@ def explain(
     """Print how much each item of a user adds to the score of an item, the largest first.
 
     Items are ids or titles. The parts add up to the score. With --n, the last row of a table is the
-    sum of the others. With --rules, print the formulas of the kernel that add most, and without
-    an item those that add most to all scores.
+    sum of the others. With --rules, print the formulas of the kernel that add most; for a user
+    without an item, those that add most to all scores.
     """
-    if len(ids) != (2 if profile is None else 1) - (rules and len(ids) == (profile is None)):
+    if len(ids) not in ({1} if profile else {1, 2} if rules else {2}):
         raise ParameterError(
             f"expected {'USER ITEM' if profile is None else 'ITEM'}, not {' '.join(ids)!r}",
             hint="write `explain MODEL USER ITEM` or `explain MODEL --profile ID,ID ITEM`",
         )
     fitted = load_model(folder)
     users, items, table = fitted.interactions.users, fitted.interactions.items, fitted.item_table
-    if profile is None:
-        whom, asked = ids[0], ids[1:]
-    else:
-        whom, asked = profile, ids
+    whom, asked = (ids[0], ids[1:]) if profile is None else (profile, ids)
     item, called = parse_item(fitted, asked[0]) if asked else (None, "")
     if rules:
         _show_rules(fitted, whom, profile, item, called, n, output)

@@ -160,7 +160,7 @@ def find_rules(
             for weight, members in zip(best.weights, best.clauses, strict=True):
                 true = examples.satisfying(space, members)[:m]
                 at = np.flatnonzero(true)
-                adds = sign * weight * shown
+                adds = float(sign * weight * shown)
                 text = _text(space, members, texts)
                 rule = Rule(text, adds, len(at), int(counts[at].sum()), tuple(at.tolist()))
                 found.append((-abs(adds), rule, sign * weight * scale * factors[:m] * true))

@@ -135,7 +135,7 @@ class KernelRanker(Recommender):
         >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
         >>> found = KernelRanker("linear").fit(data).rules(1, "c")
         >>> [(each.formula, round(each.adds, 3), each.satisfied) for each in found.rules]
-        [('users: 2', 0.255, ('a',))]
+        [('users: 2', 0.257, ('a',))]
         """
         fitted = self.fitted
         users = np.array([fitted.interactions.users.number(user)])
