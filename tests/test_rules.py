@@ -238,9 +238,8 @@ def test_the_command_shows_rules(run, tmp_path) -> None:
     assert code == 0, said
     assert "genres: drama and war" in shown
     assert "the rules add up to 100.0% of the score" in said
-    _, shown, _ = run(
-        "explain", tmp_path / "model", "--profile", "a", "--rules", "--n", 1, "--json"
-    )
+    profile = "--profile", "a", "b", "--rules", "--n", 1, "--json"
+    _, shown, _ = run("explain", tmp_path / "model", *profile)
     (record,) = json.loads(shown)
     assert (record["rule"], record["because_of"]) == ("genres: drama and war", ["a"])
     assert run("explain", tmp_path / "model", "4", "--rules")[0] == 0
