@@ -220,6 +220,14 @@ def test_all_rules_over_users_and_tags_add_up_to_the_score(kernel: str) -> None:
         assert sum(rule.adds for rule in found.rules) == pytest.approx(wanted, abs=1e-12)
 
 
+def test_terms_without_rules_count_in_the_score() -> None:
+    data = Interactions.from_pairs([1, 1, 2, 2, 3, 3, 4], list("abbcdea"))
+    model = KernelRanker("tanimoto + linear[genres]").fit(data, items=pl.DataFrame(FILMS))
+    found = model.rules(4, "b")
+    assert found.score == pytest.approx(model.score([4], ["b"])[0, 0])
+    assert found.share < 0.9
+
+
 def test_rankers_without_rules_are_refused_with_a_hint() -> None:
     data = Interactions.from_pairs([1, 1, 2, 2, 3], list("abbcd"))
     with pytest.raises(InputError, match=r"tanimoto has no rules.*fit a conjunctive"):

@@ -130,7 +130,7 @@ class KernelRanker(Recommender):
 
         The kernel, or one of its terms, must be conjunctive, disjunctive or a normal form. Rules
         over users name users, those over tags name tags; `Rule.satisfied` has the items of the
-        profile that satisfy the formula. The score is the sum of these terms alone.
+        profile that satisfy the formula. Other terms have no rules, but count in the score.
 
         >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
         >>> found = KernelRanker("linear").fit(data).rules(1, "c")
@@ -196,6 +196,8 @@ class KernelRanker(Recommender):
         # The decisions of a ranker are its lists: the first tenth of all items.
         listed = scores > np.sort(scores)[-max(m // 10, 1) - 1] if m > 1 else scores > 0
         joined, ids = Rules.joined(parts, n).against(listed), data.items
+        if target is not None and len(columns) < len(terms.bound) + (terms.users is not None):
+            joined = replace(joined, score=float(scores[target]))  # of other terms too
         shown = [
             replace(rule, satisfied=tuple(ids[k] for k in rule.satisfied if has[k]))
             for rule in joined.rules
