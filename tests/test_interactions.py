@@ -208,7 +208,7 @@ def test_uuids_and_large_numbers_are_ids_too():
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 def test_rows_without_an_id_are_refused(frame):
-    with pytest.raises(InputError, match="1 rows have nothing in the column 'item'"):
+    with pytest.raises(InputError, match="1 row has nothing in the column 'item'"):
         Interactions.from_frame(frame({"user": [1, 2], "item": ["a", None]}))
 
 
