@@ -151,7 +151,7 @@ def test_a_stream_is_not_kept_in_memory():
 def test_errors_about_streams_are_those_of_frames():
     with pytest.raises(InputError, match="no column 'who'"):
         Interactions.from_frame(_Stream(_frame()), user="who")
-    with pytest.raises(InputError, match="1 rows have nothing in the column 'item'"):
+    with pytest.raises(InputError, match="1 row has nothing in the column 'item'"):
         Interactions.from_frame(
             _Stream(pl.DataFrame({"user": [1], "item": pl.Series([None], dtype=pl.Int64)}))
         )

@@ -421,7 +421,7 @@ def test_without_time_there_is_no_chronological_split(make) -> None:
 def test_missing_times_are_counted_with_a_hint_of_their_own() -> None:
     for missing in (np.array([1.0, np.nan, 2, 3]), np.array([1, "NaT", 2, 3], "datetime64[D]")):
         data = Interactions.from_pairs([1, 1, 2, 2], list("abab"), missing)
-        with pytest.raises(InputError, match="1 interactions have no time; leave them out") as e:
+        with pytest.raises(InputError, match="1 interaction has no time; leave them out") as e:
             leave_one_out(data)
         assert e.value.parameter == "order"
 

@@ -43,7 +43,7 @@ class LearnedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     classes_ : the classes
 
     >>> X = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]])
-    >>> LearnedKernelClassifier().fit(X, [1, 0, 0, 1]).predict(X)
+    >>> LearnedKernelClassifier(["linear", "conjunctive(2)"]).fit(X, [1, 0, 0, 1]).predict(X)
     array([1, 0, 0, 1])
     """
 

@@ -58,7 +58,7 @@ def fit_on_disk(
     >>> from boolrank import KernelRanker
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> with TemporaryDirectory() as folder:
-    ...     model = fit_on_disk(KernelRanker("linear"), data, Path(folder, "model"), "2GB")
+    ...     model = fit_on_disk(KernelRanker("linear"), data, Path(folder, "model"), "16GB")
     ...     model.recommend([3], n=2).lists()
     [['a', 'c']]
     """
