@@ -35,29 +35,11 @@ from boolrank.spark import cluster
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 
 
-_MODELS = (
-    "kernel-ranker",
-    "kernel-ranker(kernel=conjunctive(2), user_exponent=0.5)",
-    "item-knn",
-    "spectral-ranker(rank=8)",
-    "kernel-ease(storage=sparse)",
-)
-_COMPILE = """
-import sys
-from boolrank import load_dataset
-from boolrank.models import parse_model
-for size in ("400x300x5000", "300x2000x3000"):
-    for model in sys.argv[1:]:
-        parse_model(model).make(2).fit(load_dataset(f"synthetic:{size}")).recommend(n=3)
-"""
 _ORDER = [("user", "ascending"), ("rank", "ascending")]
 
 
 @pytest.fixture(scope="module")
 def session() -> Any:
-    # A process that compiles may round the last digit of reordered sums in another way than those
-    # that find its code in the cache.
-    subprocess.run([sys.executable, "-c", _COMPILE, *_MODELS], check=True)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = spark.start("local[2]")
     yield session

@@ -246,6 +246,18 @@ def test_compiling_is_told_once_and_never_for_cached_code(tmp_path: Path) -> Non
     assert run(COMPILE, **env) == "0\n"
 
 
+SCORES = """
+import boolrank
+data = boolrank.load_dataset("synthetic:400x300x5000")
+print(boolrank.KernelRanker().fit(data).recommend(n=20).scores.tolist())
+"""
+
+
+def test_cached_code_rounds_as_the_process_that_compiled_it(tmp_path: Path) -> None:
+    env = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    assert run(SCORES, **env) == run(SCORES, **env)
+
+
 READ_ONLY = """
 import tempfile
 def fail(*_args, **_options):

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop, ranged
-from .matrix import place
+from .matrix import place, product
 from .ranking import best
 
 
@@ -128,7 +128,7 @@ def _choose_neighbours(chosen, item, matrix):
 
 @loop
 def _fill_square(square, row, matrix):
-    """Fill the lower triangle with the values of all pairs of some items, in ascending order."""
+    """Fill the upper triangle with the values of all pairs of some items, in ascending order."""
     indptr, columns, values, diagonal = matrix[:4]
     leading = matrix[-1]
     for a in range(len(row)):
@@ -139,44 +139,46 @@ def _fill_square(square, row, matrix):
                 step *= 2
             low = place(columns, low, min(low + step, high), row[b])
             found = low < high and columns[low] == row[b]
-            square[a, b] = values[low] if found else _background(row[a], row[b], matrix)
-            square[a, b] -= leading[row[a]] * leading[row[b]]
+            value = values[low] if found else _background(row[a], row[b], matrix)
+            square[b, a] = value - leading[row[a]] * leading[row[b]]
         square[a, a] = diagonal[row[a]] - leading[row[a]] ** 2
 
 
-@loop(fastmath={"contract", "reassoc"})  # sums of products in the order that is fastest
+@loop(fastmath={"contract"})
 def _factorise(square, size):
-    """Put the Cholesky factor in place of the lower triangle; return the least pivot.
+    """Put the transposed Cholesky factor in place of the upper triangle; return the least pivot.
 
-    It is a part of the value on the diagonal, 0 for a singular matrix.
+    It is a part of the value on the diagonal, 0 for a singular matrix. Rows above are subtracted
+    four at a time, element by element: the order of the sums is the same in every process.
     """
     least = np.inf
-    for a in range(size):
-        row, own = square[a], square[a, a]
-        for b in range(a):
-            total, other = 0.0, square[b]
-            for c in range(b):
-                total += row[c] * other[c]
-            row[b] = (row[b] - total) / other[b]
-        total = 0.0
-        for c in range(a):
-            total += row[c] * row[c]
-        if not own > total:
+    for i in range(size):
+        row, own, whole = square[i], square[i, i], i - i % 4
+        for k in range(0, whole, 4):
+            a, b, c, d = square[k], square[k + 1], square[k + 2], square[k + 3]
+            of_a, of_b, of_c, of_d = a[i], b[i], c[i], d[i]
+            for j in range(i, size):
+                row[j] -= (of_a * a[j] + of_b * b[j]) + (of_c * c[j] + of_d * d[j])
+        for k in range(whole, i):
+            a, of_a = square[k], square[k, i]
+            for j in range(i, size):
+                row[j] -= of_a * a[j]
+        if not row[i] > 0:
             return 0.0
-        least = min(least, (own - total) / own)
-        row[a] = np.sqrt(own - total)
+        least = min(least, row[i] / own)
+        root = np.sqrt(row[i])
+        for j in range(i, size):
+            row[j] /= root
     return least
 
 
 @loop
 def _solve(weights, square):
-    """Fill with the last row of the inverse of the factor in the lower triangle."""
-    last = len(weights) - 1
-    weights[:last], weights[last] = 0.0, 1.0
-    for a in range(last, -1, -1):
-        weights[a] /= square[a, a]
-        for b in range(a):
-            weights[b] -= weights[a] * square[a, b]
+    """Fill with the last row of the inverse of the factor whose transpose is in the square."""
+    size = len(weights)
+    weights[size - 1] = 1 / square[size - 1, size - 1]
+    for a in range(size - 2, -1, -1):
+        weights[a] = -product(square[a, a + 1 : size], weights[a + 1 :]) / square[a, a]
 
 
 @ranged(lambda _out, factor, *_: (len(factor[0]) - 1, 4 * (np.diff(factor[0]) ** 2).sum()))

@@ -97,15 +97,26 @@ def subtract_product(start, stop, values, first, indptr, columns, left, right):
     for k in range(start, stop):
         while indptr[row + 1] <= first + k:
             row += 1
-        values[k] -= _product(left[row], right[columns[k]])
+        values[k] -= product(left[row], right[columns[k]])
 
 
 @loop
-def _product(a, b):
-    total = 0.0
-    for t in range(len(a)):
-        total += a[t] * b[t]
-    return total
+def product(x, y):
+    """Return the product of two vectors: four sums, of which none waits for the other.
+
+    Their order is written out because a compiler that may choose it (``reassoc``) chooses one in
+    the process that compiles a loop and another in those that find the loop in the cache.
+    """
+    a = b = c = d = 0.0
+    whole = len(x) - len(x) % 4
+    for t in range(0, whole, 4):
+        a += x[t] * y[t]
+        b += x[t + 1] * y[t + 1]
+        c += x[t + 2] * y[t + 2]
+        d += x[t + 3] * y[t + 3]
+    for t in range(whole, len(x)):
+        a += x[t] * y[t]
+    return (a + b) + (c + d)
 
 
 @np.errstate(all="ignore")
@@ -184,7 +195,7 @@ def _fill_row(out, A, ready, dense, background, exponents, left, sets, matrix, i
             column = items[t]
             out[t] = under[matrix.classes[column]] * matrix.share[column]
             if left is not None:
-                out[t] += _product(left[row], matrix.right[column])
+                out[t] += product(left[row], matrix.right[column])
             if sets is not None:
                 out[t] += matrix.set_values[sets[row], sets[column]]
             low = place(matrix.columns, low, high, column)
@@ -287,9 +298,9 @@ def _add_product(scores, left, matrix, rows, weights):
             row, weight = left[rows[s]], weights[s]
             for t in range(len(total)):
                 total[t] += weight * row[t]
-            scores[rows[s]] -= weight * _product(row, matrix.right[rows[s]])
+            scores[rows[s]] -= weight * product(row, matrix.right[rows[s]])
         for j in range(len(scores)):
-            scores[j] += _product(total, matrix.right[j])
+            scores[j] += product(total, matrix.right[j])
 
 
 @loop

@@ -17,13 +17,12 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop
-from .matrix import add_rows, fill_row, own_of
+from .matrix import add_rows, fill_row, own_of, product
 
 # The gap, relative to the unit, at which a face is good enough to be solved for.
 _COARSE = 1e-6
 # No problem met needs more turns; a nearly singular one may end with a larger gap.
 _MOST_TURNS = 100
-_REORDERED = {"nsz", "reassoc", "contract"}
 
 
 @loop
@@ -63,7 +62,7 @@ def _fill(A, ready, matrix, items, reg, i):
     ready[i] = True
 
 
-@loop(fastmath=_REORDERED)
+@loop(fastmath={"contract"})
 def _pairwise(matrix, items, reg, target, most_steps, alpha, A, g, ready):
     """Move weight between the least g of all and the largest with weight, to a target gap."""
     size = len(g)
@@ -77,14 +76,12 @@ def _pairwise(matrix, items, reg, target, most_steps, alpha, A, g, ready):
             i = j = k  # nothing moves before the first look
     gap, move = np.inf, 0.0
     for _ in range(most_steps):
-        inner = 0.0
         to, of = A[i], A[j]
         for k in range(size):
             g[k] += move * (to[k] - of[k])
             giving[k] = without[k] - g[k]
-            inner += alpha[k] * g[k]
         i, j = _least(g, room), _least(giving, room)
-        gap = 2 * (inner - g[i])
+        gap = 2 * (product(alpha, g) - g[i])
         if not (gap > target and g[j] > g[i]):
             break
         if not ready[i]:
@@ -127,7 +124,7 @@ def _least(values, room):
     return at
 
 
-@loop(fastmath=_REORDERED)
+@loop(fastmath={"contract"})
 def _on_face(A, b, tolerance, alpha, g, room):
     """Renew alpha and g by conjugate gradients over the weights above 0.
 
@@ -139,8 +136,8 @@ def _on_face(A, b, tolerance, alpha, g, room):
             support[used] = k
             used += 1
     support, inner = support[:used], room[: used * used].reshape((used, used))
-    x, rest, ahead, product = np.empty(used), np.empty(used), np.zeros(used), np.empty(used)
-    everywhere, free = np.empty(used, np.int32), np.empty(used)
+    x, rest, ahead, along = np.empty(used), np.empty(used), np.zeros(used), np.empty(used)
+    everywhere, free, residual = np.empty(used, np.int32), np.empty(used), np.empty(used)
     for s in range(used):
         row = A[support[s]]
         for t in range(used):
@@ -149,24 +146,19 @@ def _on_face(A, b, tolerance, alpha, g, room):
         everywhere[s], free[s] = s, 1.0
     n_free, before = used, 0.0
     for _ in range(2 * used + 10):
-        mean, norm = 0.0, 0.0
+        mean = product(rest, free) / n_free
         for s in range(used):
-            mean += rest[s] * free[s]
-        mean /= n_free
-        for s in range(used):
-            residual = (rest[s] - mean) * free[s]
-            norm += residual * residual
+            residual[s] = (rest[s] - mean) * free[s]
+        norm = product(residual, residual)
         if not norm > tolerance * tolerance:
             break
         turn = norm / before if before > 0 else 0.0
         before = norm
         for s in range(used):
-            ahead[s] = (rest[s] - mean) * free[s] + turn * ahead[s]
-            product[s] = 0.0
-        add_rows(product, inner, everywhere, ahead)
-        curvature = 0.0
-        for s in range(used):
-            curvature += ahead[s] * product[s]
+            ahead[s] = residual[s] + turn * ahead[s]
+            along[s] = 0.0
+        add_rows(along, inner, everywhere, ahead)
+        curvature = product(ahead, along)
         step, dropped = norm / curvature if curvature > 0 else np.inf, -1
         for s in range(used):
             if x[s] + step * ahead[s] < 0:
@@ -175,7 +167,7 @@ def _on_face(A, b, tolerance, alpha, g, room):
             break
         for s in range(used):
             x[s] += step * ahead[s]
-            rest[s] -= step * product[s]
+            rest[s] -= step * along[s]
         if dropped >= 0:
             x[dropped] = free[dropped] = before = 0.0
             n_free -= 1
