@@ -17,12 +17,12 @@ import numpy as np
 
 from .compiler import loop, ranged
 
-# A descent ends when no step moves a prediction by more than this part of the target's length.
-_TOLERANCE = 1e-9
 # Passes over the features that joined, at most.
 _PASSES = 10_000
 # Features join by this many at least, or half as many as there are: the steepest.
 _JOINING = 64
+# While others would join, features settle to this part of the largest step of these.
+_PATIENCE = 0.1
 
 
 @ranged(lambda out, _first, users, *_: (len(out), 200 * len(users)))
@@ -63,18 +63,6 @@ def _add_row(out, factor, model, item, gram):
 
 
 @loop
-def _slopes(out, target, weights, active, gram):
-    """Fill with the products of all features and what weights leave of the target."""
-    items, models = gram.shape[1], len(gram) // 2 + 1
-    out[:] = 0.0
-    for model in range(models):  # g = g² + g·(1 - g): a target is the sum of its own features
-        _add_row(out, 1.0, model, target, gram)
-    for f in active:
-        if weights[f] != 0.0:
-            _add_row(out, -weights[f], f // items, f % items, gram)
-
-
-@loop
 def _shrunk(value, cost, positive):
     """Return the value moved towards 0 by the cost, 0 if it would pass it."""
     if value > cost:
@@ -109,66 +97,83 @@ def _settle(weights, slopes, products, costs, least, passes):
 
 @loop
 def _joining(slopes, taken, target, squares, costs, least, most):
-    """Return the steepest of the features outside that would move."""
+    """Return the steepest of the features outside that would move, and the largest of their steps.
+
+    Steps are those of predictions.
+    """
     l1, l2, positive = costs
     models = len(l1)
-    items, found = len(slopes) // models, 0
+    items, found, largest = len(slopes) // models, 0, 0.0
     steep = np.zeros(len(slopes))
     for f in range(len(slopes)):
         model, square = f // items, squares[f]
         if not taken[f] and square > 0.0 and f % items != target:
             slope = abs(_shrunk(slopes[f], l1[model], positive))
-            if slope / (square + l2[model]) * np.sqrt(square) > least:
+            step = slope / (square + l2[model]) * np.sqrt(square)
+            if step > least:
                 steep[f] = slope
                 found += 1
-    return np.argsort(-steep)[: min(found, most)]
+                largest = max(largest, step)
+    return np.argsort(-steep)[: min(found, most)], largest
 
 
 @loop
-def _copied(active, gram):
-    """Return the products of active features with each other."""
+def _grown(products, active, gram):
+    """Return the products of active features with each other; those of the first ones are known."""
     items, models = gram.shape[1], len(gram) // 2 + 1
-    out = np.zeros((len(active), len(active)))
-    for a in range(len(active)):
+    known, size = len(products), len(active)
+    out = np.zeros((size, size))
+    out[:known, :known] = products
+    for a in range(known, size):
         model, row = active[a] // items, active[a] % items
-        for b in range(len(active)):
+        for b in range(a + 1):
             matrix = _matrix(model, active[b] // items, models)
             if matrix >= 0:
-                out[a, b] = gram[matrix, row, active[b] % items]
+                out[a, b] = out[b, a] = gram[matrix, row, active[b] % items]
     return out
 
 
 @ranged(lambda out, *_: (len(out[0]), 500 * out[0].size))
-def descend(start, stop, out, targets, squares, gram, costs):
+def descend(start, stop, out, targets, squares, gram, costs, tolerance):
     """Solve for the weights of targets.
 
     ``out`` has (targets, features) weights, from which the descent starts, and the last step of
     each target; ``squares`` are the square lengths of features. Costs are l1 and l2 by model, and
-    whether weights must be positive.
+    whether weights must be positive. The descent ends when no step moves a prediction by more than
+    the tolerance times the target's length.
     """
     solved, steps = out
     l1, l2, positive = costs
+    items, models = gram.shape[1], len(gram) // 2 + 1
     slopes, taken = np.empty(len(squares)), np.zeros(len(squares), np.bool_)
     for row in range(start, stop):
         target, weights = targets[row], solved[row]
-        least = _TOLERANCE * np.sqrt(float(gram[0, target, target]))
-        active, passes = np.flatnonzero(weights), _PASSES
+        least = tolerance * np.sqrt(float(gram[0, target, target]))
+        active, passes, goal = np.flatnonzero(weights), _PASSES, np.inf
+        products = _grown(np.empty((0, 0)), active, gram)
         taken[active] = True
+        # Slopes are the products of features with what weights leave of the target.
+        slopes[:] = 0.0
+        for model in range(models):  # g = g² + g·(1 - g): a target is the sum of its own features
+            _add_row(slopes, 1.0, model, target, gram)
+        for f in active:
+            _add_row(slopes, -weights[f], f // items, f % items, gram)
         while passes > 0:
-            _slopes(slopes, target, weights, active, gram)
-            if len(active):
-                own, models = weights[active], active // gram.shape[1]
-                here = (l1[models], l2[models], positive)
-                products = _copied(active, gram)
-                passes, steps[row] = _settle(own, slopes[active], products, here, least, passes)
-                weights[active] = own
-                _slopes(slopes, target, weights, active, gram)
             most = max(_JOINING, len(active) // 2)
-            new = _joining(slopes, taken, target, squares, costs, least, most)
-            if len(new) == 0:
+            new, step = _joining(slopes, taken, target, squares, costs, least, most)
+            if len(new) == 0 and goal <= least:
                 break
+            goal = max(_PATIENCE * step, least)
             active = np.concatenate((active, new))
             taken[new] = True
+            products = _grown(products, active, gram)
+            own, of = weights[active], active // items
+            here = (l1[of], l2[of], positive)
+            passes, steps[row] = _settle(own, slopes[active], products, here, goal, passes)
+            for k, f in enumerate(active):
+                if own[k] != weights[f]:
+                    _add_row(slopes, weights[f] - own[k], f // items, f % items, gram)
+                    weights[f] = own[k]
         taken[active] = False
 
 

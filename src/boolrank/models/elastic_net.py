@@ -17,8 +17,8 @@ from .scorer import Floats
 
 # Weights that are solved for at once: 32 MB.
 _BLOCK = 1 << 22
-# A last step above this part of the target's length is reported.
-_LOOSE = 1e-6
+# Steps, as parts of the target's length: descent ends below, and a last one above is reported.
+_TOLERANCE, _LOOSE = 1e-9, 1e-6
 
 
 class Operators(NamedTuple):
@@ -79,7 +79,14 @@ class ElasticNet:
     positive: bool
     neighbours: int | None
 
-    def solve(self, rows: Rows, items: int, subsets: Subsets, start: Operators) -> Operators:
+    def solve(
+        self,
+        rows: Rows,
+        items: int,
+        subsets: Subsets,
+        start: Operators,
+        tolerance: float = _TOLERANCE,
+    ) -> Operators:
         """Return the weights of all items; the descent begins with those of ``start``."""
         from .._compiled.slim import descend
 
@@ -90,10 +97,11 @@ class ElasticNet:
         blocks, steps = [], np.zeros(items)
         for targets in np.array_split(np.arange(items), -(-items * len(squares) // _BLOCK)):
             block, last = start.dense_columns(targets), np.zeros(len(targets))
-            descend((block, last), targets, squares, gram, costs)
+            descend((block, last), targets, squares, gram, costs, tolerance)
             steps[targets] = last
             blocks.append(csr_array(self._kept(block.reshape(-1, items)).reshape(block.shape)))
-        _warn(steps / np.sqrt(np.maximum(np.bincount(rows.indices, minlength=items), 1)))
+        steps /= np.sqrt(np.maximum(np.bincount(rows.indices, minlength=items), 1))
+        _warn(steps[steps > max(_LOOSE, tolerance)])
         return Operators.of_columns(blocks, len(self.l1), items)
 
     def _kept(self, weights: Floats) -> Floats:
@@ -130,11 +138,10 @@ def _products(rows: Rows, items: int, subsets: Subsets, local: int) -> NDArray[n
 
 
 def _warn(steps: Floats) -> None:
-    loose = int((steps > _LOOSE).sum())
-    if loose:
+    if len(steps):
         warnings.warn(
-            f"the weights of {loose} items still moved by {steps.max():.1e} when learning ended; "
-            "a larger reg makes them well-defined",
+            f"the weights of {len(steps)} items still moved by {steps.max():.1e} when learning "
+            "ended; a larger reg makes them well-defined",
             ConvergenceWarning,
             stacklevel=6,
         )
