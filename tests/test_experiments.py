@@ -62,6 +62,14 @@ def test_a_run_equals_evaluate():
     assert found.split_hash == run.split.hash
 
 
+def test_models_with_processes_of_their_own_have_the_same_results_and_their_memory():
+    together, apart = (run_experiment(SMALL, alone=alone) for alone in (False, True))
+    assert apart.to_dict() == together.to_dict()
+    for name, found in apart.evaluations.items():
+        assert together.evaluations[name].peak_memory is None
+        assert found.peak_memory > 10_000_000
+
+
 def test_a_second_run_takes_everything_from_the_cache(tmp_path):
     first = run_experiment(SMALL, tmp_path)
     before = (first.folder / "results.json").read_bytes()

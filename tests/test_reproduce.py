@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from boolrank.kernels.expressiveness import PairSpectrum
 from boolrank.paper.page import arities_table, results_table, write_reproduction
 from boolrank.paper.published import COLUMNS, PAPER
 from boolrank.paper.reproduce import reproduce
+from boolrank.studies.experiment import run_experiment
 from pages import check_page
 
 ARITIES = (1, 2, 5)
@@ -201,13 +203,45 @@ def test_sets_that_cannot_be_measured_are_errors(folder, tmp_path):
     assert "did you mean 'filmtrust'?" in caught.value.hint
     with pytest.raises(ParameterError, match="the paper has no results on 'movielens-20m'"):
         reproduce(tmp_path, ["movielens-20m"], folder=folder)
-    with pytest.raises(ParameterError, match="cannot be measured again"):
+    with pytest.raises(DatasetNotFoundError, match="netflix is not in"):
         reproduce(tmp_path, ["netflix"], folder=folder)
+    with pytest.raises(ParameterError, match="a split of its own"):
+        reproduce(tmp_path, ["bookcrossing-reduced=synthetic"], folder=folder)
     with pytest.raises(DatasetNotFoundError, match="jester is not in"):
         reproduce(tmp_path, ["jester"], folder=folder)
     with pytest.raises(DatasetNotFoundError):
         reproduce(tmp_path, folder=tmp_path / "nothing")
     assert not list(tmp_path.rglob("*.json"))
+
+
+def test_other_data_stand_in_for_a_set_of_the_paper(tmp_path, monkeypatch):
+    def run(*args, alone, **options):
+        """Run in this process, as others take seconds to start."""
+        found = run_experiment(*args, **options)
+        for name, each in found.evaluations.items():
+            folds = [replace(fold, peak_memory=5_000_000 if alone else None) for fold in each.folds]
+            found.evaluations[name] = replace(each, folds=tuple(folds))
+        return found
+
+    monkeypatch.setattr("boolrank.paper.reproduce.run_experiment", run)
+    data = ["netflix=synthetic:90x30x900"]
+    found = reproduce(tmp_path, data, arities=ARITIES, costs=True)
+    assert found.sets[0].split.data.shape == (90, 30)
+    rows = _rows(found, "Netflix")
+    assert [row["kernel"] for row in rows] == list(PAPER["netflix"].kernels.values())
+    assert all(row["fit (s)"] > 0 and row["memory (MB)"] == 5 for row in rows)
+    page = write_reproduction(found, tmp_path).read_text(encoding="utf-8")
+    assert "These are results on synthetic:90x30x900, not on the data of the paper." in page
+
+
+def test_the_real_excerpt_of_the_netflix_prize_is_measured(data_dir, tmp_path):
+    if not DATASETS["netflix"].is_here(data_dir):
+        pytest.skip("netflix is not in BOOLRANK_DATA")
+    found = reproduce(tmp_path, ["netflix"], folder=data_dir, sweep=False, arities=ARITIES)
+    assert len(found.sets[0].split) == 5
+    assert all(0.5 < row["AUC"] < 1 for row in _rows(found, "Netflix"))
+    page = write_reproduction(found, tmp_path).read_text(encoding="utf-8")
+    assert "which has 480,189 users" in page
 
 
 @pytest.mark.skipif("BOOLRANK_DATA" not in os.environ, reason="BOOLRANK_DATA is not set")

@@ -230,6 +230,7 @@ OPTIONS = {
     "datasets": _row(
         "Data sets as name,name,...; all that are here if not given.", _one_of(lambda: PAPER)
     ),
+    "costs": _row("Measure memory too, each kernel in a process of its own."),
     "sweep": _row("Measure AUC by arity, which takes longest.", flag="--sweep/--no-sweep"),
     "everything": _row("Compile what any model and command needs.", flag="--all"),
     "compiling": _row("Compile what a first run would.", flag="--compile/--no-compile"),

@@ -15,6 +15,7 @@ def reproduce(
     datasets: str | None = None,
     out: Path = Path("reproduction"),
     sweep: bool = True,
+    costs: bool = False,
     arities: str | None = None,
     seed: int | None = None,
     threads: int | None = None,
@@ -24,6 +25,7 @@ def reproduce(
 
     The folder gets report.html, tables/ (CSV, Markdown, LaTeX) and figures/ (SVG, PNG). A stopped
     run continues when the same command is run again. Get the data sets first: `boolrank datasets`.
+    netflix=ratings.csv among the data sets measures a file, or another set, in the place of one.
     """
     from ..paper.page import results_table, write_reproduction
     from ..paper.reproduce import reproduce as run
@@ -34,9 +36,11 @@ def reproduce(
     names = split_commas(datasets) if datasets else ()
     options = given({"arities": parse_arities(arities) if arities else None, "seed": seed})
     with work.status(log=True) as tell:
-        found = run(out, names, sweep=sweep, **options, n_threads=threads, progress=tell)
-    shown = {"datasets": datasets, "no_sweep": None if sweep else True, "arities": arities}
-    command = command_text("reproduce", [], shown | {"seed": seed or None})
+        found = run(
+            out, names, sweep=sweep, costs=costs, **options, n_threads=threads, progress=tell
+        )
+    shown = {"datasets": datasets, "no_sweep": not sweep or None, "costs": costs or None}
+    command = command_text("reproduce", [], shown | {"arities": arities, "seed": seed or None})
     with work.status("Writing the page"):
         page = write_reproduction(found, out, command)
     output.show(results_table(found))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.inputs import find_dataset
 from ..report.figures import Plot, arity_plots
 from ..report.page import Block, Entries, Figures, Note, Page, Section, made, write_page
+from ..report.tables import COSTS, cost_columns, costs
 from ..table import Column, Table
 from .published import COLUMNS, PAPER
 
@@ -71,7 +72,9 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
         strong = frozenset({aucs.index(max(aucs))})
         main.append(replace(part, title=title, note=_size(each), strong=strong))
         for reading, evaluations in each.readings:
-            part = results.where({"data set": title, "reading": reading.title}).without(_RANKING)
+            part = results.where({"data set": title, "reading": reading.title}).without(
+                (*_RANKING, *COSTS)
+            )
             heading, users = f"{title}: {reading.title}", _test_users(evaluations)
             others.append(replace(part, name="readings", title=heading, note=users))
     figures = [_arity_plots(each) for each in found.sets]
@@ -108,7 +111,8 @@ def results_table(found: Reproduction) -> Table:
             row = (ours.means[metric], ours.deviations[metric], *paper, gap)
             far = abs(gap) > _FAR * paper.deviation and not reading
             others = (ours.means.get(name.lower()) for name in _RANKING)
-            rows.append((each.paper.title, reading, kernel, *row, far, *others))
+            values = (*row, far, *others, *costs(ours))
+            rows.append((each.paper.title, reading, kernel, *values))
     columns = [
         Column("data set"),
         Column("reading", under="data set"),
@@ -120,8 +124,11 @@ def results_table(found: Reproduction) -> Table:
         Column("difference", "+.4f"),
         Column("beyond two deviations", marks="difference"),
         *(Column(name, ".4f") for name in _RANKING),
+        *cost_columns(),
     ]
-    return Table("Results beside the paper's", columns, rows, "results")
+    table = Table("Results beside the paper's", columns, rows, "results")
+    measured = any(row[-1] is not None for row in rows)
+    return table if measured else table.without(COSTS)
 
 
 def arities_table(found: Reproduction) -> Table:
@@ -146,6 +153,8 @@ def _size(each: SetResult) -> str:
         for users, items, ratings in ((*data.shape, data.size), known)
     )
     excerpt = f" This is not the whole set, which has {whole}." if here != whole else ""
+    if each.source != each.paper.dataset:
+        excerpt = f" These are results on {each.source}, not on the data of the paper."
     folds = "one fold" if len(each.split) == 1 else f"{len(each.split)} folds"
     return f"{here}; {_test_users(each.evaluations)} in {folds}.{excerpt}"
 

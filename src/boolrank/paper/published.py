@@ -42,7 +42,7 @@ class PaperSet:
     protocol: str = "paper"
     known: Mapping[str, str] = field(default_factory=dict)  # reasons by column, "" for all columns
     readings: tuple[Reading, ...] = ()
-    hidden: str = ""  # why the set cannot be measured
+    by_name: str = ""  # why the set is measured only if it is named
 
     @property
     def kernels(self) -> dict[str, str]:
@@ -144,8 +144,12 @@ _ALL = (
         _figures(
             (0.9436, 0.0010), (0.9362, 0.0009), (0.9427, 0.0011), (0.9381, 0.0012), (0.9000, 0.0013)
         ),
-        hidden="The paper used a part of the Netflix Prize data, with 93,705 users and 3,561 "
-        "films, which is not published.",
+        known={
+            "": "The paper used a part of the Netflix Prize data, with 93,705 users, 3,561 films "
+            "and 3.3 million ratings, which is not published. These are other data."
+        },
+        by_name="The paper's part of the Netflix Prize data is not published. Name the whole, "
+        "netflix, or other data, netflix=ratings.csv.",
     ),
 )
 

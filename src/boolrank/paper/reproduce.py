@@ -33,6 +33,7 @@ class SetResult:
     """The results on one data set; evaluations are by kernel."""
 
     paper: PaperSet
+    source: str  # name of a data set, or a file
     split: Split
     evaluations: Mapping[str, Evaluation]
     readings: Sequence[tuple[Reading, Mapping[str, Evaluation]]]
@@ -55,6 +56,7 @@ def reproduce(
     datasets: Sequence[str] = (),
     *,
     sweep: bool = True,
+    costs: bool = False,
     arities: Sequence[int] = (),
     seed: int = 0,
     folder: str | Path | None = None,
@@ -66,8 +68,10 @@ def reproduce(
     Parameters
     ----------
     out : folder for results, which are not computed again
-    datasets : names, by default of all the paper's that are here
+    datasets : names, by default of all the paper's that are here; ``"netflix=ratings.csv"``
+        measures a file, or another data set, in place of the paper's
     sweep : whether to measure AUC against the arity
+    costs : whether to measure memory too, each kernel of the table in a process of its own
     arities : of the curves, by default some up to 150
     folder : of the data sets, see `load_dataset`
     """
@@ -81,11 +85,12 @@ def reproduce(
         specs = tuple(models.values())
         progress(title)
         found = run_experiment(
-            Experiment((paper.dataset,), specs, paper.protocol, seed=seed, **options),
+            Experiment((sources[paper.dataset],), specs, paper.protocol, seed=seed, **options),
             out,
             split=parts,
             data_folder=folder,
             n_threads=n_threads,
+            alone=costs and what == "table",
             progress=lambda done, total, last: progress(f"{title}: {done} of {total} ({last})"),
         )
         return found.split, {text: found.evaluations[str(each)] for text, each in models.items()}
@@ -102,29 +107,37 @@ def reproduce(
             swept = run(paper, f"{name} sweep", family(name, some), parts)[1] if sweep else {}
             curves.append(spectral_curve(pairs, name, some, swept))
         ratio = pairs.ratio(parse_kernel("monotone_dnf").normalized())
-        return SetResult(paper, parts, found, readings, curves, ratio)
+        source = sources[paper.dataset]
+        return SetResult(paper, source, parts, found, readings, curves, ratio)
 
-    for name in datasets:
-        _check(name)
-    here = {
-        name: not PAPER[name].hidden and find_dataset(name).is_here(folder)
-        for name in datasets or PAPER
+    sources = dict(_source(each) for each in datasets or PAPER)
+    absent = {
+        name: "It is not on this machine."
+        for name, source in sources.items()
+        if source == name and not find_dataset(name).is_here(folder)
     }
-    absent = [name for name in here if not here[name]]
-    if absent and (datasets or len(absent) == len(here)):
-        raise find_dataset(absent[0]).missing(folder)
+    if absent and (datasets or len(absent) == len(sources)):
+        raise find_dataset(next(iter(absent))).missing(folder)
+    if not datasets:
+        absent |= {name: each.by_name for name, each in PAPER.items() if each.by_name}
     claim_folder(out, "reproduce")
-    sets = [measure(PAPER[name]) for name in here if here[name]]
-    missing = [(PAPER[name], PAPER[name].hidden or "It is not on this machine.") for name in absent]
+    sets = [measure(PAPER[name]) for name in sources if name not in absent]
+    missing = [(PAPER[name], absent[name]) for name in sources if name in absent]
     return Reproduction(sets, missing, seed, machine())
 
 
-def _check(name: str) -> None:
-    """Raise for a data set whose results cannot be measured again."""
+def _source(text: str) -> tuple[str, str]:
+    """Return the name of a set of the paper, and the data to measure, by default of that name."""
+    name, _, source = text.partition("=")
     find_dataset(name)  # raises if there is no such data set
-    problem = f"the paper has no results on {name!r}, only on {', '.join(PAPER)}"
-    if name in PAPER:
-        problem = PAPER[name].hidden and f"{name} cannot be measured again: {PAPER[name].hidden}"
-    if problem:
-        hint = f"use `boolrank evaluate {name}`"
-        raise ParameterError(problem, hint=hint, parameter="datasets")
+    if name not in PAPER:
+        raise ParameterError(
+            f"the paper has no results on {name!r}, only on {', '.join(PAPER)}",
+            hint=f"use `boolrank evaluate {name}`",
+            parameter="datasets",
+        )
+    if source and PAPER[name].protocol != "paper":
+        raise ParameterError(
+            f"{name} is a split of its own, and has no other data", parameter="datasets"
+        )
+    return name, source or name

@@ -123,10 +123,21 @@ def _columns(metrics: Iterable[str]) -> list[Column]:
     for title in map(metric_title, metrics):
         below = Column(f"{title}{DEVIATION}", ".4f", under=title, template="±\u00a0{}")
         columns += [Column(title, ".4f"), below]
+    hidden = [Column("folds", shown=False), Column("split hash", shown=False)]
+    return [*columns, *cost_columns(), *hidden]
+
+
+def cost_columns() -> list[Column]:
+    """Return the columns of `COSTS`."""
     fit, rank, memory = COSTS
     below = Column(rank, ".3f", under=fit, template="+\u00a0{} to rank")
-    hidden = [Column("folds", shown=False), Column("split hash", shown=False)]
-    return [*columns, Column(fit, ".3f"), below, Column(memory, ",.0f"), *hidden]
+    return [Column(fit, ".3f"), below, Column(memory, ",.0f")]
+
+
+def costs(found: Evaluation) -> tuple[float, float, float | None]:
+    """Return the values of `COSTS`."""
+    peak = found.peak_memory
+    return (*found.seconds, None if peak is None else peak / 1e6)
 
 
 def _row(
@@ -141,6 +152,4 @@ def _row(
         row.append(versus.t_holm < SIGNIFICANT)
     for each in metrics:
         row += [found.means[each], found.deviations[each]]
-    peak = found.peak_memory
-    memory = None if peak is None else peak / 1e6
-    return [*row, *found.seconds, memory, len(found.folds), found.split_hash]
+    return [*row, *costs(found), len(found.folds), found.split_hash]

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from inspect import signature
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -283,6 +284,7 @@ def run_experiment(
     split: Split | None = None,
     data_folder: str | Path | None = None,
     n_threads: int | None = None,
+    alone: bool = False,
     progress: Callable[[int, int, str], None] = lambda _done, _total, _what: None,
 ) -> Run:
     """Compute the results that are not in the cache; models of a fold share overlaps.
@@ -292,6 +294,7 @@ def run_experiment(
     folder : for the cache and the results; None to write nothing
     split : the split of the experiment, if it has been made already
     data_folder : the folder of data sets, see `load_dataset`
+    alone : whether each model has a process and overlaps of its own, so that results have memory
     progress : called with the number of results done and planned, and the last one
 
     >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (ModelSpec("popularity"),)))
@@ -306,13 +309,13 @@ def run_experiment(
         write_text(place / "experiment.toml", to_toml(experiment.anchored()))
     metrics = tuple(parse_metrics(experiment.metrics))
     results: dict[ModelSpec, list[FoldResult]] = {model: [] for model in experiment.models}
-    total, done = len(split) * len(results), 0
-    with Executor(folder, n_threads) as executor:
-        for number, fold in enumerate(split, start=1):
-            for model in experiment.models:
-                results[model].append(executor.run(Task(fold, model, metrics)))
-                done += 1
-                progress(done, total, f"fold {number}, {model}")
+    cells = list(product(enumerate(split, start=1), experiment.models))
+    if alone:  # a process serves all folds of a model
+        cells.sort(key=lambda cell: experiment.models.index(cell[1]))
+    with Executor(folder, n_threads, apart=alone) as executor:
+        for done, ((number, fold), model) in enumerate(cells, start=1):
+            results[model].append(executor.run(Task(fold, model, metrics, alone)))
+            progress(done, len(cells), f"fold {number}, {model}")
     evaluations = {
         str(model): Evaluation(str(model), repr(split), split.hash, tuple(found))
         for model, found in results.items()
@@ -325,7 +328,7 @@ def run_experiment(
             "split": repr(split),
             "split_hash": split.hash,
             "computed_now": run.computed,
-            "computed_before": total - run.computed,
+            "computed_before": len(cells) - run.computed,
             "seconds": {name: list(found.seconds) for name, found in evaluations.items()},
         }
         write_results(place, run.to_dict(), about, run.computed, start, n_threads)
