@@ -19,6 +19,7 @@ import pytest
 
 from boolrank import Interactions, KernelRanker
 from boolrank.cli import _output, _parts, recommend
+from boolrank.errors import InputError
 from boolrank.models import MODELS, load_model, make_model
 
 DRINKS = """\
@@ -352,6 +353,19 @@ def test_an_interrupted_file_of_lists_continues_and_leaves_nothing(
     assert written == [2], "the first two parts were there"
     assert READERS[ending](out).equals(expected)
     assert [file.name for file in out.parent.iterdir()] == [out.name]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no locks on folders there")
+@pytest.mark.parametrize("key", ["the same", "another"])
+def test_two_runs_into_one_file_do_not_disturb_each_other(tmp_path, key):
+    frame, path = pl.DataFrame({"rank": [1]}), tmp_path / "recs.csv"
+    with _parts.Parts(path, "the same") as parts:
+        parts.put(0, frame)
+        with pytest.raises(InputError, match=r"another process writes .*recs.csv; wait"):
+            _parts.Parts(path, key).__enter__()
+        parts.join(1, safe=False)
+    assert path.read_text() == "rank\n1\n"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("ending", READERS)
@@ -722,14 +736,19 @@ def test_an_output_that_fails_leaves_the_old_one_and_nothing_else(tmp_path, monk
 
     monkeypatch.setattr(pl.LazyFrame, "sink_csv", fail)
     frame = pl.DataFrame({"rank": [1], "score": [0.5], "popular": [True]})
-    parts = _parts.Parts(path, "key")
-    parts.put(0, frame)
-    with pytest.raises((ValueError, KeyboardInterrupt)), parts:
-        parts.join(1, safe=False)
+
+    def write():
+        with _parts.Parts(path, "key") as parts:
+            parts.put(0, frame)
+            parts.join(1, safe=False)
+
+    with pytest.raises((ValueError, KeyboardInterrupt)):
+        write()
     if isinstance(error, KeyboardInterrupt):  # parts stay, for the next run
         (folder,) = set(tmp_path.iterdir()) - {path}
         assert [file.name for file in folder.iterdir()] == ["000000.parquet"]
-        _parts.Parts(path, "another key")
+        with _parts.Parts(path, "another key"):
+            pass
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

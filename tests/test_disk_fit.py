@@ -26,6 +26,7 @@ from boolrank import (
 )
 from boolrank.counts import blocks
 from boolrank.counts.overlaps import count_sparse
+from boolrank.data import event_store
 from boolrank.data.synthetic import synthetic
 from boolrank.errors import BoolrankError, InputError, MatrixTooLargeError, ParameterError
 from boolrank.matrix import pairs as pairs_module
@@ -107,6 +108,33 @@ def test_shuffled_and_repeated_events_of_files_give_the_same_folder(
     expected = in_memory(MODELS["linear"](), Interactions.from_files(path), tmp_path / "memory")
     fit_on_disk(MODELS["linear"](), [path], tmp_path / "disk", 400_000)
     assert content(tmp_path / "disk") == expected
+
+
+@pytest.mark.usefixtures("_small_limit")
+def test_numbers_past_64_bits_in_some_batches_are_those_in_memory(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("boolrank.data.event_store._ROWS", 100)
+    data, path = synthetic(200, 150, 3_000, seed=1).to_frame(), tmp_path / "events.parquet"
+    large = pl.col("user").cast(pl.UInt64) + pl.when(pl.col("user") < 3).then(2**63).otherwise(0)
+    data.with_columns(large).write_parquet(path)
+    expected = in_memory(MODELS["linear"](), Interactions.from_files(path), tmp_path / "memory")
+    fit_on_disk(MODELS["linear"](), [path], tmp_path / "disk", 400_000)
+    assert content(tmp_path / "disk") == expected
+
+
+@pytest.mark.parametrize("text", ["user,item\n1,2\n3,4\n5,6\n", "user,item\n1,2\n"])
+def test_an_input_that_changes_while_it_is_read_is_an_error(text, tmp_path, monkeypatch) -> None:
+    events, ids = tmp_path / "events.csv", event_store._ids
+    events.write_text("user,item\n1,2\n3,4\n")
+
+    def change(*args):
+        found = ids(*args)
+        events.write_text(text)
+        return found
+
+    monkeypatch.setattr(event_store, "_ids", change)
+    with pytest.raises(InputError, match="the input has changed"):
+        fit_on_disk(KernelRanker(), [events], tmp_path / "model", "20GB")
+    assert list(tmp_path.iterdir()) == [events]
 
 
 def test_what_fits_into_memory_is_fitted_there(tmp_path) -> None:

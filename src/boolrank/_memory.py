@@ -70,15 +70,16 @@ def held_memory() -> int:
 def parse_size(name: str, given: int | str) -> int:
     """Return a number of bytes, as a number or as text such as ``"4GB"``.
 
-    >>> parse_size("memory", "1.5GB"), parse_size("memory", 10**9)
-    (1500000000, 1000000000)
+    >>> parse_size("memory", "1.5GB"), parse_size("memory", "1KiB"), parse_size("memory", 10**9)
+    (1500000000, 1024, 1000000000)
     """
-    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)i?b?\s*", str(given).lower())
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?)b?\s*", str(given).lower())
     if found is None or not float(found[1]):
         raise ParameterError(
             f"{name} is a size such as 4GB or 500MB, not {given!r}", parameter=name
         )
-    return int(float(found[1]) * 1000 ** " kmgt".index(found[2] or " "))
+    unit = 1024 if found[3] else 1000
+    return int(float(found[1]) * unit ** " kmgt".index(found[2] or " "))
 
 
 def size(count: float) -> str:

@@ -6,10 +6,12 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import InputError
+from ..storage.folder import locked
 from ..studies.cache import unwritable, whole_file
 from ..table import FORMULA
 
@@ -26,17 +28,34 @@ class Parts:
     def __init__(self, target: Path, key: Any) -> None:
         self.target, name = target, hashlib.sha256(json.dumps(key, default=str).encode())
         self._folder = target.with_name(f".{target.name}-{name.hexdigest()[:32]}")
-        for other in target.parent.glob(f".{target.name}-" + "[0-9a-f]" * 32):
-            if other != self._folder and other.is_dir():
-                shutil.rmtree(other)  # of a run that was killed and will not continue
+        self._lock = ExitStack()
 
     def __enter__(self) -> Parts:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._lock.enter_context(locked(self._folder, wait=False))
+            for other in self.target.parent.glob(f".{self.target.name}-" + "[0-9a-f]" * 32):
+                if other != self._folder and other.is_dir():
+                    with locked(other, wait=False):
+                        shutil.rmtree(other)  # of a run that was killed and will not continue
+        except BlockingIOError:
+            with self._lock, suppress(OSError):  # parts of an earlier run stay
+                self._folder.rmdir()
+            raise InputError(
+                f"another process writes {self.target}",
+                hint="wait for it, or choose another file",
+                parameter="out",
+            ) from None
+        except OSError as error:
+            raise unwritable(self.target, error.strerror or str(error)) from None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Remove parts, unless somebody interrupted the run and may continue it."""
-        if kind is None or issubclass(kind, Exception):
-            shutil.rmtree(self._folder, ignore_errors=True)
+        with self._lock, suppress(OSError):
+            if kind is None or issubclass(kind, Exception):
+                shutil.rmtree(self._folder)
+            self._folder.rmdir()  # if nothing was written
 
     def get(self, number: int) -> pl.DataFrame | None:
         """Return a part that was written before."""
@@ -51,7 +70,6 @@ class Parts:
         path = self._path(number)
         fresh = path.with_suffix(".fresh")
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
             with _system_errors():
                 frame.write_parquet(fresh)
             fresh.replace(path)

@@ -48,14 +48,16 @@ def store_events(
     Interactions: 2 users x 1 item, 2 interactions, 1 duplicate left out
     """
     if "events" not in job.state:
-        rows = int(np.clip(memory // _ROW_BYTES, 10_000, _ROWS))
+        length = int(np.clip(memory // _ROW_BYTES, 10_000, _ROWS))
 
         def batches() -> Iterator[Events]:
             roles = dict.fromkeys(("user", "item", "time", "rating"))
-            return read_batches(paths, roles | dict(columns), positive, rows)
+            return read_batches(paths, roles | dict(columns), positive, length)
 
         (users, items), reading = _ids(batches(), memory)
-        duplicates = _store(job, batches(), users, items, memory)
+        rows, duplicates = _store(job, batches(), users, items, memory)
+        if rows != reading.rows:
+            raise _changed()
         kinds = {}
         for name, vocabulary in (("users", users), ("items", items)):
             kinds[name], arrays = packed_ids(name, vocabulary)
@@ -110,17 +112,19 @@ def _ids(batches: Iterator[Events], memory: int) -> tuple[tuple[Vocabulary, ...]
 
 def _union(parts: list[NDArray[Any]]) -> NDArray[Any]:
     """Return distinct ids in order. Whole numbers become text if others are: both are exact."""
-    if all(part.dtype.kind == "i" for part in parts):
-        return np.unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]
-    if any(part.dtype.kind == "i" and len(part) for part in parts):
-        parts = [_as_text(part) for part in parts]
-    return Vocabulary.of(np.concatenate(parts))[0].ids if len(parts) > 1 else parts[0]
+    if len(parts) == 1:
+        return parts[0]
+    for some in parts:
+        parts = [_like(part, some) for part in parts]
+    return Vocabulary.of(np.concatenate(parts))[0].ids
 
 
-def _as_text(ids: NDArray[Any]) -> NDArray[Any]:
-    out = np.empty(len(ids), object)
-    out[:] = list(map(str, ids.tolist()))
-    return out
+def _like(ids: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+    """Return 64-bit numbers as text or as numbers of any size, if other ids are either."""
+    if ids.dtype.kind != "i" or others.dtype.kind == "i" or not len(others):
+        return ids
+    numbers = ids.tolist()
+    return np.array(numbers if type(others[0]) is int else list(map(str, numbers)), object)
 
 
 def _added(total: Reading, more: Reading) -> Reading:
@@ -134,9 +138,9 @@ def _added(total: Reading, more: Reading) -> Reading:
 
 def _store(
     job: Job, batches: Iterator[Events], users: Vocabulary, items: Vocabulary, memory: int
-) -> int:
-    """Write the items of all users, ascending, and return the number of repeated events."""
-    width, repeated = len(items), 0
+) -> tuple[int, int]:
+    """Write the items of all users, ascending; return the numbers of rows and repeated events."""
+    width, total, repeated = len(items), 0, 0
     most = max(memory // _EVENT_BYTES, 1)
     spill = job.array("events", "int64")
     spill.truncate(0)
@@ -145,6 +149,7 @@ def _store(
         rows = _numbers(users, events.users)[events.rows]
         of_users += np.bincount(rows, minlength=len(users))
         spill.append(rows * width + _numbers(items, events.items)[events.columns])
+        total += events.reading.rows
     starts = np.concatenate(([0], np.cumsum(of_users)))
     indices, lengths = job.array("indices", "int32"), np.zeros(len(users), np.int64)
     indices.truncate(0)
@@ -160,7 +165,7 @@ def _store(
         first = last
     job.array("indptr", "int64")[0:] = np.concatenate(([0], np.cumsum(lengths)))
     job.remove("events")
-    return repeated
+    return total, repeated
 
 
 def _between(spill: Any, low: int, high: int, count: int) -> NDArray[np.int64]:
@@ -176,5 +181,13 @@ def _between(spill: Any, low: int, high: int, count: int) -> NDArray[np.int64]:
 
 def _numbers(names: Vocabulary, some: Vocabulary) -> NDArray[np.int64]:
     """Return the numbers of the ids of a batch, whose whole numbers may be text among all."""
-    as_text = names.ids.dtype.kind == "O" and some.ids.dtype.kind == "i"
-    return names.find(_as_text(some.ids) if as_text and isinstance(names[0], str) else some.ids)
+    found = names.find(_like(some.ids, names.ids))
+    if (found < 0).any():
+        raise _changed()
+    return found
+
+
+def _changed() -> InputError:
+    return InputError(
+        "the input has changed since it was read first", hint="fit again when nothing writes to it"
+    )
