@@ -23,6 +23,7 @@ FITS = (
         for kernel in (
             *("linear", "disjunctive(2)", "conjunctive(3)", "threshold(1, 3)", "tanimoto"),
             *("linear + disjunctive(2)", "linear * tanimoto", "disjunctive(2) @ conjunctive(2)"),
+            *("threshold(4, 20)", "composed_dnf(2, 2)", "linear & ~disjunctive(2)"),
         )
     ),
     ("kernel-ranker", {"kernel": "disjunctive(2)", "storage": "dense", "user_exponent": 0.5}),
@@ -41,6 +42,8 @@ FITS = (
     ("kernel-ease", {"user_exponent": 0.5}),
     ("kernel-ease", {"storage": "sparse", "density": 0.002}),
     ("ease", {"storage": "sparse", "density": 0.002}),
+    ("slim", {}),
+    ("glslim", {"subsets": 2}),
     ("cf-omd", {}),
     ("ecf-omd", {}),
 )

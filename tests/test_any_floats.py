@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from boolrank._compiled.matrix import Arrays, base_scores
+from boolrank._compiled.matrix import Arrays
 from boolrank._compiled.negatives import look, mean_scores, step
 from boolrank._compiled.profiles import rank, score, weights
 from boolrank._compiled.ranking import best
 from boolrank._compiled.reach import Layout
+from boolrank._compiled.scores import base_scores
 from boolrank._compiled.weights import add_up_sparse
 from boolrank.data.rows import Rows
 from boolrank.models.sparse_scorer import SparseScorer

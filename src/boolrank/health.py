@@ -112,7 +112,7 @@ def _compile(progress: Tell, everything: bool) -> Finding:
 def _cache() -> Path | None:
     """Return the folder of compiled code; None if there is none."""
     try:
-        from ._compiled.matrix import add_rows
+        from ._compiled.vectors import add_rows
 
         stats: Any = add_rows.stats
         return Path(stats.cache_path)

@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop, ranged
-from .matrix import place, product
 from .ranking import best
+from .vectors import place, product
 
 
 @loop

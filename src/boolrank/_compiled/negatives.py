@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop, ranged
-from .matrix import fill_scores
+from .scores import fill_scores
 from .weights import SUMS, settled
 
 

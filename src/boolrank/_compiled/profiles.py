@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop, ranged
-from .matrix import add_background, fill_row, fill_scores, own_of, pulls, support
+from .matrix import fill_row, own_of, pulls
 from .ranking import best
 from .reach import HIDDEN, OWN, entries_if_few, forget, hide, list_reached, reach, set_state
+from .scores import add_background, fill_scores, support
 from .simplex import solve
 
 # Scores that differ by less than this, relative to their terms, are equal: sums of the same terms

@@ -17,7 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop
-from .matrix import add_rows, fill_row, own_of, product
+from .matrix import fill_row, own_of
+from .vectors import add_rows, product
 
 # The gap, relative to the unit, at which a face is good enough to be solved for.
 _COARSE = 1e-6

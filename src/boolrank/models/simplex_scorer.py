@@ -113,7 +113,7 @@ class SimplexScorer(Scorer):
     @cached_property
     def _base(self) -> Floats:
         """(m,) Scores for an empty profile."""
-        from .._compiled.matrix import base_scores
+        from .._compiled.scores import base_scores
 
         return np.asarray(base_scores(self.arrays, self.negative_weight))
 
