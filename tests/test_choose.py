@@ -21,7 +21,8 @@ from boolrank import (
 from boolrank.evaluation.result import FoldResult
 from boolrank.models import load_model, model_info, parse_model
 from boolrank.studies import Choice, choose
-from boolrank.studies.choose import FAMILIES, _Race
+from boolrank.studies.choose import _Race
+from boolrank.studies.families import FAMILIES
 from folder_fuzz import seal
 
 DATA = "synthetic:120x60x1500:3"

@@ -26,7 +26,7 @@ from .kernels.expressiveness import spectral_ratio
 from .models import MODELS, KernelRanker, Popularity
 from .models.spec import ModelSpec
 from .storage.folder import obstacle
-from .studies.choose import FAMILIES
+from .studies.families import FAMILIES
 from .studies.machine import machine
 
 # Extras for users; the others are for development.

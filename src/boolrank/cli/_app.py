@@ -1,17 +1,24 @@
-"""The typer application: the verbs, their examples, and the options before the verb."""
+"""The typer application: the verbs, their examples, and the options before the verb.
+
+A verb is a plain function. Positional parameters become arguments, keyword-only ones options. A
+parameter whose type is a dataclass is a bundle: each of its fields becomes an option, and the verb
+receives one object.
+"""
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from importlib import import_module
+from inspect import Parameter, Signature, cleandoc, signature
 from typing import Any
 
 import typer
 
 from ._errors import EXIT_CODES
-from ._options import typer_function
+from ._options import OPTIONS
+from ._values import option_name
 from .datasets import fetch
 
 EXAMPLES = {
@@ -67,24 +74,58 @@ def _group(verb: Callable[..., None], path: str, below: Mapping[str, Any]) -> ty
     group = typer.Typer(
         invoke_without_command=True, pretty_exceptions_enable=False, **_look(verb, path)
     )
-    group.callback()(typer_function(verb, path))
+    group.callback()(_typer_function(verb, path))
     for name, each in below.items():
         words = f"{path} {name}".strip()
         if words in BELOW:
             group.add_typer(_group(each, words, BELOW[words]), name=name)
         else:
-            group.command(name, **_look(each, words))(typer_function(each, words))
+            group.command(name, **_look(each, words))(_typer_function(each, words))
     return group
 
 
 def _look(verb: Callable[..., None], path: str) -> dict[str, Any]:
     # typer keeps the line breaks of a docstring: one line per paragraph instead.
-    text = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(verb.__doc__ or ""))
+    text = re.sub(r"(?<!\n)\n(?!\n)", " ", cleandoc(verb.__doc__ or ""))
     return {
         "help": text if path else _HELP,
         "epilog": f"Example:  {EXAMPLES[path or None]}",
         "context_settings": {"help_option_names": ["-h", "--help"]},
     }
+
+
+def _typer_function(verb: Callable[..., None], name: str) -> Callable[..., None]:
+    """Return a function for typer that calls the verb."""
+    bundles: dict[str, Any] = {
+        each.name: each.annotation
+        for each in signature(verb, eval_str=True).parameters.values()
+        if is_dataclass(each.annotation)
+    }
+
+    def run(**values: Any) -> None:
+        for parameter, bundle in bundles.items():
+            inner = {each.name: values.pop(each.name) for each in fields(bundle)}
+            values[parameter] = bundle(**inner)
+        verb(**values)
+
+    run.__signature__ = Signature(list(_parameters(verb, name)))  # type: ignore[attr-defined]
+    return run
+
+
+def _parameters(function: Callable[..., Any], verb: str) -> Iterator[Parameter]:
+    """Yield the parameters with typer's description of each as the default."""
+    for each in signature(function, eval_str=True).parameters.values():
+        if is_dataclass(each.annotation):
+            yield from _parameters(each.annotation, verb)  # type: ignore[arg-type]
+        elif each.annotation is typer.Context:
+            yield each
+        else:
+            settings = dict(OPTIONS.get(f"{verb} {each.name}") or OPTIONS[each.name])
+            flag = settings.pop("flag", option_name(each.name))
+            default = ... if each.default is Parameter.empty else each.default
+            is_option = each.kind is Parameter.KEYWORD_ONLY
+            made = typer.Option(default, flag, **settings) if is_option else None
+            yield each.replace(default=made or typer.Argument(default, **settings))
 
 
 app = _group(_boolrank, "", VERBS)

@@ -18,8 +18,8 @@ from ..studies import FOLDS, Experiment, compare_models, record
 from ..studies.cache import check_folder
 from ..studies.comparison import check_comparison
 from ._inputs import say_read
-from ._options import Columns, command_text, fit_command, given
 from ._output import Output, Work, say
+from ._values import Columns, command_text, fit_command, given
 
 # Columns of the results in a table; JSON and CSV have all.
 _SHOWN = {

@@ -7,8 +7,8 @@ from ..checks import real
 from ..counts.estimate import Estimate
 from ..table import Column, Table
 from ._inputs import read_events
-from ._options import Columns
 from ._output import Output, Work
+from ._values import Columns
 
 
 def estimate(

@@ -13,8 +13,8 @@ from ..studies import Experiment, Run, choose, read_experiment, run_experiment
 from ..studies.experiment import PUBLISHED, USUAL
 from ..table import Table
 from ._inputs import read_items, say_read
-from ._options import AUTO, Columns, given, option_name, race_options
 from ._output import Output, Work, say
+from ._values import AUTO, Columns, given, option_name, race_options
 
 
 def evaluate(

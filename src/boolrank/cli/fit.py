@@ -18,10 +18,10 @@ from ..models.tag_columns import tag_table
 from ..report.cautions import concentration
 from ..storage.folder import check_target
 from ..studies import best_spec, choose
-from ..studies.choose import with_tags
+from ..studies.families import with_tags
 from ._inputs import read_events, read_items, say_read
-from ._options import AUTO, Columns, command_text, given, option_name, race_options
 from ._output import Output, Work, say
+from ._values import AUTO, Columns, command_text, given, option_name, race_options
 
 # Options for which all events have to be in memory.
 _NEED_ALL = ("items", *EventFilters.__annotations__, "k_core")

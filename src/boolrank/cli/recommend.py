@@ -16,9 +16,9 @@ from ..models import Recommendations, load_model, model_info
 from ..models.selection import parse_limits
 from ..table import Column, Table, counted
 from ._inputs import parse_ids, read_ids, read_profiles
-from ._options import given
 from ._output import Output, Work, check_output, say
 from ._parts import WRITERS, Parts
+from ._values import given
 
 if TYPE_CHECKING:
     import polars as pl

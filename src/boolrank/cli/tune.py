@@ -15,8 +15,8 @@ from ..studies import Study, Trial, arity_from_spectrum, best_arity, tune_model,
 from ..studies.cache import check_folder
 from ..table import Column, Table, counted
 from ._inputs import read_events, read_items
-from ._options import Columns, fit_command, given
 from ._output import Output, Work, say
+from ._values import Columns, fit_command, given
 
 _MAX_TRIALS = 10  # in a table
 

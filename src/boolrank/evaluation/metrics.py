@@ -1,7 +1,7 @@
-"""Ranking metrics: one table of names, formulas and conventions, and functions as metrics.
+"""Ranking metrics: a table of names, formulas and conventions; functions can be metrics, too.
 
-In the formulas a user has R relevant items among the candidates; r_1 < r_2 < … are their ranks in
-the user's ranking, from 1; h = |{j : r_j ≤ k}| is the number of hits in the first k.
+In the formulas, R is the number of a user's relevant items among the candidates; r_1 < r_2 < … are
+their ranks, counted from 1; h = |{j : r_j ≤ k}| is the number of hits in the first k.
 """
 
 from __future__ import annotations
@@ -18,27 +18,25 @@ from numpy.typing import NDArray
 from ..data.vocabulary import near_name
 from ..engines.threads import threads
 from ..errors import InputError, ParameterError, ParameterTypeError
+from . import formulas
 from .rankings import Rankings
 
 Floats = NDArray[np.float64]
 _UNDEFINED = "NaN, and not in the mean"
 _COUNTS = "counts: needs no relevant items"
-_BLOCK = 500  # lists whose diversity is computed at a time
-# The metrics that one pass over the ranks computes together, in its order.
-_SHARED = ("precision", "recall", "capped_recall", "hit_rate", "mrr", "map", "capped_map", "ndcg")
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A row of the table of metrics, or one of these with a cut; no cut is the whole ranking.
+    """A metric, with or without a cut; without one it measures the whole ranking.
 
     Attributes
     ----------
     cut : ``"needed"`` (``precision@10``), ``"optional"`` (``mrr``, ``mrr@10``) or ``"none"``
-    value : function of rankings, and of the cut if there is one; None if it shares a pass
-    per_user : False if only the model as a whole has a value
+    value : function of rankings, and of the cut if there is one; None if `cut_metrics` has it
+    per_user : False if it has one value per model, not per user
     empty : the value of a user without relevant items
-    version : of a function, see `of`
+    version : version of a function, see `of`
     """
 
     name: str
@@ -56,7 +54,7 @@ class Metric:
 
     @property
     def of_lists(self) -> bool:
-        """Whether it describes lists alone, and not how well they match relevant items."""
+        """Whether it needs the lists only, not the relevant items."""
         return self.empty == _COUNTS
 
     @staticmethod
@@ -66,13 +64,13 @@ class Metric:
         per_user: bool = True,
         version: str = "",
     ) -> Metric:
-        """Return a function as a metric, which can be used wherever the name of a metric can.
+        """Return a function as a metric. It is accepted wherever the name of a metric is.
 
         The function takes `Rankings`, and the cut k if it has a second parameter; then
         ``rankings.top`` has at least k items. It returns a value per user, NaN if undefined, or
-        one number if not ``per_user``. The default of ``higher_is_better`` is its attribute of that
-        name, else True. Results are cached only if there is a ``version``, to be changed with the
-        function.
+        one number if not ``per_user``. ``higher_is_better`` defaults to the function's attribute of
+        that name, else True. Results are cached only with a ``version``; change it whenever the
+        function changes.
 
         >>> def filled(rankings, k):
         ...     return (rankings.top[:, :k] >= 0).mean(axis=1)
@@ -118,7 +116,7 @@ Metrics = Iterable[AnyMetric] | AnyMetric
 
 
 def parse_metric(metric: AnyMetric) -> Metric:
-    """Return a metric with its cut, given as text such as ``"ndcg@10"`` or as a function.
+    """Parse a metric: text such as ``"ndcg@10"``, or a function.
 
     >>> str(parse_metric("nDCG@10"))
     'ndcg@10'
@@ -144,9 +142,9 @@ def parse_metric(metric: AnyMetric) -> Metric:
 
 
 def parse_metrics(metrics: Metrics, of_users: bool = False) -> list[Metric]:
-    """Return several metrics, each once; text may separate them by commas.
+    """Parse metrics, without repetitions; text may separate them by commas.
 
-    Models can be compared by metrics ``of_users`` only.
+    With ``of_users``, raise for metrics that have no value per user.
     """
     if isinstance(metrics, str):
         metrics = metrics.split(",")
@@ -167,7 +165,7 @@ def parse_metrics(metrics: Metrics, of_users: bool = False) -> list[Metric]:
 def measure(
     rankings: Rankings, metrics: Metrics, n_threads: int | None = None
 ) -> dict[str, Floats | float]:
-    """Return metrics by name: an array with one value per user, or one number of the model.
+    """Return metrics by name: an array with one value per user, or one number per model.
 
     >>> from boolrank.data.rows import Rows
     >>> rankings = Rankings.from_lists([[3, 0, 2], [0, 1, 2]], Rows.of_lists([[1, 3], []]))
@@ -175,15 +173,14 @@ def measure(
     {'precision@2': array([0.5, nan]), 'mrr': array([ 1., nan]), 'recall@2': array([0.5, nan])}
     """
     out: dict[str, Floats | float] = {}
-    cuts: dict[int, Floats] = {}
+    cuts: dict[int, dict[str, Floats]] = {}
     with threads(n_threads):
         for metric in parse_metrics(metrics):
             k = rankings.depth if metric.k is None else metric.k
             if metric.value is None:
                 if k not in cuts:
-                    cuts[k] = _cut_metrics(rankings, k)
-                # A copy: a view would keep the whole matrix in memory.
-                out[str(metric)] = cuts[k][_SHARED.index(metric.name)].copy()
+                    cuts[k] = formulas.cut_metrics(rankings, k)
+                out[str(metric)] = cuts[k][metric.name]
                 continue
             given = (rankings,) if metric.cut == "none" else (rankings, k)
             values = np.asarray(metric.value(*given), np.float64)
@@ -203,110 +200,14 @@ def mean(values: Floats) -> float:
     return float(defined.mean()) if len(defined) else float("nan")
 
 
-def _cut_metrics(rankings: Rankings, k: int) -> Floats:
-    from .._compiled.metrics import cut_metrics
-
-    # k may exceed any rank that a relevant item can have.
-    most = int(np.diff(rankings.indptr).max(initial=rankings.depth))
-    discount = 1 / np.log2(np.arange(2, min(k, most) + 2))
-    ideal = np.concatenate(([0.0], np.cumsum(discount)))
-    return np.asarray(cut_metrics(rankings.indptr, rankings.ranks, k, discount, ideal))
-
-
-# Named functions, not lambdas: scikit-learn pickles metrics to send them to other processes.
-def _auc(rankings: Rankings) -> Floats:
-    return _from_scores(rankings.strict)
-
-
-def _auc_ties(rankings: Rankings) -> Floats:
-    return _from_scores(rankings.half)
-
-
-def _from_scores(values: Floats | None) -> Floats:
-    if values is None:
-        raise InputError(
-            "AUC needs all scores, and lists have only the best items",
-            hint="use Rankings.from_scores, or another metric",
-        )
-    return values
-
-
-def _counts(rankings: Rankings, k: int) -> NDArray[np.int64]:
-    """Return how often each item is among the first k of a user."""
-    top, popularity = _top(rankings, k)
-    return np.bincount(top[top >= 0], minlength=len(popularity))
-
-
-def _coverage(rankings: Rankings, k: int) -> float:
-    return float(np.mean(_counts(rankings, k) > 0))
-
-
-def _gini(rankings: Rankings, k: int) -> float:
-    counts = np.sort(_counts(rankings, k))
-    size, total = len(counts), int(counts.sum())
-    weights = 2 * np.arange(1, size + 1) - size - 1
-    return int((weights * counts).sum()) / (size * total) if total else float("nan")
-
-
-def _top10_share(rankings: Rankings, k: int) -> float:
-    counts = np.sort(_counts(rankings, k))[::-1]
-    total = int(counts.sum())
-    return int(counts[:10].sum()) / total if total else float("nan")
-
-
-def _novelty(rankings: Rankings, k: int) -> Floats:
-    top, popularity = _top(rankings, k)
-    # An item without training users would be infinitely novel; it counts as an item with one.
-    information = np.log2(rankings.n_users) - np.log2(np.maximum(popularity, 1))
-    sums = np.where(top >= 0, information[top], 0.0).sum(axis=1)
-    counts = (top >= 0).sum(axis=1)
-    return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
-
-
-def _diversity(rankings: Rankings, k: int) -> Floats:
-    from scipy.sparse import csr_array, diags_array
-
-    top, popularity = _top(rankings, k)
-    if rankings.train is None:
-        raise InputError("diversity needs the training data", hint="make rankings with rank_fold")
-    listed, counts = top >= 0, (top >= 0).sum(axis=1)
-    indptr, indices = rankings.train
-    events = csr_array((np.ones(len(indices)), indices, indptr), (len(indptr) - 1, len(popularity)))
-    items = (events @ diags_array(np.maximum(popularity, 1) ** -0.5)).T.tocsr()
-    # The sum of a list's item vectors has all cosines in its square, and those of items with
-    # themselves, which are 1.
-    ends = np.concatenate(([0], np.cumsum(counts)))
-    lists = csr_array((np.ones(ends[-1]), top[listed], ends), (len(top), len(popularity)))
-    same = np.where(listed, popularity[top] > 0, 0).sum(axis=1)
-    squares: list[Any] = [
-        (lists[start : start + _BLOCK] @ items).power(2).sum(axis=1)
-        for start in range(0, len(top), _BLOCK)
-    ]
-    pairs = counts * (counts - 1)
-    cosines = (np.concatenate(squares or [np.empty(0)]) - same) / np.maximum(pairs, 1)
-    return np.asarray(np.where(pairs > 0, 1 - cosines, np.nan))
-
-
-def _top(rankings: Rankings, k: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the first k items of each user, and the popularity of all items."""
-    if rankings.top.shape[1] < min(k, rankings.depth):
-        raise InputError(
-            f"the rankings have the best {rankings.top.shape[1]} items, and {k} are needed",
-            hint=f"make them with n={k}",
-        )
-    if rankings.popularity is None:
-        raise InputError(
-            "coverage, gini, novelty and top10_share need the popularity of items in training",
-            hint="set popularity and n_users of the rankings with dataclasses.replace",
-        )
-    return rankings.top[:, :k], rankings.popularity
-
-
 _TABLE = (
     Metric(
-        "auc", "share of pairs (relevant i, other candidate j) with score_i > score_j", "none", _auc
+        "auc",
+        "share of pairs (relevant i, other candidate j) with score_i > score_j",
+        "none",
+        formulas.auc,
     ),
-    Metric("auc_ties", "the same, with score_i = score_j counted half", "none", _auc_ties),
+    Metric("auc_ties", "the same, with score_i = score_j counted half", "none", formulas.auc_ties),
     Metric("map", "Σ_{j≤h} (j / r_j) / R", "optional"),
     Metric("capped_map", "Σ_{j≤h} (j / r_j) / min(k, R)", "needed"),
     Metric("ndcg", "Σ_{j≤h} 1/log₂(r_j + 1) / Σ_{j≤min(k,R)} 1/log₂(j + 1)", "optional"),
@@ -319,7 +220,7 @@ _TABLE = (
         "coverage",
         "share of items that are among the first k of at least one user",
         "needed",
-        _coverage,
+        formulas.coverage,
         per_user=False,
         empty=_COUNTS,
     ),
@@ -328,7 +229,7 @@ _TABLE = (
         "Σ_i (2i − m − 1)·c_i / (m·Σ c_i), c_1 ≤ … ≤ c_m: how often each of m items is among "
         "the first k of a user",
         "needed",
-        _gini,
+        formulas.gini,
         per_user=False,
         empty=_COUNTS,
         higher_is_better=False,
@@ -337,14 +238,14 @@ _TABLE = (
         "novelty",
         "mean over the first k of log₂(training users / training users of the item)",
         "needed",
-        _novelty,
+        formulas.novelty,
         empty=_COUNTS,
     ),
     Metric(
         "top10_share",
         "share of all first k places that have one of the ten items recommended most often",
         "needed",
-        _top10_share,
+        formulas.top10_share,
         per_user=False,
         empty=_COUNTS,
         higher_is_better=False,
@@ -353,7 +254,7 @@ _TABLE = (
         "diversity",
         "mean over pairs of the first k of 1 − cosine of the training users of both items",
         "needed",
-        _diversity,
+        formulas.diversity,
         empty=_COUNTS,
     ),
 )

@@ -2,16 +2,17 @@
 
 Each family of models starts with a few settings. Families that are significantly worse than the
 leader drop out. The others take turns: each tries settings that differ from its best in one
-parameter by one step, and moves if that is clearly better. What is tried depends on the results
-alone, so the same number of trials gives the same choice on any machine.
+parameter by one step, and moves if that is clearly better. The settings tried depend on the results
+only, so the same number of trials gives the same choice on any machine.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,11 @@ from ..data.splits import Fold
 from ..errors import InputError
 from ..evaluation.metrics import parse_metrics
 from ..evaluation.result import FoldResult
-from ..kernels import Tanimoto, parse_kernel
 from ..models.spec import ModelSpec, parse_model
 from ..table import Column, Table
 from .cache import Task
 from .executor import Executor
+from .families import FAMILIES, Family, families
 from .tune import Progress
 
 # Users whose interactions are held out, at most: differences of 1 % are significant with these.
@@ -39,118 +40,8 @@ _OUT = 3.0
 # A setting replaces an earlier one of its model if it is better by this many: the best of many
 # similar ones is best by luck.
 _BETTER = 1.5
-# Fitted without a race if there is nothing to hold out.
+# The model if nothing can be held out.
 _FALLBACK = "item-knn"
-
-
-@dataclass(frozen=True)
-class Family:
-    """A model in the race.
-
-    Attributes
-    ----------
-    starts : the first settings
-    steps : values of parameters, neighbours side by side, the most important parameter first
-    most_dense : larger catalogues get sparse weights
-    timed : whether profiles can be weighted by recency; a start with weights follows the others
-    """
-
-    starts: tuple[str, ...]
-    steps: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    most_dense: float = math.inf
-    timed: bool = True
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return parse_model(self.starts[0]).name
-
-    def first_settings(self, with_times: bool, items: int = 0) -> Iterator[ModelSpec]:
-        """Yield the starts; if there are times, the first one also with weights by recency."""
-        storage = {"storage": "sparse"} if items > self.most_dense else {}
-        starts = [{**parse_model(text).params, **storage} for text in self.starts]
-        if with_times and self.timed:
-            starts.append({**starts[0], "recency": 8.0})
-        for params in starts:
-            yield ModelSpec(self.name, params)
-
-
-# Off, then half-lives from weak to strong.
-_RECENCY = (0.0, 32.0, 16.0, 8.0, 4.0, 2.0)
-_USER_EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-# Of the usual protocol on MovieLens-1M, 0.003 is the best of twelve (benchmarks/cold_items.py).
-TAG_WEIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1)
-# The cheapest first, so that a short budget still compares some.
-FAMILIES = (
-    Family(("popularity",), timed=False),
-    Family(
-        ("item-knn", "item-knn(user_exponent=0.75, alpha=0.4)"),
-        {
-            "recency": _RECENCY,
-            "user_exponent": _USER_EXPONENTS,
-            "alpha": (0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
-            "locality": (0.5, 1.0, 1.5, 2.0),
-        },
-    ),
-    Family(
-        ("spectral-ranker", "spectral-ranker(sharpening=1.5)"),
-        {
-            "recency": _RECENCY,
-            "sharpening": (0.0, 0.5, 1.0, 1.5, 2.0),
-            "low_pass": (0.0, 0.1, 0.2, 0.4, 0.8),
-            "input_exponent": (0.2, 0.3, 0.4, 0.5, 0.6),
-            "output_exponent": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
-            "user_exponent": _USER_EXPONENTS,
-        },
-    ),
-    Family(
-        ("ease",),
-        {
-            "recency": _RECENCY,
-            "reg": (20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0),
-            "user_exponent": _USER_EXPONENTS,
-            "output_exponent": (-0.2, 0.0, 0.2, 0.4),
-        },
-        most_dense=10_000,
-    ),
-    Family(
-        ("kernel-ease",),
-        {
-            "recency": _RECENCY,
-            "reg": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
-            "input_exponent": (0.0, 0.15, 0.3, 0.45),
-            "output_exponent": (-0.45, -0.3, -0.15, 0.0, 0.15),
-        },
-        most_dense=10_000,
-    ),
-    Family(
-        ("kernel-ranker",),
-        {"user_exponent": _USER_EXPONENTS, "recency": _RECENCY, "reg": (0.01, 0.1, 1.0, 10.0)},
-    ),
-)
-
-
-def with_tags(kernel: str, columns: Sequence[str], weight: float = TAG_WEIGHTS[1]) -> str:
-    """Return a kernel with a term over each column that it has none for.
-
-    >>> with_tags("disjunctive(8)", ["genres"])
-    'disjunctive(8) + 0.003*tanimoto[genres]'
-    """
-    made = parse_kernel(kernel)
-    new = [column for column in columns if column not in made.variables]
-    return str(sum((weight * Tanimoto()[column] for column in new), made))
-
-
-def _families(attributes: Sequence[str]) -> tuple[Family, ...]:
-    """Return the families; with attributes, the kernel ranker starts with terms over tags."""
-    if not attributes:
-        return FAMILIES
-    ranker = FAMILIES[-1]
-    plain = str(parse_model(ranker.starts[0]).params["kernel"])
-    kernels = [plain, *(with_tags(plain, attributes, weight) for weight in TAG_WEIGHTS)]
-    first = str(ModelSpec(ranker.name, {"kernel": kernels[2]}))
-    steps = {"kernel": tuple(kernels), **ranker.steps}
-    return (*FAMILIES[:-1], replace(ranker, starts=(first, *ranker.starts), steps=steps))
 
 
 @dataclass(frozen=True)
@@ -260,8 +151,7 @@ def choose(
     except InputError as error:
         spec = parse_model(_FALLBACK)
         return Choice(spec, str(parsed), (), f"{spec.name} without a comparison: {error.message}")
-    families = _families(attributes)
-    race = _Race(str(parsed), parsed.higher_is_better, order == "time", families)
+    race = _Race(str(parsed), parsed.higher_is_better, order == "time", families(attributes))
     started = time.perf_counter()
     with Executor(n_threads=n_threads, apart=True) as executor:
         for spec in race.settings(fold):
@@ -310,9 +200,9 @@ class _Race:
         return self.best(self.entrants)
 
     def best(self, entrants: list[Entrant]) -> Entrant | None:
-        """Return the best of some settings: later ones of a model must be clearly better.
+        """Return the best of some settings; later ones of a model must be clearly better.
 
-        Of equal models the first is best, and popularity last.
+        Among equal models the first wins, and popularity loses.
         """
         champions: dict[str, Entrant] = {}
         for each in entrants:
@@ -350,10 +240,8 @@ class _Race:
         if best is None or leader is None or self.ahead(leader, best) > _OUT:
             return
         tried = {each.spec for each in mine}
-        for spec in _neighbours(best.spec, family, self._timed):
-            if spec not in tried:
-                yield spec
-                return
+        untried = (spec for spec in family.neighbours(best.spec, self._timed) if spec not in tried)
+        yield from islice(untried, 1)
 
     def choice(self) -> Choice:
         leader = self.leader
@@ -375,23 +263,4 @@ class _Race:
 
 def _is_timed(data: Interactions) -> bool:
     """Return whether all interactions have a time."""
-    if data.time is None:
-        return False
-    return not (data.time.dtype.kind in "fM" and bool(np.isnan(data.time).any()))
-
-
-def _neighbours(spec: ModelSpec, family: Family, timed: bool) -> Iterator[ModelSpec]:
-    """Yield the settings one step away: up and down, parameter by parameter."""
-    for name, values in family.steps.items():
-        known = name in spec.params and (name != "recency" or timed)
-        if not known:
-            continue
-        at = min(range(len(values)), key=lambda k: _distance(values[k], spec.params[name]))
-        for step in (1, -1):
-            if 0 <= at + step < len(values):
-                yield ModelSpec(spec.name, {**spec.params, name: values[at + step]})
-
-
-def _distance(one: Any, other: Any) -> float:
-    """Return how far two values of a parameter are apart; texts are equal or not."""
-    return one != str(other) if isinstance(one, str) else abs(one - other)
+    return data.time is not None and not np.isnan(data.time).any()

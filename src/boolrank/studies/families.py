@@ -1,0 +1,136 @@
+"""Families of models that `choose` compares: first settings, and steps from one to the next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..kernels import Tanimoto, parse_kernel
+from ..models.spec import ModelSpec, parse_model
+
+
+@dataclass(frozen=True)
+class Family:
+    """A model in the race.
+
+    Attributes
+    ----------
+    starts : the first settings
+    steps : values of parameters in order, the most important parameter first
+    most_dense : number of items above which weights are sparse
+    timed : whether profiles can be weighted by recency
+    """
+
+    starts: tuple[str, ...]
+    steps: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    most_dense: float = math.inf
+    timed: bool = True
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return parse_model(self.starts[0]).name
+
+    def first_settings(self, with_times: bool, items: int = 0) -> Iterator[ModelSpec]:
+        """Yield the starts; if there are times, the first one also with weights by recency."""
+        storage = {"storage": "sparse"} if items > self.most_dense else {}
+        starts = [{**parse_model(text).params, **storage} for text in self.starts]
+        if with_times and self.timed:
+            starts.append({**starts[0], "recency": 8.0})
+        for params in starts:
+            yield ModelSpec(self.name, params)
+
+    def neighbours(self, spec: ModelSpec, with_times: bool) -> Iterator[ModelSpec]:
+        """Yield the settings one step away: up and down, parameter by parameter."""
+        for name, values in self.steps.items():
+            if name not in spec.params or (name == "recency" and not with_times):
+                continue
+            at = min(range(len(values)), key=lambda k: _distance(values[k], spec.params[name]))
+            for place in (at + 1, at - 1):
+                if 0 <= place < len(values):
+                    yield ModelSpec(spec.name, {**spec.params, name: values[place]})
+
+
+def _distance(one: Any, other: Any) -> float:
+    """Return the distance of two values of a parameter; 0 or 1 for texts."""
+    return one != str(other) if isinstance(one, str) else abs(one - other)
+
+
+# Off, then half-lives from weak to strong.
+_RECENCY = (0.0, 32.0, 16.0, 8.0, 4.0, 2.0)
+_USER_EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+# 0.003 is the best of twelve on MovieLens-1M (benchmarks/cold_items.py).
+TAG_WEIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1)
+# The cheapest first, so that a short budget still compares some.
+FAMILIES = (
+    Family(("popularity",), timed=False),
+    Family(
+        ("item-knn", "item-knn(user_exponent=0.75, alpha=0.4)"),
+        {
+            "recency": _RECENCY,
+            "user_exponent": _USER_EXPONENTS,
+            "alpha": (0.2, 0.3, 0.4, 0.5, 0.6, 0.7),
+            "locality": (0.5, 1.0, 1.5, 2.0),
+        },
+    ),
+    Family(
+        ("spectral-ranker", "spectral-ranker(sharpening=1.5)"),
+        {
+            "recency": _RECENCY,
+            "sharpening": (0.0, 0.5, 1.0, 1.5, 2.0),
+            "low_pass": (0.0, 0.1, 0.2, 0.4, 0.8),
+            "input_exponent": (0.2, 0.3, 0.4, 0.5, 0.6),
+            "output_exponent": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
+            "user_exponent": _USER_EXPONENTS,
+        },
+    ),
+    Family(
+        ("ease",),
+        {
+            "recency": _RECENCY,
+            "reg": (20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0),
+            "user_exponent": _USER_EXPONENTS,
+            "output_exponent": (-0.2, 0.0, 0.2, 0.4),
+        },
+        most_dense=10_000,
+    ),
+    Family(
+        ("kernel-ease",),
+        {
+            "recency": _RECENCY,
+            "reg": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
+            "input_exponent": (0.0, 0.15, 0.3, 0.45),
+            "output_exponent": (-0.45, -0.3, -0.15, 0.0, 0.15),
+        },
+        most_dense=10_000,
+    ),
+    Family(
+        ("kernel-ranker",),
+        {"user_exponent": _USER_EXPONENTS, "recency": _RECENCY, "reg": (0.01, 0.1, 1.0, 10.0)},
+    ),
+)
+
+
+def with_tags(kernel: str, columns: Sequence[str], weight: float = TAG_WEIGHTS[1]) -> str:
+    """Return a kernel with a term over each column, unless it has one.
+
+    >>> with_tags("disjunctive(8)", ["genres"])
+    'disjunctive(8) + 0.003*tanimoto[genres]'
+    """
+    made = parse_kernel(kernel)
+    new = [column for column in columns if column not in made.variables]
+    return str(sum((weight * Tanimoto()[column] for column in new), made))
+
+
+def families(attributes: Sequence[str]) -> tuple[Family, ...]:
+    """Return the families; with attributes, the kernel ranker starts with terms over tags."""
+    if not attributes:
+        return FAMILIES
+    ranker = FAMILIES[-1]
+    plain = str(parse_model(ranker.starts[0]).params["kernel"])
+    kernels = [plain, *(with_tags(plain, attributes, weight) for weight in TAG_WEIGHTS)]
+    first = str(ModelSpec(ranker.name, {"kernel": kernels[2]}))
+    steps = {"kernel": tuple(kernels), **ranker.steps}
+    return (*FAMILIES[:-1], replace(ranker, starts=(first, *ranker.starts), steps=steps))
