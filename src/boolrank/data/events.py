@@ -118,12 +118,11 @@ def read_frame(
             hint="name another column",
             parameter="time",
         )
-    timeless = 0 if when is None or when.dtype.kind not in "fM" else int(np.isnan(when).sum())
-    if timeless:
-        some = counted(timeless, "row", "have")
-        reading.notes.append(f"{some} no time")
-    if when is not None and (odd := _odd_range(when)):
-        reading.notes.append(odd)
+    if when is not None:
+        if timeless := int(np.isnan(when).sum()):
+            reading.notes.append(f"{counted(timeless, 'row', 'have')} no time")
+        if odd := _odd_range(when):
+            reading.notes.append(odd)
     return Events(users, items, rows, numbers, when, reading)
 
 

@@ -7,7 +7,7 @@ read, and become whole numbers only if every value is one in canonical form: not
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from .columns import find_columns, has_usual_name
 from .database import Database
 from .events import Events, Reading, read_frame
 from .paths import expand
-from .scans import FileScan, check_lines, is_regular, readable, scan_file
+from .scans import FileScan, check_regular, readable, scan_file, without_blank
 from .streams import ArrowStream
 from .values import (
     Condition,
@@ -48,81 +48,31 @@ def read_files(
 ) -> Events:
     """Return the events of files; see `Interactions.from_files`.
 
-    Users and items are whole numbers if all of them are written so, and text otherwise; ratings
-    and times are numbers, times also dates. A time column that was not asked for and is of another
-    kind is left out with a warning.
+    Users and items are whole numbers if all of them are, and text otherwise; ratings and times are
+    numbers, times also dates. A time column that was not asked for and is of another kind is left
+    out with a warning.
     """
-    files = _Files.of(paths, given, positive, file_order)
-    return _events(files.made(_collect(files.scans, files.names)), *files[4:])
+    scans, rows = _open(paths, given, positive, file_order)
+    return rows.events(_collect(scans, rows.names))
 
 
 def read_batches(
-    paths: Iterable[str | Path], given: Mapping[str, str | None], positive: str | None, rows: int
+    paths: Iterable[str | Path], given: Mapping[str, str | None], positive: str | None, size: int
 ) -> Iterator[Events]:
-    """Yield the events of files without times, about so many rows at a time.
+    """Yield the events of files without times, about ``size`` rows at a time.
 
-    Each batch has ids of its own: whole numbers if all of the batch are. Whether too many rows lack
-    an id, or all ratings are negative, is for the caller to judge at the end.
+    Each batch has its own ids: whole numbers if all of the batch are. The caller has to check at
+    the end whether too many rows lack an id, or all ratings are negative.
     """
-    files = _Files.of(paths, dict(given) | {"time": None}, positive, True)
-    for scan in files.scans:
-        _check(scan, files.scans[0])
-        frame = scan.frame.select(files.names)
+    scans, rows = _open(paths, dict(given) | {"time": None}, positive, True)
+    for scan in scans:
+        _check(scan, scans[0])
+        frame = scan.frame.select(rows.names)
         with readable(scan.source):
-            for batch in frame.collect_batches(chunk_size=rows, maintain_order=True):
-                kept = _without_blank(batch) if scan.is_text else batch
-                reading = replace(files.reading, partial=True, dropped={}, padded=0)
-                yield _events(files.made(kept), *files[4:6], reading, False)
-
-
-class _Files(NamedTuple):
-    """Scans of files, the columns to read, and how."""
-
-    scans: list[FileScan]
-    columns: dict[str, str | None]
-    texts: set[str]
-    condition: Condition | None
-    given: Mapping[str, str | None]
-    positive: str | None
-    reading: Reading
-    file_order: bool
-
-    @staticmethod
-    def of(
-        paths: Iterable[str | Path],
-        given: Mapping[str, str | None],
-        positive: str | None,
-        file_order: bool,
-    ) -> _Files:
-        """Open files; raise if a column is missing."""
-        condition = None if positive is None else Condition.parse(positive)
-        scans = [scan_file(path) for path in expand(paths)]
-        columns = _columns(scans[0], positive, given)
-        columns |= {"time": None} if file_order else {}
-        label = scans[0].source.label if len(scans) == 1 else f"{len(scans)} files"
-        with readable(scans[0].source):
-            some = scans[0].frame.head(_SAMPLE).collect()
-        reading = Reading(label, dict(columns))
-        _note_unused(some, columns, positive, reading, file_order)
-        texts = {
-            name
-            for name in filter(None, columns.values())
-            if all(
-                scan.is_text or scan.schema[name].is_integer() or name in scan.partitions
-                for scan in scans
-            )
-        }
-        return _Files(scans, columns, texts, condition, given, positive, reading, file_order)
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns to read."""
-        return list(dict.fromkeys(name for name in self.columns.values() if name is not None))
-
-    def made(self, frame: pl.DataFrame) -> _Frame:
-        """Return rows of the files with their columns."""
-        place = partial(_place, self.scans)
-        return _Frame(frame, dict(self.columns), self.texts, self.condition, place)
+            for batch in frame.collect_batches(chunk_size=size, maintain_order=True):
+                reading = replace(rows.reading, partial=True, dropped={}, padded=0)
+                part = rows._replace(reading=reading, columns=dict(rows.columns), file_order=False)
+                yield part.events(without_blank(batch) if scan.is_text else batch)
 
 
 def read_query(
@@ -145,46 +95,125 @@ def read_query(
         frame = stream.collect(columns)
     if not len(frame):
         raise InputError("the query returns no rows", hint="change it so that it selects some")
-    made = _Frame(frame, columns, set(), condition, lambda *_: "the rows of the query")
-    return _events(made, given, positive, reading, file_order)
+    rows = _Rows(columns, given, positive, condition, reading, file_order)
+    return rows.events(frame)
 
 
-class _Frame(NamedTuple):
-    """The rows of files or a query."""
-
-    frame: pl.DataFrame
-    columns: dict[str, str | None]
-    texts: set[str]  # columns of text in which whole numbers are numbers
-    condition: Condition | None
-    place: Callable[[str, str | None], str]  # of the first row with a value in a column
-
-
-def _events(
-    made: _Frame,
+def _open(
+    paths: Iterable[str | Path],
     given: Mapping[str, str | None],
     positive: str | None,
-    reading: Reading,
     file_order: bool,
-) -> Events:
-    """Return the events of rows, each column typed for its role."""
-    reading.rows = len(made.frame)
-    for role, name in made.columns.copy().items():
-        if name is None:
-            continue
-        try:
-            made = made._replace(frame=_typed(made, name, role, reading))
-        except InputError as error:
-            if role != "time" or given["time"] is not None:
-                raise
-            made.columns["time"] = None
-            reading.columns = {**reading.columns, "time": None}
-            warnings.warn(f"left out: {error}", stacklevel=4)
+) -> tuple[list[FileScan], _Rows]:
+    """Open files and find their columns; raise if one is missing."""
+    condition = None if positive is None else Condition.parse(positive)
+    scans = [scan_file(path) for path in expand(paths)]
+    columns = _columns(scans[0], positive, given)
+    columns |= {"time": None} if file_order else {}
+    label = scans[0].source.label if len(scans) == 1 else f"{len(scans)} files"
+    with readable(scans[0].source):
+        some = scans[0].frame.head(_SAMPLE).collect()
+    reading = Reading(label, dict(columns))
+    _note_unused(some, columns, positive, reading, file_order)
+    texts = {
+        name
+        for name in filter(None, columns.values())
+        if all(
+            scan.is_text or scan.schema[name].is_integer() or name in scan.partitions
+            for scan in scans
+        )
+    }
+    place = partial(_place, scans)
+    rows = _Rows(columns, given, positive, condition, reading, file_order, texts, place)
+    return scans, rows
 
-    def place(name: str) -> str:
-        return f", the first in {made.place(name, None)}"
 
-    events = read_frame(made.frame, made.columns, positive, reading, place)
-    return events._replace(time=np.arange(len(events.rows))) if file_order else events
+class _Rows(NamedTuple):
+    """How rows of files or a query become events.
+
+    ``texts`` are columns of text in which whole numbers are numbers. ``place`` tells where a column
+    first has a value.
+    """
+
+    columns: dict[str, str | None]
+    given: Mapping[str, str | None]
+    positive: str | None
+    condition: Condition | None
+    reading: Reading
+    file_order: bool
+    texts: Collection[str] = ()
+    place: Callable[[str, str | None], str] = lambda *_: "the rows of the query"
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns to read."""
+        return list(dict.fromkeys(name for name in self.columns.values() if name is not None))
+
+    def events(self, frame: pl.DataFrame) -> Events:
+        """Return the events of rows, each column typed for its role."""
+        self.reading.rows = len(frame)
+        for role, name in self.columns.copy().items():
+            if name is None:
+                continue
+            try:
+                frame = self._typed(frame, name, role)
+            except InputError as error:
+                if role != "time" or self.given["time"] is not None:
+                    raise
+                self.columns["time"] = None
+                self.reading.columns = {**self.reading.columns, "time": None}
+                warnings.warn(f"left out: {error}", stacklevel=4)
+
+        def place(name: str) -> str:
+            return f", the first in {self.place(name, None)}"
+
+        events = read_frame(frame, self.columns, self.positive, self.reading, place)
+        return events._replace(time=np.arange(len(events.rows))) if self.file_order else events
+
+    def _typed(self, frame: pl.DataFrame, name: str, role: str) -> pl.DataFrame:
+        """Return the frame with a column of text in the first form of its role that fits all."""
+        import polars as pl
+
+        series, is_id = frame[name], role in ("user", "item")
+        if role == "item" and series.dtype == pl.List:
+            return self._typed(frame.explode(name), name, role)
+        if series.dtype.is_nested():
+            raise InputError(
+                f"the column {name!r} has nested values, such as {series.drop_nulls().first()!r}",
+                hint=f"write the part that is the {role} into a column of its own",
+            )
+        if series.dtype == pl.Categorical:  # ids of a query
+            distinct = series.unique().cast(pl.String)
+            odd = cleaned(distinct)[0].ne_missing(distinct).any()
+            series = series.cast(pl.String) if odd else series
+        if series.dtype != pl.String:
+            return frame
+        as_text = name in self.texts
+        if role != "rating" and as_text:
+            numbers = fits(whole_numbers, series)  # mostly, and then there is nothing to clean
+            if numbers is not None:
+                return frame.with_columns(numbers)
+        series, padded = cleaned(series)
+        self.reading.padded += padded if is_id else 0
+        if is_id and not as_text:
+            return frame.with_columns(series)
+        possible = forms(role, self.condition)
+        tried = (fits(form, series) for form in possible)
+        fitting = next((each for each in tried if each is not None), None)
+        if fitting is not None:
+            if role == "time" and is_ambiguous(series, fitting):
+                example = series.drop_nulls().first()
+                self.reading.notes.append(f"dates such as {example!r} are read as day/month/year")
+            return frame.with_columns(fitting)
+        # The form that the fewest values break is the one that was meant.
+        broken = (series.filter(f(series).is_null() & series.is_not_null()) for f in possible)
+        wrong = min(broken, key=len).first()
+        where = self.place(name, str(wrong))
+        raise InputError(
+            f"the column {name!r} is not a {role}: it has {wrong!r} in {where}",
+            hint=f"correct it, or name another column with {role}=...",
+            parameter=role,
+        )
 
 
 def _columns(
@@ -247,8 +276,7 @@ def _collect(scans: list[FileScan], columns: list[str]) -> pl.DataFrame:
             with readable(scan.source):
                 scan.frame.collect()
         raise InputError(f"the files cannot be read together: {error}") from None
-    some_text = any(scan.is_text for scan in scans)
-    return _without_blank(frame) if some_text else frame
+    return without_blank(frame) if any(scan.is_text for scan in scans) else frame
 
 
 def _check(scan: FileScan, first: FileScan) -> None:
@@ -259,14 +287,7 @@ def _check(scan: FileScan, first: FileScan) -> None:
             f"{first.names}",
             hint="read files with different columns separately",
         )
-    if scan.is_text and not is_regular(scan):
-        check_lines(scan.source)
-
-
-def _without_blank(frame: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
+    check_regular(scan)
 
 
 def _place(scans: list[FileScan], name: str, value: str | None) -> str:
@@ -274,55 +295,9 @@ def _place(scans: list[FileScan], name: str, value: str | None) -> str:
     import polars as pl
 
     for scan in scans:
-        rows = scan.frame.filter(~pl.all_horizontal(pl.all().is_null()))
-        column = cleaned(rows.select(pl.col(name).cast(pl.String)).collect().to_series())[0]
+        rows = without_blank(scan.frame).select(pl.col(name).cast(pl.String))
+        column = cleaned(rows.collect().to_series())[0]
         same = column.eq_missing(value)
         if same.any():
             return f"{scan.source.label}, row {same.arg_true()[0] + 1} below the header"
     return "these files"
-
-
-def _typed(made: _Frame, name: str, role: str, reading: Reading) -> pl.DataFrame:
-    """Return the frame with a column of text in the first form of its role that loses nothing."""
-    import polars as pl
-
-    frame = made.frame
-    series, is_id = frame[name], role in ("user", "item")
-    if role == "item" and series.dtype == pl.List:
-        return _typed(made._replace(frame=frame.explode(name)), name, role, reading)
-    if series.dtype.is_nested():
-        raise InputError(
-            f"the column {name!r} has nested values, such as {series.drop_nulls().first()!r}",
-            hint=f"write the part that is the {role} into a column of its own",
-        )
-    if series.dtype == pl.Categorical:  # ids of a query
-        distinct = series.unique().cast(pl.String)
-        odd = cleaned(distinct)[0].ne_missing(distinct).any()
-        series = series.cast(pl.String) if odd else series
-    if series.dtype != pl.String:
-        return frame
-    as_text = name in made.texts
-    if role != "rating" and as_text:
-        numbers = fits(whole_numbers, series)  # mostly, and then there is nothing to clean
-        if numbers is not None:
-            return frame.with_columns(numbers)
-    series, padded = cleaned(series)
-    reading.padded += padded if is_id else 0
-    if is_id and not as_text:
-        return frame.with_columns(series)
-    possible = forms(role, made.condition)
-    tried = (fits(form, series) for form in possible)
-    fitting = next((each for each in tried if each is not None), None)
-    if fitting is not None:
-        if role == "time" and is_ambiguous(series, fitting):
-            example = series.drop_nulls().first()
-            reading.notes.append(f"dates such as {example!r} are read as day/month/year")
-        return frame.with_columns(fitting)
-    # The form that the fewest values break is the one that was meant.
-    broken = (series.filter(f(series).is_null() & series.is_not_null()) for f in possible)
-    wrong = min(broken, key=len).first()
-    raise InputError(
-        f"the column {name!r} is not a {role}: it has {wrong!r} in {made.place(name, str(wrong))}",
-        hint=f"correct it, or name another column with {role}=...",
-        parameter=role,
-    )

@@ -18,18 +18,17 @@ from ..table import counted
 from .event_filters import EventFilters, filtered, parse_filters
 from .events import Events, Reading, check_times, read_frame
 from .files import read_files, read_query
+from .matrices import read_matrix
 from .rows import Rows
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import polars as pl
     from narwhals.typing import IntoFrame
-    from numpy.typing import ArrayLike
-    from scipy.sparse import csr_array, sparray, spmatrix
+    from scipy.sparse import csr_array
 
     from .items import ItemTable
-
-    MatrixLike = ArrayLike | sparray[Any, Any] | spmatrix[Any]
+    from .matrices import MatrixLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,28 +96,7 @@ class Interactions:
         >>> Interactions.from_matrix([[0, 5], [1, 1]], items=["tea", "jam"])
         Interactions: 2 users x 2 items, 3 interactions
         """
-        from scipy.sparse import coo_array
-
-        unchecked: Any = matrix
-        try:
-            cells = coo_array(unchecked)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{type(matrix).__name__} is not a matrix: {error}") from None
-        if cells.ndim != 2:
-            raise InputError(f"a matrix of users and items has 2 dimensions, not {cells.ndim}")
-        cells.sum_duplicates()
-        nan = np.flatnonzero(cells.data != cells.data)  # True for NaN
-        if len(nan):
-            row, column = int(cells.row[nan[0]]), int(cells.col[nan[0]])
-            raise InputError(
-                f"the matrix has {len(nan):,} NaN, the first in row {row}, column {column}",
-                hint="put 0 where there is no interaction",
-            )
-        some = cells.data != 0
-        names, rows = _side(users, "user", cells.shape[0])
-        titles, columns = _side(items, "item", cells.shape[1])
-        at = rows[cells.row[some]], columns[cells.col[some]]
-        return Interactions.from_numbers(names, titles, *at)
+        return Interactions.from_numbers(*read_matrix(matrix, users, items))
 
     @staticmethod
     def from_frame(
@@ -340,18 +318,6 @@ def _of_events(events: Events, filters: EventFilters) -> Interactions:
     made, reading = Interactions.from_numbers(*events[:5]), events.reading
     (reading.users, reading.items), reading.duplicates = made.shape, made.duplicates
     return replace(made, readings=(reading,))
-
-
-def _side(
-    given: Sequence[Hashable] | None, kind: str, size: int
-) -> tuple[Vocabulary, NDArray[np.int64]]:
-    """Return the ids of the rows or columns of a matrix, by default their numbers."""
-    names, numbers = Vocabulary.of(np.arange(size) if given is None else given, kind)
-    if len(numbers) != size:
-        raise InputError(f"the matrix has {size} {kind}s, but {len(numbers)} ids are given")
-    if len(names) != size:
-        raise InputError(f"the ids of {kind}s are not distinct", parameter=f"{kind}s")
-    return names, numbers
 
 
 def _distinct(

@@ -18,7 +18,7 @@ from .columns import check_names, likely, opened
 from .item_columns import Column, Numbers, Words
 from .items import MAX_NAME, ItemTable
 from .paths import expand
-from .scans import check_lines, is_regular, readable, scan_file
+from .scans import check_regular, readable, scan_file, without_blank
 from .values import cleaned, fits, forms, whole_numbers
 from .vocabulary import Vocabulary, is_missing, near_name
 
@@ -44,14 +44,11 @@ def read_item_file(
         hint = "join them, or name one"
         raise InputError(f"{path} are {len(files)} files", hint=hint, parameter="items")
     scan = scan_file(files[0])
-    if scan.is_text and not is_regular(scan):
-        check_lines(scan.source)
+    check_regular(scan)
     with readable(scan.source):
         frame = scan.frame.collect()
     if scan.is_text:
-        import polars as pl
-
-        frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
+        frame = without_blank(frame)
         check_names(scan.names)
         item, title = _find(frame.columns, item, title)
         frame = frame.with_columns(

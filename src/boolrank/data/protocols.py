@@ -263,7 +263,7 @@ def _times(data: Interactions) -> NDArray[Any]:
             hint="give the times with time=..., or split with order='random'",
             parameter="time",
         )
-    missing = int(np.isnan(data.time).sum()) if data.time.dtype.kind in "fM" else 0
+    missing = int(np.isnan(data.time).sum())
     if missing:
         raise InputError(
             f"{counted(missing, 'interaction', 'have')} no time",

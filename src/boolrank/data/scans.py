@@ -1,4 +1,4 @@
-"""Files as polars scans: kinds by ending, separator and header of text, broken lines."""
+"""Files as polars scans: kind by file name, separator and header of text files, broken lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .._extras import needs
 from ..errors import InputError
@@ -20,6 +20,8 @@ from .paths import check_name
 
 if TYPE_CHECKING:
     import polars as pl
+
+AnyFrame = TypeVar("AnyFrame", "pl.DataFrame", "pl.LazyFrame")
 
 ENDINGS = {
     **dict.fromkeys((".csv", ".txt", ".dat", ".tsv", ".tab"), "text"),
@@ -189,7 +191,7 @@ def readable(source: Source) -> Iterator[None]:
     except (PolarsError, PanicException, OSError, EOFError, ImportError) as error:
         said = str(error).partition("\n")[0].strip()
         with suppress(OSError, EOFError, csv.Error):  # for example of a broken archive
-            check_lines(source)
+            _check_lines(source)
         hint = "check that its ending fits its content"
         if source.kind == "remote":
             hint = (
@@ -199,11 +201,24 @@ def readable(source: Source) -> Iterator[None]:
         raise InputError(f"{source.label} cannot be read: {said}", hint=hint) from None
 
 
-def is_regular(scan: FileScan) -> bool:
+def without_blank(frame: AnyFrame) -> AnyFrame:
+    """Return a frame without blank lines."""
+    import polars as pl
+
+    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
+
+
+def check_regular(scan: FileScan) -> None:
+    """Raise if a line of a text file has more or fewer fields than the header."""
+    if scan.is_text and not _is_regular(scan):
+        _check_lines(scan.source)
+
+
+def _is_regular(scan: FileScan) -> bool:
     """Return True if all lines of a text file have as many fields as the header.
 
-    polars fills short lines up and cuts long ones. Without all other characters, a regular file
-    repeats its separators, which is seen in a twentieth of the time that polars takes.
+    polars pads short lines and cuts long ones. Stripped of all other characters, a regular file
+    repeats its separators; this check takes a twentieth of the time of polars.
     """
     separator = scan.source.separator.encode()
     others = bytes(set(range(256)) - {*b'\r\n"', *separator})
@@ -219,8 +234,8 @@ def is_regular(scan: FileScan) -> bool:
     return not (left if left.endswith(b"\n") else left + b"\n").replace(line, b"")
 
 
-def check_lines(source: Source) -> None:
-    """Raise for the first broken line of a text file. Slow: only for broken files."""
+def _check_lines(source: Source) -> None:
+    """Raise for the first broken line of a text file. Slow: for broken files only."""
 
     def broken(line: int, wrong: str, hint: str = "correct it") -> InputError:
         return InputError(f"{source.label}, line {line}: {wrong}", hint=hint)

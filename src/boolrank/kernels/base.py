@@ -29,7 +29,7 @@ from .values import compute_values
 from .wide import Wide, inverse_root, spread
 
 if TYPE_CHECKING:
-    from ..data.interactions import MatrixLike
+    from ..data.matrices import MatrixLike
     from .algebra import Normalized
     from .normal_forms import Composed
 

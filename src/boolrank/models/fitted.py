@@ -1,4 +1,4 @@
-"""What a model learned, with the histories that it is asked about."""
+"""The fitted state of a model, and its answers: rankings, scores and similar items by number."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from ..storage.disk_array import release_pages
 from ..storage.state import pack
 from .recency import recency_weights
 from .scorer import Floats, Scorer, given
-from .selection import Ranked
+from .selection import Ranked, Selection
 from .tag_columns import TagSets, tag_columns
 
-# Bytes of a scorer in files from which on its pages are given back after so many profiles: those of
-# long ones read most rows.
+# A scorer in larger files gives its pages back after this many profiles: long ones read most rows.
 _LARGE, _PROFILES = 1 << 31, 16
 
 Profiles = tuple[Rows, Floats | None]  # items, and weights in their order
@@ -30,7 +29,7 @@ Profiles = tuple[Rows, Floats | None]  # items, and weights in their order
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a model learned, and from what.
+    """The fitted state of a model, with its training data.
 
     Attributes
     ----------
@@ -123,15 +122,47 @@ class Fitted:
             return self.scorer.top(rows, n, hidden, exclude_own, **given(weights))
         chosen, scores = np.full((len(some), n), -1, np.int32), np.full((len(some), n), np.nan)
         if some.any():
-            found = self.scorer.top(nonempty(rows), n, hidden, exclude_own, **given(weights))
+            found = self.scorer.top(_nonempty(rows), n, hidden, exclude_own, **given(weights))
             chosen[some], scores[some] = found
         popular = self.popular(n, hidden)
         chosen[~some, : len(popular)] = popular
         scores[~some, : len(popular)] = self.users_of_items[popular]
         return chosen, scores
 
+    def lists(self, profiles: Profiles, n: int, selection: Selection, exclude_own: bool) -> Ranked:
+        """(u, n) Return the items that a selection picks for profiles, and scores."""
+        rows, weights = profiles
 
-def nonempty(profiles: Rows) -> Rows:
+        def rank(some: NDArray[np.int64], depth: int) -> Ranked:
+            taken = rows.take(some)
+            own = weights if weights is None or taken is rows else weights[rows.places(some)]
+            return self.ranked((taken, own), depth, selection.hidden, exclude_own)
+
+        return selection.lists(rank, rows.n_rows, n, self.scorer)
+
+    def scores(self, profiles: Profiles) -> Floats:
+        """(u, m) Return the scores of all items, NaN for empty profiles."""
+        rows, weights = profiles
+        some = rows.lengths > 0
+        out = np.full((len(some), len(self.interactions.items)), np.nan)
+        if some.any():
+            out[some] = self.scorer.scores(_nonempty(rows), **given(weights))
+        return out
+
+    def similar(self, items: NDArray[np.int64], n: int, hidden: NDArray[np.int64]) -> Ranked:
+        """(items, n) Return the items most similar to each, without hidden ones, and values."""
+        visible = len(self.interactions.items) - len(hidden)
+        chosen, values = np.full((len(items), n), -1), np.full((len(items), n), np.nan)
+        for k, item in enumerate(items):
+            keys, shown = self.scorer.similar(int(item))
+            keys = np.array(keys)
+            keys[hidden], keys[item] = -np.inf, -np.inf
+            order = np.argsort(-keys, kind="stable")[: min(n, visible - (item not in hidden))]
+            chosen[k, : len(order)], values[k, : len(order)] = order, shown[order]
+        return chosen, values
+
+
+def _nonempty(profiles: Rows) -> Rows:
     """Return the rows that have items."""
     lengths = profiles.lengths
     return profiles if lengths.all() else Rows.of_lengths(lengths[lengths > 0], profiles.indices)

@@ -28,7 +28,7 @@ from ..engines.threads import threads
 from ..errors import NotFittedError, ParameterError
 from ..kernels import Kernel
 from ..table import Table
-from .fitted import Fitted, Profiles, nonempty
+from .fitted import Fitted, Profiles
 from .parameters import parameters_of
 from .recency import check_times
 from .recommendations import Recommendations
@@ -378,20 +378,11 @@ class Recommender(ABC):
         self._check_ability(fitted.scorer.compares(), "compare items")
         names = fitted.interactions.items
         n = min(whole("", "n", n, low=0), len(names))
-        rows = names.numbers(items)
+        numbers = names.numbers(items)
         hidden = Selection.of(len(names), fitted.attributes, where=where).hidden
-        most = len(names) - len(hidden)
-        chosen, values = np.full((len(rows), n), -1), np.full((len(rows), n), np.nan)
-        for k, item in enumerate(rows):
-            keys, shown = fitted.scorer.similar(int(item))
-            keys = np.array(keys)
-            keys[hidden], keys[item] = -np.inf, -np.inf
-            order = np.argsort(-keys, kind="stable")[: min(n, most - (item not in hidden))]
-            chosen[k, : len(order)], values[k, : len(order)] = order, shown[order]
-        none = np.zeros(len(rows), bool)
-        ids = [names[int(row)] for row in rows]
-        titles = None if fitted.attributes is None else fitted.attributes.titles_of(chosen)
-        return Recommendations(ids, names.names(chosen), values, none, near=True, titles=titles)
+        found = fitted.similar(numbers, n, hidden)
+        none = np.zeros(len(numbers), bool)
+        return _named(fitted, names.names(numbers).tolist(), found, none, near=True)
 
     def _check_ability(self, able: bool, what: str) -> None:
         if not able:
@@ -418,14 +409,9 @@ class Recommender(ABC):
         return Table.of(type(self).__name__, ["", ""], rows).to_html()
 
     def _scores(self, fitted: Fitted, profiles: Profiles, items: Ids | None) -> Floats:
-        rows, weights = profiles
-        some = rows.lengths > 0
-        names = fitted.interactions.items
-        out = np.full((len(some), len(names)), np.nan)
-        if some.any():
-            with threads(self._n_threads):
-                out[some] = fitted.scorer.scores(nonempty(rows), **given(weights))
-        return out if items is None else out[:, names.numbers(items)]
+        with threads(self._n_threads):
+            out = fitted.scores(profiles)
+        return out if items is None else out[:, fitted.interactions.items.numbers(items)]
 
     def _lists(
         self,
@@ -436,23 +422,29 @@ class Recommender(ABC):
         exclude_seen: bool,
         chosen: tuple[Any, ...],
     ) -> Recommendations:
-        (rows, weights), items, table = profiles, fitted.interactions.items, fitted.attributes
+        items = fitted.interactions.items
         candidates, exclude, *rest = chosen
         allowed = None if candidates is None else items.find(candidates)
         hidden = None if exclude is None else items.find(exclude)
-        selection = Selection.of(len(items), table, allowed, hidden, *rest)
+        selection = Selection.of(len(items), fitted.attributes, allowed, hidden, *rest)
         n = min(whole("", "n", n, low=0), len(items))
-
-        def rank(some: NDArray[np.int64], n: int) -> Ranked:
-            taken = rows.take(some)
-            own = weights if weights is None or taken is rows else weights[rows.places(some)]
-            return fitted.ranked((taken, own), n, selection.hidden, exclude_seen)
-
         with threads(self._n_threads):
-            found = selection.lists(rank, rows.n_rows, n, fitted.scorer)
-        titles = None if table is None else table.titles_of(found[0])
-        empty = rows.lengths == 0
-        return Recommendations(users, items.names(found[0]), found[1], empty, titles=titles)
+            found = fitted.lists(profiles, n, selection, exclude_seen)
+        return _named(fitted, users, found, profiles[0].lengths == 0)
+
+
+def _named(
+    fitted: Fitted,
+    users: list[Any] | None,
+    found: Ranked,
+    popular: NDArray[np.bool_],
+    near: bool = False,
+) -> Recommendations:
+    """Return lists of item numbers with ids and titles."""
+    (chosen, scores), table = found, fitted.attributes
+    titles = None if table is None else table.titles_of(chosen)
+    names = fitted.interactions.items.names(chosen)
+    return Recommendations(users, names, scores, popular, near, titles)
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -1,7 +1,7 @@
-"""Which items a list may have, and how it is picked from the ranking.
+"""Selection of lists from rankings: items that may be recommended, limits per group, diversity.
 
-A list of n items with at most so many per group is the ranking without those that find their group
-full. A diverse list is picked greedily (maximal marginal relevance): the next item has the highest
+With limits per group, a list is the ranking without items whose group is full already. A diverse
+list is picked greedily (maximal marginal relevance): the next item has the highest
 
     (1 - diversity)·relevance - diversity·max similarity to the items picked,
 

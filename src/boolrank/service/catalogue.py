@@ -26,7 +26,7 @@ from ..errors import ModelFileError, ParameterError, UnknownIdError
 from ..models import Recommender, load_model, model_info
 from ..models.fitted import Fitted, Profiles
 from ..models.recency import recency_weights
-from ..models.selection import Ranked, Selection
+from ..models.selection import Selection
 from ..models.tag_columns import SharedTags
 from .events import Change
 from .history import History, changed_history, known_history
@@ -175,14 +175,9 @@ class Catalogue:
         exclude_seen: bool,
     ) -> list[tuple[list[int], list[float]]]:
         """Return n items and scores for each history; popular items for empty ones."""
-        n, fitted = min(n, len(self.data.items)), self.model.fitted
-
-        def rank(some: NDArray[np.int64], depth: int) -> Ranked:
-            profiles = self._profiles([histories[k] for k in some.tolist()])
-            return fitted.ranked(profiles, depth, selection.hidden, exclude_seen)
-
+        n, profiles = min(n, len(self.data.items)), self._profiles(histories)
         with threads(self.n_threads):
-            lists = selection.lists(rank, len(histories), n, fitted.scorer)
+            lists = self.model.fitted.lists(profiles, n, selection, exclude_seen)
         pairs = zip(*(each.tolist() for each in lists), strict=True)
         return [(items[: n - items.count(-1)], of[: n - items.count(-1)]) for items, of in pairs]
 
