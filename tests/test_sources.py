@@ -21,8 +21,7 @@ from boolrank.data.dataset import Dataset
 from boolrank.data.streams import ArrowStream
 from boolrank.errors import BoolrankError, MissingExtraError, ParameterError
 from boolrank.models.spec import ModelSpec
-from boolrank.studies import Experiment, read_experiment
-from boolrank.studies.experiment import to_toml
+from boolrank.studies import Experiment, read_experiment, to_toml
 from services import postgres_place
 
 _EVENTS = 500

@@ -102,12 +102,7 @@ class ItemTable:
 
     def matched(self, items: Vocabulary) -> ItemTable:
         """Return the table with ids of the type of other ids; raise if none of these has a row."""
-        kinds = {type(key) for key in self.ids} | {type(key) for key in items}
-        made = self
-        if len(kinds) > 1:
-            parsed = [items.parsed(str(key)) for key in self.ids]
-            ids, order = Vocabulary.of(parsed, "item")
-            made = self._reordered(ids, np.argsort(order)) if len(ids) == len(parsed) else self
+        made = self.typed_as(items)
         strange = {type(key) for key in made.ids} - {type(key) for key in items}
         if strange or not (made.ids.find(items) >= 0).any():
             example = next((key for key in made.ids if type(key) in strange), made.ids[0])
@@ -117,6 +112,13 @@ class ItemTable:
                 parameter="items",
             )
         return made
+
+    def typed_as(self, items: Vocabulary) -> ItemTable:
+        """Return the table with ids of the type of other ids, if they stay distinct."""
+        if {type(key) for key in self.ids} == {type(key) for key in items}:
+            return self
+        ids, order = Vocabulary.of([items.parsed(str(key)) for key in self.ids], "item")
+        return self._reordered(ids, np.argsort(order)) if len(ids) == len(self) else self
 
     def aligned(self, items: Vocabulary) -> ItemTable:
         """Return the rows of these items in their order; items without a row know nothing."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from .item_columns import Column, Numbers, Words
 from .items import ItemTable
-from .vocabulary import Vocabulary, near_name
+from .vocabulary import near_name
 
 
 def updated_table(table: ItemTable, new: ItemTable) -> ItemTable:
@@ -32,11 +32,7 @@ def updated_table(table: ItemTable, new: ItemTable) -> ItemTable:
                 hint=near_name(name, table.columns),
                 parameter="items",
             )
-    if {type(key) for key in new.ids} != {type(key) for key in table.ids}:
-        ids, order = Vocabulary.of([table.ids.parsed(str(key)) for key in new.ids], "item")
-        rows = np.argsort(order)
-        taken = {name: column.take(rows) for name, column in new.columns.items()}
-        new = replace(new, ids=ids, columns=taken)
+    new = new.typed_as(table.ids)
     ids, _ = table.ids.merged(new.ids)
     places = table.ids.find(ids), new.ids.find(ids)
     columns = {

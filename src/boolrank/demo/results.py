@@ -14,9 +14,9 @@ from ..data.rows import Rows
 from ..evaluation import Rankings
 from ..kernels.expressiveness import PairSpectrum
 from ..models.spec import ModelSpec, parse_model
+from ..studies import Experiment, run_experiment
 from ..studies.arity import Curve, family, spectral_curve
 from ..studies.choose import Choice, choose
-from ..studies.experiment import Experiment, run_experiment
 from ..table import Column, Table
 from .tastes import TITLES, PlantedTastes, plant_tastes
 

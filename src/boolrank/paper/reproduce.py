@@ -15,8 +15,8 @@ from ..kernels import parse_kernel
 from ..kernels.expressiveness import PairSpectrum
 from ..models.spec import ModelSpec
 from ..report.page import claim_folder
+from ..studies import Experiment, run_experiment
 from ..studies.arity import Curve, family, spectral_curve
-from ..studies.experiment import Experiment, run_experiment
 from ..studies.machine import machine
 from .published import PAPER, PaperSet, Reading
 

@@ -1,4 +1,4 @@
-"""What surrounds every request: keys, limits, time-outs, security headers and metrics."""
+"""Guard of all requests: keys, limits, time-outs, security headers and metrics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from ..errors import InputError, ParameterError
 from .problems import Refusal, problem
-from .schemas import MOST_BYTES
+from .schemas import MOST
 
 if TYPE_CHECKING:
     from .live import Live
@@ -32,7 +32,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 SECONDS = 30.0  # for a request
 ROLES = ("read", "write")
 _LEAST_KEY = 16  # characters
-_MOST_HELD = 8 * MOST_BYTES  # of all requests at once
+_MOST_HELD = 8 * MOST.bytes  # of all requests at once
 _LATER, _RETRY = "try again in a second", ("retry-after", "1")
 
 _POLICY = (
@@ -196,8 +196,8 @@ class Guard:
             hint = "send the header Content-Type: application/json"
             raise Refusal(415, "the body is not declared as JSON", hint)
         declared, more = headers.get(b"content-length", b"0"), True
-        length = int(declared) if declared.isdigit() else MOST_BYTES + 1
-        while more and length <= MOST_BYTES:
+        length = int(declared) if declared.isdigit() else MOST.bytes + 1
+        while more and length <= MOST.bytes:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise Refusal(400, "the body is incomplete", "send all of it")
@@ -208,8 +208,8 @@ class Guard:
             scope["held"] += len(part)
             if self._held > _MOST_HELD:
                 raise Refusal(503, "the service is overloaded", _LATER, _RETRY)
-        if length > MOST_BYTES:
-            raise Refusal(413, f"the body has more than {MOST_BYTES:,} bytes", "send it in parts")
+        if length > MOST.bytes:
+            raise Refusal(413, f"the body has more than {MOST.bytes:,} bytes", "send it in parts")
         return bytes(body)
 
 

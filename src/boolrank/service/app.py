@@ -39,9 +39,9 @@ from .schemas import (
     Batch,
     Diversity,
     Events,
-    Limits,
     N,
     PathId,
+    Per,
     Reasons,
     SomeUrlIds,
     Text,
@@ -162,7 +162,7 @@ async def recommend_user(
     candidates: SomeUrlIds = None,
     exclude_seen: bool = True,
     where: Where = None,
-    per: Limits = [],  # noqa: B006
+    per: Per = [],  # noqa: B006
     diversity: Diversity = 0.0,
     reasons: Reasons = 0,
     strict: bool = False,
@@ -269,7 +269,7 @@ async def model(request: Request) -> Response:
             "titles": len(model.titles) - model.titles.count(None),
             "columns": model.columns,
             "events": {"last": live.last_event(), "contained": model.sequence},
-            "limits": schemas.LIMITS,
+            "limits": schemas.MOST._asdict(),
             "keys": bool(live.keys),
         }
 

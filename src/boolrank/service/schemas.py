@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 import fastapi
@@ -19,42 +19,34 @@ from pydantic import (
     model_validator,
 )
 
-# Limits of one request.
-MOST_N = 1_000
-MOST_IDS = 10_000
-MOST_IDS_IN_URL = 50
-MOST_REASONS = 20
-MOST_QUERIES = 100
-MOST_N_TOGETHER = 100  # in a batch
-MOST_EXPLAINED = 1_000  # items with reasons in a batch
-MOST_EVENTS = 10_000
-MOST_ID = 256  # characters
-MOST_WHERE = 2_000  # characters of a filter
-MOST_DIVERSE = 100  # items of diverse lists, in a batch of all together
-MOST_COLUMNS = 10  # with limits per group
-MOST_BYTES = 8 << 20
 
-LIMITS = {
-    "n": MOST_N,
-    "ids": MOST_IDS,
-    "ids_in_url": MOST_IDS_IN_URL,
-    "reasons": MOST_REASONS,
-    "queries": MOST_QUERIES,
-    "n_together": MOST_N_TOGETHER,
-    "explained": MOST_EXPLAINED,
-    "events": MOST_EVENTS,
-    "where": MOST_WHERE,
-    "diverse": MOST_DIVERSE,
-    "bytes": MOST_BYTES,
-}
+class Limits(NamedTuple):
+    """The most of each in one request."""
+
+    n: int = 1_000
+    ids: int = 10_000
+    ids_in_url: int = 50
+    reasons: int = 20
+    queries: int = 100
+    n_together: int = 100  # items per query of a batch
+    explained: int = 1_000  # items with reasons in a batch
+    events: int = 10_000
+    where: int = 2_000  # characters of a filter
+    diverse: int = 100  # items of diverse lists, in a batch of all together
+    bytes: int = 8 << 20
+
+
+MOST = Limits()
+_MOST_ID = 256  # characters
+_MOST_COLUMNS = 10  # with limits per group
 
 # JSON counts 5.0 among the whole numbers.
 _WHOLE = BeforeValidator(lambda v: int(v) if type(v) is float and v.is_integer() else v)
 EXACT = 1 << 53  # JavaScript rounds larger numbers: they are sent as text
 NO_NUL = r"^[^\x00]+$"  # which PostgreSQL does not store
-_Text = Annotated[StrictStr, Field(min_length=1, max_length=MOST_ID, pattern=NO_NUL)]
+_Text = Annotated[StrictStr, Field(min_length=1, max_length=_MOST_ID, pattern=NO_NUL)]
 Id = _Text | Annotated[StrictInt, Field(ge=-EXACT, le=EXACT), _WHOLE]
-Ids = Annotated[list[Id], Field(max_length=MOST_IDS, fail_fast=True)]
+Ids = Annotated[list[Id], Field(max_length=MOST.ids, fail_fast=True)]
 
 
 def _decimal(text: Any) -> Any:
@@ -63,23 +55,23 @@ def _decimal(text: Any) -> Any:
 
 
 _FromUrl = BeforeValidator(_decimal)
-N = Annotated[Annotated[int, Field(ge=1, le=MOST_N), _FromUrl], fastapi.Query()]
-Reasons = Annotated[Annotated[int, Field(ge=0, le=MOST_REASONS), _FromUrl], fastapi.Query()]
-Text = Annotated[str, fastapi.Query(max_length=MOST_ID)]
-Limits = Annotated[
-    list[Annotated[str, Field(max_length=MOST_ID)]],
-    fastapi.Query(max_length=MOST_COLUMNS, description="A column and a number: category=2."),
+N = Annotated[Annotated[int, Field(ge=1, le=MOST.n), _FromUrl], fastapi.Query()]
+Reasons = Annotated[Annotated[int, Field(ge=0, le=MOST.reasons), _FromUrl], fastapi.Query()]
+Text = Annotated[str, fastapi.Query(max_length=_MOST_ID)]
+Per = Annotated[
+    list[Annotated[str, Field(max_length=_MOST_ID)]],
+    fastapi.Query(max_length=_MOST_COLUMNS, description="A column and a number: category=2."),
 ]
 Diversity = Annotated[float, fastapi.Query(ge=0, le=1, allow_inf_nan=False)]
-Where = Annotated[str | None, fastapi.Query(max_length=MOST_WHERE)]
-_UrlId = Annotated[str, Field(min_length=1, max_length=MOST_ID, pattern=NO_NUL)]
-UrlIds = Annotated[list[_UrlId], fastapi.Query(max_length=MOST_IDS_IN_URL)]
-SomeUrlIds = Annotated[list[_UrlId] | None, fastapi.Query(max_length=MOST_IDS_IN_URL)]
+Where = Annotated[str | None, fastapi.Query(max_length=MOST.where)]
+_UrlId = Annotated[str, Field(min_length=1, max_length=_MOST_ID, pattern=NO_NUL)]
+UrlIds = Annotated[list[_UrlId], fastapi.Query(max_length=MOST.ids_in_url)]
+SomeUrlIds = Annotated[list[_UrlId] | None, fastapi.Query(max_length=MOST.ids_in_url)]
 # The guard leaves slashes and percent signs encoded.
 PathId = Annotated[
     str,
     BeforeValidator(unquote),
-    fastapi.Path(min_length=1, max_length=MOST_ID, pattern=NO_NUL),
+    fastapi.Path(min_length=1, max_length=_MOST_ID, pattern=NO_NUL),
 ]
 
 
@@ -102,7 +94,7 @@ class Query(_Body):
 
     user: Annotated[Id, Field(description="A user of the model or of events.")] = ""
     items: Annotated[Ids, Field(description="The items of somebody unknown.")] = []
-    n: Annotated[StrictInt, Field(ge=1, le=MOST_N, description="Number of items."), _WHOLE] = 10
+    n: Annotated[StrictInt, Field(ge=1, le=MOST.n, description="Number of items."), _WHOLE] = 10
     exclude: Annotated[Ids, Field(description="Items not to recommend.")] = []
     candidates: Annotated[
         Ids | None, Field(description="The only items to recommend; null for all.")
@@ -112,28 +104,28 @@ class Query(_Body):
     ] = True
     where: Annotated[
         StrictStr | None,
-        Field(max_length=MOST_WHERE, description="Filter on columns of the items."),
+        Field(max_length=MOST.where, description="Filter on columns of the items."),
     ] = None
     per: Annotated[
-        dict[_Text, Annotated[StrictInt, Field(ge=1, le=MOST_N), _WHOLE]],
-        Field(max_length=MOST_COLUMNS, description="The most items of a group by column."),
+        dict[_Text, Annotated[StrictInt, Field(ge=1, le=MOST.n), _WHOLE]],
+        Field(max_length=_MOST_COLUMNS, description="The most items of a group by column."),
     ] = {}
     diversity: Annotated[
-        float, Field(ge=0, le=1, strict=True, description="How much similar items are kept apart.")
+        float, Field(ge=0, le=1, strict=True, description="Higher values keep similar items apart.")
     ] = 0.0
     reasons: Annotated[
-        StrictInt, Field(ge=0, le=MOST_REASONS, description="Reasons for each item."), _WHOLE
+        StrictInt, Field(ge=0, le=MOST.reasons, description="Reasons for each item."), _WHOLE
     ] = 0
     strict: Annotated[
-        StrictBool, Field(description="Refuse unknown ids instead of ignoring them.")
+        StrictBool, Field(description="Fail on unknown ids instead of ignoring them.")
     ] = False
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Query:
         if len(self.model_fields_set & {"user", "items"}) != 1:
             raise ValueError("give either user or items")
-        if self.diversity and self.n > MOST_DIVERSE:
-            raise ValueError(f"ask for at most {MOST_DIVERSE} diverse items: lower n")
+        if self.diversity and self.n > MOST.diverse:
+            raise ValueError(f"ask for at most {MOST.diverse} diverse items: lower n")
         return self
 
 
@@ -141,7 +133,7 @@ class BatchQuery(Query):
     """A query of a batch."""
 
     n: Annotated[
-        StrictInt, Field(ge=1, le=MOST_N_TOGETHER, description="Number of items."), _WHOLE
+        StrictInt, Field(ge=1, le=MOST.n_together, description="Number of items."), _WHOLE
     ] = 10
 
 
@@ -155,15 +147,15 @@ class Batch(_Body):
     )
 
     queries: Annotated[
-        list[BatchQuery], Field(min_length=1, max_length=MOST_QUERIES, fail_fast=True)
+        list[BatchQuery], Field(min_length=1, max_length=MOST.queries, fail_fast=True)
     ]
 
     @model_validator(mode="after")
     def _few_reasons(self) -> Batch:
-        if sum(query.n for query in self.queries if query.reasons) > MOST_EXPLAINED:
-            raise ValueError(f"ask for reasons of at most {MOST_EXPLAINED:,} items: lower n")
-        if sum(query.n for query in self.queries if query.diversity) > MOST_DIVERSE:
-            raise ValueError(f"ask for at most {MOST_DIVERSE} diverse items: lower n")
+        if sum(query.n for query in self.queries if query.reasons) > MOST.explained:
+            raise ValueError(f"ask for reasons of at most {MOST.explained:,} items: lower n")
+        if sum(query.n for query in self.queries if query.diversity) > MOST.diverse:
+            raise ValueError(f"ask for at most {MOST.diverse} diverse items: lower n")
         return self
 
 
@@ -191,7 +183,7 @@ class Events(_Body):
         }
     )
 
-    events: Annotated[list[Event], Field(min_length=1, max_length=MOST_EVENTS, fail_fast=True)]
+    events: Annotated[list[Event], Field(min_length=1, max_length=MOST.events, fail_fast=True)]
 
 
 class Problem(BaseModel):

@@ -1,0 +1,110 @@
+"""Runs of experiments. In the folder of a run:
+
+cells/                  one result per fold and model, shared by all runs in the folder
+runs/ID/experiment.toml the experiment
+runs/ID/results.json    the results, equal for equal experiments, resumed or not
+runs/ID/manifest.json   time, machine, versions and durations
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from .._version import __version__
+from ..data.splits import Split
+from ..evaluation.metrics import parse_metrics
+from ..evaluation.result import Evaluation, FoldResult
+from ..models.spec import ModelSpec
+from .cache import Task, digest, write_text
+from .executor import Executor
+from .experiment import Experiment
+from .experiment_file import to_toml
+from .machine import write_results
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Evaluations of an experiment, by the text of the model.
+
+    ``computed`` is the number of results that were not in the cache, ``folder`` the run's own.
+    """
+
+    experiment: Experiment
+    split: Split
+    evaluations: dict[str, Evaluation]
+    computed: int
+    folder: Path | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results as JSON types, without times, which vary."""
+        return {
+            "experiment": self.experiment.to_dict(),
+            "split": repr(self.split),
+            "split_hash": self.split.hash,
+            "results": [
+                {"model": name} | found.figures() for name, found in self.evaluations.items()
+            ],
+        }
+
+
+def run_experiment(
+    experiment: Experiment,
+    folder: str | Path | None = None,
+    *,
+    split: Split | None = None,
+    data_folder: str | Path | None = None,
+    n_threads: int | None = None,
+    alone: bool = False,
+    progress: Callable[[int, int, str], None] = lambda _done, _total, _what: None,
+) -> Run:
+    """Compute the results that are not in the cache; models of a fold share overlaps.
+
+    Parameters
+    ----------
+    folder : for the cache and the results; None to write nothing
+    split : the split of the experiment, if it has been made already
+    data_folder : the folder of data sets, see `load_dataset`
+    alone : whether each model has its own process and overlaps, so that results include memory
+    progress : called with the number of results done and planned, and the last one
+
+    >>> found = run_experiment(Experiment(("synthetic:60x30x600",), (ModelSpec("popularity"),)))
+    >>> len(found.evaluations["popularity"].folds), found.computed
+    (5, 5)
+    """
+    start = time.time()
+    split = experiment.load_split(data_folder) if split is None else split
+    key = {"boolrank": __version__, "split": split.hash, "experiment": experiment.to_dict()}
+    place = None if folder is None else Path(folder) / "runs" / digest(key)[:16]
+    if place is not None:  # first, to fail early if the folder cannot be written to
+        write_text(place / "experiment.toml", to_toml(experiment.anchored()))
+    metrics = tuple(parse_metrics(experiment.metrics))
+    results: dict[ModelSpec, list[FoldResult]] = {model: [] for model in experiment.models}
+    cells = list(product(enumerate(split, start=1), experiment.models))
+    if alone:  # a process serves all folds of a model
+        cells.sort(key=lambda cell: experiment.models.index(cell[1]))
+    with Executor(folder, n_threads, apart=alone) as executor:
+        for done, ((number, fold), model) in enumerate(cells, start=1):
+            results[model].append(executor.run(Task(fold, model, metrics, alone)))
+            progress(done, len(cells), f"fold {number}, {model}")
+    evaluations = {
+        str(model): Evaluation(str(model), repr(split), split.hash, tuple(found))
+        for model, found in results.items()
+    }
+    run = Run(experiment, split, evaluations, executor.computed, place)
+    if place is not None:
+        about = {
+            "run": place.name,
+            "seed": experiment.seed,
+            "split": repr(split),
+            "split_hash": split.hash,
+            "computed_now": run.computed,
+            "computed_before": len(cells) - run.computed,
+            "seconds": {name: list(found.seconds) for name, found in evaluations.items()},
+        }
+        write_results(place, run.to_dict(), about, run.computed, start, n_threads)
+    return run
