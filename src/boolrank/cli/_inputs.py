@@ -1,4 +1,4 @@
-"""Read what arguments refer to: events and ids."""
+"""Read events, item tables and ids that arguments name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_events(
 
 
 def say_read(events: Interactions) -> None:
-    """Say in one line for each reading of files what was read, and below it notes."""
+    """Print a line for each reading of files, and its notes."""
     for reading in events.readings:
         say(f"read {reading}")
         for note in reading.notes:
@@ -39,7 +39,7 @@ def say_read(events: Interactions) -> None:
 
 
 def read_table(path: str, sets: str | None = None) -> ItemTable:
-    """Read the item table of a file, and say what it has."""
+    """Read the item table of a file, and print a summary."""
     named = None if sets is None else [name.strip() for name in sets.split(",") if name.strip()]
     table = ItemTable.from_file(path, sets=named)
     say(f"read {path}: {counted(len(table), 'item')}; {table.summary}")
@@ -47,7 +47,7 @@ def read_table(path: str, sets: str | None = None) -> ItemTable:
 
 
 def read_items(path: str, sets: str | None, events: Interactions) -> ItemTable:
-    """Read the item table of events, and say what it lacks, too."""
+    """Read the item table of events, and report items without a row and rows without events."""
     table = read_table(path, sets).matched(events.items)
     without, more = table.unmatched(events.items)
     if without:
@@ -117,7 +117,7 @@ def parse_ids(
 
 
 def parse_item(model: Recommender, text: str) -> tuple[Any, str]:
-    """Return the id that an id or a title as text stands for, and what to call the item."""
+    """Return the item for the text of an id or a title, and its label."""
     items, table, every = model.interactions.items, model.item_table, model.fitted.table
     if table is None or every is None:
         return items.parsed(text), text

@@ -32,7 +32,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 # Lines are not wrapped if stdout is not a terminal: grep and less -S work on whole lines.
 _PIPE_WIDTH = 200
-# Characters in a line of a cell that may break anywhere, and if there is no room otherwise.
+# Minimum width of a cell that may break anywhere, in a wide and in a narrow table.
 _MIN_FOLDED, _MIN_NARROW = 16, 12
 
 _STYLES = {"name": "cyan", "group": "cyan"}
@@ -42,7 +42,7 @@ Tell = Callable[[str], None]
 
 
 def printable(text: str) -> str:
-    r"""Escape characters by which an id or a file name could act on a terminal.
+    r"""Escape characters in ids and file names that a terminal would act on.
 
     >>> print(printable("tea\x1b[2J"))
     tea\x1b[2J
@@ -161,10 +161,10 @@ def _texts(table: Table) -> list[list[str]]:
 def _widths(
     table: Table, titles: list[str], rows: list[list[str]], width: int
 ) -> tuple[int, list[int]]:
-    """Return the gap between columns, and their widths: the widest narrowed until the table fits.
+    """Return the gap between columns, and their widths: the widest shrink until the table fits.
 
-    If it does not, the gap is 1 and titles break before @. If that is of no use, it exceeds
-    ``width``: a column has room for its longest word. Rich would cut words.
+    If it does not fit, the gap is 1 and titles break before @. If that does not help, the table
+    exceeds ``width``, and columns have room for their longest word. Rich would cut words.
     """
     from rich.cells import cell_len
 
@@ -202,14 +202,14 @@ def shorten(text: str, width: int) -> str:
 
 
 class Work:
-    """A task that takes a while; its time starts when it is made."""
+    """A task with progress messages; its time starts when it is created."""
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
 
     @contextmanager
     def status(self, text: str = "", *, log: bool = False) -> Iterator[Tell]:
-        """Show what is being done, and give a function that changes it.
+        """Show a message while working, and yield a function that changes it.
 
         Without a terminal, ``log`` prints a line for each new part of ``"part: more"``.
         """
@@ -254,7 +254,7 @@ class Work:
 
     @contextmanager
     def counter(self, text: str) -> Iterator[Callable[[int, int, str], None]]:
-        """Give a function that shows the number done, the total, the time left and a remark."""
+        """Yield a function that shows the number done, the total, the time left and a remark."""
         with self.status(text) as tell:
             start = time.perf_counter()
 
@@ -268,7 +268,7 @@ class Work:
     def done(self, text: str, *, beside_data: bool = False) -> None:
         """Print a summary with the time taken and the peak memory.
 
-        Beside data that goes to a pipe or a file nothing is printed: silence means success.
+        Nothing is printed ``beside_data`` that goes to a pipe or a file: silence means success.
         """
         if beside_data and not console().is_terminal:
             return

@@ -1,4 +1,4 @@
-"""Let SIGINT and SIGTERM end a command: by unwinding it, and after some seconds in any case."""
+"""Let SIGINT and SIGTERM end a command: by unwinding it, or by force after some seconds."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _GRACE, _PAUSE = 5.0, 0.05
 class SignalGuard:
     """Raises an exception at the first signal, so that workers and temporary folders go.
 
-    Other exceptions that follow from it, and messages about dropped ones, are not shown: ``code``
-    is not 0 then. What is left after the time of grace is removed by the next run.
+    Exceptions and messages that follow from it are not shown: ``code`` is then not 0. Files left
+    after the grace period are removed by the next run.
     """
 
     code = 0

@@ -115,7 +115,7 @@ def _ranked(
     *,
     frames: bool,
 ) -> tuple[list[Any], list[Any]]:
-    """Return the parts of a result, or the lengths of stored ones, and who gets no items."""
+    """Return the parts of a result, or the lengths of stored ones, and users without items."""
     parts, empty = list[Any](), list[Any]()
     for number, start in enumerate(range(0, max(len(wanted), 1), _BATCH)):
         batch = wanted[start : start + _BATCH]
@@ -171,7 +171,7 @@ def _print(columns: dict[str, list[Any]], output: Output) -> None:
 
 
 def _note_empty(whom: str, empty: list[Any], options: dict[str, Any]) -> None:
-    """Say who gets no items, and why."""
+    """Print users without items, and the reason."""
     if not empty:
         return
     more = f" and {len(empty) - 1:,} more" if len(empty) > 1 else ""

@@ -1,4 +1,4 @@
-"""Data sets by name, where to get them and how they are read, and made-up ones."""
+"""Named data sets, their downloads and formats, and synthetic data."""
 
 from .catalogue import DATASETS
 from .dataset import Dataset, Download, Size, data_folder

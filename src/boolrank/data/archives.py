@@ -34,7 +34,7 @@ _UNREADABLE = (
 def contents(path: Path, name: str = "*", *, only: bool = False) -> Iterator[tuple[str, bytes]]:
     """Yield label and content of a file, or of the members of an archive with this name.
 
-    Of ``only`` one file the archive must consist, folders and hidden files aside.
+    With ``only``, the archive must contain one file, apart from folders and hidden files.
     """
     try:
         if path.suffix.lower() != ".zip":

@@ -16,7 +16,7 @@ from ..errors import InputError, ParameterError
 if TYPE_CHECKING:
     import polars as pl
 
-# PostgreSQL's driver makes batches of 16 MB: with half of that, less is left to do after the last.
+# PostgreSQL's batches of 16 MB, halved: less is left to do after the last one.
 _POSTGRES = "adbc_driver_postgresql", {"adbc.postgresql.batch_size_hint_bytes": str(1 << 23)}
 # SQLite's driver makes batches of 1,024 rows, and types columns by the first batch.
 _SQLITE = "adbc_driver_sqlite", {"adbc.sqlite.query.batch_rows": "65536"}
@@ -40,7 +40,7 @@ class Database:
         if self.kind not in _DRIVERS or not re.match("/." if self.kind == "sqlite" else "", rest):
             raise ParameterError(
                 "a database is postgresql://user@host/name or sqlite:///file.db",
-                hint="write its address so; a fourth slash begins an absolute path",
+                hint="use one of these forms; an absolute path has a fourth slash",
                 parameter="database",
             )
         self._secrets: list[str] = []
@@ -52,7 +52,7 @@ class Database:
     __repr__ = __str__
 
     def _without_password(self, rest: str) -> str:
-        """Return the address without passwords; raise where libpq could show a part of one."""
+        """Return the address without passwords; raise if libpq could show a part of one."""
         host, path = re.fullmatch("([^/?#]*)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]
         account, at, server = host.rpartition("@")
         user, _, password = account.partition(":")
@@ -76,7 +76,7 @@ class Database:
 
     @contextmanager
     def stream(self, query: str) -> Iterator[Any]:
-        """Run a query and give a pyarrow reader of record batches."""
+        """Run a query and yield a pyarrow reader of record batches."""
         hint = "correct the query, or cast a column in it; the database's own shell may say more"
         with self.cursor() as cursor, self.errors("the query fails", hint):
             cursor.adbc_statement.set_options(**_DRIVERS[self.kind][1])
@@ -85,7 +85,7 @@ class Database:
 
     @contextmanager
     def cursor(self, *, write: bool = False) -> Iterator[Any]:
-        """Give a cursor; what is not committed is undone at the end."""
+        """Yield a cursor; uncommitted changes are rolled back at the end."""
         uri = self._uri
         if self.kind == "sqlite":
             path = Path(uri.removeprefix("sqlite:///"))
@@ -107,7 +107,7 @@ class Database:
 
     @contextmanager
     def errors(self, what: str, hint: str) -> Iterator[None]:
-        """Convert errors of drivers; their messages lose passwords."""
+        """Convert errors of drivers, without passwords in their messages."""
         with needs("sql", f"Access to {self.kind} databases"):
             from adbc_driver_manager import Error
             from pyarrow import ArrowException

@@ -67,9 +67,9 @@ class Dataset:
     name, title : its name here, and the publisher's
     files : names or patterns, in reading order; two are a published split, training and test
     time : the meaning of the times of interactions
-    ordered : whether the order of the rows stands in for times that are not known
-    archive : the zip, or a pattern of zips, with files that are not in the folder
-    by_hand : how to get it if a program cannot fetch it
+    ordered : whether the order of the rows replaces unknown times
+    archive : name or pattern of zips that contain the files
+    by_hand : instructions if it cannot be downloaded automatically
     printed, differs : users, items, ratings and density in the paper's first table, and why these
         differ from the data
     place : its folder inside the folder of all data sets, if that is not its name

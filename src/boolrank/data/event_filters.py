@@ -1,4 +1,4 @@
-"""Filters of events: by their time, and by how often a user and an item occur together."""
+"""Filters of events: by time, and by the number of events of a user with an item."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ..table import counted
 from .events import Events
 
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
-# Whole numbers from the first to the second are Unix times (1973 to 5138) of so many per second.
+# Unix times from 1973 to 5138: lowest number, upper bound, units per second.
 _UNIX = ((1e8, 1e11, 1), (1e11, 1e14, 1_000), (1e14, 1e17, 1_000_000))
 
 
 class EventFilters(TypedDict, total=False):
     """Which events count.
 
-    ``min_count`` : events of a user with an item, in the chosen time, for a pair to count
-    ``since``, ``until`` : the first time that counts, and the first after it that does not: a date
-    such as 2026-01-31, with or without a clock time, or a number if times are numbers
-    ``last`` : the time before the newest event, such as 90d, 2w or 12h
+    ``min_count`` : minimum number of events of a user with an item, in the chosen period
+    ``since``, ``until`` : start (included) and end (excluded) of the period: a date such as
+    2026-01-31, with or without a clock time, or a number if times are numbers
+    ``last`` : length of the period up to the newest event, such as 90d, 2w or 12h
     """
 
     min_count: int | None
@@ -96,7 +96,7 @@ def _within(events: Events, name: str, value: Any, text: str) -> Events:
 
 
 def _as_time(value: datetime | float, time: NDArray[Any], name: str) -> Any:
-    """Return a date or a number as the times of events are."""
+    """Return a date or a number in the type and unit of the times of events."""
     if isinstance(value, datetime):
         if time.dtype.kind == "M":
             return np.datetime64(value.replace(tzinfo=None), "us")

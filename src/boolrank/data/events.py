@@ -1,4 +1,4 @@
-"""Events in frames: their users, items, times and ratings, and an account of what was read."""
+"""Events in frames: users, items, times and ratings, and an account of reading."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Reading:
-    """What was read: the columns of roles, and counts of rows, also of those left out by reason.
+    """An account of reading: columns by role, numbers of rows, and dropped rows by reason.
 
-    ``padded`` counts ids with blanks around them, ``notes`` has remarks for people. What is
-    ``partial`` is a batch of many: too few rows that count are no error then.
+    ``padded`` counts ids with blanks around them, ``notes`` has remarks for people. ``partial``
+    marks one of many batches, in which it is no error if few rows count.
     """
 
     source: str = "a frame"
@@ -79,8 +79,8 @@ def read_frame(
 ) -> Events:
     """Return the events of a frame or an Arrow stream; see `Interactions.from_frame`.
 
-    A frame must have all ids. Of files, whose ``reading`` is given, rows without an id are left
-    out, unless most are; ``place`` tells for a column where its first missing value is.
+    A missing id in a frame is an error. Files pass a ``reading``: rows without an id are dropped,
+    unless most lack one. ``place`` tells where the first missing value of a column is.
     """
     import narwhals as nw
 

@@ -1,7 +1,7 @@
 """Downloads of data sets from their official addresses, complete and checked.
 
-A file gets its name when it is complete and its checksum is right. If no SHA-256 is published, that
-of the first download is kept beside it as ``FILE.sha256`` and holds for later ones.
+A file gets its name when it is complete and its checksum is right. If no SHA-256 is published, the
+one of the first download is stored in ``FILE.sha256`` and required of later downloads.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _receive(download: Download, part: Path, progress: Progress) -> None:
     have, start = 0, time.monotonic()
     opener = build_opener(_secure_redirects())
     try:
-        # Of a planted link with this name, "x" makes an error.
+        # "x" fails if somebody planted a link with this name.
         with opener.open(request, timeout=_TIMEOUT) as answer, part.open("xb") as file:
             length = answer.headers.get("Content-Length", "")
             total = int(length) if length.isdecimal() else None

@@ -91,7 +91,7 @@ class Delimited:
         return frame.filter(good).drop("row", "more", *by_kind["skip"])
 
     def _plain(self, text: bytes) -> bytes:
-        """Return the text as polars reads it, below a line with the greatest number of fields."""
+        """Return the text as polars reads it, below a line with the largest number of fields."""
         text = text if text.isascii() else text.decode("latin-1").encode()
         if self.header:
             text = text[text.find(b"\n") + 1 :] if b"\n" in text else b""

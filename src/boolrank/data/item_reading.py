@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _TITLES = ("title", "name", "label", "description")
 _SEPARATORS = ("|", ";")
-_FREQUENT = 0.1  # share of values with a separator that makes a column one of sets
-_LONGEST = 60  # characters of a word in it; sentences with semicolons are no sets
+_FREQUENT = 0.1  # share of values with a separator from which a column is one of sets
+_LONGEST = 60  # characters of a word in a set; longer ones are sentences
 _LISTED = 5  # ids that a message names
 
 
@@ -148,7 +148,7 @@ def _find(names: Sequence[str], item: str | None, title: str | None) -> tuple[st
 
 
 def _ids(values: list[Any], name: str, source: str) -> tuple[Vocabulary, Any]:
-    """Return the ids in their order, and the row of each; raise for missing and repeated ones."""
+    """Return the ids in order, and the row of each; raise for missing and repeated ones."""
     if not values:
         raise InputError(f"{source} has no rows", hint="write a row per item", parameter="items")
     missing = sum(map(is_missing, values))
@@ -169,7 +169,7 @@ def _ids(values: list[Any], name: str, source: str) -> tuple[Vocabulary, Any]:
 
 
 def _column(series: Any, wanted: bool, told: bool, is_title: bool) -> Column:
-    """Return a narwhals column; ``wanted`` as a set if it can be one, or must be if ``told``."""
+    """Return a narwhals column; as a set if ``wanted`` and it looks like one, or if ``told``."""
     import narwhals as nw
 
     kind = series.dtype

@@ -26,8 +26,7 @@ def packed(
 ) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     """Return the types of ids and the arrays of interactions, with ``times`` if there are any.
 
-    Raise for ids that `unpacked` cannot restore, unless ``savable`` is False: then the arrays are
-    good for a hash.
+    Raise for ids that `unpacked` cannot restore, unless ``savable`` is False, for a hash.
     """
     arrays: dict[str, NDArray[Any]] = {"indptr": data.indptr, "indices": data.indices}
     kinds = {}

@@ -27,7 +27,7 @@ from .packing import packed, packed_times, unpacked, unpacked_times
 from .rows import Rows
 from .vocabulary import Vocabulary
 
-# Roles of an interaction in a fold. Known ones are shown of a test user who does not train.
+# Roles of an interaction in a fold. KNOWN: shown to the model for a test user who does not train.
 TRAIN, KNOWN, TEST, ABSENT = range(4)
 
 
@@ -45,7 +45,7 @@ class Fold:
     known, relevant : the known items of each, and those to be found, numbered as in ``train``
     folded_in : True if the test users do not train
     unseen_items : number of test interactions left out for items without training interactions
-    cold_users : number of test users left out because nothing is known of them
+    cold_users : number of test users left out because they have no known items
     """
 
     train: Interactions
@@ -58,7 +58,7 @@ class Fold:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of what results depend on, but for times; ids do not matter, numbers do."""
+        """SHA-256 of everything that results depend on, without times and ids."""
         about = [self.train.shape, self.folded_in, self.unseen_items, self.cold_users]
         digest = hashlib.sha256(json.dumps(about).encode())
         for array in (*self.train.rows, *self.known, *self.relevant):

@@ -1,7 +1,7 @@
 """Arrow streams: record batches from databases and other libraries, kept as a small frame.
 
-Only the columns of events are kept, and text as numbers of categories: 4 bytes for each id, however
-long, and each distinct text once.
+Only the columns of events are kept, with text as categories: 4 bytes for each id of any length, and
+each distinct text once.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class ArrowStream:
         ids = [name for name in columns if name in (roles["user"], roles["item"])]
         kinds = [self.first.schema[name] for name in ids]
         texts = [name for name, kind in zip(ids, kinds, strict=True) if kind == pl.String]
-        # Merging sorted batches takes less than sorting all, and the next batch is fetched
-        # meanwhile. Where times are known, the order of rows means nothing.
+        # Merging sorted batches is faster than sorting all rows, and overlaps with fetching. With
+        # times, the order of rows has no meaning.
         is_sortable = roles["time"] is not None and all(kind.is_integer() for kind in kinds)
 
         def kept(batch: pl.DataFrame) -> pl.DataFrame:
@@ -72,7 +72,7 @@ class ArrowStream:
 
 
 def _fetched(batches: Iterator[pl.DataFrame]) -> Generator[pl.DataFrame]:
-    """Yield batches, each while the next one is fetched: a database works meanwhile."""
+    """Yield batches; the next one is fetched while a batch is processed."""
     with ThreadPoolExecutor(1) as pool:
         later = pool.submit(next, batches, None)
         while (batch := later.result()) is not None:

@@ -1,7 +1,7 @@
 """Values of text columns: the forms of ids, times and ratings, and conditions on ratings.
 
-A form is a function from a column of text to a column of another type, null where a value has not
-that form. A column has the first form of its role in which every value can be read.
+A form is a function from a column of text to a column of another type, null where a value has
+another form. A column takes the first form of its role that fits every value.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def forms(role: str, condition: Condition | None) -> list[Form]:
 
 
 def fits(form: Form, series: pl.Series) -> pl.Series | None:
-    """Return a column in a form, None if a value has not that form."""
+    """Return a column in a form, None if a value has another form."""
     some = series.head(_SAMPLE)
     if form(some).null_count() > some.null_count():
         return None
@@ -174,7 +174,7 @@ def is_date_like(series: pl.Series) -> bool:
 
 
 def cleaned(series: pl.Series) -> tuple[pl.Series, int]:
-    """Return text without blanks around it, null if missing; and how many blanks were removed."""
+    """Return text stripped of blanks, null if missing, and the number of values stripped."""
     bare = series.str.strip_chars()
     return bare.set(bare.is_in(MISSING), None), int((bare != series).sum())
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterTypeError, UnknownIdError
 
-# Number of neighbouring ids that are searched for one similar to an unknown id, 10 µs each.
+# Number of neighbouring ids to search for one similar to an unknown id, 10 µs each.
 _NEAR = 20_000
 # Most ids of a request, and most ids of a vocabulary, for which a dictionary pays.
 _FEW, _MANY = 10_000, 1_000_000
@@ -149,7 +149,7 @@ class Vocabulary:
         return {key: number for number, key in enumerate(self)}
 
     def _is_quick(self, keys: Iterable[Hashable] | NDArray[Any]) -> bool:
-        """Return whether to look ids up one by one: numpy would hand over the GIL each time."""
+        """Return whether to look up ids one by one, without handing over the GIL to numpy."""
         quick = isinstance(keys, list) and len(keys) <= _FEW and len(self) <= _MANY
         return quick and not any(issubclass(each, np.generic) for each in set(map(type, keys)))
 
@@ -193,7 +193,7 @@ def near_name(name: str, known: Iterable[str]) -> str:
 
 
 def _whole(text: str) -> int:
-    """Return a number without what `int` would also read, such as 1_0."""
+    """Return a decimal number; raise for other forms that `int` accepts, such as 1_0."""
     if not re.fullmatch("-?[0-9]+", text):
         raise ValueError
     return int(text)
@@ -205,7 +205,7 @@ def plain_id(key: Any) -> Any:
 
 
 def id_text(key: Any) -> str:
-    """Return a text that is the same for equal ids; that of a frozenset is not."""
+    """Return the same text for equal ids, unlike `repr` of a frozenset."""
     if isinstance(key, tuple | frozenset):
         parts = [id_text(part) for part in key]
         return repr(parts if isinstance(key, tuple) else sorted(parts))

@@ -116,7 +116,7 @@ class Rankings:
         return Rankings(relevant.indptr, ranks, top, top.shape[1])
 
     def trained_on(self, data: Interactions) -> Rankings:
-        """Return the rankings with what metrics need of the training data."""
+        """Return the rankings with the training data that metrics need."""
         rows = data.rows
         return replace(self, popularity=data.popularity(), n_users=rows.n_rows, train=rows)
 

@@ -1,8 +1,8 @@
 """Recommender: a model with ids and histories around its fitted `Scorer`.
 
-A model declares its parameters as dataclass fields and learns a scorer from interactions; the rest
-of the interface is here, once for all models. What was learned is one immutable value, so a fit in
-one thread never disturbs readers in others.
+A model declares its parameters as dataclass fields and learns a scorer from interactions. The rest
+of the interface is here, for all models. The fitted state is one immutable value, so a fit in one
+thread never disturbs readers in others.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class Recommender(ABC):
 
     @property
     def fitted(self) -> Fitted:
-        """What the model learned, with the parameters of that time."""
+        """The fitted state, with the parameters of that fit."""
         if self._fitted is None:
             raise NotFittedError(
                 f"this {type(self).__name__} is not fitted", hint="call fit(interactions) first"
@@ -320,10 +320,10 @@ class Recommender(ABC):
         return self._scores(fitted, (rows, None), items)
 
     def explain(self, user: Hashable, item: Hashable) -> list[tuple[Any, float]]:
-        """Return what each of a user's items adds to the score of an item, largest first.
+        """Return the part that each of a user's items adds to the score of an item, largest first.
 
-        The parts add up to the score. Where scores are logarithms, because no double holds them,
-        parts are shares of the logarithm.
+        The parts add up to the score. If scores are logarithms, because no double holds them, parts
+        are shares of the logarithm.
 
         >>> from boolrank import KernelRanker
         >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])

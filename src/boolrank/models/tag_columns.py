@@ -57,17 +57,18 @@ def tag_table(table: ItemTable, names: list[str]) -> ItemTable:
 
 
 def _tags(table: ItemTable, name: str) -> Words:
-    """Return a column of sets or text; or 0/1 columns, by patterns with | between, as one of sets.
+    """Return a column of sets or text, or 0/1 columns joined to one column of sets.
 
-    A column of one 0/1 variable is a set of its name or nothing.
+    Patterns of 0/1 columns are separated by |; the names of columns are the tags.
     """
     from scipy.sparse import csr_array
 
     chosen = [each for each in table.columns if _matches(each, name)]
     columns = {each: table.columns[each] for each in chosen} or {name: table.column(name, "kernel")}
+    first, *others = columns.values()
+    if isinstance(first, Words) and first.words and not others:
+        return first
     for each, column in columns.items():
-        if isinstance(column, Words) and len(columns) == 1 and column.words:
-            return column
         if not (isinstance(column, Numbers) and np.isin(column.values, (0, 1)).all()):
             sets = [key for key, other in table.columns.items() if other.type == "set"]
             raise InputError(

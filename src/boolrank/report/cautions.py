@@ -1,4 +1,4 @@
-"""Cautions: what the best value of one metric can hide."""
+"""Cautions about models that are best by one metric and bad by another."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _VARIETY = ("top10_share@10", "coverage@10")
 _LARGE_SHARE = 0.25
 # An alternative has at most this part of the share, and at least this multiple of the coverage.
 _LESS, _MORE = 2 / 3, 1.25
-# Ten items have more places than data with a few popular items explain if their share is this
-# multiple of that of the ten most popular items in the data.
+# The share of ten items in the lists is suspicious if it exceeds this multiple of the share of the
+# ten most popular items in the data.
 _MULTIPLE = 2
 _USERS = 200  # whose lists are looked at after a fit: shares within 0.02 of those of all users
 

@@ -1,6 +1,6 @@
 """A catalogue: one model, ready to answer. Immutable, so that it is swapped as a whole.
 
-A history is what the model knows of a user, changed by the events that the model does not contain.
+A history is the user's items in the model, changed by events that the model does not contain.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Catalogue:
     ) -> Self:
         """Open and verify a saved model; raise if it is damaged.
 
-        ``items`` take the place of its own table. ``contained`` tells the number of the last event
-        in a model; see `EventStore.contained`.
+        ``items`` replace its own table. ``contained`` returns the number of the last event in a
+        model; see `EventStore.contained`.
         """
         for _ in range(_TRIES):  # the folder may be replaced between both reads
             info = model_info(folder)
@@ -102,7 +102,7 @@ class Catalogue:
 
     @property
     def abilities(self) -> list[str]:
-        """What the model can do besides recommending."""
+        """Abilities of the model besides recommending."""
         scorer = self.model.scorer
         able = {"reasons": scorer.explains(), "similar": scorer.compares()}
         return [name for name in able if able[name]]

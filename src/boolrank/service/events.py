@@ -46,7 +46,7 @@ class ConflictError(BoolrankError, ValueError):
 
 
 class Change(NamedTuple):
-    """What an event does to the history of its user."""
+    """The change that an event makes to the history of its user."""
 
     item: str
     adds: bool
@@ -86,7 +86,7 @@ class _SQLite:
         return connection, (file, _identity(f"{self.place}-wal"))
 
     def files(self) -> object:
-        """Return what tells the files of the store from others of the same name."""
+        """Return the identity of the store's files; others of the same name have another."""
         return _identity(self.place), _identity(f"{self.place}-wal")
 
 
@@ -192,7 +192,7 @@ class EventStore:
         return stored, last
 
     def of_users(self, users: list[str], after: int) -> dict[str, list[Change]]:
-        """Return the changes of those of some users that have any after a sequence number."""
+        """Return the changes of some users after a sequence number, if they have any."""
         return self._changes(f"user_id IN ({self._database.texts}) AND sequence > ?", users, after)
 
     def since(self, after: int, last: int) -> dict[str, list[Change]]:
@@ -212,7 +212,7 @@ class EventStore:
         }
 
     def identity(self) -> object:
-        """Return what tells the file of this store from another one in its place."""
+        """Return the identity of the store's file; another one in its place has another."""
         with suppress(OSError):
             return _identity(self.place)
         return "missing"  # or not a file

@@ -1,4 +1,4 @@
-"""Histories of users after events: what the model knows, changed in the order of the log."""
+"""Histories of users after events: items in the model, changed in the order of the log."""
 
 from __future__ import annotations
 

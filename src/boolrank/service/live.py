@@ -29,7 +29,7 @@ from .refresh import answer_refreshes
 log = logging.getLogger("boolrank.service")
 
 _EVERY = 0.5  # seconds between looks at the folder
-_STEP = 5.0  # seconds by which workers refresh apart
+_STEP = 5.0  # seconds between the refreshes of two workers
 
 
 @dataclass

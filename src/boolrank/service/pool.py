@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import BoolrankError
 
-_PATIENCE = 10.0  # seconds for what threads do at the end
+_PATIENCE = 10.0  # seconds for threads to end
 
 Work = Callable[[list[Any]], Sequence[Any]]
 
@@ -32,7 +32,7 @@ class Pool:
     Parameters
     ----------
     n_threads : number of threads
-    leave : what a thread calls when it ends
+    leave : called by a thread when it ends
     most_waiting : jobs in the queue; more are refused
     most_together : jobs of one call
     """

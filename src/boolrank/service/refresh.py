@@ -40,7 +40,7 @@ def refresh(folder: str | Path, store: EventStore) -> dict[str, Any]:
 
 
 def apply_changes(model: Recommender, changes: dict[str, list[Change]]) -> int:
-    """Update a model with the changes of users; return the number of pairs that are others."""
+    """Update a model with the changes of users; return the number of pairs that changed."""
     data, timed = model.interactions, bool(model.fitted.params.get("recency"))
     added, removed = list[Pair](), list[Pair]()
     for text, events in changes.items():
@@ -72,7 +72,7 @@ def _interactions(pairs: Iterable[Pair], timed: bool) -> Interactions:
 
 
 def answer_refreshes(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Refresh in a process of its own, so that its memory is returned: see `engines.worker`."""
+    """Refresh in a separate process, which returns its memory: see `engines.worker`."""
     store = EventStore(about["events"])
 
     def answer(_: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 `best_arity` validates: the arity is doubled until the metric has not improved three times in a row,
 then the range between the neighbours of the best is narrowed by golden sections of the logarithm.
 `arity_from_spectrum` fits no model: it takes the highest arity whose spectral ratio is still a
-given share of that of arity 1. Up to there the kernel keeps most of what tells items apart.
+given share of the ratio of arity 1: up to there, the kernel still distinguishes most items.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def best_arity(
 def arity_from_spectrum(
     data: Interactions | PairSpectrum, kernels: str = "disjunctive", share: float = 0.8
 ) -> ArityChoice:
-    """Return the highest arity whose spectral ratio is still a share of that of arity 1.
+    """Return the highest arity whose spectral ratio is at least a share of that of arity 1.
 
     The ratio must fall with the arity, as that of the disjunctive kernels does.
     """

@@ -258,7 +258,7 @@ def record(
     started: float,
     n_threads: int | None = None,
 ) -> dict[str, Any]:
-    """Write results.json and manifest.json; return the manifest of whoever computed the results."""
+    """Write results.json and manifest.json; return the manifest of the run that computed them."""
     results, computed = {"sets": [each.to_dict() for each in sets]}, sum(s.computed for s in sets)
     about = {"command": command}
     return write_results(Path(folder), results, about, computed, started, n_threads)

@@ -1,9 +1,9 @@
 """Learn the weights of a sum of kernels from data, in place of a sweep over arities.
 
-The scores of a sum are nearly the weighted sum of those of its terms, and they are exactly that
-where the items of a profile weigh alike. So each kernel scores the validation users once, on shared
-overlaps, and weights are found on these scores without another fit. The sum is then fitted once: it
-is never worse on validation than the best of its terms.
+The scores of a sum are nearly the weighted sum of the scores of its terms, and exactly that if all
+items of a profile have equal weights. So each kernel scores the validation users once, on shared
+overlaps, and weights are found on these scores without further fits. The sum is then fitted once. On
+validation it is never worse than the best of its terms.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def learn_kernel(
 
     Parameters
     ----------
-    data : interactions, of which `validation_fold` holds out a part; or a fold
+    data : a fold, or interactions to take the `validation_fold` of
     kernels : over users; by default disjunctions of 1, 2, 4, ... 64 users
     metric : maximised over the simplex of weights by steps towards single kernels; or ``"margin"``
         for weights in proportion to the mean margin, in closed form
@@ -130,7 +130,7 @@ def _sum(kernels: list[Kernel], weights: Floats, spread: Floats) -> tuple[Kernel
 
 @dataclass(frozen=True)
 class _Trial:
-    """Validation users, and what kernels score for them."""
+    """Validation users, and their scores by kernels."""
 
     fold: Fold
     kernels: list[Kernel]

@@ -33,7 +33,7 @@ from .executor import Executor
 # Called with the number of trials done and planned, and the best so far.
 Progress = Callable[[int, int, str], None]
 
-# What decides, the first before the others.
+# Default metrics; the first one decides.
 DECIDING = ("ndcg@10", "auc")
 _VARIETY = ("coverage@10", "top10_share@10")
 # The first of these folds of users is for tuning, the others are left for tests.
