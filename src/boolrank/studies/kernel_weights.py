@@ -2,8 +2,8 @@
 
 The scores of a sum are nearly the weighted sum of the scores of its terms, and exactly that if all
 items of a profile have equal weights. So each kernel scores the validation users once, on shared
-overlaps, and weights are found on these scores without further fits. The sum is then fitted once. On
-validation it is never worse than the best of its terms.
+overlaps, and weights are found on these scores without further fits. The sum is then fitted once.
+On validation it is never worse than the best of its terms.
 """
 
 from __future__ import annotations
