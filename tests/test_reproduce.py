@@ -20,7 +20,7 @@ from boolrank.kernels.expressiveness import PairSpectrum
 from boolrank.paper.page import arities_table, results_table, write_reproduction
 from boolrank.paper.published import COLUMNS, PAPER
 from boolrank.paper.reproduce import reproduce
-from boolrank.studies.experiment import run_experiment
+from boolrank.studies import run_experiment
 from pages import check_page
 
 ARITIES = (1, 2, 5)
