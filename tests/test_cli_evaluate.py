@@ -261,7 +261,7 @@ def test_every_verb_that_reads_notes_that_all_ratings_count(run, ratings):
             f"read {ratings}: user 'user', item 'item', time 'date', rating 'stars'; "
         )
         assert (
-            note == "note: every row counts, whatever its 'stars'; --positive '>= 3' selects some"
+            note == "note: all rows count, regardless of 'stars'; --positive '>= 3' selects some"
         )
         (only,) = run(*call, *kernel, "--positive", "> 2")[2].splitlines()
         assert only == read

@@ -406,7 +406,7 @@ def test_people_without_a_history_get_popular_items_and_it_shows(run, tmp_path):
     KernelRanker("linear").fit(data).save(tmp_path / "model")
     _, out, _ = run("recommend", tmp_path / "model", "--users", "new", "--n", 1)
     assert re.search(r"new +1 +x \* +2 ", out)
-    assert "* popular items, as there is no history" in out
+    assert "* popular items, because there is no history" in out
     code, out, err = run("explain", tmp_path / "model", "new", "x", "--csv")
     assert (code, out) == (0, "item,adds\n")
     assert "new has no history" in err
@@ -602,7 +602,7 @@ def test_a_result_without_rows_is_a_header_in_csv(run, tmp_path):
 
 
 def test_that_ratings_count_whatever_they_are_is_said_once(run, drinks, tmp_path):
-    note = "note: every row counts, whatever its 'stars'"
+    note = "note: all rows count, regardless of 'stars'"
     _, _, err = run("fit", drinks, "--kernel", "linear", "--out", tmp_path / "m")
     assert err.count(note) == 1
     _, _, err = run(

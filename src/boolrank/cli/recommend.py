@@ -166,7 +166,7 @@ def _print(columns: dict[str, list[Any]], output: Output) -> None:
         Column("score", ".6g"),
         Column("popular", marks="item"),
     ]
-    note = "* popular items, as there is no history" if any(columns["popular"]) else ""
+    note = "* popular items, because there is no history" if any(columns["popular"]) else ""
     output.show(Table("", shown, list(zip(*columns.values(), strict=True)), note=note))
 
 

@@ -243,7 +243,7 @@ def _note_unused(
         columns["rating"] = None
         example = suggest(some[rating])
         how = f"; positive='{example}' selects some" if example else ""
-        reading.notes.append(f"every row counts, whatever its {rating!r}{how}")
+        reading.notes.append(f"all rows count, regardless of {rating!r}{how}")
     others = [name for name in some.columns if name not in (rating, *columns.values())]
     for role, kind, wanted in (
         ("time", is_date_like, columns["time"] is None and not file_order),

@@ -124,7 +124,7 @@ def _source(path: Path) -> Source:
     binary = kind in ("parquet", "workbook", "zip") or path.suffix.lower() == ".gz"
     for beginning, (other, to_do) in _BEGINNINGS.items():
         if start.startswith(beginning) and not binary:
-            raise InputError(f"{path} is {other}, in spite of its name", hint=to_do)
+            raise InputError(f"{path} is {other} despite its name", hint=to_do)
     if kind == "zip":
         ((label, content),) = contents(path, only=True)
         kind = _kind(label.rpartition(", ")[2])
