@@ -15,8 +15,8 @@ from ..data.rows import Rows
 from ..errors import ConvergenceWarning
 from .scorer import Floats
 
-# Weights that are solved for at once: 32 MB.
-_BLOCK = 1 << 22
+# Weights that are solved for at once: 8 MB.
+_BLOCK = 1 << 20
 # Steps, as parts of the target's length: descent ends below, and a last one above is reported.
 _TOLERANCE, _LOOSE = 1e-9, 1e-6
 
@@ -88,6 +88,13 @@ class ElasticNet:
         tolerance: float = _TOLERANCE,
     ) -> Operators:
         """Return the weights of all items; the descent begins with those of ``start``."""
+        blocks = self._solve_columns(rows, items, subsets, start, tolerance)
+        return Operators.of_columns(blocks, len(self.l1), items)
+
+    def _solve_columns(
+        self, rows: Rows, items: int, subsets: Subsets, start: Operators, tolerance: float
+    ) -> list[Any]:
+        """(items, models × items) Return the columns of the operators as sparse blocks of rows."""
         from .._compiled.slim import descend
 
         gram = _products(rows, items, subsets, len(self.l1) - 1)
@@ -100,9 +107,11 @@ class ElasticNet:
             descend((block, last), targets, squares, gram, costs, tolerance)
             steps[targets] = last
             blocks.append(csr_array(self._kept(block.reshape(-1, items)).reshape(block.shape)))
+            if len(blocks) == 1:
+                _require_sparse(blocks[0].nnz * items // len(targets), items)
         steps /= np.sqrt(np.maximum(np.bincount(rows.indices, minlength=items), 1))
         _warn(steps[steps > max(_LOOSE, tolerance)])
-        return Operators.of_columns(blocks, len(self.l1), items)
+        return blocks
 
     def _kept(self, weights: Floats) -> Floats:
         """Return the largest weights of each row, with 0 in place of others."""
@@ -123,7 +132,7 @@ def _products(rows: Rows, items: int, subsets: Subsets, local: int) -> NDArray[n
 
     matrices, (numbers, g) = 1 + 2 * local, subsets
     require_memory(
-        4 * matrices * items**2,
+        4 * matrices * items**2 + 32 * min(_BLOCK, items**2),
         f"the shared users of {items:,} items in {matrices} matrices take",
         hint="use fewer subsets, leave out the rarest items, or fit ease(storage=sparse)",
     )
@@ -135,6 +144,15 @@ def _products(rows: Rows, items: int, subsets: Subsets, local: int) -> NDArray[n
     for matrix, each in zip(out, weights, strict=True):
         fill_products(matrix, first, users, *rows, each)
     return out
+
+
+def _require_sparse(weights: int, items: int) -> None:
+    """Refuse operators that would not fit, by the number of weights expected from one block."""
+    require_memory(
+        12 * weights + 16 * min(_BLOCK, items**2),
+        f"about {weights:,} weights of {items:,} items take",
+        hint="set neighbours, raise reg or l1_ratio, or leave out the rarest items",
+    )
 
 
 def _warn(steps: Floats) -> None:
