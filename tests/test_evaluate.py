@@ -217,7 +217,7 @@ def test_a_result_converts_to_json_and_frames(data: Interactions) -> None:
     content = json.loads(text)
     expected = (
         "KernelRanker(kernel='linear', reg=0.1, negative_weight=1.0, user_exponent=0.0, "
-        "storage='auto', recency=0.0)"
+        "storage='auto', recency=0.0, activity_cap=None)"
     )
     assert content["model"] == found.model == expected
     assert content["split_hash"] == found.split_hash

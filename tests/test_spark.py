@@ -84,6 +84,8 @@ def check_same(session: Any, data: Interactions, model: str, partitions: int, fo
         (2, "item-knn(neighbours=5, user_exponent=1)"),
         (2, "spectral-ranker(rank=8)"),
         (2, "kernel-ease(storage=sparse)"),
+        (3, "kernel-ranker(kernel=tanimoto, user_exponent=0.5, activity_cap=12)"),
+        (2, "item-knn(neighbours=5, activity_cap=12)"),
     ],
 )
 def test_models_equal_those_of_one_machine(
@@ -144,8 +146,10 @@ ERRORS = [
     ({}, "kernel-ranker(kernel=linear + linear[genres])", ParameterError, "tags"),
     ({"user": "missing"}, "item-knn", InputError, "no id in the column 'missing'"),
     ({"item": "half"}, "item-knn", InputError, "no id in the column 'half'"),
+    ({"item": "huge"}, "item-knn", InputError, "no id in the column 'huge'"),
     ({"item": "day"}, "item-knn", ModelFileError, "type date cannot be saved"),
     ({"partitions": 0}, "item-knn", ParameterError, "partitions"),
+    ({"user": "few"}, "item-knn(activity_cap=1)", InputError, "every user has"),
 ]
 
 
@@ -154,6 +158,7 @@ def test_errors_say_what_is_wrong_and_leave_nothing(
     session: Any, options: dict[str, Any], model: str, kind: type, text: str, tmp_path: Path
 ) -> None:
     columns = ["id as user", "id as item", "if(id = 3, null, id) as missing", "id / 2 as half"]
+    columns += ["id % 3 as few", "exp(400.0 * id) as huge"]
     events = session.range(9).selectExpr(*columns, "current_date() as day")
     with pytest.raises(kind, match=text):
         spark.fit(events, tmp_path / "model", model=model, **options)
@@ -206,6 +211,35 @@ def test_missing_java_and_missing_packages_are_named(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(MissingExtraError, match=r"boolrank\[spark\]"):
         spark.start("local[1]")
+
+
+_STOPPED = """
+import sys
+from boolrank import spark
+from boolrank.errors import InputError
+session = spark.start("local[1]")
+events = session.range(3).selectExpr("id as user", "id as item")
+session.stop()
+for work in (spark.fit, spark.recommend):
+    try:
+        work(events, sys.argv[1])
+    except InputError as error:
+        print(error)
+try:
+    spark.start("nonsense://host")
+except InputError as error:
+    print(error)
+"""
+
+
+def test_a_wrong_master_and_a_stopped_session_are_named(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _STOPPED, str(tmp_path / "model")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    *others, last = done.stdout.splitlines()
+    assert "Could not parse Master URL: 'nonsense://host'; check the address" in last
+    assert ["session of the frame is stopped" in line for line in others] == [True, True]
+    assert not list(tmp_path.iterdir())
 
 
 def test_lists_take_the_options_of_models(session: Any, data: Interactions, tmp_path: Path) -> None:

@@ -131,6 +131,7 @@ OPTIONS = {
         metavar="SIZE",
     ),
     "user_exponent": _row("Exponent of the user weights; weighted counts take more memory."),
+    "activity_cap": _row("Leave out the pairs of users with more items than this.", min=1),
     "tuned": _row("Fit the best model of a folder that `tune` or `compare` wrote."),
     "metric": _row(
         "Metrics as name,name@k,...; the first one sorts the trials; default ndcg@10,auc.", _METRICS

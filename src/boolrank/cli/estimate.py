@@ -15,6 +15,7 @@ def estimate(
     inputs: list[str] | None = None,
     *,
     user_exponent: float = 0.0,
+    activity_cap: int | None = None,
     columns: Columns,
     output: Output,
 ) -> None:
@@ -27,7 +28,7 @@ def estimate(
     events = read_events(work, files, columns.given())
     exponent = real("estimate", "user_exponent", user_exponent, low=0, high=1)
     with work.status("Estimating"):
-        found = Estimate.of(events.rows, len(events.items), exponent)
+        found = Estimate.of(events.capped(activity_cap).rows, len(events.items), exponent)
     paths = (
         ("in memory", found.memory, found.disk, found.seconds, "boolrank fit"),
         ("on disk", found.disk_memory, found.disk, found.seconds, "--memory"),

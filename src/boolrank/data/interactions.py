@@ -278,6 +278,20 @@ class Interactions:
         ]
         return replace(made, duplicates=self.duplicates, readings=tuple(readings))
 
+    def capped(self, most: int | None) -> Interactions:
+        """Return the same users and items without what users with more than so many items have.
+
+        >>> data = Interactions.from_pairs([1, 1, 2], ["jam", "tea", "tea"])
+        >>> data.capped(1)
+        Interactions: 2 users x 2 items, 1 interaction
+        """
+        indptr, indices = self.rows.capped(most)
+        if indices is self.indices:
+            return self
+        if not len(indices):
+            raise none_within(most)
+        return replace(self, indptr=indptr, indices=indices, time=None)
+
     def to_frame(self) -> pl.DataFrame:
         """Return a polars frame with a row per interaction: user, item and, if known, time.
 
@@ -351,6 +365,15 @@ def joined(*parts: Interactions) -> tuple[Interactions, list[NDArray[np.int64]]]
     union = _distinct(users, items, np.concatenate(keys), time)
     readings = tuple(chain(*(part.readings for part in parts)))
     return replace(union, duplicates=0, readings=readings, table=first.table), keys
+
+
+def none_within(cap: int | None) -> InputError:
+    """Return the error for an activity cap that leaves nothing to learn from."""
+    return InputError(
+        f"every user has more than {cap} items, so none counts",
+        hint="give a higher activity_cap, or none",
+        parameter="activity_cap",
+    )
 
 
 def check_interactions(given: Any, subject: str) -> None:

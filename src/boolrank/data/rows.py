@@ -73,6 +73,17 @@ class Rows(NamedTuple):
         lengths = self.indptr[numbers + 1] - self.indptr[numbers]
         return Rows.of_lengths(lengths, self.indices[self.places(numbers)])
 
+    def capped(self, most: int | None) -> Rows:
+        """Return the same rows, those with more than so many items empty.
+
+        >>> Rows.of_lists([[1, 4], [2, 3, 4], [0]]).capped(2).lengths
+        array([2, 0, 1])
+        """
+        if most is None or not (self.lengths > most).any():
+            return self
+        few = self.lengths <= most
+        return Rows.of_lengths(self.lengths * few, self.indices[np.repeat(few, self.lengths)])
+
     def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return where the entries of these rows stand in ``indices``."""
         lengths = self.indptr[numbers + 1] - self.indptr[numbers]

@@ -91,7 +91,8 @@ def fit_on_disk(
 def _fit(model: Recommender, data: Interactions, job: Job, limit: int, progress: Progress) -> None:
     """Fit in memory if that is within the limit, and on disk otherwise."""
     exponent, items = getattr(model, "user_exponent", 0.0), len(data.items)
-    estimate = Estimate.of(data.rows, items, exponent)
+    rows = data.capped(getattr(model, "activity_cap", None)).rows
+    estimate = Estimate.of(rows, items, exponent)
     kept = getattr(model, "neighbours", None)
     if rank := getattr(model, "rank", 0):  # blocks of vectors, and a few columns of them by user
         vectors = 48 * rank * items + 256 * len(data.users)
@@ -117,7 +118,7 @@ def _fit(model: Recommender, data: Interactions, job: Job, limit: int, progress:
         free=_left(limit),
     )
     _check_disk(estimate, job.path, int(job.state.get("counted", (0, 0))[1]))
-    overlaps = count_on_disk(data.rows, items, exponent, job, _left(limit), progress)
+    overlaps = count_on_disk(rows, items, exponent, job, _left(limit), progress)
     model.fit(data, overlaps)
     if model.keeps_overlaps:
         model.restore(replace(model.fitted, overlaps=on_disk(overlaps)))

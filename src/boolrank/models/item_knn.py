@@ -27,7 +27,13 @@ from ..counts.weighting import user_weights
 from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..storage.disk_array import mapped
-from .parameters import param, recency_param, threads_param, user_exponent_param
+from .parameters import (
+    activity_cap_param,
+    param,
+    recency_param,
+    threads_param,
+    user_exponent_param,
+)
 from .recommender import Recommender
 from .scorer import Floats
 from .search import NEIGHBOURS, Real
@@ -47,6 +53,8 @@ class ItemKNN(Recommender):
     user_exponent : users weigh activity^-user_exponent
     output_exponent : above 0, popular items score less
     recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
+    activity_cap : users with more items than this are not counted, an approximation that saves
+        most steps; they are ranked by all their items
     n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -67,6 +75,7 @@ class ItemKNN(Recommender):
     user_exponent: float = user_exponent_param()
     output_exponent: float = param(0.0, low=-10, high=10, search=Real(-0.5, 0.5))
     recency: float | str = recency_param()
+    activity_cap: int | None = activity_cap_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SparseScorer:

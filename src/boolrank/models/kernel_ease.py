@@ -27,7 +27,13 @@ from .gram import Gram
 from .inverse import DTYPES, GroupScorer, check_room, count_bytes, invert
 from .item_groups import ItemGroups
 from .kernel_ranker import MOST_REG
-from .parameters import param, recency_param, threads_param, user_exponent_param
+from .parameters import (
+    activity_cap_param,
+    param,
+    recency_param,
+    threads_param,
+    user_exponent_param,
+)
 from .recommender import Recommender
 from .scorer import Scorer
 from .search import PLAIN, Only, Real
@@ -57,6 +63,8 @@ class KernelEase(Recommender):
     recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     storage : ``"dense"``, ``"sparse"`` weights, or ``"auto"``: sparse if dense ones do not fit
     density : share of weights that sparse storage keeps
+    activity_cap : users with more items than this are not counted, an approximation that saves
+        most steps; they are ranked by all their items
     n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -80,6 +88,7 @@ class KernelEase(Recommender):
     recency: float | str = recency_param()
     storage: str = storage_param()
     density: float = density_param()
+    activity_cap: int | None = activity_cap_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:

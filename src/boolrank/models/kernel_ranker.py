@@ -22,7 +22,13 @@ from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
 from ..table import counted
 from .fitted import Fitted, Profiles
-from .parameters import param, recency_param, threads_param, user_exponent_param
+from .parameters import (
+    activity_cap_param,
+    param,
+    recency_param,
+    threads_param,
+    user_exponent_param,
+)
 from .recommender import Ids, Recommender, rows_of
 from .scorer import Floats, given
 from .search import Arity, Kernels, Real
@@ -61,6 +67,8 @@ class KernelRanker(Recommender):
     user_exponent : users weigh activity^-user_exponent
     storage : ``"auto"``, ``"dense"`` or ``"compressed"``
     recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
+    activity_cap : users with more items than this are not counted, an approximation that saves
+        most steps; they are ranked by all their items
     n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -80,6 +88,7 @@ class KernelRanker(Recommender):
     user_exponent: float = user_exponent_param()
     storage: str = param("auto", choices=STORAGES, technical=True)
     recency: float | str = recency_param()
+    activity_cap: int | None = activity_cap_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:

@@ -131,6 +131,11 @@ def user_exponent_param(default: float = 0.0) -> Any:
     return param(default, low=0, high=1, search=Real(0.0, 1.0))
 
 
+def activity_cap_param() -> Any:
+    """Declare the most items of a user that counts in the fit; all users count by default."""
+    return param(None, low=1)
+
+
 def recency_param() -> Any:
     """Declare the half-life of the weights of profile items; 0 for equal weights."""
     return param(0.0, low=0, search=Recency(0.5, 50.0), days=True)

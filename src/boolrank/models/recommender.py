@@ -75,12 +75,13 @@ class Recommender(ABC):
         """Learn from interactions; return the model.
 
         Models on the same interactions can share their ``overlaps``. Models without them, and those
-        with another ``user_exponent``, ignore them. ``items`` is a table of items, or a frame (see
-        `ItemTable.from_frame`): it gives titles, columns to filter by, and tags for kernels that
-        are bound to columns. These rank all items of the table, with interactions or without.
+        with another ``user_exponent`` or an ``activity_cap``, ignore them. ``items`` is a table of
+        items, or a frame (see `ItemTable.from_frame`): it gives titles, columns to filter by, and
+        tags for kernels that are bound to columns. These rank all items of the table, with
+        interactions or without.
         """
         check_interactions(interactions, f"{type(self).__name__} fits")
-        if overlaps is not None:
+        if overlaps is not None and getattr(self, "activity_cap", None) is None:
             overlaps.check(interactions)
         if items is not None:
             table = items if isinstance(items, ItemTable) else ItemTable.from_frame(items)
@@ -102,21 +103,27 @@ class Recommender(ABC):
         choice: Mapping[str, Any] | None = None,
         table: ItemTable | None = None,
     ) -> None:
+        exponent = getattr(checked, "user_exponent", 0.0)
+        cap = getattr(checked, "activity_cap", None)
         if getattr(checked, "recency", 0.0):
             check_times(type(self).__name__, data)
         if table is None:
             table = data.table  # of a fold, whose items are fixed
         elif checked._uses_tags:
             before, data = data, data.with_items(table.ids)
-            overlaps = None if overlaps is None else overlaps.updated(before, data)
+            if overlaps is not None:
+                overlaps = overlaps.updated(before.capped(cap), data.capped(cap))
         data = data if table is data.table else replace(data, table=table)
-        exponent = getattr(checked, "user_exponent", 0.0)
-        if overlaps is not None and overlaps.user_exponent != exponent:
-            overlaps = None  # of users with other weights
+        counted = data.capped(cap)
+        if overlaps is not None and (
+            overlaps.user_exponent != exponent
+            or (cap and not np.array_equal(overlaps.degrees, counted.popularity()))
+        ):
+            overlaps = None  # of users with other weights, or of all users
         with threads(self._n_threads):
             if self.keeps_overlaps and overlaps is None:
-                overlaps = Overlaps.of(data, self._n_threads, exponent)
-            scorer = checked._learn(data, overlaps)
+                overlaps = Overlaps.of(counted, self._n_threads, exponent)
+            scorer = checked._learn(counted, overlaps)
         kept = overlaps if self.keeps_overlaps else None
         self.restore(Fitted(checked.get_params(), data, scorer, kept, time.time(), choice, table))
 
@@ -151,7 +158,8 @@ class Recommender(ABC):
         after, table = fitted.interactions.updated(added, removed), fitted.table
         overlaps = fitted.overlaps
         if overlaps is not None:
-            overlaps = overlaps.updated(fitted.interactions, after)
+            cap = fitted.params.get("activity_cap")
+            overlaps = overlaps.updated(fitted.interactions.capped(cap), after.capped(cap))
         if items is not None:
             new = items if isinstance(items, ItemTable) else ItemTable.from_frame(items)
             table = new.matched(after.items) if table is None else updated_table(table, new)

@@ -212,7 +212,7 @@ def make_model(name: str, **params: Any) -> Recommender:
 
     >>> make_model("kernel-ranker", kernel="linear", reg=0.5)
     KernelRanker(kernel='linear', reg=0.5, negative_weight=1.0, user_exponent=0.0, \
-storage='auto', recency=0.0, n_threads=None), not fitted
+storage='auto', recency=0.0, activity_cap=None, n_threads=None), not fitted
     """
     entry = find_model(name)
     known = [each.name for each in entry.parameters]

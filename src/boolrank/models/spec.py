@@ -30,7 +30,7 @@ class ModelSpec:
 
     >>> ModelSpec("kernel-ranker", {"kernel": "conjunctive( 2 )", "reg": 1})
     ModelSpec(name='kernel-ranker', params={'kernel': 'conjunctive(2)', 'reg': 1.0, \
-'negative_weight': 1.0, 'user_exponent': 0.0, 'recency': 0.0})
+'negative_weight': 1.0, 'user_exponent': 0.0, 'recency': 0.0, 'activity_cap': None})
     >>> str(ModelSpec("popularity")), str(ModelSpec("kernel-ranker", {"reg": 0.5}))
     ('popularity', 'kernel-ranker(reg=0.5)')
     """

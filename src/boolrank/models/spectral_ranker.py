@@ -29,7 +29,13 @@ from ..errors import InputError, ParameterError
 from ..kernels import Kernel, Linear, parse_kernel
 from ..matrix import CompressedMatrix
 from ..storage.disk_array import mapped
-from .parameters import param, recency_param, threads_param, user_exponent_param
+from .parameters import (
+    activity_cap_param,
+    param,
+    recency_param,
+    threads_param,
+    user_exponent_param,
+)
 from .recommender import Recommender
 from .scorer import Floats
 from .search import Real, Whole
@@ -67,6 +73,8 @@ class SpectralRanker(Recommender):
     rank : number of eigenvectors
     rng : seed of the random subspace
     recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
+    activity_cap : users with more items than this are not counted, an approximation that saves
+        most steps; they are ranked by all their items
     n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -87,6 +95,7 @@ class SpectralRanker(Recommender):
     rank: int = param(256, low=1, search=Whole(32, 512, log=True))
     rng: int = param(0, low=0)
     recency: float | str = recency_param()
+    activity_cap: int | None = activity_cap_param()
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SpectralScorer:

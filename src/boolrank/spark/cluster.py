@@ -65,6 +65,7 @@ _CAUSES = (
 def start(master: str) -> SparkSession:
     """Return a session, a new one unless there is one already."""
     check_packages()
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -76,14 +77,25 @@ def start(master: str) -> SparkSession:
         for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
             builder = builder.config(name, "false")
         session: SparkSession = builder.getOrCreate()
-    except (PySparkException, OSError) as error:
+    except (PySparkException, Py4JJavaError, OSError) as error:
+        cause = getattr(error, "java_exception", None) or str(error).strip()
         raise InputError(
-            f"Spark did not start: {str(error).strip().partition(chr(10))[0]}",
+            f"Spark did not start: {str(cause).partition(chr(10))[0]}",
             hint="check the address of the master and the Java installation",
             parameter="master",
         ) from None
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def count_cores(frame: DataFrame) -> int:
+    """Return the cores of the cluster of a frame."""
+    try:
+        return int(frame.sparkSession.sparkContext.defaultParallelism)
+    except AttributeError:
+        raise InputError(
+            "the Spark session of the frame is stopped", hint="make the frame again, in a new one"
+        ) from None
 
 
 def check_packages() -> None:

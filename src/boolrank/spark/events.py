@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..counts.weighting import user_weights
 from ..data.columns import find_columns
-from ..data.interactions import Interactions
+from ..data.interactions import Interactions, none_within
 from ..data.packing import unpacked
 from ..data.rows import Rows
 from ..errors import InputError, ModelFileError
@@ -54,6 +54,7 @@ class Staged(NamedTuple):
     item_type : that of items in Spark
     activity, numbers : distinct numbers of items of users, and how many users have each
     text_bytes : length of the text of all user ids
+    cap : the most items of a user that counts, or None; ``activity`` of others is 0
     """
 
     parts: list[Part]
@@ -62,6 +63,7 @@ class Staged(NamedTuple):
     activity: NDArray[np.int64]
     numbers: NDArray[np.int64]
     text_bytes: int
+    cap: int | None
 
     @property
     def users(self) -> int:
@@ -74,7 +76,14 @@ class Staged(NamedTuple):
         return sum(part.events for part in self.parts)
 
 
-def stage(frame: DataFrame, user: str | None, item: str | None, place: Place, n: int) -> Staged:
+def stage(
+    frame: DataFrame,
+    user: str | None,
+    item: str | None,
+    place: Place,
+    n: int,
+    cap: int | None = None,
+) -> Staged:
     """Sort events by user and item into n ranges of users, without repetitions."""
     found = find_columns(frame.columns, user=user, item=item)
     names = {role: str(found[role]) for role in ("user", "item")}
@@ -98,8 +107,11 @@ def stage(frame: DataFrame, user: str | None, item: str | None, place: Place, n:
         for length, number in answer["activity"]:
             histogram[length] = histogram.get(length, 0) + number
     activity, numbers = np.array(sorted(histogram.items()), np.int64).T
+    activity = activity if cap is None else activity * (activity <= cap)
+    if not activity.any():
+        raise none_within(cap)
     some, item_type = [part for part in parts if part.users], events.schema["item"].dataType
-    return Staged(some, kinds, item_type.simpleString(), activity, numbers, before[2][-1])
+    return Staged(some, kinds, item_type.simpleString(), activity, numbers, before[2][-1], cap)
 
 
 def id_column(frame: DataFrame, name: str, role: str) -> Column:
@@ -112,7 +124,7 @@ def id_column(frame: DataFrame, name: str, role: str) -> Column:
         return column.cast("long")
     if isinstance(kind, t.FractionalType) and not isinstance(kind, t.DecimalType):
         # As in other frames: whole numbers were floats if one was missing once.
-        is_whole = (f.floor(column) == column) & (f.abs(column) < 2.0**53)
+        is_whole = (column % 1 == 0) & (f.abs(column) < 2.0**53)
         return f.when(is_whole, column.cast("long"))
     if isinstance(kind, t.DecimalType) and kind.scale == 0:
         return column.cast("long" if kind.precision <= 18 else kind)
@@ -211,7 +223,7 @@ class Numbered(NamedTuple):
 def number_items(session: SparkSession, staged: Staged, place: Place, exponent: float) -> Numbered:
     """Write the ids of items in order, with their users, mass and work."""
     n, schema = len(staged.parts), f"item {staged.item_type}, degree long, mass long, work long"
-    count = partial(streamed, partial(_count_items, place, staged.parts, exponent))
+    count = partial(streamed, partial(_count_items, place, staged, exponent))
     found = session.range(0, n, 1, n).mapInArrow(count, schema).groupBy("item").sum()
     sums = [f"`sum({name})` as {name}" for name in ("degree", "mass", "work")]
     one = found.selectExpr("item", *sums).repartition(1).sortWithinPartitions("item")
@@ -219,15 +231,15 @@ def number_items(session: SparkSession, staged: Staged, place: Place, exponent: 
     return Numbered(**answer)
 
 
-def _count_items(place: Place, parts: list[Part], exponent: float, batches: Batches) -> Batches:
+def _count_items(place: Place, staged: Staged, exponent: float, batches: Batches) -> Batches:
     import pyarrow as pa
 
-    for part in (parts[k] for batch in batches for k in batch.column(0).to_pylist()):
+    for part in (staged.parts[k] for batch in batches for k in batch.column(0).to_pylist()):
         lengths = table(place, f"{part.file}-users").column("length").to_numpy()
         codes = table(place, f"{part.file}-items").column("id").combine_chunks().dictionary_encode()
         places, items = codes.indices.to_numpy(), codes.dictionary
-        made = [items]
-        for weights in (np.ones_like(lengths), user_weights(lengths, exponent), lengths):
+        made, counts = [items], lengths <= (staged.cap or lengths.max())
+        for weights in (counts, counts * user_weights(lengths, exponent), counts * lengths):
             sums = np.zeros(len(items), np.int64)
             np.add.at(sums, places, np.repeat(weights, lengths))
             made.append(pa.array(sums))

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from ..checks import whole
 from ..data.columns import find_columns
 from ..errors import InputError, ModelFileError
 from ..models import load_model
 from ..models.recommender import Recommender
 from ..storage.folder import read_about
-from .cluster import Batches, check_packages, streamed, unseen
+from .cluster import Batches, check_packages, count_cores, streamed, unseen
 from .events import id_column
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def recommend(
     options : those of `Recommender.recommend`, such as ``exclude_seen`` and ``unknown="popular"``
     """
     check_packages()
-    folder, session = str(Path(path).absolute()), frame.sparkSession
+    folder, cores = str(Path(path).absolute()), count_cores(frame)
+    tasks = whole("", "partitions", 4 * cores if partitions is None else partitions, 1)
     load_model(folder, verify)
     about = read_about(folder)
     kinds = {role: _TYPES[about["ids"][f"{role}s"]][0] for role in ("user", "item")}
@@ -64,7 +66,6 @@ def recommend(
             hint="cast the column",
             parameter="user",
         )
-    tasks = partitions or 4 * session.sparkContext.defaultParallelism
     wanted = ids.selectExpr(f"cast(user as {kinds['user']}) as user").repartition(tasks, "user")
     title = "" if about["table"] is None else ", title string"
     schema = f"user {kinds['user']}, rank int, item {kinds['item']}{title}, score double"

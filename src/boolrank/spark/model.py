@@ -25,7 +25,7 @@ from ..models.simplex_scorer import SimplexScorer
 from ..models.sparse_scorer import SparseScorer
 from ..models.spec import ModelSpec, parse_model
 from ..storage.folder import check_target, locked
-from .cluster import Place, check_executors, check_packages
+from .cluster import Place, check_executors, check_packages, count_cores
 from .events import mapped_events, number_items, stage
 from .pairs import Counts, assemble, count, kernel_values, similarities
 
@@ -60,11 +60,11 @@ def fit(
     spec = parse_model(model) if isinstance(model, str) else model
     checked, exponent = _checked(spec), float(spec.params.get("user_exponent", 0.0))
     session = frame.sparkSession
-    cores = session.sparkContext.defaultParallelism
+    cores = count_cores(frame)
     n = whole("", "partitions", cores if partitions is None else partitions, 1)
     with _workplace(path) as place:
         check_executors(session, place, n)
-        staged = stage(frame, user, item, place, n)
+        staged = stage(frame, user, item, place, n, spec.params.get("activity_cap"))
         weight_table(staged.activity, staged.numbers, exponent)  # raises if they are too many
         numbered = number_items(session, staged, place, exponent)
         counts = Counts.of(staged, numbered, exponent)

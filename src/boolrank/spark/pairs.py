@@ -38,6 +38,7 @@ class Counts(NamedTuple):
     """Counted pairs in the folder, which executors map, too."""
 
     users: int
+    active: int
     items: int
     exponent: float
     total: int
@@ -49,7 +50,8 @@ class Counts(NamedTuple):
         """Return what is known before pairs are counted."""
         total = int(weight_table(staged.activity, staged.numbers, exponent) @ staged.numbers)
         files = numbered.files["mass"], numbered.files["degree"]
-        return Counts(staged.users, numbered.items, exponent, total, *files)
+        active = int(staged.numbers[staged.activity > 0].sum())
+        return Counts(staged.users, active, numbered.items, exponent, total, *files)
 
     @property
     def dtype(self) -> str:
@@ -63,7 +65,7 @@ class Counts(NamedTuple):
         sizes, degrees = (place.array(name, "int64")[:] for name in (self.sizes, self.degrees))
         weighting = None
         if self.exponent:
-            weighting = Weighting(self.exponent, self.total, self.users, degrees)
+            weighting = Weighting(self.exponent, self.total, self.active, degrees)
         return Overlaps(self.users, sizes, weighting=weighting, **found)
 
 
@@ -111,7 +113,7 @@ def _send(
     import pyarrow as pa
 
     for part in (staged.parts[k] for batch in batches for k in batch.column(0).to_pylist()):
-        rows = number_events(place, staged, numbered, part)
+        rows = number_events(place, staged, numbered, part).capped(staged.cap)
         ranges = np.searchsorted(bounds, rows.indices, side="right") - 1
         touched = rows.numbers * len(bounds) + ranges  # ascending, as items in lists are
         users, ranges = np.divmod(touched[np.diff(touched, prepend=-1) != 0], len(bounds))

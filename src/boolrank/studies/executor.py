@@ -116,7 +116,7 @@ class _Ranker:
 
     def __call__(self, fold: Fold, spec: ModelSpec, n: int, alone: bool, *_: Any) -> _Ranked:
         model = spec.make(self.n_threads)
-        if alone or not model.uses_overlaps:
+        if alone or not model.uses_overlaps or getattr(model, "activity_cap", None):
             return fit_and_rank(model, fold, n, self.n_threads)
         exponent = getattr(model, "user_exponent", 0.0)
         if self._key is None or self._key[0] is not fold or self._key[1] != exponent:
