@@ -83,7 +83,9 @@ class ItemKNN(Recommender):
             return self._nearest(data, self.neighbours)
         counted = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
         if not counted.in_files:
-            _check_room(counted.pairs, 8 * counted.pairs + counted.rows_size)
+            freed = 0 if overlaps or counted.dense is None else counted.dense.nbytes
+            needed = counted.rows_size + max(8 * counted.pairs - freed, 0)
+            _check_room(counted.pairs, needed)
         counted = counted.sparse()
         values = counted.pair_values(self.similarities(counted))
         indptr, columns, _ = counted.rows()
