@@ -145,6 +145,23 @@ def test_glslim_with_one_subset_is_slim(data):
     assert whole.recommend().lists() == slim.recommend().lists()
 
 
+def test_rough_weights_between_moves_lead_to_the_same_model(data, monkeypatch):
+    solve, tolerances = ElasticNet.solve, []
+
+    def noted(self, rows, items, subsets, start, tolerance=0.0):
+        tolerances.append(tolerance)
+        return solve(self, rows, items, subsets, start, tolerance or 1e-9)
+
+    monkeypatch.setattr(ElasticNet, "solve", noted)
+    rough = Glslim(subsets=2, reg=0.02).fit(data)
+    assert len(tolerances) > 2
+    assert all(tolerances[:-1])
+    assert not tolerances[-1]  # the last weights are exact
+    monkeypatch.setattr("boolrank.models.slim._ROUGH", 1e-9)
+    exact = Glslim(subsets=2, reg=0.02).fit(data)
+    assert np.nanmean(np.abs(rough.score() - exact.score())) < 3e-3  # of scores up to 1
+
+
 def test_a_profile_chooses_the_subset_and_share_that_predict_it_best(data):
     model = Glslim(subsets=3, reg=0.02, local_reg=0.005).fit(data)
     scorer = model.scorer
