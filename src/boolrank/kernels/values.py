@@ -100,17 +100,31 @@ def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[Floats, NDArray[np.int
 
     The exponent of 0 is far below all others.
     """
-    distinct, inverse = pairs.distinct()
+    own = _own_table(kernel, pairs)
+    distinct, inverse = pairs.distinct() if own is None else (pairs.flat(), slice(None))
+    roots = None if own is None else inverse_root(own)
     hi, exp = np.empty(len(distinct.c)), np.empty(len(distinct.c), np.int64)
     for start in range(0, len(hi), _BLOCK):
         part = slice(start, start + _BLOCK)
-        if pairs.users is None:
+        x, z, c = (each[part] for each in (distinct.x, distinct.z, distinct.c))
+        if own is not None and roots is not None:
+            value = own[c] * (roots[x] * roots[z])
+        elif pairs.users is None:
             value = kernel.cosine(distinct.block(start, start + _BLOCK))
         else:
-            x, z, c = (each[part] for each in (distinct.x, distinct.z, distinct.c))
             value = Wide.of(mass_cosine(kernel, Masses(pairs, x, z, c, Wide.of)))
         hi[part], exp[part] = value.hi, value.exp
     return hi[inverse].reshape(pairs.shape), exp[inverse].reshape(pairs.shape)
+
+
+def _own_table(kernel: Kernel, pairs: Pairs) -> Wide | None:
+    """Return the values of vectors of 0, 1, ... variables with themselves, if others follow."""
+    if pairs.users is not None or kernel.form != "common" or pairs.n.size != 1 or not pairs.size:
+        return None
+    most = int(max(pairs.x.max(), pairs.z.max()))
+    if most >= max(_SHORT, 4 * pairs.size):
+        return None  # building the table would cost more than computing the values
+    return kernel.own_value(Counts.of_vectors(int(pairs.n.flat[0]), np.arange(most + 1)))
 
 
 def _in_blocks(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
