@@ -65,6 +65,13 @@ def flag(owner: str, name: str, value: Any) -> bool:
     return bool(value)
 
 
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Raise if a value is not one of some texts."""
+    if value not in choices:
+        allowed = " or ".join(map(repr, choices))
+        raise ParameterError(f"{name} must be {allowed}, not {value!r}", parameter=name)
+
+
 def _number(owner: str, name: str, value: Any, wanted: str) -> int | float:
     numbers = int, float, np.integer, np.floating
     # numpy counts time differences among the integers.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import real, whole
+from ..checks import one_of, real, whole
 from ..errors import InputError, ParameterError
 from ..table import counted
 from .interactions import Interactions, joined
@@ -236,10 +236,7 @@ def _ordered(
     seeded draw: in the order of ids, the first items of a catalogue would train.
     """
     seed, least = whole(owner, "seed", seed, 0), whole(owner, "least", least, 2)
-    if order not in ("time", "random"):
-        raise ParameterError(
-            f"order of {owner} must be 'time' or 'random', not {order!r}", parameter="order"
-        )
+    one_of("order", order, ("time", "random"))
     if len(data.users) < 2:
         raise InputError(
             "there is one user only, and a split needs two or more", hint="give data of more users"

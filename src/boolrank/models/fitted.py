@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import one_of
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..data.items import ItemTable
@@ -17,6 +18,7 @@ from ..data.rows import Rows
 from ..storage.disk_array import release_pages
 from ..storage.state import pack
 from .recency import recency_weights
+from .recommendations import Recommendations
 from .scorer import Floats, Scorer, given
 from .selection import Ranked, Selection
 from .tag_columns import TagSets, tag_columns
@@ -86,6 +88,15 @@ class Fitted:
             return taken, None
         when = time if users is None else time[rows.places(users)]
         return taken, recency_weights(recency, taken, when)
+
+    def new_profiles(self, lists: Iterable[Iterable[Hashable]], unknown: str) -> Profiles:
+        """Return profiles with items by id; ``unknown`` is ``"raise"`` or ``"ignore"``."""
+        one_of("unknown", unknown, ("raise", "ignore"))
+        items = self.interactions.items
+        if unknown == "raise":
+            return Rows.of_lists([items.numbers(each) for each in lists]), None
+        found = (items.find(each) for each in lists)
+        return Rows.of_lists([numbers[numbers >= 0] for numbers in found]), None
 
     @cached_property
     def _mapped(self) -> list[NDArray[Any]]:
@@ -160,6 +171,19 @@ class Fitted:
             order = np.argsort(-keys, kind="stable")[: min(n, visible - (item not in hidden))]
             chosen[k, : len(order)], values[k, : len(order)] = order, shown[order]
         return chosen, values
+
+    def named(
+        self,
+        users: list[Any] | None,
+        found: Ranked,
+        popular: NDArray[np.bool_],
+        near: bool = False,
+    ) -> Recommendations:
+        """Return lists of item numbers with ids and titles."""
+        chosen, scores = found
+        titles = None if self.attributes is None else self.attributes.titles_of(chosen)
+        names = self.interactions.items.names(chosen)
+        return Recommendations(users, names, scores, popular, near, titles)
 
 
 def _nonempty(profiles: Rows) -> Rows:

@@ -29,7 +29,7 @@ from .parameters import (
     threads_param,
     user_exponent_param,
 )
-from .recommender import Ids, Recommender, rows_of
+from .recommender import Ids, Recommender
 from .scorer import Floats, given
 from .search import Arity, Kernels, Real
 from .simplex_scorer import SimplexScorer
@@ -160,7 +160,7 @@ class KernelRanker(Recommender):
     ) -> Rules:
         """Return the same for somebody with these items, seen in training or not."""
         fitted = self.fitted
-        profile = rows_of(fitted.interactions.items, [items], unknown), None
+        profile = fitted.new_profiles([items], unknown)
         return self._rules(fitted, profile, item, n, nodes)
 
     def _rules(

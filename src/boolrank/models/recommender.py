@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import whole
+from ..checks import one_of, whole
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions, check_interactions
 from ..data.items import ItemTable
 from ..data.rows import Rows
 from ..data.table_update import updated_table
-from ..data.vocabulary import Vocabulary
 from ..engines.threads import threads
 from ..errors import NotFittedError, ParameterError
 from ..kernels import Kernel
@@ -33,7 +32,7 @@ from .parameters import parameters_of
 from .recency import check_times
 from .recommendations import Recommendations
 from .scorer import Floats, Scorer, given
-from .selection import Ranked, Selection
+from .selection import Selection
 from .tag_columns import SharedTags
 
 if TYPE_CHECKING:
@@ -258,7 +257,7 @@ class Recommender(ABC):
         chosen = candidates, exclude, where, per, diversity
         if users is None:
             return self._lists(fitted, list(data.users), fitted.profiles(), n, exclude_seen, chosen)
-        _check_choice("unknown", unknown, ("raise", "popular"))
+        one_of("unknown", unknown, ("raise", "popular"))
         ids = users if isinstance(users, str) else list(users)
         found = data.users.numbers(ids) if unknown == "raise" else data.users.find(ids)
         known, lengths = found >= 0, np.zeros(len(found), np.int64)
@@ -300,9 +299,9 @@ class Recommender(ABC):
         of `recommend`.
         """
         fitted = self.fitted
-        rows = rows_of(fitted.interactions.items, profiles, unknown)
         chosen = candidates, exclude, where, per, diversity
-        return self._lists(fitted, None, (rows, None), n, exclude_seen, chosen)
+        own = fitted.new_profiles(profiles, unknown)
+        return self._lists(fitted, None, own, n, exclude_seen, chosen)
 
     def score(self, users: Ids | None = None, items: Ids | None = None) -> Floats:
         """(users, items) Return scores, by default of all users and items; NaN without history.
@@ -324,8 +323,7 @@ class Recommender(ABC):
     ) -> Floats:
         """(profiles, items) Return scores for lists of items; NaN for empty ones."""
         fitted = self.fitted
-        rows = rows_of(fitted.interactions.items, profiles, unknown)
-        return self._scores(fitted, (rows, None), items)
+        return self._scores(fitted, fitted.new_profiles(profiles, unknown), items)
 
     def explain(self, user: Hashable, item: Hashable) -> list[tuple[Any, float]]:
         """Return the part that each of a user's items adds to the score of an item, largest first.
@@ -347,8 +345,7 @@ class Recommender(ABC):
     ) -> list[tuple[Any, float]]:
         """Return the same for somebody with these items, seen in training or not."""
         fitted = self.fitted
-        rows = rows_of(fitted.interactions.items, [items], unknown)
-        return self._reasons(fitted, (rows, None), item)
+        return self._reasons(fitted, fitted.new_profiles([items], unknown), item)
 
     def _reasons(
         self, fitted: Fitted, profile: Profiles, item: Hashable
@@ -390,7 +387,7 @@ class Recommender(ABC):
         hidden = Selection.of(len(names), fitted.attributes, where=where).hidden
         found = fitted.similar(numbers, n, hidden)
         none = np.zeros(len(numbers), bool)
-        return _named(fitted, names.names(numbers).tolist(), found, none, near=True)
+        return fitted.named(names.names(numbers).tolist(), found, none, near=True)
 
     def _check_ability(self, able: bool, what: str) -> None:
         if not able:
@@ -438,33 +435,4 @@ class Recommender(ABC):
         n = min(whole("", "n", n, low=0), len(items))
         with threads(self._n_threads):
             found = fitted.lists(profiles, n, selection, exclude_seen)
-        return _named(fitted, users, found, profiles[0].lengths == 0)
-
-
-def _named(
-    fitted: Fitted,
-    users: list[Any] | None,
-    found: Ranked,
-    popular: NDArray[np.bool_],
-    near: bool = False,
-) -> Recommendations:
-    """Return lists of item numbers with ids and titles."""
-    (chosen, scores), table = found, fitted.attributes
-    titles = None if table is None else table.titles_of(chosen)
-    names = fitted.interactions.items.names(chosen)
-    return Recommendations(users, names, scores, popular, near, titles)
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        allowed = " or ".join(map(repr, choices))
-        raise ParameterError(f"{name} must be {allowed}, not {value!r}", parameter=name)
-
-
-def rows_of(items: Vocabulary, lists: Iterable[Iterable[Hashable]], unknown: str) -> Rows:
-    """Return profiles as rows of item numbers."""
-    _check_choice("unknown", unknown, ("raise", "ignore"))
-    if unknown == "raise":
-        return Rows.of_lists([items.numbers(each) for each in lists])
-    found = (items.find(each) for each in lists)
-    return Rows.of_lists([numbers[numbers >= 0] for numbers in found])
+        return fitted.named(users, found, profiles[0].lengths == 0)
