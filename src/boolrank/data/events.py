@@ -75,12 +75,12 @@ def read_frame(
     given: Mapping[str, str | None],
     positive: str | None = None,
     reading: Reading | None = None,
-    place: Callable[[str], str] = lambda _: "",
+    place: Callable[[str, str | None], str] | None = None,
 ) -> Events:
     """Return the events of a frame or an Arrow stream; see `Interactions.from_frame`.
 
     A missing id in a frame is an error. Files pass a ``reading``: rows without an id are dropped,
-    unless most lack one. ``place`` tells where the first missing value of a column is.
+    unless most lack one. ``place`` tells where a column first has a value, or none.
     """
     import narwhals as nw
 
@@ -102,8 +102,9 @@ def read_frame(
         name = str(columns[role])
         missing = table[name].null_count()
         if missing and (not from_files or (2 * missing > len(table) and not reading.partial)):
+            where = "" if place is None else f", the first in {place(name, None)}"
             raise InputError(
-                f"{counted(missing, 'row', 'have')} nothing in the column {name!r}{place(name)}",
+                f"{counted(missing, 'row', 'have')} nothing in the column {name!r}{where}",
                 hint=f"drop these rows, or name another column with {role}=...",
             )
         if missing:

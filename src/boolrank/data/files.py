@@ -163,11 +163,7 @@ class _Rows(NamedTuple):
                 self.columns["time"] = None
                 self.reading.columns = {**self.reading.columns, "time": None}
                 warnings.warn(f"left out: {error}", stacklevel=4)
-
-        def place(name: str) -> str:
-            return f", the first in {self.place(name, None)}"
-
-        events = read_frame(frame, self.columns, self.positive, self.reading, place)
+        events = read_frame(frame, self.columns, self.positive, self.reading, self.place)
         return events._replace(time=np.arange(len(events.rows))) if self.file_order else events
 
     def _typed(self, frame: pl.DataFrame, name: str, role: str) -> pl.DataFrame:

@@ -120,9 +120,8 @@ class Study:
         return Study(**dict(content) | tuples | {"trials": trials})
 
     def __repr__(self) -> str:
-        lines = [
-            f"Study of {self.model}: {counted(len(self.trials), 'trial')}, {self.failed} failed"
-        ]
+        trials = counted(len(self.trials), "trial")
+        lines = [f"Study of {self.model}: {trials}, {self.failed} failed"]
         for metric in self.metrics:
             for best in self.ranked(metric)[:1]:
                 given = ", ".join(f"{k}={v!r}" for k, v in best.params.items()) or "the defaults"
