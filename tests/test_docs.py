@@ -83,6 +83,7 @@ def test_few_blocks_are_not_run_and_each_has_a_reason():
         "deployment.md: it needs a container runtime",
         "quickstart.md: it installs",
         "reproduce.md: it needs the data sets",
+        "reproduce.md: it needs the data",
         "scale.md: it needs a cluster",
         "serving.md: it needs PostgreSQL",
     ]
