@@ -10,8 +10,11 @@ import pytest
 from scipy import sparse
 
 from boolrank import CfOmd, EcfOmd, Interactions, KernelRanker, parse_kernel
+from boolrank.counts.overlaps import Overlaps
 from boolrank.errors import ConvergenceWarning, ParameterTypeError
+from boolrank.matrix import DenseMatrix
 from boolrank.models import cf_omd
+from boolrank.models.cf_omd import MarginScorer
 from boolrank.testing import check_recommender
 
 
@@ -114,6 +117,21 @@ def test_small_and_full_data_do(kind):
     assert np.isfinite(kind().fit(Interactions.from_matrix(lonely)).score()).all()
 
 
+@pytest.mark.parametrize("kernel", ["linear", "disjunctive(3)"])
+def test_neither_storage_nor_other_profiles_change_scores(kernel):
+    data = _drawn(80, 300, 0.03)
+    scorer = CfOmd(0.1, 30.0, kernel).fit(data).scorer
+    assert scorer.matrix.storage == "compressed"
+    profiles = data.rows.part(0, 70)
+    scores = scorer.scores(profiles)
+    dense = DenseMatrix.of(parse_kernel(kernel), Overlaps.of(data), plain=True)
+    plain = MarginScorer(dense, 0.1, 30.0)
+    assert np.abs(plain.scores(profiles) - scores).max() < 1e-9
+    for k in (0, 33, 69):
+        assert np.array_equal(scorer.scores(profiles.part(k, k + 1))[0], scores[k])
+        assert np.array_equal(plain.scores(profiles.part(k, k + 1)), plain.scores(profiles)[[k]])
+
+
 def test_threads_change_no_bit(data):
     for model in (CfOmd(), EcfOmd()):
         one = model.set_params(n_threads=1).fit(data).score()
@@ -121,7 +139,7 @@ def test_threads_change_no_bit(data):
 
 
 def test_problems_that_end_early_are_said(data, monkeypatch):
-    model = CfOmd().fit(data)
+    model = CfOmd(negative_reg=1.0).fit(data)
     solved = model.score()
     monkeypatch.setattr(cf_omd, "_MOST_STEPS", 3)
     words = "profiles are right to a duality gap of .* only"

@@ -1,7 +1,11 @@
 """Profiles against all other items: their mean (ECF-OMD), or each with a weight (CF-OMD).
 
-``mean_scores`` is for the first. For the second, ``look`` and ``step`` are the work on many
-profiles between two products with the kernel matrix.
+CF-OMD: given the weights β of the others, those of a profile's own items are a problem as small as
+CF-KOMD's, and solved as such. So β alone is searched for, by accelerated gradient steps back to the
+simplex. Their curvature is at most that of K plus negative_reg, and at least negative_reg: with the
+default a handful of steps is enough. A step needs K·β. Profiles pass through lanes, so that one
+pass over the matrix serves all lanes, and a lane that is done takes the next profile. No sum
+crosses lanes.
 """
 
 from __future__ import annotations
@@ -10,7 +14,19 @@ import numpy as np
 
 from .compiler import loop, ranged
 from .scores import fill_scores
-from .weights import SUMS, settled
+from .simplex import solve
+from .weights import SUMS, factor_of, settled
+
+# Profiles that share a pass over the matrix; half as many take a third longer each.
+LANES = 32
+# Rows of a dense matrix's factor that stay in the first-level cache.
+_TILE = 64
+# The curvature of K assumed at first, as a part of its largest eigenvalue.
+_FIRST_BEND = 0.125
+# The gap of a profile's own problem, as a part of that allowed.
+_OWN_GAP = 0.1
+# Scores are rounded to about 2^-36 of their terms: weights of equal items differ by less.
+_GRID = 2.0**16
 
 
 @ranged(lambda out, *_: (len(out), out.size))
@@ -37,59 +53,247 @@ def mean_scores(begin, end, out, matrix, start, items, alpha):
             row[j] = settled(row[j], terms, SUMS) - share
 
 
-@ranged(lambda _gaps, weights, *_: (len(weights), weights.size))
-def look(begin, end, gaps, weights, scores, signs, regs):
-    """Fill with the duality gap of each profile; ``scores`` are K·(signs·weights)."""
-    for k in range(begin, end):
-        inner, least_own, least_other = 0.0, np.inf, np.inf
-        for j in range(weights.shape[1]):
-            if signs[k, j] > 0:
-                g = scores[k, j] + regs[0] * weights[k, j]
-                least_own = min(least_own, g)
-            else:
-                g = regs[1] * weights[k, j] - scores[k, j]
-                least_other = min(least_other, g)
-            inner += weights[k, j] * g
-        gaps[k] = 2 * (inner - least_own - (least_other if least_other < np.inf else 0.0))
+@ranged(lambda out, *_: (-(-len(out[0]) // LANES), 64 * out[0].size))
+def margin_scores(begin, end, out, matrix, factor, start, items, regs, exact, largest, most_steps):
+    """Fill with the scores of all items, the weights of own ones, and the duality gaps.
 
-
-@ranged(lambda _out, scores, *_: (len(scores), 4 * scores.size))
-def step(begin, end, out, scores, signs, regs, metric):
-    """Make one accelerated step of each profile, along the gradient ahead, back to the simplices.
-
-    ``out`` has the weights, the weights and scores before, and the ages of the accelerations.
-    ``metric`` bounds the curvature for a profile's own items and the others. The acceleration
-    starts anew if the step turns against the last one.
+    ``out`` is (scores, alpha, gaps). The problem of a profile is solved when its gap is at most
+    that of ``exact``. ``largest`` bounds the eigenvalues of the matrix; ``factor`` is for
+    `_multiply`.
     """
-    weights, before, scores_before, ages = out
-    size = weights.shape[1]
-    to = np.empty(size)
-    for k in range(begin, end):
-        age = ages[k]
-        older = (1.0 + np.sqrt(1.0 + 4.0 * age * age)) / 2.0
-        ahead = (age - 1.0) / older
-        for j in range(size):
-            which = 0 if signs[k, j] > 0 else 1
-            w = weights[k, j] + ahead * (weights[k, j] - before[k, j])
-            s = scores[k, j] + ahead * (scores[k, j] - scores_before[k, j])
-            to[j] = w - (signs[k, j] * s + regs[which] * w) / metric[k, which]
-        _project(to, signs[k], 1.0)
-        _project(to, signs[k], -1.0)
-        turned = 0.0
-        for j in range(size):
-            which = 0 if signs[k, j] > 0 else 1
-            now = weights[k, j]
-            w = now + ahead * (now - before[k, j])
-            turned += metric[k, which] * (w - to[j]) * (to[j] - now)
-            before[k, j] = now
-            scores_before[k, j] = scores[k, j]
-            weights[k, j] = to[j]
-        ages[k] = 1.0 if turned > 0 else older
+    scores, alpha, gaps = out
+    size, waiting, last = scores.shape[1], begin * LANES, min(end * LANES, len(scores))
+    width, longest = min(LANES, last - waiting), 0
+    for k in range(waiting, last):
+        longest = max(longest, start[k + 1] - start[k])
+    room, whole = np.empty(2 * longest * longest), size * matrix.pull + 1.0
+    # Weights and their products, now and before.
+    lanes, mine = np.zeros((4, width, size)), np.zeros((width, size), np.bool_)
+    profiles, steps = np.full(width, -1), np.zeros(width, np.int64)
+    ages, bends = np.ones(width), np.zeros(width)
+    inside, product = np.zeros((size, width)), np.zeros((size, width))
+    more = _room(factor, width)
+    while True:
+        busy = False
+        for lane in range(width):
+            k = profiles[lane]
+            weights, before, pulls, pulls_before = lanes[:, lane]
+            if k >= 0:
+                own, row = items[start[k] : start[k + 1]], scores[k]
+                pulls[:] = product[:, lane]
+                of_own = alpha[start[k] : start[k + 1]]
+                gaps[k] = _gap(weights, pulls, row, mine[lane], own, of_own, regs)
+                bends[lane] = _bend(bends[lane], largest, weights, before, pulls, pulls_before)
+                if gaps[k] <= exact[k] or steps[lane] == most_steps:
+                    for j in range(size):
+                        row[j] = settled(row[j] - pulls[j], row[j] + pulls[j], _GRID)
+                    k, profiles[lane], inside[:, lane] = -1, -1, 0.0
+            if k < 0:
+                if waiting == last:
+                    continue
+                k, profiles[lane], waiting = waiting, waiting, waiting + 1
+                own = items[start[k] : start[k + 1]]
+                _begin(weights, pulls, mine[lane], whole, matrix, own)
+                before[:], pulls_before[:] = weights, pulls
+                steps[lane], ages[lane], bends[lane] = 0, 1.0, _FIRST_BEND * largest
+            of_own, problem = alpha[start[k] : start[k + 1]], (regs, exact[k], bends[lane])
+            ages[lane] = _step(
+                lanes[:, lane],
+                mine[lane],
+                scores[k],
+                matrix,
+                own,
+                of_own,
+                problem,
+                ages[lane],
+                room,
+            )
+            inside[:, lane] = weights
+            steps[lane] += 1
+            busy = True
+        if not busy:
+            break
+        _multiply(product, inside, matrix, factor, more)
 
 
 @loop
-def _project(values, signs, sign):
-    """Replace the values of one sign by the nearest point of their simplex.
+def _begin(weights, pulls, mine, whole, matrix, own):
+    """Spread the weight evenly over the others; fill in its product, from ``whole`` columns."""
+    share = 1.0 / max(len(weights) - len(own), 1)
+    fill_scores(pulls, matrix, whole, 0.0, own, np.full(len(own), -1.0))
+    mine[:] = False
+    for item in own:
+        mine[item] = True
+    for j in range(len(weights)):
+        weights[j] = 0.0 if mine[j] else share
+        pulls[j] *= share
+
+
+@loop
+def _room(factor, width):
+    """Return scratch memory for `_multiply`."""
+    if factor is None:
+        return None
+    return np.zeros((len(factor[0]) - 1, width)), np.zeros((len(factor[2]) - 1, width))
+
+
+@loop
+def _multiply(out, weights, matrix, factor, room):
+    """Fill with the products of the matrix and the weights of all lanes.
+
+    The linear kernel is scale·Xᵀ·X·scale, with far fewer entries than K has: ``factor`` is rows of
+    X and of its transpose, and the scale; or None.
+    """
+    if factor is None:
+        _multiply_plain(out, weights, matrix.dense, matrix.background, matrix)
+    else:
+        start, items, item_start, users, scale = factor
+        of_users, scaled = room
+        of_users[:] = 0.0
+        for j in range(len(out)):
+            for lane in range(out.shape[1]):
+                scaled[j, lane] = scale[j] * weights[j, lane]
+                out[j, lane] = 0.0
+        _add_rows(of_users, scaled, start, items, None)
+        _add_rows(out, of_users, item_start, users, None)
+        for j in range(len(out)):
+            own = 1.0 if scale[j] == 0 else 0.0  # a null vector has 1 with itself
+            for lane in range(out.shape[1]):
+                out[j, lane] = scale[j] * out[j, lane] + own * weights[j, lane]
+
+
+@loop
+def _multiply_plain(out, weights, dense, background, matrix):
+    if dense is not None:
+        out[:] = 0.0
+        for first in range(0, len(dense), _TILE):
+            last = min(first + _TILE, len(dense))
+            for i in range(len(out)):
+                _add_sum(out[i], weights[first:last], dense[i, first:last])
+    if background is not None:
+        _multiply_background(out, weights, background, matrix.classes)
+        _add_rows(out, weights, matrix.indptr, matrix.columns, matrix.values)
+
+
+@loop
+def _add_sum(out, rows, weights):
+    """Add the weighted rows, four at a time."""
+    whole = len(rows) - len(rows) % 4
+    for t in range(0, whole, 4):
+        a, b, c, d = rows[t], rows[t + 1], rows[t + 2], rows[t + 3]
+        of_a, of_b, of_c, of_d = weights[t], weights[t + 1], weights[t + 2], weights[t + 3]
+        for lane in range(len(out)):
+            out[lane] += (of_a * a[lane] + of_b * b[lane]) + (of_c * c[lane] + of_d * d[lane])
+    for t in range(whole, len(rows)):
+        for lane in range(len(out)):
+            out[lane] += weights[t] * rows[t, lane]
+
+
+@loop
+def _multiply_background(out, weights, background, classes):
+    """Fill with the products of the background, and of the diagonal."""
+    width = out.shape[1]
+    of_class, under = np.zeros((len(background), width)), np.zeros((len(background), width))
+    for j in range(len(out)):
+        to = of_class[classes[j]]
+        for lane in range(width):
+            to[lane] += weights[j, lane]
+    for a in range(len(background)):
+        to = under[a]
+        for c in range(len(background)):
+            value = background[a, c]
+            if value != 0:
+                for lane in range(width):
+                    to[lane] += value * of_class[c, lane]
+    for j in range(len(out)):
+        own = 1.0 - background[classes[j], classes[j]]
+        for lane in range(width):
+            out[j, lane] = under[classes[j], lane] + own * weights[j, lane]
+
+
+@loop
+def _add_rows(out, source, start, columns, values):
+    """Add to each row of out the rows of the source in a sparse row, four at a time."""
+    for i in range(len(out)):
+        to, first, last = out[i], start[i], start[i + 1]
+        whole = last - (last - first) % 4
+        for t in range(first, whole, 4):
+            a, b = source[columns[t]], source[columns[t + 1]]
+            c, d = source[columns[t + 2]], source[columns[t + 3]]
+            of_a, of_b = factor_of(values, t), factor_of(values, t + 1)
+            of_c, of_d = factor_of(values, t + 2), factor_of(values, t + 3)
+            for lane in range(len(to)):
+                to[lane] += (of_a * a[lane] + of_b * b[lane]) + (of_c * c[lane] + of_d * d[lane])
+        for t in range(whole, last):
+            a, of_a = source[columns[t]], factor_of(values, t)
+            for lane in range(len(to)):
+                to[lane] += of_a * a[lane]
+
+
+@loop
+def _gap(weights, pulls, reached, mine, own, alpha, regs):
+    """Return the duality gap; ``reached`` is K times the weights of own items."""
+    inner, least_own, least_other = 0.0, np.inf, np.inf
+    for s in range(len(own)):
+        g = reached[own[s]] - pulls[own[s]] + regs[0] * alpha[s]
+        inner += alpha[s] * g
+        least_own = min(least_own, g)
+    for j in range(len(weights)):
+        if not mine[j]:
+            g = regs[1] * weights[j] - (reached[j] - pulls[j])
+            inner += weights[j] * g
+            least_other = min(least_other, g)
+    return 2 * (inner - least_own - (least_other if least_other < np.inf else 0.0))
+
+
+@loop
+def _bend(bend, largest, weights, before, pulls, pulls_before):
+    """Return the curvature to assume: twice that of the last step, if it was above that assumed."""
+    square, curvature = 0.0, 0.0
+    for j in range(len(weights)):
+        change = weights[j] - before[j]
+        square += change * change
+        curvature += change * (pulls[j] - pulls_before[j])
+    return min(2 * curvature / square, largest) if curvature > bend * square else bend
+
+
+@loop
+def _step(lane, mine, reached, matrix, own, alpha, problem, age, room):
+    """Make one step of a profile: solve for own items, then move along the gradient.
+
+    Return the age of the acceleration, which starts anew if the step turns against the last one.
+    """
+    weights, before, pulls, pulls_before = lane
+    regs, exact, bend = problem
+    size, steepest = len(weights), bend + regs[1]
+    older = (1.0 + np.sqrt(1.0 + 4.0 * age * age)) / 2.0
+    root = np.sqrt(steepest / regs[1]) if regs[1] > 0 else np.inf
+    ahead = (age - 1.0) / older
+    if root < np.inf:
+        ahead = min(ahead, (root - 1.0) / (root + 1.0))
+    b, nothing, to = np.empty(len(own)), np.zeros(size), np.empty(size)
+    for s in range(len(own)):
+        i = own[s]
+        b[s] = pulls[i] + ahead * (pulls[i] - pulls_before[i])
+    solve(matrix, own, regs[0], b, _OWN_GAP * exact, 1.0 + regs[0], alpha, room)
+    fill_scores(reached, matrix, nothing, 0.0, own, alpha)
+    for j in range(size):
+        w = weights[j] + ahead * (weights[j] - before[j])
+        p = pulls[j] + ahead * (pulls[j] - pulls_before[j])
+        to[j] = -np.inf if mine[j] else w - (regs[1] * w - (reached[j] - p)) / steepest
+    _project(to)
+    turned = 0.0
+    for j in range(size):
+        now = weights[j]
+        w = now + ahead * (now - before[j])
+        turned += (w - to[j]) * (to[j] - now)
+        before[j], pulls_before[j], weights[j] = now, pulls[j], to[j]
+    return 1.0 if turned > 0 else older
+
+
+@loop
+def _project(values):
+    """Replace the values by the nearest point of the simplex; -inf is replaced by 0.
 
     The threshold is subtracted from the values above it. It rises until no value drops out: each
     round but the last drops at least one, which bounds their number for any values.
@@ -98,12 +302,11 @@ def _project(values, signs, sign):
     while True:
         total, count = 0.0, 0
         for j in range(len(values)):
-            if signs[j] == sign and values[j] > threshold:
+            if values[j] > threshold:
                 total += values[j]
                 count += 1
         if count >= used or count == 0:
             break
         threshold, used = (total - 1.0) / count, count
     for j in range(len(values)):
-        if signs[j] == sign:
-            values[j] = max(values[j] - threshold, 0.0)
+        values[j] = max(values[j] - threshold, 0.0) if values[j] > -np.inf else 0.0

@@ -52,16 +52,22 @@ class CompressedMatrix(ItemMatrix):
     sets: NDArray[np.int32] | None = array("int32", "items", low=0, high="sets", optional=True)
 
     @staticmethod
-    def of(kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None) -> CompressedMatrix:
-        """Compute the matrix in memory, or in a file if the overlaps are in files."""
-        correction = Correction.of(kernel, overlaps, centred=tags is None)
+    def of(
+        kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None, *, plain: bool = False
+    ) -> CompressedMatrix:
+        """Compute the matrix in memory, or in a file if the overlaps are in files.
+
+        ``plain`` values are neither scaled nor centred.
+        """
+        plain |= tags is not None
+        correction = Correction.of(kernel, overlaps, centred=not plain)
         columns, values = correction.pairs.columns, overlaps.pair_values()
         if len(columns) != overlaps.pairs:  # weighted items that have most of the mass
             values = np.empty(len(columns))
         nearest = np.zeros(overlaps.items)
         for first in correction.pairs.firsts():
             store(values, first, correction.chunk(first, nearest))
-        return correction.finished(values, nearest, tags)
+        return correction.finished(values, nearest, tags, plain=plain)
 
     def _parts(self) -> dict[str, Any]:
         names = "background", "share", "classes", "indptr", "columns", "values"
@@ -129,7 +135,7 @@ class Correction:
             subtract_product(values, *places, self.left, self.right)
 
     def finished(
-        self, values: Any, nearest: Floats, tags: TagPart | None = None
+        self, values: Any, nearest: Floats, tags: TagPart | None = None, *, plain: bool = False
     ) -> CompressedMatrix:
         """Return the matrix, from the correction of all pairs and the largest value of each row."""
         pairs, left, right, background = self.pairs, self.left, self.right, self.background
@@ -139,7 +145,7 @@ class Correction:
             nearest = np.maximum(background.max(axis=0)[pairs.classes], nearest)
             if left is not None and right is not None:
                 nearest = np.maximum(nearest, np.abs(left) @ np.abs(right).max(axis=0))
-            if distance is None and tags is None and too_small(self.kernel, overlaps, nearest):
+            if distance is None and not plain and too_small(self.kernel, overlaps, nearest):
                 if not isinstance(values, np.ndarray):
                     raise InputError(
                         f"the values of {self.kernel} are too small for doubles and have to be "
@@ -149,8 +155,8 @@ class Correction:
                     )
                 left = right = None  # a sum with tiny values has no background worth keeping
                 background, share, values, scale = pairs.scaled(self.kernel)
-                plain = replace(self, left=None, right=None)
-                plain.subtract(values, 0, pairs.columns, background, share)
+                without = replace(self, left=None, right=None)
+                without.subtract(values, 0, pairs.columns, background, share)
         totals = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
         if left is not None and right is not None:
             totals += right @ left.sum(axis=0) - (left * right).sum(axis=1)

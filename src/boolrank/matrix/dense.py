@@ -38,9 +38,13 @@ class DenseMatrix(ItemMatrix):
     scale: Scale | None = None
 
     @staticmethod
-    def of(kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None) -> DenseMatrix:
+    def of(
+        kernel: Kernel, overlaps: Overlaps, tags: TagPart | None = None, *, plain: bool = False
+    ) -> DenseMatrix:
+        """Compute the matrix; ``plain`` values are neither scaled nor centred."""
+        plain |= tags is not None
         m, sizes = overlaps.items, overlaps.sizes
-        distance = distances(kernel, overlaps) if tags is None else None
+        distance = None if plain else distances(kernel, overlaps)
         value = cosines if distance is None else centred_values
         values, tables = np.empty((m, m)), dict[Any, Any]()
         # Blocks of equal length: all of them are computed in the same way, to the last digit.
@@ -53,7 +57,7 @@ class DenseMatrix(ItemMatrix):
                 if tags is not None:
                     values[start:stop] *= tags.share
                     values[start:stop] += tags.values[tags.classes[start:stop]][:, tags.classes]
-            if tags is not None:
+            if plain:
                 return DenseMatrix.with_unit_diagonal(values)
             if distance is not None:
                 np.fill_diagonal(values, 2 * distance)

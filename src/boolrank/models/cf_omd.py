@@ -6,9 +6,9 @@ others,
     minimise ‖Σ α_i·φ(i) - Σ β_j·φ(j)‖² + reg·‖α‖² + negative_reg·‖β‖²,
     score = K·(α - β),
 
-a quadratic program with a weight for every item. Accelerated gradient steps, restarted where they
-turn back, solve it for many users at once: a step is one matrix product. It stops at a duality gap,
-whose square root bounds the error of a score.
+a quadratic program with a weight for every item. Given β, the weights α are a problem as small as
+CF-KOMD's; gradient steps find β, for several users in one pass over the matrix. They stop at a
+duality gap, whose square root bounds the error of a score.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +26,19 @@ from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..errors import ConvergenceWarning
-from ..kernels import Kernel, parse_kernel
+from ..kernels import Kernel, Linear, parse_kernel
+from ..matrix import ItemMatrix, kernel_matrix
 from ..storage.state import array
 from ..table import counted
-from .gram import Gram, mirror
-from .inverse import check_room, count_bytes
 from .kernel_ranker import MOST_REG
 from .parameters import param, threads_param
 from .recommender import Recommender
 from .scorer import Floats, Scorer
 from .search import PLAIN, Real
+from .simplex_scorer import check_profiles
+
+if TYPE_CHECKING:
+    from .._compiled.matrix import Arrays
 
 # Duality gap, relative to 1 + reg, at which a user's problem is solved; where the others' weights
 # cost much, rounding leaves more of it, relative to that cost.
@@ -45,25 +48,44 @@ _LOOSE = 100
 _MOST_STEPS = 5_000
 # Bound of negative_reg: there it is ECF-OMD to six digits, and beyond rounding would show.
 _MOST_NEGATIVE = 1e8
-# Weights held at once: 8 MB, four times over.
-_BLOCK = 1 << 20
-# Scores are rounded to about 2^-36 of their terms: products of BLAS differ by less.
-_GRID = 2.0**16
+# Rounds of the power method that bound the largest eigenvalue; more hardly lower the bound.
+_ROUNDS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class MarginScorer(Scorer):
-    """The kernel matrix and the costs of both mixtures."""
+    """The kernel matrix and the costs of both mixtures; for the linear kernel, users' items too."""
 
     kind: ClassVar[str] = "margin"
 
-    kernel: Floats = array("float64", "items", "items", low=-1.5, high=1.5)
-    reg: float = 0.0
-    negative_reg: float = 0.0
+    matrix: ItemMatrix
+    reg: float
+    negative_reg: float
+    indptr: NDArray[np.int64] | None = array(
+        "int64", "users+1", low=0, divides=("indices",), optional=True
+    )
+    indices: NDArray[np.int32] | None = array("int32", "*", low=0, high="items", optional=True)
 
     @property
     def items(self) -> int:
-        return len(self.kernel)
+        return len(self.matrix.pull)
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """The matrix for compiled loops."""
+        return self.matrix.compiled()
+
+    @cached_property
+    def _factor(self) -> tuple[NDArray[Any], ...] | None:
+        """The linear kernel as a product, for compiled loops."""
+        from .._compiled.rows import transposed
+
+        if self.indptr is None or self.indices is None:
+            return None
+        start, users, _ = transposed(self.indptr, self.indices, self.items)
+        sizes = np.diff(start)
+        scale = np.where(sizes > 0, 1 / np.sqrt(np.maximum(sizes, 1)), 0.0)
+        return self.indptr, self.indices, start, users, scale
 
     @cached_property
     def largest(self) -> float:
@@ -71,23 +93,18 @@ class MarginScorer(Scorer):
 
         max (Kx)_i / x_i is one for each x > 0, and falls as x approaches the eigenvector.
         """
-        x = np.ones(len(self.kernel))
-        bound = np.inf
-        for _ in range(20):
-            product = self.kernel @ x
+        from .._compiled.scores import fill_scores
+
+        x, product, nothing = np.ones(self.items), np.empty(self.items), np.zeros(self.items)
+        every, bound = np.arange(self.items, dtype=np.int32), np.inf
+        for _ in range(_ROUNDS):
+            fill_scores(product, self.arrays, nothing, 0.0, every, x)
             bound = min(bound, float((product / x).max()))
             x = np.maximum(product / product.max(), 1e-12)
         return bound
 
     def scores(self, profiles: Rows) -> Floats:
-        out = np.empty((profiles.n_rows, self.items))
-        size = max(1, _BLOCK // self.items)
-        for first in range(0, len(out), size):
-            part = profiles.part(first, min(first + size, len(out)))
-            weights, scores = self._solve(self._signs(part))
-            reach = (weights @ self.kernel) * _GRID
-            out[first : first + part.n_rows] = (scores + reach) - reach
-        return out
+        return self._solve(profiles)[0]
 
     def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
         return self.parts_each(profile, [item])[0]
@@ -99,70 +116,30 @@ class MarginScorer(Scorer):
         weights: Floats | None = None,  # noqa: ARG002 - for other models
     ) -> list[Floats]:
         # The own weights sum to 1, so each carries its share of what the others subtract.
-        alone, out = Rows.of_lists([profile]), list[Floats]()
-        alpha = self._solve(self._signs(alone))[0][0, profile]
-        scores = self.scores(alone)[0]
+        scores, alpha = self._solve(Rows.of_lists([profile]))
+        out = list[Floats]()
         for item in items:
-            parts: Floats = alpha * self.kernel[profile, item]
-            out.append(parts + alpha * (scores[item] - parts.sum()))
+            parts: Floats = alpha * self.matrix.row(item)[profile]
+            out.append(parts + alpha * (scores[0, item] - parts.sum()))
         return out
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
-        return self.kernel[item], self.kernel[item]
+        return self.matrix.nearness(item)
 
-    def _signs(self, profiles: Rows) -> Floats:
-        """(u, m) Return 1 for the items of each profile and -1 for others."""
-        signs = np.full((profiles.n_rows, self.items), -1.0)
-        signs[profiles.numbers, profiles.indices] = 1.0
-        return signs
+    def _solve(self, profiles: Rows) -> tuple[Floats, Floats]:
+        """(u, m) Return the scores of all items, and the weights of the profiles' own."""
+        from .._compiled.negatives import margin_scores
 
-    def _solve(self, signs: Floats) -> tuple[Floats, Floats]:
-        """(u, m) Return weights and scores of all items for profiles."""
-        from .._compiled.negatives import look, step
-
+        check_profiles(profiles)
+        scores, alpha = np.empty((profiles.n_rows, self.items)), np.empty(len(profiles.indices))
+        gaps = np.empty(profiles.n_rows)
+        others = np.maximum(self.items - profiles.lengths, 1)
+        exact = _GAP * (1 + self.reg) + _ROUNDING * self.negative_reg / others
         regs = np.array([self.reg, self.negative_reg])
-        positive = signs > 0
-        numbers = positive.sum(axis=1, keepdims=True)
-        others = np.maximum(signs.shape[1] - numbers, 1)
-        weights = np.where(positive, 1 / numbers, 1 / others)
-        scores = (signs * weights) @ self.kernel
-        metric = self._metric(positive, regs)
-        done_weights, done_scores = np.empty_like(weights), np.empty_like(scores)
-        left, gaps, ages = np.arange(len(signs)), np.empty(len(signs)), np.ones(len(signs))
-        before, scores_before = weights.copy(), scores.copy()
-        exact = _GAP * (1 + regs[0]) + _ROUNDING * regs[1] / others[:, 0]
-        for steps in range(_MOST_STEPS + 1):
-            look(gaps, weights, scores, signs, regs)
-            done = (gaps <= exact[left]) | (steps == _MOST_STEPS)
-            if done.any():
-                done_weights[left[done]], done_scores[left[done]] = weights[done], scores[done]
-                _warn_of_gaps(gaps[done], _LOOSE * exact[left[done]])
-                arrays = left, gaps, ages, weights, before, scores, scores_before, signs, metric
-                left, gaps, ages, weights, before, scores, scores_before, signs, metric = (
-                    each[~done] for each in arrays
-                )
-            if not len(left):
-                break
-            step((weights, before, scores_before, ages), scores, signs, regs, metric)
-            scores = (signs * weights) @ self.kernel
-        return done_weights, done_scores
-
-    def _metric(self, positive: NDArray[np.bool_], regs: Floats) -> Floats:
-        """(u, 2) Return bounds of the curvature for a profile's own items and for the others.
-
-        For any t > 0, K is at most (1 + t)·K_own and (1 + 1/t)·K_others side by side. Few items
-        have small eigenvalues, so their steps may be longer; t balances both.
-        """
-        own, largest = positive.astype(np.float64), np.ones(len(positive))
-        for _ in range(3):
-            product = own @ self.kernel
-            np.multiply(product, positive, out=product)
-            largest = np.divide(product, own, where=positive, out=own.copy()).max(axis=1)
-            own = product / product.max(axis=1, keepdims=True)
-        some = np.maximum(regs, 1e-3)
-        t = np.sqrt(self.largest * some[0] / (largest * some[1]))
-        both = [(1 + t) * largest, (1 + 1 / t) * self.largest]
-        return np.asarray(np.column_stack(both) + regs)
+        problem = regs, exact, self.largest, _MOST_STEPS
+        margin_scores((scores, alpha, gaps), self.arrays, self._factor, *profiles, *problem)
+        _warn_of_gaps(gaps, _LOOSE * exact)
+        return scores, alpha
 
 
 @dataclass(repr=False, eq=False)
@@ -192,10 +169,11 @@ class CfOmd(Recommender):
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> MarginScorer:
-        check_room("CfOmd", len(data.items), counts=count_bytes(overlaps, 0.0))
-        gram = Gram.of_all(overlaps or Overlaps.of(data, self.n_threads))
-        kernel = mirror(gram.values(parse_kernel(self.kernel), "float64"))
-        return MarginScorer(kernel, self.reg, self.negative_reg)
+        counts = overlaps or Overlaps.of(data, self.n_threads)
+        kernel = parse_kernel(self.kernel)
+        matrix = kernel_matrix(kernel, counts, plain=True)
+        rows = (data.indptr, data.indices) if kernel == Linear() else ()
+        return MarginScorer(matrix, self.reg, self.negative_reg, *rows)
 
 
 def _warn_of_gaps(gaps: Floats, loose: Floats) -> None:

@@ -56,7 +56,7 @@ def simplex_weights(
     """
     from .._compiled.profiles import weights
 
-    _check_room(int(profiles.lengths.max(initial=0)))
+    check_profiles(profiles)
     alpha, gaps = weights(arrays, *profiles, factors, reg, against_others, TOLERANCE)
     _warn_of_gaps(gaps)
     return np.asarray(alpha)
@@ -73,8 +73,9 @@ def _warn_of_gaps(gaps: Floats) -> None:
         )
 
 
-def _check_room(longest: int) -> None:
+def check_profiles(profiles: Rows) -> None:
     """Raise if the problem of a very long profile would not fit into memory."""
+    longest = int(profiles.lengths.max(initial=0))
     with threads(None) as count:
         needed = 16 * longest**2 * count
     if longest > _LONG:
@@ -151,7 +152,7 @@ class SimplexScorer(Scorer):
     ) -> tuple[NDArray[np.int32], Floats]:
         from .._compiled.profiles import rank
 
-        _check_room(int(profiles.lengths.max(initial=0)))
+        check_profiles(profiles)
         problem = self.reg, TOLERANCE
         layout = None if self._layout is None else self._layout.without(hidden)
         model = self.arrays, self._base, layout, self.negative_weight, problem
