@@ -18,6 +18,7 @@ from boolrank import (
     Ease,
     Interactions,
     ItemKNN,
+    KernelEase,
     KernelRanker,
     Overlaps,
     SpectralRanker,
@@ -140,10 +141,11 @@ def test_an_input_that_changes_while_it_is_read_is_an_error(text, tmp_path, monk
     assert list(tmp_path.iterdir()) == [events]
 
 
-def test_what_fits_into_memory_is_fitted_there(tmp_path) -> None:
+@pytest.mark.parametrize("model", [KernelRanker(), KernelEase(storage="sparse")], ids=str)
+def test_what_fits_into_memory_is_fitted_there(model, tmp_path) -> None:
     data = synthetic(200, 150, 3_000)
-    fit_on_disk(KernelRanker(), data, tmp_path / "disk", "20GB", progress=pytest.fail)
-    KernelRanker().fit(data).save(tmp_path / "memory")
+    fit_on_disk(model, data, tmp_path / "disk", "20GB", progress=pytest.fail)
+    model.fit(data).save(tmp_path / "memory")
     assert content(tmp_path / "disk") == content(tmp_path / "memory")
 
 
@@ -159,14 +161,25 @@ def test_limits_models_and_inputs_that_cannot_be_are_refused(tmp_path) -> None:
     for wrong, error, said in (
         ((KernelRanker(), data, target, "much"), ParameterError, "memory is a size such as 4GB"),
         ((KernelRanker(), data, target, 10_000), MatrixTooLargeError, "allow .* or more"),
-        ((Ease(), data, target, "1GB"), ParameterError, "models that can: kernel-ranker"),
+        ((Ease(), data, target, "1GB"), ParameterError, "choose kernel-ranker"),
         ((KernelRanker(recency=3), data, target, "1GB"), ParameterError, "recency"),
+        ((KernelRanker("linear[genres]"), data, target, "1GB"), ParameterError, "tags"),
+        (
+            (SpectralRanker("tanimoto", rank=4), data, target, 300_000),
+            MatrixTooLargeError,
+            "linear",
+        ),
+        (
+            (KernelEase(storage="sparse"), data, target, 300_000),
+            MatrixTooLargeError,
+            "sparse.*allow",
+        ),
         ((KernelRanker(), [missing], target, "1GB"), InputError, "item"),
         ((KernelRanker(), [bad], target, "1GB"), InputError, "3 rows have nothing in the column"),
         ((KernelRanker(), data, tmp_path / "bad.csv", "1GB"), BoolrankError, "is a file"),
     ):
         with pytest.raises(error, match=said):
-            fit_on_disk(*wrong)
+            fit_on_disk(*wrong, progress=pytest.fail)
         assert content(target) == before
     assert sorted(file.name for file in tmp_path.iterdir()) == ["bad.csv", "missing.csv", "model"]
 
@@ -318,7 +331,10 @@ def test_the_command_line_fits_within_a_limit_and_says_what_it_read(run, tmp_pat
         (("fit", events, "--out", model, "--memory", "1GB"), "add --model kernel-ranker"),
         ((*args, model, "--memory", "1GB", "--k-core", 2), "--memory and --k-core exclude"),
         ((*args, model, "--memory", "300MB"), r"allow [\d.]+ .B or more"),
-        (("fit", events, "--model", "ease", "--out", model, "--memory", "1GB"), "models that can"),
+        (
+            ("fit", events, "--model", "ease", "--out", model, "--memory", "1GB"),
+            "choose kernel-ranker",
+        ),
     ):
         code, _, err = run(*wrong)
         assert code

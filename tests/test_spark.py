@@ -139,10 +139,17 @@ def test_a_user_with_very_many_items_is_cut_by_ranges(session: Any, tmp_path: Pa
     check_same(session, Interactions.from_pairs(users, items), "item-knn", 4, tmp_path)
 
 
+def test_ranges_of_items_that_no_counted_user_has_are_empty(session: Any, tmp_path: Path) -> None:
+    users = np.concatenate([np.zeros(50, int), np.arange(1, 41), np.arange(1, 41)])
+    items = np.concatenate([np.arange(50), np.full(40, 50), 51 + np.arange(40) % 10])
+    model = "item-knn(activity_cap=10)"
+    check_same(session, Interactions.from_pairs(users, items), model, 3, tmp_path)
+
+
 ERRORS = [
     ({"user": "nobody"}, "item-knn", InputError, "no column 'nobody'"),
     ({}, "item-knn(recency=3)", ParameterError, "recency"),
-    ({}, "ease", ParameterError, "does not fit ease"),
+    ({}, "ease", ParameterError, "Ease cannot be fitted on Spark"),
     ({}, "kernel-ranker(kernel=linear + linear[genres])", ParameterError, "tags"),
     ({"user": "missing"}, "item-knn", InputError, "no id in the column 'missing'"),
     ({"item": "half"}, "item-knn", InputError, "no id in the column 'half'"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..data.rows import Rows
 from .blocks import count_block, work_per_item
+from .overlaps import prefers_dense
 from .weighting import user_weights
 
 # Ranges of rows that are counted to learn which share of the possible pairs is there, and the steps
@@ -69,7 +70,7 @@ class Estimate:
             possible += int(most[first : first + width].sum())
         pairs = int(most.sum() * (counted / possible if possible else 1.0))
         each = _PAIR_BYTES + weights.itemsize - 4
-        dense = 12 * items * items if items * items <= 6 * pairs else 0
+        dense = 12 * items * items if prefers_dense(items, pairs) else 0
         rest, events = 200 * items + 16 * len(lengths), len(rows.indices)
         sent = 4 * int((lengths * np.minimum(lengths, _RANGES)).sum())
         longest = 24 * int(most.max(initial=0))

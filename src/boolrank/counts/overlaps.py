@@ -302,6 +302,14 @@ def is_dense(n: int, items: int, steps: float, exponent: float) -> bool:
     return small and steps >= items * items / 4 and room <= free_memory()
 
 
+def prefers_dense(items: int, pairs: int) -> bool:
+    """Return whether a dense matrix is faster than one of the pairs that share users.
+
+    A scattered addition costs about six streamed ones (measured: 2.4 ns against 0.4 ns).
+    """
+    return items * items <= 6 * pairs
+
+
 def _places(before: Vocabulary, after: Vocabulary) -> tuple[NDArray[np.int64], int]:
     """Return the new numbers of ids, those that are gone after all others, and how many there are.
 

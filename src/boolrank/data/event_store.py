@@ -21,7 +21,7 @@ from ..storage.state import Reader
 from .events import Events, Reading
 from .files import read_batches
 from .interactions import Interactions
-from .packing import packed_ids, unpacked_ids
+from .packing import id_arrays, packed_ids, unpacked_ids
 from .vocabulary import Vocabulary
 
 # Rows of a batch, and bytes that one takes while it is read: text, numbers, and their order.
@@ -75,10 +75,7 @@ def store_events(
 
 
 def _restored(job: Job, kinds: Any, name: str) -> Vocabulary:
-    types = {"ids": "int64"} if kinds[name] == "int64" else {"text": "uint8", "ends": "int64"}
-    arrays = {
-        f"{name}-{part}": job.array(f"{name}-{part}", kind)[:] for part, kind in types.items()
-    }
+    arrays = {file: job.array(file, kind)[:] for file, kind in id_arrays(kinds, name).items()}
     return unpacked_ids(kinds, name, Reader(job.path, arrays))
 
 

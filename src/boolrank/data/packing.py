@@ -53,6 +53,13 @@ def packed_ids(
     return kind, {f"{name}-text": text, f"{name}-ends": ends}
 
 
+def id_arrays(kinds: Any, name: str) -> dict[str, str]:
+    """Return the arrays of ids under a name, each with its type."""
+    if kinds[name] == "int64":
+        return {f"{name}-ids": "int64"}
+    return {f"{name}-text": "uint8", f"{name}-ends": "int64"}
+
+
 def packed_texts(texts: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return texts one after the other in UTF-8, and where each ends."""
     parts = [text.encode("utf-8", "surrogatepass") for text in texts]

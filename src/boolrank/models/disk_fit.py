@@ -63,7 +63,7 @@ def fit_on_disk(
     [['a', 'c']]
     """
     checked, limit = model.checked(), parse_size("memory", memory)
-    _check_model(checked)
+    check_scales(checked, "within a limit of memory")
     if not _left(limit):
         raise MatrixTooLargeError(
             f"a limit of {size(limit)} is used up by the process itself",
@@ -94,11 +94,8 @@ def _fit(model: Recommender, data: Interactions, job: Job, limit: int, progress:
     rows = data.capped(getattr(model, "activity_cap", None)).rows
     estimate = Estimate.of(rows, items, exponent)
     kept = getattr(model, "neighbours", None)
-    if rank := getattr(model, "rank", 0):  # blocks of vectors, and a few columns of them by user
-        vectors = 48 * rank * items + 256 * len(data.users)
-        memory, disk_memory = estimate.memory + vectors, estimate.disk_memory + vectors
-        estimate = replace(estimate, memory=memory, disk_memory=disk_memory)
-    needed = estimate.memory
+    rest = model.memory_beside_pairs(*data.shape)
+    needed, on_disk_needed = estimate.memory + rest, estimate.disk_memory + rest
     if kept is not None:  # other pairs are not kept at all
         needed = min(needed, 30 * items * kept + 24 * data.size)
     if needed <= _left(limit):
@@ -111,9 +108,11 @@ def _fit(model: Recommender, data: Interactions, job: Job, limit: int, progress:
             parameter="memory",
             free=_left(limit),
         )
+    why = model.needs_pairs()
+    least = needed if why else on_disk_needed
     require_memory(
-        *(estimate.disk_memory, f"a fit of {items:,} items and {len(data.users):,} users takes"),
-        hint=f"allow {size(held_memory() + _RESERVE + estimate.disk_memory)} or more",
+        *(least, f"a fit of {items:,} items and {len(data.users):,} users takes"),
+        hint=f"{why}: " * bool(why) + f"allow {size(held_memory() + _RESERVE + least)} or more",
         parameter="memory",
         free=_left(limit),
     )
@@ -138,21 +137,20 @@ def _check_disk(estimate: Estimate, path: Path, done: int) -> None:
         )
 
 
-def _check_model(model: Recommender) -> None:
-    """Raise for models that need all counts in memory."""
-    if not model.learns_from_files:
-        able = [name for name, entry in MODELS.items() if entry.model.learns_from_files]
-        raise ParameterError(
-            f"{type(model).__name__} cannot be fitted within a limit of memory",
-            hint=f"models that can: {', '.join(able)}",
-            parameter="memory",
-        )
-    if getattr(model, "recency", 0.0):
-        raise ParameterError(
-            "recency needs the times of all events in memory",
-            hint="leave out recency, or the limit of memory",
-            parameter="recency",
-        )
+def check_scales(model: Recommender, how: str) -> None:
+    """Raise for models that need all events or all counts in memory."""
+    able = ", ".join(name for name, entry in MODELS.items() if entry.model.scales)
+    for what, is_so in (
+        ("recency", getattr(model, "recency", 0.0)),
+        ("a kernel over tags", model.uses_tags),
+        (type(model).__name__, not model.scales),
+    ):
+        if is_so:
+            raise ParameterError(
+                f"{what} cannot be fitted {how}",
+                hint=f"choose {able} without tags and recency, or fit in memory",
+                parameter="model",
+            )
 
 
 def _left(limit: int) -> int:

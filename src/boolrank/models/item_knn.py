@@ -66,7 +66,7 @@ class ItemKNN(Recommender):
     """
 
     uses_overlaps: ClassVar[bool] = True
-    learns_from_files: ClassVar[bool] = True
+    scales: ClassVar[bool] = True
     scorers: ClassVar = (SparseScorer,)
 
     alpha: float = param(0.5, low=0, high=1, search=Real(0.0, 1.0))

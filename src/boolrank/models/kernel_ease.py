@@ -44,6 +44,7 @@ from .sparse_inverse import (
     is_exact,
     sparse_rows,
     storage_param,
+    weight_bytes,
 )
 from .sparse_scorer import SparseScorer
 
@@ -76,6 +77,7 @@ class KernelEase(Recommender):
     """
 
     uses_overlaps: ClassVar[bool] = True
+    scales: ClassVar[bool] = True
     scorers: ClassVar = (GroupScorer, SparseScorer)
 
     kernel: Kernel | str = param("disjunctive(2)", search=PLAIN)
@@ -90,6 +92,17 @@ class KernelEase(Recommender):
     density: float = density_param()
     activity_cap: int | None = activity_cap_param()
     n_threads: int | None = threads_param()
+
+    def memory_beside_pairs(self, users: int, items: int) -> int:  # noqa: ARG002
+        """Return the bytes of an inverse, or of sparse weights."""
+        length = max(1, round(self.density * items))
+        if self.storage != "sparse" or is_exact(length, items):
+            return 24 * items * items
+        return weight_bytes(items, length)
+
+    def needs_pairs(self) -> str:
+        """Return why a fit needs all pairs in memory."""
+        return "weights follow from all pairs at once, and storage='sparse' takes least"
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
         items, kernel = len(data.items), parse_kernel(self.kernel)

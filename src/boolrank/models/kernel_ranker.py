@@ -79,7 +79,7 @@ class KernelRanker(Recommender):
 
     uses_overlaps: ClassVar[bool] = True
     keeps_overlaps: ClassVar[bool] = True
-    learns_from_files: ClassVar[bool] = True
+    scales: ClassVar[bool] = True
     scorers: ClassVar = (SimplexScorer,)
 
     kernel: Kernel | str = param(str(_DEFAULT), search=_KERNELS, tags=True)
@@ -91,16 +91,25 @@ class KernelRanker(Recommender):
     activity_cap: int | None = activity_cap_param()
     n_threads: int | None = threads_param()
 
-    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:
-        counts = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
-        kernel, users = parse_kernel(self.kernel), len(data.users)
-        terms = kernel.parts if self._uses_tags and isinstance(kernel, Sum) else (kernel,)
+    def needs_pairs(self) -> str:
+        """Return why a fit needs all pairs in memory."""
+        return "a dense matrix is made in memory" if self.storage == "dense" else ""
+
+    def kernel_for(self, users: int) -> Kernel:
+        """Return the kernel, the default one with an arity of at most so many users."""
+        kernel = parse_kernel(self.kernel)
+        terms = kernel.parts if self.uses_tags and isinstance(kernel, Sum) else (kernel,)
         if _DEFAULT in terms and users < _DEFAULT.arity:
             few = [Disjunctive(users) if term == _DEFAULT else term for term in terms]
             kernel = reduce(add, few)
             some = f"the data have only {counted(users, 'user')}"
             text = f"{some}, so the kernel is {kernel}, not {self.kernel}"
-            warnings.warn(text, stacklevel=2)
+            warnings.warn(text, stacklevel=3)
+        return kernel
+
+    def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:
+        counts = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
+        kernel = self.kernel_for(len(data.users))
         columns = tag_columns(kernel, data)
         tags = {name: Tags(each.rows, len(each.words)) for name, each in columns.items()}
         matrix = kernel_matrix(kernel, counts, self.storage, tags=tags)
@@ -192,7 +201,7 @@ class KernelRanker(Recommender):
         beta[own] += fitted.scorer.weights(Rows.of_lists([own]), recency)  # type: ignore[attr-defined]  # see _learn
         has, parts = np.isin(np.arange(m), own), list[Rules]()
         for share, term, column in columns:
-            X: Any = data.T.matrix()
+            X: Any = data.capped(fitted.params["activity_cap"]).T.matrix()
             names = [str(plain_id(each)) for each in data.users] if not column else []
             if column:
                 tags = fitted.tags[column]

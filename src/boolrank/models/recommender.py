@@ -50,13 +50,13 @@ class Recommender(ABC):
     ----------
     uses_overlaps : whether ``fit`` can share overlaps that were counted before
     keeps_overlaps : whether overlaps are kept, so that updates need not count everything again
-    learns_from_files : whether ``fit`` can take overlaps in files, see `fit_on_disk`
+    scales : whether it can be fitted within a limit of memory, see `fit_on_disk`, and on Spark
     scorers : classes of scorers that the model learns
     """
 
     uses_overlaps: ClassVar[bool] = False
     keeps_overlaps: ClassVar[bool] = False
-    learns_from_files: ClassVar[bool] = False
+    scales: ClassVar[bool] = False
     scorers: ClassVar[tuple[type[Scorer], ...]]
 
     _fitted: Fitted | None = None
@@ -88,6 +88,14 @@ class Recommender(ABC):
         self._fit(self.checked(), interactions, overlaps, table=items)
         return self
 
+    def memory_beside_pairs(self, users: int, items: int) -> int:  # noqa: ARG002
+        """Return the bytes that a fit takes beside counts and values of pairs of items."""
+        return 0
+
+    def needs_pairs(self) -> str:
+        """Return why a fit needs all pairs in memory, and "" if they may be in files."""
+        return ""
+
     def checked(self) -> Self:
         """Return an unfitted copy with validated parameters; raise if one is not allowed."""
         owner = type(self).__name__
@@ -108,7 +116,7 @@ class Recommender(ABC):
             check_times(type(self).__name__, data)
         if table is None:
             table = data.table  # of a fold, whose items are fixed
-        elif checked._uses_tags:
+        elif checked.uses_tags:
             before, data = data, data.with_items(table.ids)
             if overlaps is not None:
                 overlaps = overlaps.updated(before.capped(cap), data.capped(cap))
@@ -127,7 +135,7 @@ class Recommender(ABC):
         self.restore(Fitted(checked.get_params(), data, scorer, kept, time.time(), choice, table))
 
     @property
-    def _uses_tags(self) -> bool:
+    def uses_tags(self) -> bool:
         """Whether the kernel is bound to columns of the item table."""
         kernel = getattr(self, "kernel", None)
         return isinstance(kernel, Kernel) and kernel.variables != ("",)

@@ -69,14 +69,18 @@ def is_exact(length: int, items: int) -> bool:
 def check_sparse_room(model: str, overlaps: Overlaps, length: int) -> None:
     """Raise if sparse weights would not fit into memory."""
     items = overlaps.items
-    # Per pair, values and the lower triangle; per item, the factor and the weights, both twice.
-    each = 24 * (_NEIGHBOURS + 1 + min(length, items))
+    # Per pair, values and the lower triangle.
     require_memory(
-        12 * overlaps.pairs + overlaps.rows_size + each * items,
+        12 * overlaps.pairs + overlaps.rows_size + weight_bytes(items, length),
         f"{model} on {items:,} items with sparse weights takes",
         hint="use a lower density, or leave out the rarest items or the most active users",
         parameter="density",
     )
+
+
+def weight_bytes(items: int, length: int) -> int:
+    """Return the bytes of the factor and of so many weights per item, both twice."""
+    return 24 * (_NEIGHBOURS + 1 + min(length, items)) * items
 
 
 class SparseMatrix(NamedTuple):

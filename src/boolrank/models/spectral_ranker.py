@@ -25,7 +25,7 @@ from .._memory import require_memory
 from ..counts.overlaps import Overlaps
 from ..counts.weighting import user_weights
 from ..data.interactions import Interactions
-from ..errors import InputError, ParameterError
+from ..errors import InputError
 from ..kernels import Kernel, Linear, parse_kernel
 from ..matrix import CompressedMatrix
 from ..storage.disk_array import mapped
@@ -83,7 +83,7 @@ class SpectralRanker(Recommender):
     """
 
     uses_overlaps: ClassVar[bool] = True
-    learns_from_files: ClassVar[bool] = True
+    scales: ClassVar[bool] = True
     scorers: ClassVar = (SpectralScorer,)
 
     kernel: Kernel | str = param("linear")
@@ -98,18 +98,20 @@ class SpectralRanker(Recommender):
     activity_cap: int | None = activity_cap_param()
     n_threads: int | None = threads_param()
 
+    def memory_beside_pairs(self, users: int, items: int) -> int:
+        """Return the bytes of blocks of vectors, and of a few columns of them by user."""
+        return 48 * min(self.rank, items) * items + 256 * users
+
+    def needs_pairs(self) -> str:
+        """Return why a fit needs all pairs in memory."""
+        return "" if parse_kernel(self.kernel) == Linear() else "counts in files are linear kernels"
+
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SpectralScorer:
         from .._compiled.weights import fill_similarities
 
         counts = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
         rank = min(self.rank, *data.shape) if self.low_pass or self.sharpening else 0
         kernel = parse_kernel(self.kernel)
-        if counts.in_files and kernel != Linear():
-            raise ParameterError(
-                f"counts in files give a linear kernel, not {kernel}",
-                hint="take kernel='linear', or fit in memory",
-                parameter="kernel",
-            )
         _check_room(counts, rank, 4 if kernel == Linear() else 12)
         matrix = _linear(data, counts) if kernel == Linear() else _of_kernel(kernel, counts)
         eigenvalues, vectors, residual = eigenvectors(matrix.times, counts.items, rank, self.rng)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..counts.weighting import user_weights
 from ..data.columns import find_columns
 from ..data.interactions import Interactions, none_within
-from ..data.packing import unpacked
+from ..data.packing import id_arrays, unpacked
 from ..data.rows import Rows
 from ..errors import InputError, ModelFileError
 from ..storage.state import Reader
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 # Rows of an Arrow batch.
 _ROWS = 1 << 16
-# Arrays of ids in a folder by their type, each with its own type.
-_IDS = {"int64": ("ids",), "str": ("text", "ends"), "int": ("text", "ends")}
-_TYPES = {"ids": "int64", "text": "uint8", "ends": "int64"}
 
 
 class Part(NamedTuple):
@@ -253,7 +250,7 @@ def _write_items(place: Place, kind: str, batches: Batches) -> dict[str, Any]:
     whole = pa.Table.from_batches(batches)
     ids = whole.column("item").combine_chunks()
     save(place, file := place.fresh("vocabulary"), {"id": ids})
-    arrays = {f"items-{name}": values for name, values in id_arrays(kind, ids).items()}
+    arrays = {f"items-{name}": values for name, values in _packed(kind, ids).items()}
     arrays |= {name: whole.column(name).to_numpy() for name in ("degree", "mass", "work")}
     files = {name: place.fresh(name) for name in arrays}
     for name, values in arrays.items():
@@ -261,7 +258,7 @@ def _write_items(place: Place, kind: str, batches: Batches) -> dict[str, Any]:
     return {"items": len(ids), "files": files | {"vocabulary": file}}
 
 
-def id_arrays(kind: str, ids: pa.Array) -> dict[str, NDArray[Any]]:
+def _packed(kind: str, ids: pa.Array) -> dict[str, NDArray[Any]]:
     """Return ids as a model folder has them; see `boolrank.data.packing`."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -283,9 +280,7 @@ def number_events(place: Place, staged: Staged, numbered: Numbered, part: Part) 
     known = table(place, numbered.files["vocabulary"]).column("id").combine_chunks()
     indices = pc.index_in(items, value_set=known).to_numpy().astype(np.int32)
     rows = Rows.of_lengths(users.column("length").to_numpy(), indices)
-    for name, values in id_arrays(
-        staged.kinds["users"], users.column("id").combine_chunks()
-    ).items():
+    for name, values in _packed(staged.kinds["users"], users.column("id").combine_chunks()).items():
         first = part.first_byte if name == "text" else part.first_user
         moved = values + part.first_byte if name == "ends" else values
         place.put(f"users-{name}", first, moved)
@@ -297,9 +292,8 @@ def number_events(place: Place, staged: Staged, numbered: Numbered, part: Part) 
 def mapped_events(place: Place, staged: Staged, numbered: Numbered) -> Interactions:
     """Return the numbered events, mapped; ids that are text are held in memory."""
     arrays = {"indptr": place.array("indptr", "int64"), "indices": place.array("indices", "int32")}
-    for role, kind in staged.kinds.items():
-        for name in _IDS[kind]:
-            file = f"{role}-{name}"
-            arrays[file] = place.array(numbered.files.get(file, file), _TYPES[name])
+    for role in staged.kinds:
+        for file, kind in id_arrays(staged.kinds, role).items():
+            arrays[file] = place.array(numbered.files.get(file, file), kind)
     reader = Reader(place.folder, {k: array.mapped() for k, array in arrays.items()}, verify=False)
     return unpacked(staged.kinds, reader)

@@ -103,7 +103,10 @@ def count(
     answers = gather(lists, partial(_count_range, place, bounds, counts, nearest))
     answers.sort(key=lambda answer: int(answer["number"]))
     starts = [0, *accumulate(answer["pairs"] for answer in answers)]
-    return Ranges(bounds, [answer["file"] for answer in answers], starts)
+    ranges = Ranges(bounds, [answer["file"] for answer in answers], starts)
+    kind = "float64" if nearest else counts.dtype
+    each(session, n, partial(_place_rows, place, ranges, kind))
+    return ranges
 
 
 def _send(
@@ -169,12 +172,8 @@ def _count_range(
     return {"number": number, "pairs": len(found[1]), "file": file}
 
 
-def assemble(session: SparkSession, place: Place, ranges: Ranges, dtype: str) -> None:
-    """Put the rows of all ranges one after the other."""
-    each(session, len(ranges.files), partial(_place_rows, place, ranges, dtype))
-
-
 def _place_rows(place: Place, ranges: Ranges, kind: str, number: int) -> dict[str, Any]:
+    """Put the rows of a range behind those of the ranges before."""
     file, start = ranges.files[number], ranges.starts[number]
     lengths = np.fromfile(place.path(f"{file}-lengths"), np.int64)
     indptr = start + np.concatenate(([0], np.cumsum(lengths)))
@@ -211,9 +210,13 @@ def similarities(
 ) -> SparseScorer:
     """Return the rows of an item-kNN, whose values executors compute range by range."""
     each(session, len(ranges.files), partial(_fill_range, place, model, counts, ranges.bounds))
-    overlaps, values = counts.overlaps(place), place.array("values", "float64").mapped()
-    indptr, columns, _ = overlaps.rows()
-    return SparseScorer(indptr, columns, values)
+    return rows_scorer(place, "values")
+
+
+def rows_scorer(place: Place, values: str) -> SparseScorer:
+    """Return rows of pairs with the values in an array of this name."""
+    names = {"pairs-indptr": "int64", "pairs-columns": "int32", values: "float64"}
+    return SparseScorer(*(place.array(name, kind).mapped() for name, kind in names.items()))
 
 
 def _fill_range(

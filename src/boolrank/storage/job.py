@@ -15,7 +15,7 @@ from typing import Any
 
 from numpy.typing import DTypeLike
 
-from ..errors import ModelFileError
+from ..errors import BoolrankError, ModelFileError
 from .disk_array import DiskArray
 from .folder import check_target, leftovers, listed_files, locked, unwritable, write_file
 
@@ -32,11 +32,11 @@ class Job:
 
     @staticmethod
     @contextmanager
-    def open(path: str | Path, key: Any) -> Iterator[Job]:
+    def open(path: str | Path, key: Any, resumes: bool = True) -> Iterator[Job]:
         """Hold a folder for a job with this key, of JSON types.
 
         Files of other jobs are removed. After an error so are those of this one; a killed or
-        interrupted process leaves them for the next.
+        interrupted process leaves them for the next, which ``resumes``.
         """
         path = check_target(path)
         text = json.dumps(key, sort_keys=True)
@@ -50,11 +50,15 @@ class Job:
                 _remove(path, [file for file in leftovers(path) if suffix not in file.name])
                 try:
                     yield Job(path, suffix)
-                except Exception:
+                except BaseException as error:
+                    if resumes and not isinstance(error, Exception):
+                        raise
                     _remove(path, [file for file in leftovers(path) if suffix in file.name])
                     if is_new and not any(path.iterdir()):
                         path.rmdir()
                     raise
+        except (BoolrankError, ConnectionError):
+            raise
         except BlockingIOError:
             raise ModelFileError(
                 f"another process writes {path}", hint="wait for it, or choose another folder"
