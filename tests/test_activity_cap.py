@@ -72,7 +72,7 @@ def test_an_update_that_makes_users_active_equals_a_fit(data) -> None:
 
 def test_rules_are_of_users_that_count(data) -> None:
     model = KernelRanker("linear", activity_cap=CAP).fit(data)
-    user, item = data.users[0], data.items[3]
+    user, item = data.users[5], data.items[3]
     found = model.rules(user, item, n=len(data.users))
     assert sum(rule.adds for rule in found.rules) == pytest.approx(
         model.score([user], [item])[0, 0]
