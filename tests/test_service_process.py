@@ -353,17 +353,26 @@ def test_a_body_that_stops_does_not_hold_up_the_end(
     made.close()
 
 
-def test_a_signal_ends_a_worker_that_has_just_been_forked() -> None:
-    code = """
-import os, socket, threading, time
-from boolrank.service.workers import Workers
+END_AT = {
+    "before the fork": "import gc; gc.freeze = lambda: os.kill(os.getpid(), 15)",
+    "in the fork": """
 os.register_at_fork(after_in_child=lambda: time.sleep(0.5))
-threading.Timer(0.2, os.kill, (os.getpid(), 15)).start()
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), 15))
+""",
+}
+
+
+@pytest.mark.parametrize("moment", END_AT)
+def test_a_signal_at_the_start_ends_the_worker(moment: str) -> None:
+    code = f"""
+import os, socket, time
+from boolrank.service.workers import Workers
+{END_AT[moment]}
 Workers(lambda *_: time.sleep(60), socket.socket(), 1).run()
 """
     start = time.monotonic()
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 50
 
 
 def damage(folder: Path) -> None:

@@ -190,6 +190,8 @@ class Workers:
         if process:
             self._running[process] = number, time.monotonic()
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            if self._ending:  # the signal came before there was a process to pass it to
+                self._signal(signal.SIGTERM)
             return
         code = 1
         try:
