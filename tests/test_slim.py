@@ -64,6 +64,21 @@ def test_slim_has_the_weights_of_scikit_learn(data, sign, reg, l1_ratio):
     assert np.abs(found - expected).max() < 1e-7  # of weights up to 0.8
 
 
+@pytest.mark.parametrize("sign", ["positive", "any"])
+def test_slim_has_the_weights_of_plain_coordinate_descent(data, sign):
+    x, reg, l1_ratio = data.matrix().toarray().astype(float), 0.01, 0.3
+    gram, l1, l2 = x.T @ x, len(x) * reg * l1_ratio, len(x) * reg * (1 - l1_ratio)
+    expected = np.zeros_like(gram)
+    for _ in range(2000):
+        for i in range(len(gram)):
+            slope = gram[i] - gram[i] @ expected + gram[i, i] * expected[i]
+            shrunk = np.maximum(np.abs(slope) - l1, 0) / (gram[i, i] + l2)
+            expected[i] = np.where(slope > 0, shrunk, 0 if sign == "positive" else -shrunk)
+            expected[i, i] = 0
+    found = weights_of(Slim(reg=reg, l1_ratio=l1_ratio, sign=sign).fit(data))
+    assert np.abs(found - expected).max() < 1e-7  # 8e-9, of weights up to 0.7
+
+
 def test_slim_has_the_weights_of_irspack(data):
     pytest.importorskip("irspack", reason="the extra compare is not installed")
     from irspack.recommenders.slim import SLIMRecommender
