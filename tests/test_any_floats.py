@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from boolrank._compiled.matrix import Arrays
-from boolrank._compiled.negatives import look, mean_scores, step
+from boolrank._compiled.negatives import margin_scores, mean_scores
 from boolrank._compiled.profiles import rank, score, weights
 from boolrank._compiled.ranking import best
 from boolrank._compiled.reach import Layout
@@ -109,16 +109,20 @@ def test_the_best_scores_are_listed_and_nan_is_not(seed: int, m: int, n: int) ->
         assert len(set(listed)) == len(listed)
 
 
+@pytest.mark.parametrize("storage", ["dense", "compressed", "linear"])
 @given(seed=SEEDS, m=st.integers(1, 60))
-def test_steps_against_all_others_end(seed: int, m: int) -> None:
+def test_steps_against_all_others_end(storage: str, seed: int, m: int) -> None:
     rng = np.random.default_rng(seed)
-    signs = np.where(rng.random((3, m)) < 0.5, 1.0, -1.0)
-    state, scores = (
-        (floats(rng, 3, m), floats(rng, 3, m), floats(rng, 3, m), floats(rng, 3)),
-        floats(rng, 3, m),
-    )
-    look(np.empty(3), state[0], scores, signs, np.ones(2))
-    step(state, scores, signs, np.ones(2), floats(rng, 3, 2))
+    form = "dense" if storage == "linear" else storage
+    matrix, (start, items) = draw_matrix(rng, m, form, "plain"), draw_profiles(rng, m)
+    factor = None
+    if storage == "linear":
+        ptr, columns = sparse_rows(rng, m)
+        factor = (ptr, columns, ptr, columns, floats(rng, m))
+    out = np.empty((4, m)), np.empty(len(items)), np.empty(4)
+    largest = float(floats(rng, 1)[0])
+    regs, exact = floats(rng, 2), np.full(4, 1e-10)
+    margin_scores(out, matrix, factor, start, items, regs, exact, largest, 20)
 
 
 @given(seed=SEEDS, m=st.integers(1, 60))

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from boolrank import CfOmd, EcfOmd, Interactions, KernelRanker, parse_kernel
 from boolrank.counts.overlaps import Overlaps
+from boolrank.data.rows import Rows
 from boolrank.errors import ConvergenceWarning, ParameterTypeError
 from boolrank.matrix import DenseMatrix
 from boolrank.models import cf_omd
@@ -130,6 +131,14 @@ def test_neither_storage_nor_other_profiles_change_scores(kernel):
     for k in (0, 33, 69):
         assert np.array_equal(scorer.scores(profiles.part(k, k + 1))[0], scores[k])
         assert np.array_equal(plain.scores(profiles.part(k, k + 1)), plain.scores(profiles)[[k]])
+
+
+def test_an_empty_profile_has_scores_and_disturbs_no_other(data):
+    scorer = CfOmd().fit(data).scorer
+    empty, one = scorer.scores(Rows.of_lists([[], [0]]))
+    assert np.isfinite(empty).all()
+    assert (empty < 0).all()
+    assert np.array_equal(one, scorer.scores(Rows.of_lists([[0]]))[0])
 
 
 def test_threads_change_no_bit(data):

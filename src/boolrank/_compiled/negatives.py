@@ -13,14 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop, ranged
+from .lanes import multiply, room_of
 from .scores import fill_scores
 from .simplex import solve
-from .weights import SUMS, factor_of, settled
+from .weights import SUMS, settled
 
 # Profiles that share a pass over the matrix; half as many take a third longer each.
 LANES = 32
-# Rows of a dense matrix's factor that stay in the first-level cache.
-_TILE = 64
 # The curvature of K assumed at first, as a part of its largest eigenvalue.
 _FIRST_BEND = 0.125
 # The gap of a profile's own problem, as a part of that allowed.
@@ -59,7 +58,7 @@ def margin_scores(begin, end, out, matrix, factor, start, items, regs, exact, la
 
     ``out`` is (scores, alpha, gaps). The problem of a profile is solved when its gap is at most
     that of ``exact``. ``largest`` bounds the eigenvalues of the matrix; ``factor`` is for
-    `_multiply`.
+    `multiply`.
     """
     scores, alpha, gaps = out
     size, waiting, last = scores.shape[1], begin * LANES, min(end * LANES, len(scores))
@@ -72,7 +71,7 @@ def margin_scores(begin, end, out, matrix, factor, start, items, regs, exact, la
     profiles, steps = np.full(width, -1), np.zeros(width, np.int64)
     ages, bends = np.ones(width), np.zeros(width)
     inside, product = np.zeros((size, width)), np.zeros((size, width))
-    more = _room(factor, width)
+    more = room_of(factor, width)
     while True:
         busy = False
         for lane in range(width):
@@ -84,7 +83,7 @@ def margin_scores(begin, end, out, matrix, factor, start, items, regs, exact, la
                 of_own = alpha[start[k] : start[k + 1]]
                 gaps[k] = _gap(weights, pulls, row, mine[lane], own, of_own, regs)
                 bends[lane] = _bend(bends[lane], largest, weights, before, pulls, pulls_before)
-                if gaps[k] <= exact[k] or steps[lane] == most_steps:
+                if not gaps[k] > exact[k] or steps[lane] == most_steps:  # NaN ends it
                     for j in range(size):
                         row[j] = settled(row[j] - pulls[j], row[j] + pulls[j], _GRID)
                     k, profiles[lane], inside[:, lane] = -1, -1, 0.0
@@ -113,7 +112,7 @@ def margin_scores(begin, end, out, matrix, factor, start, items, regs, exact, la
             busy = True
         if not busy:
             break
-        _multiply(product, inside, matrix, factor, more)
+        multiply(product, inside, matrix, factor, more)
 
 
 @loop
@@ -130,107 +129,6 @@ def _begin(weights, pulls, mine, whole, matrix, own):
 
 
 @loop
-def _room(factor, width):
-    """Return scratch memory for `_multiply`."""
-    if factor is None:
-        return None
-    return np.zeros((len(factor[0]) - 1, width)), np.zeros((len(factor[2]) - 1, width))
-
-
-@loop
-def _multiply(out, weights, matrix, factor, room):
-    """Fill with the products of the matrix and the weights of all lanes.
-
-    The linear kernel is scale·Xᵀ·X·scale, with far fewer entries than K has: ``factor`` is rows of
-    X and of its transpose, and the scale; or None.
-    """
-    if factor is None:
-        _multiply_plain(out, weights, matrix.dense, matrix.background, matrix)
-    else:
-        start, items, item_start, users, scale = factor
-        of_users, scaled = room
-        of_users[:] = 0.0
-        for j in range(len(out)):
-            for lane in range(out.shape[1]):
-                scaled[j, lane] = scale[j] * weights[j, lane]
-                out[j, lane] = 0.0
-        _add_rows(of_users, scaled, start, items, None)
-        _add_rows(out, of_users, item_start, users, None)
-        for j in range(len(out)):
-            own = 1.0 if scale[j] == 0 else 0.0  # a null vector has 1 with itself
-            for lane in range(out.shape[1]):
-                out[j, lane] = scale[j] * out[j, lane] + own * weights[j, lane]
-
-
-@loop
-def _multiply_plain(out, weights, dense, background, matrix):
-    if dense is not None:
-        out[:] = 0.0
-        for first in range(0, len(dense), _TILE):
-            last = min(first + _TILE, len(dense))
-            for i in range(len(out)):
-                _add_sum(out[i], weights[first:last], dense[i, first:last])
-    if background is not None:
-        _multiply_background(out, weights, background, matrix.classes)
-        _add_rows(out, weights, matrix.indptr, matrix.columns, matrix.values)
-
-
-@loop
-def _add_sum(out, rows, weights):
-    """Add the weighted rows, four at a time."""
-    whole = len(rows) - len(rows) % 4
-    for t in range(0, whole, 4):
-        a, b, c, d = rows[t], rows[t + 1], rows[t + 2], rows[t + 3]
-        of_a, of_b, of_c, of_d = weights[t], weights[t + 1], weights[t + 2], weights[t + 3]
-        for lane in range(len(out)):
-            out[lane] += (of_a * a[lane] + of_b * b[lane]) + (of_c * c[lane] + of_d * d[lane])
-    for t in range(whole, len(rows)):
-        for lane in range(len(out)):
-            out[lane] += weights[t] * rows[t, lane]
-
-
-@loop
-def _multiply_background(out, weights, background, classes):
-    """Fill with the products of the background, and of the diagonal."""
-    width = out.shape[1]
-    of_class, under = np.zeros((len(background), width)), np.zeros((len(background), width))
-    for j in range(len(out)):
-        to = of_class[classes[j]]
-        for lane in range(width):
-            to[lane] += weights[j, lane]
-    for a in range(len(background)):
-        to = under[a]
-        for c in range(len(background)):
-            value = background[a, c]
-            if value != 0:
-                for lane in range(width):
-                    to[lane] += value * of_class[c, lane]
-    for j in range(len(out)):
-        own = 1.0 - background[classes[j], classes[j]]
-        for lane in range(width):
-            out[j, lane] = under[classes[j], lane] + own * weights[j, lane]
-
-
-@loop
-def _add_rows(out, source, start, columns, values):
-    """Add to each row of out the rows of the source in a sparse row, four at a time."""
-    for i in range(len(out)):
-        to, first, last = out[i], start[i], start[i + 1]
-        whole = last - (last - first) % 4
-        for t in range(first, whole, 4):
-            a, b = source[columns[t]], source[columns[t + 1]]
-            c, d = source[columns[t + 2]], source[columns[t + 3]]
-            of_a, of_b = factor_of(values, t), factor_of(values, t + 1)
-            of_c, of_d = factor_of(values, t + 2), factor_of(values, t + 3)
-            for lane in range(len(to)):
-                to[lane] += (of_a * a[lane] + of_b * b[lane]) + (of_c * c[lane] + of_d * d[lane])
-        for t in range(whole, last):
-            a, of_a = source[columns[t]], factor_of(values, t)
-            for lane in range(len(to)):
-                to[lane] += of_a * a[lane]
-
-
-@loop
 def _gap(weights, pulls, reached, mine, own, alpha, regs):
     """Return the duality gap; ``reached`` is K times the weights of own items."""
     inner, least_own, least_other = 0.0, np.inf, np.inf
@@ -243,7 +141,9 @@ def _gap(weights, pulls, reached, mine, own, alpha, regs):
             g = regs[1] * weights[j] - (reached[j] - pulls[j])
             inner += weights[j] * g
             least_other = min(least_other, g)
-    return 2 * (inner - least_own - (least_other if least_other < np.inf else 0.0))
+    for least in (least_own, least_other):
+        inner -= least if least < np.inf else 0.0  # of no items
+    return 2 * inner
 
 
 @loop
@@ -275,7 +175,8 @@ def _step(lane, mine, reached, matrix, own, alpha, problem, age, room):
     for s in range(len(own)):
         i = own[s]
         b[s] = pulls[i] + ahead * (pulls[i] - pulls_before[i])
-    solve(matrix, own, regs[0], b, _OWN_GAP * exact, 1.0 + regs[0], alpha, room)
+    if len(own):
+        solve(matrix, own, regs[0], b, _OWN_GAP * exact, 1.0 + regs[0], alpha, room)
     fill_scores(reached, matrix, nothing, 0.0, own, alpha)
     for j in range(size):
         w = weights[j] + ahead * (weights[j] - before[j])
