@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -262,12 +263,67 @@ def test_a_killed_fit_continues_and_gives_the_same_folder(tmp_path) -> None:
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         assert not (target / "header.json").exists()
-        state = json.loads(next(target.glob("progress.*")).read_text())
+        state, _ = json.loads(next(target.glob("progress.*")).read_text()[8:])
         counted.append(state.get("counted", [0])[0])
     assert counted == sorted(counted)
     assert 0 < counted[1] < counted[2], "work is kept"
     subprocess.run([sys.executable, "-c", _FIT, target], check=True)
     assert content(target) == expected
+
+
+def test_a_fit_whose_files_were_damaged_starts_again_and_gives_the_same_folder(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(disk_fit, "held_memory", lambda: 0)
+    monkeypatch.setattr(disk_fit, "_RESERVE", 0)
+    events, stopped, foreign = (tmp_path / name for name in ("events.csv", "stopped", "foreign"))
+    synthetic(100, 60, 1_000, seed=3).to_frame().write_csv(events)
+    calls = []
+
+    def stop(*at: int) -> None:
+        calls.append(at)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    def fit(folder: Path) -> None:
+        fit_on_disk(MODELS["linear"](), [events], folder, 60_000, progress=stop)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(stopped)
+    fit(tmp_path / "whole")
+    expected = content(tmp_path / "whole")
+
+    def flip(file: Path) -> None:
+        raw = bytearray(file.read_bytes())
+        raw[len(raw) // 2] ^= 64
+        file.write_bytes(raw)
+
+    def link(file: Path) -> None:
+        foreign.write_bytes(file.read_bytes())
+        file.unlink()
+        file.symlink_to(foreign)
+
+    def cut(file: Path) -> None:
+        os.truncate(file, file.stat().st_size // 2)
+
+    def lengthen(file: Path) -> None:
+        file.write_bytes(file.read_bytes() + b"x")
+
+    files = sorted(file.name for file in stopped.iterdir())
+    assert len(files) == 9
+    cases = [(file, flip) for file in files]
+    cases += [(files[k], way) for k in (3, 7) for way in (cut, Path.unlink, link, lengthen)]
+    for number, (name, damage) in enumerate(cases):
+        folder = tmp_path / str(number)
+        shutil.copytree(stopped, folder)
+        damage(folder / name)
+        before, start = foreign.exists() and foreign.read_bytes(), len(calls)
+        fit(folder)
+        assert content(folder) == expected
+        # Bytes behind the last commit are not damage: a killed process leaves them.
+        continued = damage is lengthen and "columns" in name
+        assert (calls[start] != calls[0]) == continued, (name, damage)
+        assert not foreign.exists() or foreign.read_bytes() == before
 
 
 def test_parts_of_a_large_model_are_given_back_and_lists_stay(tmp_path, monkeypatch) -> None:

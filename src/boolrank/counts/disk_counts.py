@@ -56,9 +56,7 @@ def count_on_disk(
     of_rows = {"lengths": "int64", "sizes": "int64"}
     names: dict[str, Any] = {"columns": "int32", "counts": weights.dtype, **of_rows}
     files = {name: job.array(f"overlaps-{name}", dtype) for name, dtype in names.items()}
-    done, pairs = job.state.get("counted", (0, 0))
-    for name, length in zip(names, (pairs, pairs, done, done), strict=True):
-        files[name].truncate(length)
+    done = job.state.get("counted", (0, 0))[0]
     kept = rows.part(*parts[0]) if len(parts) == 1 else None
     total, steps = int(work.sum()), np.concatenate(([0], np.cumsum(work)))
     for first, last in pairwise((done + item_ranges(work[done:], room)).tolist()):
@@ -67,8 +65,7 @@ def count_on_disk(
             for part in parts
         ]
         _append(files, combine(found))
-        pairs = len(files["columns"])
-        job.commit(counted=(last, pairs))
+        job.commit(*files.values(), counted=(last, len(files["columns"])))
         progress(int(steps[last]), total)
     indptr = np.concatenate(([0], np.cumsum(files["lengths"][:])))
     sizes, pairs_of = files["sizes"][:], (files["columns"], files["counts"])
@@ -104,4 +101,3 @@ def _append(files: dict[str, Any], block: Block) -> None:
     for name, file in files.items():
         values: NDArray[Any] = getattr(block, name)
         file.append(values)
-        file.sync()

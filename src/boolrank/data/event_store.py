@@ -58,15 +58,16 @@ def store_events(
         rows, duplicates = _store(job, batches(), users, items, memory)
         if rows != reading.rows:
             raise _changed()
-        kinds = {}
+        kinds, stored_in = {}, [job.array("indptr", "int64"), job.array("indices", "int32")]
         for name, vocabulary in (("users", users), ("items", items)):
             kinds[name], arrays = packed_ids(name, vocabulary)
             for each, array in arrays.items():
-                job.array(each, array.dtype)[0:] = array
+                stored_in.append(job.array(each, array.dtype))
+                stored_in[-1][0:] = array
         said = {"source": reading.source, "columns": dict(reading.columns), "rows": reading.rows}
         said |= {"dropped": reading.dropped, "padded": reading.padded, "notes": reading.notes}
         said |= {"users": len(users), "items": len(items), "duplicates": duplicates}
-        job.commit(events={"kinds": kinds, "reading": said})
+        job.commit(*stored_in, events={"kinds": kinds, "reading": said})
     stored = job.state["events"]
     users, items = (_restored(job, stored["kinds"], name) for name in ("users", "items"))
     indptr, indices = job.array("indptr", "int64")[:], mapped(job.array("indices", "int32"))
