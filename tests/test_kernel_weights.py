@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
 from boolrank import Conjunctive, Disjunctive, KernelRanker, parse_kernel, synthetic
@@ -74,6 +75,15 @@ def test_a_sum_of_no_kernels_is_refused(data):
         learn_kernel(data, [])
 
 
+def test_equal_kernels_share_the_weight_however_many_there_are(data):
+    kernels = [k * parse_kernel("linear") for k in range(1, 121)]
+    learned = learn_kernel(data, kernels, "margin")
+    assert set(learned.terms.values()) == {0.00833}
+    assert learn_kernel(data, "linear").kernel == parse_kernel("linear")
+    with pytest.raises(TypeError, match="learn_kernel takes Interactions, not list"):
+        learn_kernel([1, 2])
+
+
 def concept(X):
     """x1 x2 or x3 x4 or x5 x6."""
     return (X[:, 0] & X[:, 1]) | (X[:, 2] & X[:, 3]) | (X[:, 4] & X[:, 5])
@@ -105,3 +115,12 @@ def test_a_classifier_follows_the_conventions_and_tells_three_classes():
     assert model.decision_function(X).shape == (300, 3)
     with pytest.raises(ValueError, match="two classes"):
         model.fit(X, np.zeros(300, int))
+
+
+def test_a_classifier_without_anything_to_learn_from():
+    with pytest.raises(NotFittedError):
+        LearnedKernelClassifier().predict([[1, 0]])
+    with pytest.raises(ValueError, match="a sum needs kernels"):
+        LearnedKernelClassifier([]).fit([[1, 0], [0, 1]], [0, 1])
+    alike = LearnedKernelClassifier(["linear", "conjunctive(2)"]).fit([[1, 1]] * 4, [0, 1, 0, 1])
+    assert alike.weights_.tolist() == [0.5, 0.5]

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 from boolrank import (
     Conjunctive,
@@ -22,8 +22,9 @@ from boolrank import (
     MonotoneDNF,
     Tanimoto,
     Threshold,
+    synthetic,
 )
-from boolrank.errors import InputError
+from boolrank.errors import BoolrankError, InputError
 from boolrank.kernels import (
     DNF,
     AllSubset,
@@ -184,6 +185,8 @@ def test_machines_without_rules_are_refused_with_a_hint() -> None:
         find_rules(Linear() + Tanimoto(), X, np.ones(4))
     with pytest.raises(InputError, match=r"fit SVC\(kernel=Conjunctive"):
         rules_of(SVC(kernel="linear").fit(X, [0, 1, 1, 0]), X)
+    with pytest.raises(InputError, match=r"SVR\(.*is not a fitted support vector machine"):
+        rules_of(SVR(kernel=Linear()).fit(X, [0.0, 1.0, 1.0, 0.0]), X)
     with pytest.raises(InputError, match="more than two classes"):
         rules_of(SVC(kernel=Linear()).fit(X, [0, 1, 2, 0]), X)
     with pytest.raises(InputError, match="fitted on 4 vectors, but X has 3"):
@@ -251,4 +254,44 @@ def test_the_command_shows_rules(run, tmp_path) -> None:
     (record,) = json.loads(shown)
     assert (record["rule"], record["because_of"]) == ("genres: drama and war", ["a"])
     assert run("explain", tmp_path / "model", "4", "--rules")[0] == 0
+    assert run("explain", tmp_path / "model", "--profile", "a", "--rules")[0] == 0
+    code, _, said = run("explain", tmp_path / "model", "--profile", "nothing", "--rules")
+    assert (code, "fidelity" in said) == (0, False)
     assert run("explain", tmp_path / "model", "4")[0] != 0
+
+
+def test_rules_of_a_ranker_leave_out_the_users_that_its_cap_does() -> None:
+    data = synthetic(30, 12, 150, seed=2)
+    model = KernelRanker("conjunctive(2)", activity_cap=5).fit(data)
+    user, item = data.users[3], data.items[5]
+    found, score = model.rules(user, item, n=1000), model.score([user], [item])[0, 0]
+    assert found.score == pytest.approx(score, abs=1e-12)
+    assert sum(each.adds for each in found.rules) == pytest.approx(score, abs=1e-12)
+
+
+def test_rules_of_the_default_kernel_with_few_users_have_the_lower_arity() -> None:
+    data = Interactions.from_pairs([1, 1, 2, 2, 3, 3], list("abacbc"))
+    with pytest.warns(UserWarning, match=r"the kernel is disjunctive\(3\)"):
+        model = KernelRanker().fit(data)
+    assert [rule.formula for rule in model.rules(3, "a").rules] == ["users: 1 or 2 or 3"]
+
+
+def test_machines_without_weights_have_no_rules() -> None:
+    X = [[1, 1, 0], [1, 0, 1], [0, 1, 1]]
+    for kernel in ("conjunctive(2)", "disjunctive(2) @ conjunctive(2)"):
+        assert find_rules(kernel, X, [0, 0, 0]).rules == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"names": ["a", "b"]}, "X has 3 columns, but 2 names"),
+        ({"beta": [1, np.nan, 1]}, "finite"),
+        ({"beta": ["a", "b", "c"]}, "finite"),
+        ({"nodes": 0}, "nodes must be"),
+    ],
+)
+def test_bad_input_is_refused(given, message: str) -> None:
+    X = [[1, 1, 0], [1, 0, 1], [0, 1, 1]]
+    with pytest.raises(BoolrankError, match=message):
+        find_rules(**{"kernel": Conjunctive(2), "X": X, "beta": [1, -1, 1]} | given)

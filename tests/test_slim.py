@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from boolrank import Interactions, synthetic
 from boolrank.data.protocols import leave_one_out
 from boolrank.data.rows import Rows
-from boolrank.errors import MatrixTooLargeError
+from boolrank.errors import MatrixTooLargeError, ParameterTypeError
 from boolrank.evaluation import evaluate_fold
 from boolrank.models import Glslim, Slim
 from boolrank.models.elastic_net import ElasticNet, Operators, Subsets
@@ -130,6 +130,13 @@ def test_a_path_equals_fits_of_its_own(data):
     for model in path:
         alone = Slim(reg=model.reg, l1_ratio=0.3).fit(data)
         assert np.abs(weights_of(model) - weights_of(alone)).max() < 1e-6
+
+
+def test_a_path_checks_its_input(data):
+    with pytest.raises(TypeError, match="Slim fits Interactions, not list"):
+        Slim.path([1], [0.1])
+    with pytest.raises(ParameterTypeError, match="reg of Slim must be a number, not 'a'"):
+        Slim.path(data, [0.1, "a"])
 
 
 def test_local_models_are_learned_together_with_that_of_all(data):

@@ -17,7 +17,7 @@ _RULES = 10
 
 def explain(
     folder: Path,
-    ids: list[str],
+    ids: list[str] | None = None,
     *,
     profile: str | None = None,
     rules: bool = False,
@@ -30,9 +30,10 @@ def explain(
     sum of the others. With --rules, print the formulas of the kernel that add most; for a user
     without an item, those that add most to all scores.
     """
-    if len(ids) not in ({1} if profile else {1, 2} if rules else {2}):
+    ids, most = ids or [], 2 if profile is None else 1
+    if len(ids) != most and not (rules and len(ids) == most - 1):
         raise ParameterError(
-            f"expected {'USER ITEM' if profile is None else 'ITEM'}, not {' '.join(ids)!r}",
+            f"expected {'USER ITEM' if most == 2 else 'ITEM'}, not {' '.join(ids)!r}",
             hint="write `explain MODEL USER ITEM` or `explain MODEL --profile ID,ID ITEM`",
         )
     fitted = load_model(folder)
@@ -115,6 +116,7 @@ def _show_rules(
     output.show(Table(title, columns, rows), records=records)
     if found.share is not None:
         say(f"the rules add up to {found.share:.1%} of the score {found.score:.6f}")
-    say(f"fidelity: {found.fidelity:.3f} (AUC of the rules for the first tenth of the items)")
+    if found.rules:
+        say(f"fidelity: {found.fidelity:.3f} (AUC of the rules for the first tenth of the items)")
     if not found.exact:
         say("note: the search was not exhaustive; other rules may add more")

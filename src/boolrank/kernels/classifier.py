@@ -58,12 +58,17 @@ class LearnedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.classes_, of = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise InputError("a classifier needs two classes", hint="give examples of another one")
-        terms = [parse_kernel(each).normalized() for each in self.kernels]
+        some = [self.kernels] if isinstance(self.kernels, str | Kernel) else self.kernels
+        terms = [parse_kernel(each).normalized() for each in some]
+        if not terms:
+            raise InputError("a sum needs kernels", hint="name one at least", parameter="kernels")
         grams = np.stack([term(X) for term in terms])
         distances = np.zeros(len(terms))
         for one in range(len(self.classes_)):
             signs = np.where(of == one, 1, -1)
             distances += _distances(grams, signs, self.C)
+        if not distances.any():  # no kernel tells the classes apart
+            distances += 1.0
         self.weights_: NDArray[np.float64] = distances / distances.sum()
         self.kernel_ = reduce(
             add, (float(w) * term for w, term in zip(self.weights_, terms, strict=True) if w > 0)
@@ -75,12 +80,14 @@ class LearnedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return how far vectors are on the side of each class."""
-        found: NDArray[np.float64] = self.machine_.decision_function(self._gram(X))
+        gram = self._gram(X)
+        found: NDArray[np.float64] = self.machine_.decision_function(gram)
         return found
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of each vector."""
-        found: NDArray[Any] = self.machine_.predict(self._gram(X))
+        gram = self._gram(X)
+        found: NDArray[Any] = self.machine_.predict(gram)
         return found
 
     def _gram(self, X: ArrayLike) -> NDArray[np.float64]:

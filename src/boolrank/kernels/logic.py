@@ -18,6 +18,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
+from itertools import chain
 from operator import and_, mul, or_, xor
 from typing import Any, ClassVar
 
@@ -103,8 +104,9 @@ class _Connective(_Propositional):
     parts: tuple[Kernel, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", flat_parts(self))
+        parts = flat_parts(self)
         check_propositions(self.sign, self.parts)
+        object.__setattr__(self, "parts", parts)
 
     def _operands(self) -> tuple[Kernel, ...]:
         return self.parts
@@ -172,7 +174,9 @@ def equivalent(a: Kernel, b: Kernel) -> Kernel:
 
 def check_propositions(operator: str, kernels: Iterable[Kernel]) -> None:
     """Raise unless the features of kernels are 0 or 1, over users."""
-    for kernel in kernels:
+    # A propositional kernel has been checked, which keeps long chains of operators linear.
+    new = (each for each in kernels if not isinstance(each, _Propositional))
+    for kernel in chain(*(each.parts if isinstance(each, Product) else (each,) for each in new)):
         if kernel.variables != ("",):
             raise ParameterError(
                 f"{kernel} is bound to tags, and {operator} takes kernels that are not",
@@ -213,7 +217,8 @@ def _read(owner: str, name: str, value: Any) -> str:
             parameter=name,
         )
     try:
-        tree = ast.parse(" ".join(value.split()), mode="eval").body
+        line = " ".join(value.replace("#", "?").split())  # Python would drop a comment
+        tree = ast.parse(line, mode="eval").body
         letters, _ = _truth(ast.unparse(tree))
     except (MemoryError, RecursionError, SyntaxError, ValueError) as error:
         if isinstance(error, BoolrankError):

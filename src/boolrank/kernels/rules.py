@@ -27,6 +27,7 @@ from .binary_matrix import as_binary
 from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive, Threshold
 from .formula_search import Clauses, Examples, Floats, search
 from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
+from .parser import parse_kernel
 from .similarities import AllSubset, Linear
 from .terms import Bound
 
@@ -103,7 +104,7 @@ class Rules:
 
 
 def find_rules(
-    kernel: Kernel,
+    kernel: Kernel | str,
     X: Any,
     beta: ArrayLike,
     x: ArrayLike | None = None,
@@ -131,12 +132,15 @@ def find_rules(
     """
     from scipy.sparse import csr_array, vstack
 
-    n, rows, weights = whole("", "n", n, low=1), as_binary(X, "X"), np.asarray(beta, np.float64)
+    n, nodes = whole("", "n", n, low=1), whole("", "nodes", nodes, low=1)
+    kernel, rows, weights = parse_kernel(kernel), as_binary(X, "X"), _finite(beta)
     m, width = rows.shape
     names = [f"x{k}" for k in range(width)] if names is None else names
+    if len(names) != width:
+        raise InputError(f"X has {width} columns, but {len(names)} names", parameter="names")
     counts = weights > 0 if positive is None else np.asarray(positive, bool)
-    for name, given, length in (("beta", weights, m), ("positive", counts, m)):
-        if given.shape != (length,):
+    for name, given in (("beta", weights), ("positive", counts)):
+        if given.shape != (m,):
             raise InputError(f"X has {m} rows, but {name} has {given.shape}", parameter=name)
     score, every = None, rows
     if x is not None:
@@ -195,7 +199,8 @@ def rules_of(
     inner = getattr(machine, "machine_", machine)
     kernel = getattr(machine, "kernel_", getattr(machine, "kernel", None))
     dual = getattr(inner, "dual_coef_", None)
-    if dual is None or not isinstance(kernel, Kernel):
+    decide = getattr(machine, "decision_function", None)
+    if dual is None or decide is None or not isinstance(kernel, Kernel):
         raise InputError(
             f"{machine!r} is not a fitted support vector machine on a boolean kernel",
             hint="fit SVC(kernel=Conjunctive(2)), for example",
@@ -214,7 +219,7 @@ def rules_of(
         )
     beta = np.zeros(rows.shape[0])
     beta[inner.support_] = np.asarray(dual).ravel()
-    accepted = machine.decision_function(X) > 0
+    accepted = decide(X) > 0
     return find_rules(kernel, rows, beta, x, n, names, accepted, nodes).against(accepted)
 
 
@@ -307,9 +312,22 @@ def _lifted(
         for sign in (1, -1):
             found = search(examples, sign * values, inner, _POOL, nodes, aim)
             pool.update(dict.fromkeys(found.clauses))
-    true = np.stack([examples.satisfying(inner, each) for each in pool], axis=1)
+    true = np.zeros((len(values), len(pool)), bool)
+    for k, each in enumerate(pool):
+        true[:, k] = examples.satisfying(inner, each)
     texts = [f"({_text(inner, each, names)})" for each in pool]
     return Examples(true), texts, replace(clauses, inner=None)
+
+
+def _finite(beta: ArrayLike) -> Floats:
+    """Return weights of vectors; raise unless they are finite numbers."""
+    try:
+        weights = np.asarray(beta, np.float64)
+    except (TypeError, ValueError):
+        weights = np.array(np.nan)
+    if not np.isfinite(weights).all():
+        raise InputError("beta must be finite numbers", parameter="beta")
+    return weights
 
 
 def _text(clauses: Clauses, members: tuple[int, ...], names: Sequence[str]) -> str:

@@ -97,13 +97,11 @@ class KernelRanker(Recommender):
 
     def kernel_for(self, users: int) -> Kernel:
         """Return the kernel, the default one with an arity of at most so many users."""
-        kernel = parse_kernel(self.kernel)
-        terms = kernel.parts if self.uses_tags and isinstance(kernel, Sum) else (kernel,)
-        if _DEFAULT in terms and users < _DEFAULT.arity:
-            few = [Disjunctive(users) if term == _DEFAULT else term for term in terms]
-            kernel = reduce(add, few)
+        asked = parse_kernel(self.kernel)
+        kernel = _for_users(asked, users)
+        if kernel != asked:
             some = f"the data have only {counted(users, 'user')}"
-            text = f"{some}, so the kernel is {kernel}, not {self.kernel}"
+            text = f"{some}, so the kernel is {kernel}, not {asked}"
             warnings.warn(text, stacklevel=3)
         return kernel
 
@@ -175,7 +173,8 @@ class KernelRanker(Recommender):
     def _rules(
         self, fitted: Fitted, profile: Profiles, item: Hashable | None, n: int, nodes: int
     ) -> Rules:
-        data, kernel = fitted.interactions, fitted.params["kernel"]
+        data = fitted.interactions.capped(fitted.params.get("activity_cap"))
+        kernel = _for_users(fitted.params["kernel"], len(data.users))
         terms, m = Terms.of(kernel), len(data.items)
         columns: list[tuple[float, Kernel, str]] = [
             (share, term, term.column) for share, term in terms.bound if has_rules(term)
@@ -233,3 +232,11 @@ class KernelRanker(Recommender):
         fitted = self.fitted
         rows, recency = fitted.profiles(fitted.interactions.users.numbers(users))
         return np.split(fitted.scorer.weights(rows, recency), rows.indptr[1:-1])  # type: ignore[attr-defined]
+
+
+def _for_users(kernel: Kernel, users: int) -> Kernel:
+    """Return the kernel; with fewer users than the arity of the default, one of their number."""
+    several = isinstance(kernel, Sum) and kernel.variables != ("",)
+    terms = kernel.parts if several else (kernel,)
+    few = users < _DEFAULT.arity
+    return reduce(add, (Disjunctive(users) if few and t == _DEFAULT else t for t in terms))

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ..counts.overlaps import Overlaps
-from ..data.interactions import Interactions
+from ..data.interactions import Interactions, check_interactions
 from ..data.rows import Rows
 from ..engines.threads import threads
 from ..storage.state import array
@@ -99,14 +99,16 @@ class Slim(_Sparse):
         >>> [model.reg for model in Slim.path(data, [0.01, 0.1])]
         [0.1, 0.01]
         """
-        start, models = Operators.empty(1, len(data.items)), []
-        for reg in sorted(regs, reverse=True):
-            model = cls(reg=reg, **params).checked()
+        check_interactions(data, f"{cls.__name__} fits")
+        start = Operators.empty(1, len(data.items))
+        models = [cls(reg=reg, **params).checked() for reg in regs]
+        models.sort(key=lambda model: -model.reg)
+        for model in models:
             with threads(model.n_threads):
                 scorer = cls._from(model, data, start)
-            model.restore(Fitted(model.get_params(), data, scorer, None, time.time()))
+            fitted = Fitted(model.get_params(), data, scorer, None, time.time(), table=data.table)
+            model.restore(fitted)
             start = Operators(scorer.indptr[None], scorer.columns, scorer.values)
-            models.append(model)
         return models
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
-from ..data.interactions import Interactions
+from ..data.interactions import Interactions, check_interactions
 from ..data.protocols import usual_order
 from ..data.splits import Fold
 from ..engines.threads import threads
@@ -36,7 +36,7 @@ _SCORES = 1 << 25
 _STEPS = (0.5, 0.2, 0.1, 0.05)
 # A step must gain this much.
 _BETTER = 1e-4
-# A term that moves scores by less than this share is left out.
+# A term that moves scores by less than this share of the largest is left out.
 _LEAST = 0.01
 
 Floats = NDArray[np.float64]
@@ -64,7 +64,7 @@ class KernelWeights:
 
 def learn_kernel(
     data: Interactions | Fold,
-    kernels: Iterable[Kernel | str] = ARITIES,
+    kernels: Iterable[Kernel | str] | Kernel | str = ARITIES,
     metric: AnyMetric = "auc",
     seed: int = 0,
     n_threads: int | None = None,
@@ -86,10 +86,12 @@ def learn_kernel(
     >>> learned.value >= max(learned.values.values())
     True
     """
-    parsed = list(dict.fromkeys(parse_kernel(each) for each in kernels))
+    some = [kernels] if isinstance(kernels, str | Kernel) else kernels
+    parsed = list(dict.fromkeys(parse_kernel(each) for each in some))
     if not parsed:
         raise ParameterError("a sum needs kernels", hint="name one at least", parameter="kernels")
-    if isinstance(data, Interactions):
+    if not isinstance(data, Fold):
+        check_interactions(data, "learn_kernel takes")
         data = validation_fold(data, usual_order(data), seed)
     exponent = params.get("user_exponent", 0.0)
     with threads(n_threads):
@@ -121,7 +123,7 @@ def learn_kernel(
 
 def _sum(kernels: list[Kernel], weights: Floats, spread: Floats) -> tuple[Kernel, Floats]:
     """Return the sum of normalised kernels whose scores have these weights, and its own."""
-    weights = np.where(weights >= _LEAST, weights, 0.0) / spread
+    weights = np.where(weights >= _LEAST * weights.max(), weights, 0.0) / spread
     weights = np.array([float(f"{weight:.3g}") for weight in weights / weights.sum()])
     terms = [float(w) * k.normalized() for w, k in zip(weights, kernels, strict=True) if w]
     alone = kernels[int(np.argmax(weights))]
