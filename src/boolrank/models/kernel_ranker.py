@@ -236,7 +236,7 @@ class KernelRanker(Recommender):
 
 def _for_users(kernel: Kernel, users: int) -> Kernel:
     """Return the kernel; with fewer users than the arity of the default, one of their number."""
-    several = isinstance(kernel, Sum) and kernel.variables != ("",)
-    terms = kernel.parts if several else (kernel,)
+    over_tags = kernel.variables != ("",)
+    terms = kernel.parts if over_tags and isinstance(kernel, Sum) else (kernel,)
     few = users < _DEFAULT.arity
     return reduce(add, (Disjunctive(users) if few and t == _DEFAULT else t for t in terms))
