@@ -368,6 +368,18 @@ def test_two_runs_into_one_file_do_not_disturb_each_other(tmp_path, key):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="such names are not allowed there")
+def test_signs_of_patterns_in_the_name_of_a_file_are_plain_signs(tmp_path):
+    path, other = tmp_path / "re[c*.csv", tmp_path / f".re[cs.csv-{'0' * 32}"
+    other.mkdir()
+    with _parts.Parts(path, "key") as parts:
+        parts.put(0, pl.DataFrame({"rank": [1]}))
+        assert parts.get(0) is not None
+        parts.join(1, safe=False)
+    assert path.read_text() == "rank\n1\n"
+    assert set(tmp_path.iterdir()) == {path, other}, "parts of another file stay"
+
+
 @pytest.mark.parametrize("ending", READERS)
 def test_everybody_goes_into_a_file(run, model, tmp_path, ending):
     out = tmp_path / "new" / f"recs{ending}"

@@ -241,3 +241,6 @@ def test_subsets_that_memory_cannot_hold_are_refused(data, monkeypatch):
     monkeypatch.setattr("boolrank._memory.free_memory", lambda: 20_000)
     with pytest.raises(MatrixTooLargeError, match="fewer subsets"):
         Glslim(subsets=3).fit(data)
+    with pytest.raises(MatrixTooLargeError) as caught:
+        Slim().fit(data)
+    assert "subsets" not in str(caught.value), "it has none"

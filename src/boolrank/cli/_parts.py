@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import shutil
@@ -34,7 +35,8 @@ class Parts:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._lock.enter_context(locked(self._folder, wait=False))
-            for other in self.target.parent.glob(f".{self.target.name}-" + "[0-9a-f]" * 32):
+            name = glob.escape(f".{self.target.name}-")
+            for other in self.target.parent.glob(name + "[0-9a-f]" * 32):
                 if other != self._folder and other.is_dir():
                     with locked(other, wait=False):
                         shutil.rmtree(other)  # of a run that was killed and will not continue
@@ -62,7 +64,7 @@ class Parts:
         import polars as pl
 
         with suppress(FileNotFoundError, pl.exceptions.PolarsError):  # of a machine that stopped
-            return pl.read_parquet(self._path(number))
+            return pl.read_parquet(self._path(number), glob=False)
         return None
 
     def put(self, number: int, frame: pl.DataFrame) -> None:
@@ -80,7 +82,8 @@ class Parts:
         """Write all parts into the target. With ``safe``, formulas in CSV are marked as text."""
         import polars as pl
 
-        scans = [pl.scan_parquet(self._path(number)) for number in range(count)]
+        paths = [self._path(number) for number in range(count)]
+        scans = [pl.scan_parquet(path, glob=False) for path in paths]
         rows = [scan.select(pl.len()).collect().item() for scan in scans]
         some = [scan for scan, length in zip(scans, rows, strict=True) if length] or scans[:1]
         frame = pl.concat(some, how="vertical_relaxed")

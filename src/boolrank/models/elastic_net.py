@@ -133,8 +133,9 @@ def _products(rows: Rows, items: int, subsets: Subsets, local: int) -> NDArray[n
     matrices, (numbers, g) = 1 + 2 * local, subsets
     require_memory(
         4 * matrices * items**2 + 32 * min(_BLOCK, items**2),
-        f"the shared users of {items:,} items in {matrices} matrices take",
-        hint="use fewer subsets, leave out the rarest items, or fit ease(storage=sparse)",
+        f"the shared users of {items:,} items, {matrices} times, take",
+        hint=f"{'use fewer subsets, ' if local else ''}leave out the rarest items, or fit "
+        "ease(storage=sparse)",
     )
     first, users, _ = transposed(*rows, items)
     out = np.empty((matrices, items, items), np.float32)
