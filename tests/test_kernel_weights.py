@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
 from boolrank import Conjunctive, Disjunctive, KernelRanker, parse_kernel, synthetic
-from boolrank.errors import ParameterError
+from boolrank.errors import InputError, ParameterError
 from boolrank.evaluation import evaluate_fold
 from boolrank.kernels.classifier import LearnedKernelClassifier
 from boolrank.studies import learn_kernel, validation_fold
@@ -82,6 +84,21 @@ def test_equal_kernels_share_the_weight_however_many_there_are(data):
     assert learn_kernel(data, "linear").kernel == parse_kernel("linear")
     with pytest.raises(TypeError, match="learn_kernel takes Interactions, not list"):
         learn_kernel([1, 2])
+
+
+def test_a_fold_of_one_user_will_do_and_one_of_none_is_refused(data):
+    fold = validation_fold(data, "time")
+
+    def part(size):
+        users = fold.users.chosen(np.arange(len(fold.users)) < size)
+        known, relevant = (each.part(0, size) for each in (fold.known, fold.relevant))
+        return replace(fold, users=users, known=known, relevant=relevant)
+
+    learned = learn_kernel(part(1), KERNELS, "ndcg@10")
+    assert learned.value >= max(learned.values.values())
+    for metric in ("auc", "margin"):
+        with pytest.raises(InputError, match="no validation user has held-out items"):
+            learn_kernel(part(0), KERNELS, metric)
 
 
 def concept(X):

@@ -175,7 +175,7 @@ def equivalent(a: Kernel, b: Kernel) -> Kernel:
 def check_propositions(operator: str, kernels: Iterable[Kernel]) -> None:
     """Raise unless the features of kernels are 0 or 1, over users."""
     # A propositional kernel has been checked, which keeps long chains of operators linear.
-    new = (each for each in kernels if not isinstance(each, _Propositional))
+    one, new = Wide.of(1.0), (each for each in kernels if not isinstance(each, _Propositional))
     for kernel in chain(*(each.parts if isinstance(each, Product) else (each,) for each in new)):
         if kernel.variables != ("",):
             raise ParameterError(
@@ -184,7 +184,7 @@ def check_propositions(operator: str, kernels: Iterable[Kernel]) -> None:
                 parameter="kernel",
             )
         try:
-            kernel.features(Wide.of(1.0))
+            kernel.features(one)
         except ParameterTypeError:
             raise ParameterTypeError(
                 f"{operator} cannot take {kernel}: its features are not 0 or 1",

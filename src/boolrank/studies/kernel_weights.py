@@ -22,7 +22,7 @@ from ..data.interactions import Interactions, check_interactions
 from ..data.protocols import usual_order
 from ..data.splits import Fold
 from ..engines.threads import threads
-from ..errors import ParameterError
+from ..errors import InputError, ParameterError
 from ..evaluation.metrics import AnyMetric, Metric, measure, parse_metric
 from ..evaluation.rankings import Rankings
 from ..kernels import Kernel, parse_kernel
@@ -93,6 +93,8 @@ def learn_kernel(
     if not isinstance(data, Fold):
         check_interactions(data, "learn_kernel takes")
         data = validation_fold(data, usual_order(data), seed)
+    if not len(data.relevant.indices):
+        raise InputError("no validation user has held-out items", hint="give another fold")
     exponent = params.get("user_exponent", 0.0)
     with threads(n_threads):
         trial = _Trial(data, parsed, Overlaps.of(data.train, None, exponent), params)
