@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boolrank import Disjunctive, Kernel, Linear, Tanimoto, parse_kernel
+from boolrank import Conjunctive, Disjunctive, Kernel, Linear, Tanimoto, parse_kernel
 from boolrank.errors import KernelSyntaxError, ParameterError, ParameterTypeError
 from boolrank.kernels import KERNELS, Counts, Wide
 from boolrank.kernels.expressiveness import spectral_ratio
@@ -209,3 +210,14 @@ def test_the_cost_of_a_nest_of_compositions_is_linear_in_its_levels() -> None:
         kernel = Linear() @ kernel
     X = np.random.default_rng(0).integers(0, 2, (9, 7))
     assert np.array_equal(kernel(X), Disjunctive(2)(X))
+
+
+def test_numbers_of_features_with_huge_exponents_cost_nothing() -> None:
+    """The outermost of 45 levels chooses among about 2^(2^45) features."""
+    kernel: Kernel = Conjunctive(2)
+    for _ in range(44):
+        kernel = Conjunctive(2) @ kernel
+    X = np.random.default_rng(0).integers(0, 2, (9, 12))
+    start = time.process_time()
+    assert np.array_equal(kernel.normalized()(X), np.eye(9))
+    assert time.process_time() - start < 5

@@ -39,7 +39,8 @@ _DEEPEST = 2.0**50
 
 def choose(k: Wide, d: int) -> Wide:
     """Return C(k, d), the number of subsets of size d among k things; 0 where k < d."""
-    reach = 1 << max(int(np.max(k.exp, initial=0)), 0)
+    # Exponents of nested compositions have any size: 2^(2^30) itself is not to be computed.
+    reach = 1 << min(max(int(np.max(k.exp, initial=0)), 0), 62)
     if k.hi.size > _MANY and reach <= min(2 * k.hi.size, _LONGEST):
         at = times_two_to(k.hi, k.exp).astype(np.int64)
         return _binomials(d, reach)[np.maximum(at, 0)]
