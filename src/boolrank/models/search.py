@@ -1,11 +1,13 @@
 """Search ranges of parameters: small values that draw from optuna's trials.
 
 A range draws under the parameter's name, or under names below it if it draws several things. So a
-draw is a flat dictionary of numbers and text, and repeating it gives the same value.
+draw is a flat dictionary of numbers and text, and repeating it gives the same value. `draws` is the
+reverse: the draw that gives a value.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -34,6 +36,9 @@ class Range(Protocol):
     def draw(self, trial: Trial, name: str, train: Interactions) -> Any:
         """Draw a value."""
 
+    def draws(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the draw of a value; empty if it is not in the range."""
+
 
 @dataclass(frozen=True)
 class Real:
@@ -46,6 +51,10 @@ class Real:
     def draw(self, trial: Trial, name: str, train: Interactions) -> float:  # noqa: ARG002 - Range's
         """Draw a value."""
         return trial.suggest_float(name, self.low, self.high, log=self.log)
+
+    def draws(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the draw of a value."""
+        return _within(self.low, value, self.high, name)
 
     def __str__(self) -> str:
         return f"{self.low:g} to {self.high:g}{', log' if self.log else ''}"
@@ -62,6 +71,10 @@ class Whole:
     def draw(self, trial: Trial, name: str, train: Interactions) -> int:  # noqa: ARG002 - Range's
         """Draw a value."""
         return trial.suggest_int(name, self.low, self.high, log=self.log)
+
+    def draws(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the draw of a value."""
+        return _within(self.low, value, self.high, name)
 
     def __str__(self) -> str:
         return f"{self.low} to {self.high}{', log' if self.log else ''}"
@@ -82,6 +95,13 @@ class Recency:
             return 0.0
         return trial.suggest_float(f"{name}.half_life", self.low, self.high, log=True)
 
+    def draws(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the draw of a value."""
+        if not value:
+            return {f"{name}.weighs": "alike"}
+        half_life = _within(self.low, value, self.high, f"{name}.half_life")
+        return {f"{name}.weighs": "by recency"} | half_life if half_life else {}
+
     def __str__(self) -> str:
         return f"0, or {self.low:g} to {self.high:g}, log, where there are times"
 
@@ -95,6 +115,10 @@ class Only:
     def draw(self, trial: Trial, name: str, train: Interactions) -> str:  # noqa: ARG002 - Range's
         """Draw a value."""
         return self.value
+
+    def draws(self, name: str, value: Any) -> dict[str, Any]:  # noqa: ARG002 - Range's
+        """Return the draw of a value: there is nothing to draw."""
+        return {}
 
     def __str__(self) -> str:
         return f"always {self.value}"
@@ -111,6 +135,10 @@ class Large:
         """Draw a value."""
         large = len(train.items) > _LARGE
         return self.values.draw(trial, name, train) if large else self.default
+
+    def draws(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the draw of a value."""
+        return self.values.draws(name, value)
 
     def __str__(self) -> str:
         return f"{self.values}, above {_LARGE:,} items"
@@ -140,6 +168,10 @@ class Arity:
     def draw(self, trial: Trial, name: str, train: Interactions) -> int:
         """Draw a value."""
         return trial.suggest_int(name, self.low, self.most(train), log=True)
+
+    def draws(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the draw of a value, which the data may turn out to be too small for."""
+        return _within(self.low, value, self.limit, name)
 
 
 @dataclass(frozen=True)
@@ -176,10 +208,28 @@ class Kernels:
                 text += f" + {weight:.3g}*{parse_kernel(term)[column]}"
         return text
 
+    def draws(self, name: str, value: Any) -> dict[str, Any]:
+        """Return the draw of a kernel of one of the families, without power and tags."""
+        for family, ranges in self.families.items():
+            pattern = re.escape(family).replace(r"\{\}", r"(\d+)")
+            found = re.fullmatch(pattern, str(value))
+            if found:
+                drawn: dict[str, Any] = {f"{name}.family": family, f"{name}.power": 1}
+                for place, (each, text) in enumerate(zip(ranges, found.groups(), strict=True)):
+                    drawn |= each.draws(f"{name}.{family}.{place}", int(text))
+                return drawn
+        return {}
+
     def __str__(self) -> str:
         power = f", to the power of 1 to {self.powers}" if self.powers > 1 else ""
         text = " or ".join(name.replace("{}", "arity") for name in self.families) + power
         return f"{text}; with tags {' or '.join(self.tags)} added" if self.tags else text
+
+
+def _within(low: float, value: Any, high: float | None, name: str) -> dict[str, Any]:
+    """Return a number under a name if it is within bounds."""
+    is_number = isinstance(value, int | float)
+    return {name: value} if is_number and low <= value <= (high or value) else {}
 
 
 # disjunctive(1) is the linear kernel. Long conjunctions are left out: on sparse data their matrix

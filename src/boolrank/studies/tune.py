@@ -1,6 +1,7 @@
-"""Tune a model: optuna's TPE sampler on a validation fold, and studies of the trials.
+"""Tune a model on a validation fold, and studies of the trials.
 
-Trial k is drawn by a sampler that is seeded with (seed, k) and knows only the trials before it.
+The first trial has the default parameters. Trial k changes some parameters of the best one before
+it, by each metric in turn, with random numbers that are seeded with (seed, k).
 So a study that was killed and resumed has the trials of an undisturbed one, a longer one starts
 with those of a shorter one, and the cache of results is all that needs to be kept. Trials run in a
 worker process, whose death does not end the study.
@@ -9,25 +10,24 @@ worker process, whose death does not end the study.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._extras import needs
 from ..checks import real, whole
 from ..data.interactions import Interactions, check_interactions
 from ..data.protocols import paper_protocol
 from ..data.splits import Fold
 from ..errors import InputError, ParameterError, ParameterTypeError
 from ..evaluation.metrics import Metric, Metrics, parse_metrics
-from ..models.registry import find_model
+from ..models.registry import ModelEntry, find_model
 from ..models.spec import ModelSpec
 from ..table import counted
 from .cache import Task, check_folder, digest, read_json, write_json
+from .draw import Draw
 from .executor import Executor
 
 # Called with the number of trials done and planned, and the best so far.
@@ -104,6 +104,10 @@ class Study:
             )
         return ranked[0]
 
+    def leader(self, metric: str) -> int:
+        """Return the number of the best trial by a metric; of the first if none worked."""
+        return self.trials.index(self.ranked(metric)[0]) if self.failed < len(self.trials) else 0
+
     def spec(self, metric: str | None = None) -> ModelSpec:
         """Return the model with the best parameters by a metric; ``make()`` gives the model."""
         return ModelSpec(self.model, self.best(metric).params)
@@ -175,19 +179,20 @@ def tune_model(
     file = f"{name}-{digest([study.fold, study.metrics, seed])[:16]}.json"
     path = None if folder is None else Path(folder) / "studies" / file
     most = trials if entry.space else 1
-    with _quiet_optuna() as optuna, Executor(folder, n_threads, apart=True) as executor:
-        sides = ["minimize" if each in lower else "maximize" for each in study.metrics]
-        search = optuna.create_study(directions=sides)
+    drawn = [_default_draw(entry)]  # of each trial
+    with Executor(folder, n_threads, apart=True) as executor:
         for number in range(most):
             spent = sum(trial.seconds for trial in study.trials)
             left = None if seconds is None else seconds - spent
             if left is not None and left <= 0:
                 break
-            draws = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
-            search.sampler = optuna.samplers.TPESampler(seed=draws, multivariate=False)
-            asked = search.ask()
-            space = entry.space if number else {}
-            params = {key: each.draw(asked, key, fold.train) for key, each in space.items()}
+            params: dict[str, Any] = {}
+            if number:
+                parent = drawn[study.leader(study.metrics[number % len(study.metrics)])]
+                draw = Draw(parent, number, np.random.default_rng([seed, number]))
+                ranges = entry.space.items()
+                params = {key: each.draw(draw, key, fold.train) for key, each in ranges}
+                drawn.append(draw.values)
             found = executor.attempt(Task(fold, ModelSpec(name, params), measured), left)
             means = {} if found.result is None else found.result.means
             trial = Trial(params, means, found.seconds, found.error, found.ended_after)
@@ -195,10 +200,6 @@ def tune_model(
             if undefined:
                 error = f"no user has a value of {undefined[0]}"
                 trial = replace(trial, metrics={}, error=error)
-            if trial.worked:
-                search.tell(asked, [trial.metrics[metric] for metric in study.metrics])
-            else:
-                search.tell(asked, state=optuna.trial.TrialState.FAIL)
             study = replace(study, trials=(*study.trials, trial))
             if path is not None and executor.computed:
                 write_json(path, study.to_dict(), indent=1)
@@ -240,17 +241,12 @@ def check_budget(trials: Any, seconds: Any, seed: Any, *, least: int) -> None:
         real("", "seconds", seconds, above=0)
 
 
-@contextmanager
-def _quiet_optuna() -> Iterator[Any]:
-    """Yield optuna without its messages; the level is restored afterwards."""
-    with needs("tune", "Tuning"):
-        import optuna
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    try:
-        yield optuna
-    finally:
-        optuna.logging.set_verbosity(before)
+def _default_draw(entry: ModelEntry) -> dict[str, Any]:
+    """Return the draw of the default parameters, as far as they are in their ranges."""
+    drawn: dict[str, Any] = {}
+    for name, each in entry.space.items():
+        drawn |= each.draws(name, entry.defaults[name])
+    return drawn
 
 
 def best_spec(folder: str | Path, metric: str | None = None) -> ModelSpec:
