@@ -235,14 +235,6 @@ def test_files_without_times_are_split_at_random(run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_missing_extra_has_the_command_that_installs_it(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    code, _, messages = run("tune", DATA)
-    assert code == 1
-    assert "hint: pip install 'boolrank[tune]'" in messages
-
-
-@pytest.mark.usefixtures("folder")
 def test_a_best_trial_that_gives_everybody_the_same_is_doubted(run):
     """Of five trials the first by AUC has ten items in half of all places, another in an eighth."""
     args = ["--model", "kernel-ranker", "--metric", "auc", "--trials", 5]

@@ -1,4 +1,4 @@
-"""Search ranges of parameters: small values that draw from optuna's trials.
+"""Search ranges of parameters: small values that draw from trials.
 
 A range draws under the parameter's name, or under names below it if it draws several things. So a
 draw is a flat dictionary of numbers and text, and repeating it gives the same value. `draws` is the
@@ -21,7 +21,7 @@ _LARGE = 20_000
 
 
 class Trial(Protocol):
-    """The methods of optuna's trials that ranges use."""
+    """Draws numbers and text by name."""
 
     def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float: ...
 

@@ -16,7 +16,7 @@ from ..engines.threads import threads
 from .cache import write_json, write_text
 
 # The last ones are optional.
-_LIBRARIES = ("numpy", "scipy", "numba", "narwhals", "implicit", "irspack", "optuna")
+_LIBRARIES = ("numpy", "scipy", "numba", "narwhals", "implicit", "irspack")
 
 
 def write_results(
