@@ -19,8 +19,7 @@ from ..errors import InputError
 from .columns import find_columns, has_usual_name
 from .database import Database
 from .events import Events, Reading, read_frame
-from .paths import expand
-from .scans import FileScan, check_regular, readable, scan_file, without_blank
+from .scans import FileScan, check_regular, expand, readable, scan_file, without_blank
 from .streams import ArrowStream
 from .values import (
     Condition,
