@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, ParameterTypeError
 from ..table import counted
 from .columns import find_columns, opened
-from .streams import ArrowStream
+from .database import ArrowStream
 from .values import BOOLEANS, Condition
 from .vocabulary import Vocabulary
 

@@ -17,10 +17,9 @@ import numpy as np
 
 from ..errors import InputError
 from .columns import find_columns, has_usual_name
-from .database import Database
+from .database import ArrowStream, Database
 from .events import Events, Reading, read_frame
 from .scans import FileScan, check_regular, expand, readable, scan_file, without_blank
-from .streams import ArrowStream
 from .values import (
     Condition,
     cleaned,
