@@ -51,7 +51,7 @@ class ArrowStream:
             (each.name, each.type.storage_type if kinds[each.name] else each.type)
             for each in reader.schema
         )
-        self.names = list(reader.schema.names)
+        self.columns: list[str] = reader.schema.names
         batches = map(pl.DataFrame, reader.cast(plain) if any(kinds.values()) else reader)
         uuids = [
             pl.concat_str(

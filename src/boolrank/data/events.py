@@ -78,31 +78,23 @@ def read_frame(
 
     condition = None if positive is None else Condition.parse(positive)
     table = opened(frame, eager_only=True, pass_through=True)
-    if isinstance(table, nw.DataFrame):
-        columns = find_columns(table.columns, positive, **given)
-    elif hasattr(frame, "__arrow_c_stream__"):
-        stream = ArrowStream(frame)
-        columns = find_columns(stream.names, positive, **given)
-        table = nw.from_native(stream.collect(columns))
-    else:
-        table = _collected(frame)
-        columns = find_columns(table.columns, positive, **given)
+    if not isinstance(table, nw.DataFrame) and hasattr(frame, "__arrow_c_stream__"):
+        table = ArrowStream(frame)
+    elif not isinstance(table, nw.DataFrame):
+        try:
+            lazy: Any = nw.from_native(frame)
+            table = lazy.collect()
+        except TypeError:
+            raise ParameterTypeError(
+                f"events are a frame or an Arrow stream, not {type(frame).__name__}",
+                hint="make a pandas, polars or pyarrow frame, or use Interactions.from_pairs",
+            ) from None
+    columns = find_columns(table.columns, positive, **given)
+    if isinstance(table, ArrowStream):
+        table = nw.from_native(table.collect(columns))
     if given["time"] is None and columns["time"] and not _is_time(table[columns["time"]].dtype):
         columns["time"] = None
     return to_events(table, columns, condition, Reading(columns=columns, rows=len(table)))
-
-
-def _collected(frame: Any) -> Any:
-    """Return a lazy frame as a narwhals frame."""
-    import narwhals as nw
-
-    try:
-        return nw.from_native(frame).collect()
-    except TypeError:
-        raise ParameterTypeError(
-            f"events are a frame or an Arrow stream, not {type(frame).__name__}",
-            hint="make a pandas, polars or pyarrow frame, or use Interactions.from_pairs",
-        ) from None
 
 
 def to_events(

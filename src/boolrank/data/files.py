@@ -82,9 +82,9 @@ def read_query(
     source, condition = Database(database), None if positive is None else Condition.parse(positive)
     with source.stream(query) as batches:
         stream = ArrowStream(batches)
-        if not stream.names:
+        if not stream.columns:
             raise InputError("the query returns no columns", hint="write one that selects some")
-        rows = _Rows(stream.names, source.label, given, condition, file_order)
+        rows = _Rows(stream.columns, source.label, given, condition, file_order)
         rows.note_unused(stream.first.head(_SAMPLE))
         frame = stream.collect(rows.columns)
     if not len(frame):

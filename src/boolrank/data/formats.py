@@ -110,6 +110,7 @@ class Delimited:
             if number not in rows or not line.strip():
                 continue
             row, shown = rows[number], line.decode("latin-1").rstrip("\r\n")
+            shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
             missing = [name for name in kinds if kinds[name] != "skip" and row[name] is None]
             if missing:
                 why = f"its {missing[0]} is not {_KINDS[kinds[missing[0]]][1]}"
@@ -117,11 +118,9 @@ class Delimited:
                 why = f"it has more than {len(kinds)} fields"
             else:
                 why = "it precedes the first 'item:' line"
-            shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+            wrong_line = f"{label}, line {number + 1}: {shown!r}"
             form = self.separator.join(kinds)
-            raise InputError(
-                f"{label}, line {number + 1}: {shown!r} is not {form}: {why}", hint=_AGAIN
-            )
+            raise InputError(f"{wrong_line} is not {form}: {why}", hint=_AGAIN)
 
 
 def read_lists(label: str, content: bytes) -> pl.DataFrame:
@@ -131,9 +130,8 @@ def read_lists(label: str, content: bytes) -> pl.DataFrame:
     lines = [line.split() for line in content.splitlines()]
     wrong = [k for k, line in enumerate(lines, 1) if not all(map(bytes.isdigit, line))]
     if wrong:
-        raise InputError(
-            f"{label}, line {wrong[0]}: not a user and items, all whole numbers", hint=_AGAIN
-        )
+        problem = f"{label}, line {wrong[0]}: not a user and items, all whole numbers"
+        raise InputError(problem, hint=_AGAIN)
     users = [int(line[0]) for line in lines for _ in line[1:]]
     return pl.DataFrame({"user": users, "item": [int(i) for line in lines for i in line[1:]]})
 
