@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 from boolrank import InputError, Interactions
-from boolrank.data.paths import expand
-from boolrank.data.scans import ENDINGS, scan_file
+from boolrank.data.scans import ENDINGS, expand, scan_file
 from boolrank.errors import MissingExtraError
 
 EVENTS = pl.DataFrame(
@@ -249,6 +248,15 @@ def test_errors_name_the_fault_of_a_file(write, name, content, message):
     path = write(name, content)
     with pytest.raises(InputError, match=message):
         Interactions.from_files(path)
+
+
+def test_any_flipped_byte_of_a_compressed_file_is_an_error(write):
+    rows = b"".join(b"%d,%d\n" % (k, k * 7919 % 1000) for k in range(3000))
+    raw = gzip.compress(b"user,item\n" + rows, mtime=0)
+    for at in range(0, len(raw), 211):
+        path = write("a.csv.gz", raw[:at] + bytes([raw[at] ^ 0x41]) + raw[at + 1 :])
+        with pytest.raises(InputError, match=r"a\.csv\.gz"):
+            Interactions.from_files(path)
 
 
 def test_the_broken_one_of_many_files_is_named(write, tmp_path):

@@ -16,9 +16,8 @@ import pyarrow as pa
 import pytest
 
 from boolrank import InputError, Interactions
-from boolrank.data.database import Database, SqlTable
+from boolrank.data.database import ArrowStream, Database, SqlTable
 from boolrank.data.dataset import Dataset
-from boolrank.data.streams import ArrowStream
 from boolrank.errors import BoolrankError, MissingExtraError, ParameterError
 from boolrank.models.spec import ModelSpec
 from boolrank.studies import Experiment, read_experiment, to_toml

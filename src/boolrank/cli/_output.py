@@ -19,7 +19,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from .._memory import peak_memory
-from ..data.paths import check_name
+from ..data.scans import check_name
 from ..errors import InputError, ParameterError
 from ..storage.folder import obstacle
 from ..table import Table

@@ -1,11 +1,12 @@
-"""Zip archives, read in place and never unpacked.
+"""Zip archives and Excel workbooks, read in place and never unpacked.
 
-An archive with a member that leads out of its folder (an absolute path, or one with ``..``) is
-refused.
+Archives with a member outside their folder (an absolute path, or one with ``..``) are refused, and
+so are files that expand to far more than a data set.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import lzma
@@ -16,8 +17,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import IO
+from typing import Any
 
+from .._extras import needs
 from ..errors import InputError
 
 _LARGEST = 1 << 32  # bytes; the largest file of a known data set has 0.6 GB
@@ -38,37 +40,42 @@ def contents(path: Path, name: str = "*", *, only: bool = False) -> Iterator[tup
     """
     try:
         if path.suffix.lower() != ".zip":
-            with path.open("rb") as stream:
-                yield str(path), _content(str(path), stream)
+            yield str(path), path.read_bytes()
             return
         with zipfile.ZipFile(path) as archive:
-            members = archive.namelist()
-            for member in members:
-                windows = PureWindowsPath(member)  # backslashes and drives count too
-                if member.startswith("/") or windows.anchor or ".." in windows.parts:
-                    raise InputError(
-                        f"{path} has a member {member!r} that leads out of its folder", hint=AGAIN
-                    )
-            files = [member for member in members if not member.endswith("/")]
-            matching = sorted(file for file in files if fnmatch(PurePosixPath(file).name, name))
-            if only:
-                matching = [file for file in matching if not file.startswith((".", "__MACOSX"))]
-            has = ", ".join(members[:5]) or "no files"
-            if not matching:
-                raise InputError(f"{path} has no {name}, but {has}", hint=AGAIN)
-            if only and len(matching) > 1:
-                hint = "unpack it, and name the file with the events"
-                raise InputError(f"{path} has {len(matching)} files: {has}", hint=hint)
-            for member in matching:
+            for member in _members(path, archive.namelist(), name, only):
                 with archive.open(member) as stream:
-                    yield f"{path}, {member}", _content(f"{path}, {member}", stream)
+                    content = stream.read(_LARGEST + 1)
+                label = f"{path}, {member}"
+                if len(content) > _LARGEST:
+                    raise InputError(f"{label} has more than {_LARGEST:,} bytes", hint=AGAIN)
+                yield label, content
     except _UNREADABLE as error:
         hint = f"if it is damaged, {AGAIN}"
         raise InputError(f"{path} cannot be read: {error}", hint=hint) from None
 
 
+def _members(path: Path, members: list[str], name: str, only: bool) -> list[str]:
+    for member in members:
+        windows = PureWindowsPath(member)  # backslashes and drives count too
+        if member.startswith("/") or windows.anchor or ".." in windows.parts:
+            problem = f"{path} has a member {member!r} that leads out of its folder"
+            raise InputError(problem, hint=AGAIN)
+    files = [member for member in members if not member.endswith("/")]
+    matching = sorted(file for file in files if fnmatch(PurePosixPath(file).name, name))
+    if only:
+        matching = [file for file in matching if not file.startswith((".", "__MACOSX"))]
+    has = ", ".join(members[:5]) or "no files"
+    if not matching:
+        raise InputError(f"{path} has no {name}, but {has}", hint=AGAIN)
+    if only and len(matching) > 1:
+        hint = "unpack it, and name the file with the events"
+        raise InputError(f"{path} has {len(matching)} files: {has}", hint=hint)
+    return matching
+
+
 def check_expansion(path: Path) -> None:
-    """Raise for a file of gzip that holds more than 4 GB and a hundred times its size."""
+    """Raise for a gzip file that holds more than 4 GB and a hundred times its size."""
     size = path.stat().st_size
     if 1032 * size <= _LARGEST:  # the most that gzip can do
         return
@@ -83,18 +90,36 @@ def check_expansion(path: Path) -> None:
                 )
 
 
-def check_workbook(label: str, content: bytes) -> None:
-    """Raise for a workbook, itself a zip archive, that would take up memory without end."""
+def sheet(label: str, content: bytes, *, only: bool = False) -> bytes:
+    """Return the first sheet of an Excel workbook as CSV; raise if ``only`` one is allowed."""
+    with needs("cli", "Reading workbooks"):
+        from python_calamine import CalamineWorkbook
+
     with suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(content)) as archive:
         needed = sum(member.file_size for member in archive.infolist())
         if needed > _LARGEST_SHEET:
-            raise InputError(
-                f"{label} unpacks to {needed:,} bytes", hint="save the table of events as CSV"
-            )
+            hint = "save the table of events as CSV"
+            raise InputError(f"{label} unpacks to {needed:,} bytes", hint=hint)
+    try:
+        book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+        sheets = [book.get_sheet_by_index(k) for k in range(len(book.sheet_names))]
+        rows = sheets[0].to_python(skip_empty_area=False)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - panics of Rust are not an Exception
+        hint = "save it again, or its table as CSV"
+        raise InputError(f"{label} is a damaged workbook ({error})", hint=hint) from None
+    filled = [each.name for each in sheets if each.height]
+    if only and len(filled) > 1:
+        raise InputError(
+            f"{label} has {len(filled)} sheets with rows: {', '.join(filled)}",
+            hint="save the one with the events as CSV",
+        )
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(map(_cells, rows))
+    return out.getvalue().encode()
 
 
-def _content(label: str, stream: IO[bytes]) -> bytes:
-    content = stream.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise InputError(f"{label} has more than {_LARGEST:,} bytes", hint=AGAIN)
-    return content
+def _cells(row: list[Any]) -> list[Any]:
+    """Return whole numbers without a fraction."""
+    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in row]

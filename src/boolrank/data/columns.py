@@ -45,9 +45,8 @@ def find_columns(
     {'user': 'userId', 'item': 'movieId', 'rating': 'stars'}
     """
     needed = ("user", "item") if positive is None else ("user", "item", "rating")
-    found = dict(given)
+    found: dict[str, str | None] = dict.fromkeys(given)
     for role, name in given.items():
-        found[role] = None
         some = likely(names, role) if name is None else [each for each in names if each == name]
         if name is not None and not some:
             raise InputError(
@@ -55,10 +54,7 @@ def find_columns(
                 hint=f"there are {list(names)}",
                 parameter=role,
             )
-        if len(set(some)) < len(some):
-            raise InputError(
-                f"{len(some)} columns are named {some[0]!r}", hint="rename or remove one of them"
-            )
+        check_names(some)
         if len(some) == 1:
             found[role] = some[0]
         elif some and (role != "rating" or positive is not None):
@@ -76,9 +72,8 @@ def find_columns(
             parameter=missing[0],
         )
     if found["user"] == found["item"]:
-        raise InputError(
-            f"user and item are the same column, {found['user']!r}", hint="name two columns"
-        )
+        problem = f"user and item are the same column, {found['user']!r}"
+        raise InputError(problem, hint="name two columns")
     return found
 
 
@@ -116,11 +111,10 @@ def opened(frame: Any, **options: Any) -> Any:
 
 def check_names(names: Sequence[Any]) -> None:
     """Raise if columns share a name, or if one is not text."""
-    odd = [name for name in names if not isinstance(name, str)]
-    if odd:
-        hint = "rename it: frame.columns = frame.columns.astype(str)"
-        raise InputError(f"a column is named {odd[0]!r}, which is not text", hint=hint)
-    name, count = max(Counter(names).items(), key=lambda each: each[1], default=("", 0))
-    if count > 1:
-        hint = "rename or remove one of them"
-        raise InputError(f"{count} columns are named {name!r}", hint=hint)
+    for name, count in Counter(names).items():
+        if not isinstance(name, str):
+            hint = "rename it: frame.columns = frame.columns.astype(str)"
+            raise InputError(f"a column is named {name!r}, which is not text", hint=hint)
+        if count > 1:
+            hint = "rename or remove one of them"
+            raise InputError(f"{count} columns are named {name!r}", hint=hint)

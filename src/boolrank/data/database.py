@@ -1,11 +1,17 @@
-"""SQL databases through ADBC: queries as Arrow streams, and tables written all or nothing."""
+"""Arrow streams, and SQL databases through ADBC, whose queries are such streams.
+
+Of a stream only the columns of events are kept, with text as categories: 4 bytes for each id of any
+length, and each distinct text once. Tables are written all or nothing.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -22,7 +28,68 @@ _POSTGRES = "adbc_driver_postgresql", {"adbc.postgresql.batch_size_hint_bytes": 
 _SQLITE = "adbc_driver_sqlite", {"adbc.sqlite.query.batch_rows": "65536"}
 _DRIVERS = {"postgresql": _POSTGRES, "postgres": _POSTGRES, "sqlite": _SQLITE}
 _LONGEST_NAME = 63  # bytes of the name of a table
+_UUID = ((0, 8), (8, 4), (12, 4), (16, 4), (20, 12))  # start and length of its groups
+_SERVER = (
+    "check the address, the user and that the server runs; passwords may also come from PGPASSWORD "
+    "or ~/.pgpass"
+)
 _ENCODE = "write special characters percent-encoded, such as %40 for @ and %2F for /"
+
+
+class ArrowStream:
+    """An object with the Arrow C stream interface. Its first batch is read at once."""
+
+    def __init__(self, source: Any) -> None:
+        with needs("sql", "Reading Arrow streams"):
+            import pyarrow as pa
+        with needs("cli", "Reading Arrow streams"):
+            import polars as pl
+
+        reader = pa.RecordBatchReader.from_stream(source)
+        kinds = {each.name: getattr(each.type, "extension_name", "") for each in reader.schema}
+        plain = pa.schema(
+            (each.name, each.type.storage_type if kinds[each.name] else each.type)
+            for each in reader.schema
+        )
+        self.columns: list[str] = reader.schema.names
+        batches = map(pl.DataFrame, reader.cast(plain) if any(kinds.values()) else reader)
+        uuids = [
+            pl.concat_str(
+                [pl.col(name).bin.encode("hex").str.slice(*p) for p in _UUID], separator="-"
+            )
+            for name, kind in kinds.items()
+            if kind == "arrow.uuid"
+        ]
+        self._batches = (batch.with_columns(uuids) for batch in batches)
+        self.first: pl.DataFrame = next(self._batches, pl.DataFrame(plain.empty_table()))
+
+    def collect(self, roles: Mapping[str, str | None]) -> pl.DataFrame:
+        """Return the columns of roles, text ids as categories."""
+        import polars as pl
+
+        columns = list(dict.fromkeys(name for name in roles.values() if name is not None))
+        ids = [name for name in columns if name in (roles["user"], roles["item"])]
+        kinds = [self.first.schema[name] for name in ids]
+        texts = [name for name, kind in zip(ids, kinds, strict=True) if kind == pl.String]
+        # Merging sorted batches is faster than sorting all rows, and overlaps with fetching. With
+        # times, the order of rows has no meaning.
+        is_sortable = roles["time"] is not None and all(kind.is_integer() for kind in kinds)
+
+        def kept(batch: pl.DataFrame) -> pl.DataFrame:
+            part = batch.select(columns).with_columns(pl.col(texts).cast(pl.Categorical))
+            return part.sort(ids[0]) if is_sortable else part
+
+        with closing(_fetched(self._batches)) as others:
+            return pl.concat(map(kept, chain([self.first], others)))
+
+
+def _fetched(batches: Iterator[pl.DataFrame]) -> Generator[pl.DataFrame]:
+    """Yield batches; the next one is fetched while a batch is processed."""
+    with ThreadPoolExecutor(1) as pool:
+        later = pool.submit(next, batches, None)
+        while (batch := later.result()) is not None:
+            later = pool.submit(next, batches, None)
+            yield batch
 
 
 class Database:
@@ -86,18 +153,13 @@ class Database:
     @contextmanager
     def cursor(self, *, write: bool = False) -> Iterator[Any]:
         """Yield a cursor; uncommitted changes are rolled back at the end."""
-        uri = self._uri
+        uri, hint = self._uri, _SERVER
         if self.kind == "sqlite":
             path = Path(uri.removeprefix("sqlite:///"))
             if not write and not path.is_file():
                 raise InputError(f"there is no file {path}", hint="check its name and folder")
             uri = f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
-        hint = (
-            "check that the folder exists"
-            if self.kind == "sqlite"
-            else "check the address, the user and that the server runs; passwords may also come "
-            "from PGPASSWORD or ~/.pgpass"
-        )
+            hint = "check that the folder exists"
         with needs("sql", f"Access to {self.kind} databases"):
             adbc = import_module(f"{_DRIVERS[self.kind][0]}.dbapi")
         with self.errors(f"{self.label} cannot be opened", hint):
@@ -108,9 +170,8 @@ class Database:
     @contextmanager
     def errors(self, what: str, hint: str) -> Iterator[None]:
         """Convert errors of drivers, without passwords in their messages."""
-        with needs("sql", f"Access to {self.kind} databases"):
-            from adbc_driver_manager import Error
-            from pyarrow import ArrowException
+        from adbc_driver_manager import Error
+        from pyarrow import ArrowException
 
         try:
             yield
@@ -155,9 +216,9 @@ letters, digits and _, as in recs or shop.recs
         where = {"db_schema_name": schema} if schema else {}
         quoted = ".".join(f'"{part}"' for part in self.name.split("."))
         hint = "name another table if its columns differ; try again if another program writes"
-        database, what = self.database, f"{self} cannot be written"
-        with database.cursor(write=True) as cursor, database.errors(what, hint):
-            if database.kind != "sqlite":  # two writers would both make it, or both insert
+        errors = self.database.errors(f"{self} cannot be written", hint)
+        with self.database.cursor(write=True) as cursor, errors:
+            if self.database.kind != "sqlite":  # two writers would both make it, or both insert
                 cursor.execute(f"SELECT pg_advisory_xact_lock(hashtext('boolrank {name}'))")
                 cursor.fetchall()
             cursor.adbc_ingest(name, frame.clear(), mode="create_append", **where)

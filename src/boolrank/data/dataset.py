@@ -130,10 +130,7 @@ class Dataset:
         )
 
     def _interactions(
-        self,
-        frames: list[pl.DataFrame],
-        file_order: bool = False,
-        **filters: Unpack[EventFilters],
+        self, frames: list[pl.DataFrame], file_order: bool = False, **filters: Unpack[EventFilters]
     ) -> Interactions:
         import polars as pl
 
@@ -164,10 +161,11 @@ class Dataset:
 
     def _find(self, name: str, folder: str | Path | None) -> list[Path]:
         """Return the files of a name, or the archives to read them from."""
-        place = self.folder(folder)
-        patterns = filter(None, (name, self.archive))
-        found = ([path for path in place.glob(each) if path.is_file()] for each in patterns)
-        return sorted(next(filter(None, found), []))
+        for pattern in filter(None, (name, self.archive)):
+            found = sorted(self.folder(folder).glob(pattern))
+            if files := [path for path in found if path.is_file()]:
+                return files
+        return []
 
     def _frames(self, folder: str | Path | None) -> list[pl.DataFrame]:
         """Return user, item and, if known, time of the rows of each file."""
@@ -176,8 +174,9 @@ class Dataset:
         with needs("cli", "Reading data sets"):
             import polars as pl
 
-        found: dict[str, list[pl.DataFrame]] = {name: [] for name in self.files}
-        for name, frames in found.items():
+        parts = []
+        for name in self.files:
+            frames = []
             for path in self._find(name, folder):
                 for label, content in contents(path, name):
                     frame = self.format(label, content)
@@ -186,4 +185,5 @@ class Dataset:
                     # Half the memory for ids: data sets have up to a hundred million rows.
                     ids = [frame[side].shrink_dtype() for side in ("user", "item")]
                     frames.append(frame.select(*ids, pl.col("^time$")))
-        return [pl.concat(frames, how="vertical_relaxed") for frames in found.values()]
+            parts.append(pl.concat(frames, how="vertical_relaxed"))
+        return parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypedDict
 
 import numpy as np
@@ -17,6 +18,7 @@ from .events import Events
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
 # Unix times from 1973 to 5138: lowest number, upper bound, units per second.
 _UNIX = ((1e8, 1e11, 1), (1e11, 1e14, 1_000), (1e14, 1e17, 1_000_000))
+_DROPPED = {"since": "before", "until": "not before", "last": "before the last"}
 
 
 class EventFilters(TypedDict, total=False):
@@ -36,25 +38,21 @@ class EventFilters(TypedDict, total=False):
 
 def parse_filters(filters: EventFilters) -> dict[str, Any]:
     """Return filters as numbers and datetimes, in the order in which they apply; raise early."""
-    given = {name: value for name, value in filters.items() if value is not None}
+    given: dict[str, Any] = {name: v for name, v in filters.items() if v is not None}
     unknown = given.keys() - EventFilters.__annotations__.keys()
     if unknown:
         raise TypeError(f"there is no filter {min(unknown)!r}")
-    parsed: dict[str, Any] = {
-        name: _moment(name, str(given[name])) for name in ("since", "until") if name in given
+    parsers: dict[str, Any] = {
+        "since": _moment,
+        "until": _moment,
+        "last": _span,
+        "min_count": partial(whole, "", low=1),
     }
-    if "last" in given:
-        match = re.fullmatch(r"([1-9]\d{0,4})([hdw])", str(given["last"]).strip())
-        if match is None:
-            problem = f"last is a time such as 90d, 2w or 12h, not {given['last']!r}"
-            raise ParameterError(problem, parameter="last")
-        parsed["last"] = int(match[1]) * _SECONDS[match[2]]
-    if "min_count" in given:
-        parsed["min_count"] = whole("", "min_count", given["min_count"], 1)
-    return parsed
+    return {name: parse(name, given[name]) for name, parse in parsers.items() if name in given}
 
 
-def _moment(name: str, text: str) -> datetime | float:
+def _moment(name: str, value: Any) -> datetime | float:
+    text = str(value)
     if re.fullmatch(r"[-+]?\d+(\.\d+)?", text):
         return float(text)
     try:
@@ -65,6 +63,14 @@ def _moment(name: str, text: str) -> datetime | float:
         raise ParameterError(problem, parameter=name) from None
 
 
+def _span(name: str, value: Any) -> int:
+    match = re.fullmatch(r"([1-9]\d{0,4})([hdw])", str(value).strip())
+    if match is None:
+        problem = f"{name} is a time such as 90d, 2w or 12h, not {value!r}"
+        raise ParameterError(problem, parameter=name)
+    return int(match[1]) * _SECONDS[match[2]]
+
+
 def filtered(events: Events, filters: EventFilters) -> Events:
     """Return the events that count, and the users and items that occur in them."""
     for name, value in parse_filters(filters).items() if len(events.rows) else ():
@@ -73,39 +79,46 @@ def filtered(events: Events, filters: EventFilters) -> Events:
             _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
             why = f"of a user with an item fewer than {counted(value, 'time')}"
             events = _chosen(events, counts[places] >= value, why, name)
-        else:
-            events = _within(events, name, value, str(filters[name]))  # type: ignore[literal-required]
+            continue
+        if events.time is None:
+            hint = "name their column with time=..."
+            raise InputError(f"{name} needs the times of events", hint=hint, parameter=name)
+        events = _chosen(events, np.isfinite(events.time), "without time", name)
+        time: NDArray[Any] = np.asarray(events.time)
+        edge = _edge(name, value, time)
+        keep = time < edge if name == "until" else time >= edge
+        why = f"{_DROPPED[name]} {filters[name]}"  # type: ignore[literal-required]
+        events = _chosen(events, keep, why, name)
     return events
 
 
-def _within(events: Events, name: str, value: Any, text: str) -> Events:
-    """Return the events in the time that one filter allows."""
-    if events.time is None:
-        hint = "name their column with time=..."
-        raise InputError(f"{name} needs the times of events", hint=hint, parameter=name)
-    events = _chosen(events, np.isfinite(events.time), "without time", name)
-    time: NDArray[Any] = np.asarray(events.time)
+def _edge(name: str, value: Any, time: NDArray[Any]) -> Any:
+    """Return the start or the end of a period, in the type and unit of the times of events."""
+    are_dates = time.dtype.kind == "M"
     if name == "last":
-        is_date = time.dtype.kind == "M"
-        span = np.timedelta64(value, "s") if is_date else value * _per_second(time, name)
-        return _chosen(events, time >= time.max() - span, f"before the last {text}", name)
-    edge = _as_time(value, time, name)
-    if name == "since":
-        return _chosen(events, time >= edge, f"before {text}", name)
-    return _chosen(events, time < edge, f"not before {text}", name)
-
-
-def _as_time(value: datetime | float, time: NDArray[Any], name: str) -> Any:
-    """Return a date or a number in the type and unit of the times of events."""
+        span = np.timedelta64(value, "s") if are_dates else value * _per_second(time, name)
+        return time.max() - span
     if isinstance(value, datetime):
-        if time.dtype.kind == "M":
+        if are_dates:
             return np.datetime64(value.replace(tzinfo=None), "us")
         return value.timestamp() * _per_second(time, name)
-    if time.dtype.kind == "M":
-        raise ParameterError(
-            f"{name} is {value:g}, and times are dates", hint="give a date", parameter=name
-        )
+    if are_dates:
+        problem = f"{name} is {value:g}, and times are dates"
+        raise ParameterError(problem, hint="give a date", parameter=name)
     return value
+
+
+def _per_second(time: NDArray[Any], name: str) -> int:
+    """Return the units in a second of Unix times."""
+    low, high = float(time.min()), float(time.max())
+    for first, last, units in _UNIX:
+        if first <= low and high < last:
+            return units
+    raise InputError(
+        f"times are numbers from {low:g} to {high:g}, which are not seconds since 1970",
+        hint="use since=... and until=... with such numbers, or a column of dates",
+        parameter=name,
+    )
 
 
 def _chosen(events: Events, keep: NDArray[np.bool_], why: str, name: str) -> Events:
@@ -129,16 +142,3 @@ def _chosen(events: Events, keep: NDArray[np.bool_], why: str, name: str) -> Eve
     (users, rows), (items, columns) = sides
     time = None if events.time is None else events.time[keep]
     return Events(users, items, rows, columns, time, events.reading)
-
-
-def _per_second(time: NDArray[Any], name: str) -> int:
-    """Return the units in a second of Unix times."""
-    low, high = float(time.min()), float(time.max())
-    for first, last, units in _UNIX:
-        if first <= low and high < last:
-            return units
-    raise InputError(
-        f"times are numbers from {low:g} to {high:g}, which are not seconds since 1970",
-        hint="use since=... and until=... with such numbers, or a column of dates",
-        parameter=name,
-    )

@@ -7,6 +7,8 @@ by user, which are then sorted one by one. In memory are the ids, a batch, and a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from ..errors import InputError, MatrixTooLargeError
 from ..storage.disk_array import mapped
 from ..storage.job import Job
 from ..storage.state import Reader
-from .events import Events, Reading
+from .events import Events, Reading, without_ids
 from .files import read_batches
 from .interactions import Interactions
 from .packing import id_arrays, packed_ids, unpacked_ids
@@ -43,35 +45,29 @@ def store_events(
     >>> with TemporaryDirectory() as folder:
     ...     events = Path(folder, "events.csv")
     ...     _ = events.write_text("user,item\nann,tea\nbob,tea\nann,tea\n")
+    ...     columns = dict.fromkeys(("user", "item", "rating"))
     ...     with Job.open(Path(folder, "model"), "key") as job:
-    ...         store_events(job, [events], {"user": None, "item": None}, None, 10**9)
+    ...         store_events(job, [events], columns, None, 10**9)
     Interactions: 2 users x 1 item, 2 interactions, 1 duplicate left out
     """
     if "events" not in job.state:
         length = int(np.clip(memory // _ROW_BYTES, 10_000, _ROWS))
-
-        def batches() -> Iterator[Events]:
-            roles = dict.fromkeys(("user", "item", "time", "rating"))
-            return read_batches(paths, roles | dict(columns), positive, length)
-
-        (users, items), reading = _ids(batches(), memory)
-        rows, duplicates = _store(job, batches(), users, items, memory)
+        batches = partial(read_batches, paths, columns, positive, length)
+        users, items, reading = _ids(batches(), memory)
+        rows, reading.duplicates = _store(job, batches(), users, items, memory)
         if rows != reading.rows:
             raise _changed()
+        reading.users, reading.items, reading.partial = len(users), len(items), False
         kinds, stored_in = {}, [job.array("indptr", "int64"), job.array("indices", "int32")]
         for name, vocabulary in (("users", users), ("items", items)):
             kinds[name], arrays = packed_ids(name, vocabulary)
             for each, array in arrays.items():
                 stored_in.append(job.array(each, array.dtype))
                 stored_in[-1][0:] = array
-        said = {"source": reading.source, "columns": dict(reading.columns), "rows": reading.rows}
-        said |= {"dropped": reading.dropped, "padded": reading.padded, "notes": reading.notes}
-        said |= {"users": len(users), "items": len(items), "duplicates": duplicates}
-        job.commit(*stored_in, events={"kinds": kinds, "reading": said})
-    stored = job.state["events"]
-    users, items = (_restored(job, stored["kinds"], name) for name in ("users", "items"))
+        job.commit(*stored_in, events={"kinds": kinds, "reading": asdict(reading)})
+    kinds, reading = job.state["events"]["kinds"], Reading(**job.state["events"]["reading"])
+    users, items = (_restored(job, kinds, name) for name in ("users", "items"))
     indptr, indices = job.array("indptr", "int64")[:], mapped(job.array("indices", "int32"))
-    reading = Reading(**stored["reading"])
     return Interactions(users, items, indptr, indices, None, reading.duplicates, (reading,))
 
 
@@ -80,58 +76,41 @@ def _restored(job: Job, kinds: Any, name: str) -> Vocabulary:
     return unpacked_ids(kinds, name, Reader(job.path, arrays))
 
 
-def _ids(batches: Iterator[Events], memory: int) -> tuple[tuple[Vocabulary, ...], Reading]:
+def _ids(batches: Iterator[Events], memory: int) -> tuple[Vocabulary, Vocabulary, Reading]:
     """Return the users and the items of all batches, and an account of what was read."""
-    found: tuple[list[NDArray[Any]], ...] = ([], [])
-    total: Reading | None = None
+    users = items = np.empty(0, np.int64)
+    reading = Reading()
     for events in batches:
-        for ids, names in zip(found, events[:2], strict=True):
-            ids[:] = [_union([*ids, names.ids])]
-        known = sum(len(ids[0]) for ids in found)
+        users, items = _union(users, events.users.ids), _union(items, events.items.ids)
+        reading, known = events.reading, len(users) + len(items)
         if known * _ID_BYTES > memory:
             raise MatrixTooLargeError(
                 f"{known:,} ids of users and items and more take over {size(known * _ID_BYTES)}",
                 hint="allow more memory",
                 parameter="memory",
             )
-        total = events.reading if total is None else _added(total, events.reading)
-    if total is None or not all(ids and len(ids[0]) for ids in found):
+    if not len(users):
         raise InputError("there are no interactions: no row of the input counts", hint="give some")
     for role in ("user", "item"):
-        missing = total.dropped.get(f"without {role}", 0)
-        if 2 * missing > total.rows:
-            raise InputError(
-                f"{missing:,} rows have nothing in the column {total.columns[role]!r}",
-                hint=f"drop these rows, or name another column with {role}=...",
-            )
-    kinds = ("user", "item")
-    return tuple(Vocabulary(ids[0], kind) for ids, kind in zip(found, kinds, strict=True)), total
+        missing = reading.dropped.get(f"without {role}", 0)
+        if 2 * missing > reading.rows:
+            raise without_ids(missing, role, str(reading.columns[role]))
+    return Vocabulary(users, "user"), Vocabulary(items, "item"), reading
 
 
-def _union(parts: list[NDArray[Any]]) -> NDArray[Any]:
+def _union(ids: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
     """Return distinct ids in order. Whole numbers become text if others are: both are exact."""
-    if len(parts) == 1:
-        return parts[0]
-    for some in parts:
-        parts = [_like(part, some) for part in parts]
-    return Vocabulary.of(np.concatenate(parts))[0].ids
+    if not len(ids) or not len(more):
+        return ids if len(ids) else more
+    return Vocabulary.of(np.concatenate((_like(ids, more), _like(more, ids))))[0].ids
 
 
 def _like(ids: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
     """Return 64-bit numbers as text or as numbers of any size, if other ids are either."""
-    if ids.dtype.kind != "i" or others.dtype.kind == "i" or not len(others):
+    if ids.dtype.kind != "i" or others.dtype.kind == "i":
         return ids
     numbers = ids.tolist()
     return np.array(numbers if type(others[0]) is int else list(map(str, numbers)), object)
-
-
-def _added(total: Reading, more: Reading) -> Reading:
-    for reason, count in more.dropped.items():
-        total.drop(reason, count)
-    total.rows += more.rows
-    total.padded += more.padded
-    total.notes += [note for note in more.notes if note not in total.notes]
-    return total
 
 
 def _store(
@@ -139,7 +118,6 @@ def _store(
 ) -> tuple[int, int]:
     """Write the items of all users, ascending; return the numbers of rows and repeated events."""
     width, total, repeated = len(items), 0, 0
-    most = max(memory // _EVENT_BYTES, 1)
     spill = job.array("events", "int64")
     spill.truncate(0)
     of_users = np.zeros(len(users), np.int64)
@@ -147,14 +125,14 @@ def _store(
         rows = _numbers(users, events.users)[events.rows]
         of_users += np.bincount(rows, minlength=len(users))
         spill.append(rows * width + _numbers(items, events.items)[events.columns])
-        total += events.reading.rows
+        total = events.reading.rows
     starts = np.concatenate(([0], np.cumsum(of_users)))
     indices, lengths = job.array("indices", "int32"), np.zeros(len(users), np.int64)
     indices.truncate(0)
     first = 0
     while first < len(users):
-        last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
-        last = max(last, first + 1)
+        most = starts[first] + max(memory // _EVENT_BYTES, 1)
+        last = max(int(np.searchsorted(starts, most, side="right")) - 1, first + 1)
         keys = _between(spill, first * width, last * width, int(starts[last] - starts[first]))
         distinct = np.unique(keys)
         repeated += len(keys) - len(distinct)
@@ -186,6 +164,5 @@ def _numbers(names: Vocabulary, some: Vocabulary) -> NDArray[np.int64]:
 
 
 def _changed() -> InputError:
-    return InputError(
-        "the input has changed since it was read first", hint="fit again when nothing writes to it"
-    )
+    hint = "fit again when nothing writes to it"
+    return InputError("the input has changed since it was read first", hint=hint)

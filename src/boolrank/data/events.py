@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, ParameterTypeError
 from ..table import counted
 from .columns import find_columns, opened
-from .streams import ArrowStream
+from .database import ArrowStream
 from .values import BOOLEANS, Condition
 from .vocabulary import Vocabulary
 
@@ -71,54 +71,59 @@ class Events(NamedTuple):
 
 
 def read_frame(
-    frame: IntoFrame,
-    given: Mapping[str, str | None],
-    positive: str | None = None,
-    reading: Reading | None = None,
+    frame: IntoFrame, given: Mapping[str, str | None], positive: str | None = None
+) -> Events:
+    """Return the events of a frame or an Arrow stream; see `Interactions.from_frame`."""
+    import narwhals as nw
+
+    condition = None if positive is None else Condition.parse(positive)
+    table = opened(frame, eager_only=True, pass_through=True)
+    if not isinstance(table, nw.DataFrame) and hasattr(frame, "__arrow_c_stream__"):
+        table = ArrowStream(frame)
+    elif not isinstance(table, nw.DataFrame):
+        try:
+            lazy: Any = nw.from_native(frame)
+            table = lazy.collect()
+        except TypeError:
+            raise ParameterTypeError(
+                f"events are a frame or an Arrow stream, not {type(frame).__name__}",
+                hint="make a pandas, polars or pyarrow frame, or use Interactions.from_pairs",
+            ) from None
+    columns = find_columns(table.columns, positive, **given)
+    if isinstance(table, ArrowStream):
+        table = nw.from_native(table.collect(columns))
+    if given["time"] is None and columns["time"] and not _is_time(table[columns["time"]].dtype):
+        columns["time"] = None
+    return to_events(table, columns, condition, Reading(columns=columns, rows=len(table)))
+
+
+def to_events(
+    table: Any,
+    columns: Mapping[str, str | None],
+    condition: Condition | None,
+    reading: Reading,
     place: Callable[[str, str | None], str] | None = None,
 ) -> Events:
-    """Return the events of a frame or an Arrow stream; see `Interactions.from_frame`.
+    """Return the events of a narwhals frame.
 
-    A missing id in a frame is an error. Files pass a ``reading``: rows without an id are dropped,
-    unless most lack one. ``place`` tells where a column first has a value, or none.
+    A missing id in a frame is an error. Files and queries have a ``place``, which tells where a
+    column first has a value, or none: their rows without an id are dropped, unless most lack one.
     """
     import narwhals as nw
 
-    table = opened(frame, eager_only=True, pass_through=True)
-    if isinstance(table, nw.DataFrame):
-        columns = find_columns(table.columns, positive, **given)
-    elif hasattr(frame, "__arrow_c_stream__"):
-        stream = ArrowStream(frame)
-        columns = find_columns(stream.names, positive, **given)
-        table = nw.from_native(stream.collect(columns))
-    else:
-        table = _collected(frame)
-        columns = find_columns(table.columns, positive, **given)
-    from_files = reading is not None
-    reading = reading or Reading(columns=columns, rows=len(table))
-    if columns["rating"] is not None:
-        table = _positive(table, columns["rating"], positive, reading)
+    rating, time = columns["rating"], columns["time"]
+    table = table if rating is None else _positive(table, rating, condition, reading)
     for role in ("user", "item"):
         name = str(columns[role])
         missing = table[name].null_count()
-        if missing and (not from_files or (2 * missing > len(table) and not reading.partial)):
-            where = "" if place is None else f", the first in {place(name, None)}"
-            raise InputError(
-                f"{counted(missing, 'row', 'have')} nothing in the column {name!r}{where}",
-                hint=f"drop these rows, or name another column with {role}=...",
-            )
+        if missing and (place is None or (2 * missing > len(table) and not reading.partial)):
+            raise without_ids(missing, role, name, place and place(name, None))
         if missing:
             reading.drop(f"without {role}", missing)
             table = table.filter(~nw.col(name).is_null())
     users, rows = _encode(table[columns["user"]], "user")
     items, numbers = _encode(table[columns["item"]], "item")
-    when = None if columns["time"] is None else _times(table[columns["time"]])
-    if when is None and given["time"] is not None:
-        raise InputError(
-            f"the column {given['time']!r} has neither numbers nor dates, so it is not a time",
-            hint="name another column",
-            parameter="time",
-        )
+    when = None if time is None else _times(table[time])
     if when is not None:
         if timeless := int(np.isnan(when).sum()):
             reading.notes.append(f"{counted(timeless, 'row', 'have')} no time")
@@ -127,31 +132,27 @@ def read_frame(
     return Events(users, items, rows, numbers, when, reading)
 
 
+def without_ids(missing: int, role: str, name: str, place: str | None = None) -> InputError:
+    """Return the error for rows without a user or an item."""
+    where = f", the first in {place}" if place else ""
+    return InputError(
+        f"{counted(missing, 'row', 'have')} nothing in the column {name!r}{where}",
+        hint=f"drop these rows, or name another column with {role}=...",
+    )
+
+
 def _odd_range(times: NDArray[Any]) -> str:
     """Return the range of times if dates are in the far future, or seconds beside milliseconds."""
     known = times[np.isfinite(times)]
     if not known.size:
         return ""
+    first, last = known.min(), known.max()
     if times.dtype.kind == "M":
-        first, last = known.min().astype("M8[D]"), known.max().astype("M8[D]")
+        first, last = first.astype("M8[D]"), last.astype("M8[D]")
         is_odd = last > np.datetime64("today") + 366
     else:
-        first, last = known.min(), known.max()
         is_odd = 1e8 < first < 1e11 < last  # 1e11 s are in 5138, 1e11 ms in 1973
     return f"times are from {first} to {last}" if is_odd else ""
-
-
-def _collected(frame: Any) -> Any:
-    """Return a lazy frame as a narwhals frame."""
-    import narwhals as nw
-
-    try:
-        return nw.from_native(frame).collect()
-    except TypeError:
-        raise ParameterTypeError(
-            f"events are a frame or an Arrow stream, not {type(frame).__name__}",
-            hint="make a pandas, polars or pyarrow frame, or use Interactions.from_pairs",
-        ) from None
 
 
 def check_times(values: Any, count: int) -> NDArray[Any]:
@@ -175,7 +176,7 @@ def _naive(when: Any) -> Any:
     return when.astimezone(UTC).replace(tzinfo=None) if zoned else when
 
 
-def _positive(table: Any, name: str, positive: str | None, reading: Reading) -> Any:
+def _positive(table: Any, name: str, condition: Condition | None, reading: Reading) -> Any:
     """Return the rows of a narwhals frame with a rating that counts: all by default, unless false.
 
     A condition compares numbers with numbers, truth values with both, and text with text.
@@ -184,9 +185,10 @@ def _positive(table: Any, name: str, positive: str | None, reading: Reading) -> 
 
     ratings = table[name]
     is_bool, is_number = ratings.dtype == nw.Boolean, ratings.dtype.is_numeric()
-    if positive is None and not is_bool:
+    if condition is None and not is_bool:
         return table
-    condition = Condition.parse("= true" if positive is None else positive)
+    unwanted = "false" if condition is None else f"not {condition.text}"
+    condition = condition or Condition("= true", "=", "true")
     if is_bool:
         ratings = ratings.cast(nw.Float64)
         truth = BOOLEANS.get(str(condition.value).lower(), condition.value)
@@ -212,22 +214,29 @@ def _positive(table: Any, name: str, positive: str | None, reading: Reading) -> 
         )
     missing = ratings.null_count()
     reading.drop(f"without {name}", missing)
-    reason = f"with {name} {'false' if positive is None else f'not {condition.text}'}"
-    reading.drop(reason, len(table) - missing - int(chosen.sum()))
+    reading.drop(f"with {name} {unwanted}", len(table) - missing - int(chosen.sum()))
     return table.filter(chosen)
 
 
-def _times(series: Any) -> NDArray[Any] | None:
-    """Return a narwhals column as numbers or datetimes in UTC; None if it is neither."""
+def _is_time(dtype: Any) -> bool:
     import narwhals as nw
 
-    if series.dtype.is_numeric():
-        return np.asarray(series.to_numpy())
-    if not series.dtype.is_temporal() or series.dtype in (nw.Duration, nw.Time):
-        return None
+    return dtype.is_numeric() or (dtype.is_temporal() and dtype not in (nw.Duration, nw.Time))
+
+
+def _times(series: Any) -> NDArray[Any]:
+    """Return a narwhals column as numbers or datetimes in UTC."""
+    import narwhals as nw
+
+    if not _is_time(series.dtype):
+        raise InputError(
+            f"the column {series.name!r} has neither numbers nor dates, so it is not a time",
+            hint="name another column",
+            parameter="time",
+        )
     if series.dtype == nw.Date:
         return np.asarray(series.cast(nw.Datetime("us")).to_numpy()).astype("datetime64[D]")
-    if series.dtype.time_zone is not None:
+    if series.dtype == nw.Datetime and series.dtype.time_zone is not None:
         series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     return np.asarray(series.to_numpy())
 

@@ -38,9 +38,8 @@ def fetch_dataset(
         return []
     by_hand = dataset.instructions(folder)
     if not dataset.downloads:
-        raise DownloadError(
-            f"the data set {dataset.name} cannot be downloaded by a program", hint=by_hand
-        )
+        problem = f"the data set {dataset.name} cannot be downloaded by a program"
+        raise DownloadError(problem, hint=by_hand)
     place = dataset.folder(folder)
     missing = [d for d in dataset.downloads if not (place / d.file).is_file()]
     try:
@@ -62,9 +61,9 @@ def fetch_file(download: Download, folder: Path, progress: Progress = lambda *_:
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
+    except DownloadError:
+        raise
     except OSError as error:
-        if isinstance(error, DownloadError):
-            raise
         raise DownloadError(f"{target} cannot be written: {error}") from None
     return target
 

@@ -1,4 +1,4 @@
-"""Events in files: CSV, TSV, Parquet, JSON and Excel, one or many, read by polars.
+"""Events in files and queries: their columns found and typed.
 
 Types are not guessed from the first rows. Columns of text files are text until all of them is
 read, and become whole numbers only if every value is one in canonical form: not with ``007``.
@@ -7,21 +7,18 @@ read, and become whole numbers only if every value is one in canonical form: not
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import InputError
 from .columns import find_columns, has_usual_name
-from .database import Database
-from .events import Events, Reading, read_frame
-from .paths import expand
-from .scans import FileScan, check_regular, readable, scan_file, without_blank
-from .streams import ArrowStream
+from .database import ArrowStream, Database
+from .events import Events, Reading, to_events
+from .scans import FileScan, check_regular, expand, readable, scan_file, without_blank
 from .values import (
     Condition,
     cleaned,
@@ -61,18 +58,17 @@ def read_batches(
 ) -> Iterator[Events]:
     """Yield the events of files without times, about ``size`` rows at a time.
 
-    Each batch has its own ids: whole numbers if all of the batch are. The caller has to check at
-    the end whether too many rows lack an id, or all ratings are negative.
+    Each batch has its own ids: whole numbers if all of the batch are. All have one reading. The
+    caller has to check at the end whether too many rows lack an id, or all ratings are negative.
     """
-    scans, rows = _open(paths, dict(given) | {"time": None}, positive, True)
+    scans, rows = _open(paths, {**given, "time": None}, positive, True)
+    rows.reading.partial = True
     for scan in scans:
         _check(scan, scans[0])
         frame = scan.frame.select(rows.names)
         with readable(scan.source):
             for batch in frame.collect_batches(chunk_size=size, maintain_order=True):
-                reading = replace(rows.reading, partial=True, dropped={}, padded=0)
-                part = rows._replace(reading=reading, columns=dict(rows.columns), file_order=False)
-                yield part.events(without_blank(batch) if scan.is_text else batch)
+                yield rows.events(without_blank(batch) if scan.is_text else batch)
 
 
 def read_query(
@@ -86,16 +82,13 @@ def read_query(
     source, condition = Database(database), None if positive is None else Condition.parse(positive)
     with source.stream(query) as batches:
         stream = ArrowStream(batches)
-        if not stream.names:
+        if not stream.columns:
             raise InputError("the query returns no columns", hint="write one that selects some")
-        columns = find_columns(stream.names, positive, **given)
-        columns |= {"time": None} if file_order else {}
-        reading = Reading(source.label, dict(columns))
-        _note_unused(stream.first.head(_SAMPLE), columns, positive, reading, file_order)
-        frame = stream.collect(columns)
+        rows = _Rows(stream.columns, source.label, given, condition, file_order)
+        rows.note_unused(stream.first.head(_SAMPLE))
+        frame = stream.collect(rows.columns)
     if not len(frame):
         raise InputError("the query returns no rows", hint="change it so that it selects some")
-    rows = _Rows(columns, given, positive, condition, reading, file_order)
     return rows.events(frame)
 
 
@@ -108,71 +101,105 @@ def _open(
     """Open files and find their columns; raise if one is missing."""
     condition = None if positive is None else Condition.parse(positive)
     scans = [scan_file(path) for path in expand(paths)]
-    columns = _columns(scans[0], positive, given)
-    columns |= {"time": None} if file_order else {}
-    label = scans[0].source.label if len(scans) == 1 else f"{len(scans)} files"
-    with readable(scans[0].source):
-        some = scans[0].frame.head(_SAMPLE).collect()
-    reading = Reading(label, dict(columns))
-    _note_unused(some, columns, positive, reading, file_order)
-    texts = {
+    first = scans[0]
+    label = first.source.label if len(scans) == 1 else f"{len(scans)} files"
+    try:
+        rows = _Rows(first.names, label, given, condition, file_order)
+    except InputError as error:
+        if first.is_text and not any(given.values()) and not has_usual_name(first.names):
+            error.hint += (
+                f"; the first line of {first.source.label} is taken for the names of its columns: "
+                "if it is data, add a line above it, such as user,item"
+            )
+        raise
+    with readable(first.source):
+        rows.note_unused(first.frame.head(_SAMPLE).collect())
+    rows.place = partial(_place, scans)
+    rows.texts = {
         name
-        for name in filter(None, columns.values())
+        for name in rows.names
         if all(
             scan.is_text or scan.schema[name].is_integer() or name in scan.partitions
             for scan in scans
         )
     }
-    place = partial(_place, scans)
-    rows = _Rows(columns, given, positive, condition, reading, file_order, texts, place)
     return scans, rows
 
 
-class _Rows(NamedTuple):
+class _Rows:
     """How rows of files or a query become events.
 
     ``texts`` are columns of text in which whole numbers are numbers. ``place`` tells where a column
     first has a value.
     """
 
-    columns: dict[str, str | None]
-    given: Mapping[str, str | None]
-    positive: str | None
-    condition: Condition | None
-    reading: Reading
-    file_order: bool
-    texts: Collection[str] = ()
-    place: Callable[[str, str | None], str] = lambda *_: "the rows of the query"
+    def __init__(
+        self,
+        names: Sequence[str],
+        source: str,
+        given: Mapping[str, str | None],
+        condition: Condition | None,
+        file_order: bool,
+    ) -> None:
+        self.columns = find_columns(names, condition and condition.text, **given)
+        self.columns |= {"time": None} if file_order else {}
+        self.reading = Reading(source, dict(self.columns))
+        self.condition, self.file_order = condition, file_order
+        self.needs_time = given["time"] is not None
+        self.texts: Collection[str] = ()
+        self.place: Callable[[str, str | None], str] = lambda *_: "the rows of the query"
 
     @property
     def names(self) -> list[str]:
         """Names of the columns to read."""
         return list(dict.fromkeys(name for name in self.columns.values() if name is not None))
 
+    def note_unused(self, some: pl.DataFrame) -> None:
+        """Note unused ratings, unless they are truth values; offer a time and a rating."""
+        columns, rating = self.columns, self.columns["rating"]
+        if rating is not None and self.condition is None and not is_boolean(some[rating]):
+            columns["rating"] = None
+            example = suggest(some[rating])
+            how = f"; positive='{example}' selects some" if example else ""
+            self.reading.notes.append(f"all rows count, regardless of {rating!r}{how}")
+        others = [name for name in some.columns if name not in (rating, *columns.values())]
+        for role, kind, wanted in (
+            ("time", is_date_like, columns["time"] is None and not self.file_order),
+            ("rating", is_boolean, rating is None),
+        ):
+            found = [name for name in others if wanted and kind(some[name])]
+            if len(found) == 1:
+                hint = f"{found[0]!r} looks like a {role}; {role}={found[0]!r} uses it"
+                self.reading.notes.append(hint)
+
     def events(self, frame: pl.DataFrame) -> Events:
         """Return the events of rows, each column typed for its role."""
-        self.reading.rows = len(frame)
+        import narwhals as nw
+        import polars as pl
+
+        self.reading.rows += len(frame)
+        while frame.schema[item := str(self.columns["item"])] == pl.List:
+            frame = frame.explode(item)
         for role, name in self.columns.copy().items():
             if name is None:
                 continue
             try:
-                frame = self._typed(frame, name, role)
+                frame = frame.with_columns(self._typed(frame[name], role))
             except InputError as error:
-                if role != "time" or self.given["time"] is not None:
+                if role != "time" or self.needs_time:
                     raise
                 self.columns["time"] = None
                 self.reading.columns = {**self.reading.columns, "time": None}
                 warnings.warn(f"left out: {error}", stacklevel=4)
-        events = read_frame(frame, self.columns, self.positive, self.reading, self.place)
+        table = nw.from_native(frame, eager_only=True)
+        events = to_events(table, self.columns, self.condition, self.reading, self.place)
         return events._replace(time=np.arange(len(events.rows))) if self.file_order else events
 
-    def _typed(self, frame: pl.DataFrame, name: str, role: str) -> pl.DataFrame:
-        """Return the frame with a column of text in the first form of its role that fits all."""
+    def _typed(self, series: pl.Series, role: str) -> pl.Series:
+        """Return a column of text in the first form of its role that fits all values."""
         import polars as pl
 
-        series, is_id = frame[name], role in ("user", "item")
-        if role == "item" and series.dtype == pl.List:
-            return self._typed(frame.explode(name), name, role)
+        name, is_id = series.name, role in ("user", "item")
         if series.dtype.is_nested():
             raise InputError(
                 f"the column {name!r} has nested values, such as {series.drop_nulls().first()!r}",
@@ -183,16 +210,16 @@ class _Rows(NamedTuple):
             odd = cleaned(distinct)[0].ne_missing(distinct).any()
             series = series.cast(pl.String) if odd else series
         if series.dtype != pl.String:
-            return frame
+            return series
         as_text = name in self.texts
         if role != "rating" and as_text:
             numbers = fits(whole_numbers, series)  # mostly, and then there is nothing to clean
             if numbers is not None:
-                return frame.with_columns(numbers)
+                return numbers
         series, padded = cleaned(series)
         self.reading.padded += padded if is_id else 0
         if is_id and not as_text:
-            return frame.with_columns(series)
+            return series
         possible = forms(role, self.condition)
         tried = (fits(form, series) for form in possible)
         fitting = next((each for each in tried if each is not None), None)
@@ -200,7 +227,7 @@ class _Rows(NamedTuple):
             if role == "time" and is_ambiguous(series, fitting):
                 example = series.drop_nulls().first()
                 self.reading.notes.append(f"dates such as {example!r} are read as day/month/year")
-            return frame.with_columns(fitting)
+            return fitting
         # The form that the fewest values break is the one that was meant.
         broken = (series.filter(f(series).is_null() & series.is_not_null()) for f in possible)
         wrong = min(broken, key=len).first()
@@ -210,44 +237,6 @@ class _Rows(NamedTuple):
             hint=f"correct it, or name another column with {role}=...",
             parameter=role,
         )
-
-
-def _columns(
-    scan: FileScan, positive: str | None, given: Mapping[str, str | None]
-) -> dict[str, str | None]:
-    try:
-        return find_columns(scan.names, positive, **given)
-    except InputError as error:
-        if scan.is_text and not any(given.values()) and not has_usual_name(scan.names):
-            error.hint += (
-                f"; the first line of {scan.source.label} is taken for the names of its columns: "
-                "if it is data, add a line above it, such as user,item"
-            )
-        raise
-
-
-def _note_unused(
-    some: pl.DataFrame,
-    columns: dict[str, str | None],
-    positive: str | None,
-    reading: Reading,
-    file_order: bool,
-) -> None:
-    """Note ratings that are not used, unless they are truth values; offer a time and a rating."""
-    rating = columns["rating"]
-    if rating is not None and positive is None and not is_boolean(some[rating]):
-        columns["rating"] = None
-        example = suggest(some[rating])
-        how = f"; positive='{example}' selects some" if example else ""
-        reading.notes.append(f"all rows count, regardless of {rating!r}{how}")
-    others = [name for name in some.columns if name not in (rating, *columns.values())]
-    for role, kind, wanted in (
-        ("time", is_date_like, columns["time"] is None and not file_order),
-        ("rating", is_boolean, rating is None),
-    ):
-        found = [name for name in others if wanted and kind(some[name])]
-        if len(found) == 1:
-            reading.notes.append(f"{found[0]!r} looks like a {role}; {role}={found[0]!r} uses it")
 
 
 def _collect(scans: list[FileScan], columns: list[str]) -> pl.DataFrame:

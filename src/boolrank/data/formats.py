@@ -5,17 +5,15 @@ Text is parsed by polars, in ASCII or Latin-1. A malformed line is an error that
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from dataclasses import dataclass
-from io import BytesIO, StringIO
-from typing import TYPE_CHECKING, Any
+from io import BytesIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._extras import needs
 from ..errors import InputError
-from .archives import check_workbook
+from .archives import sheet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,6 +110,7 @@ class Delimited:
             if number not in rows or not line.strip():
                 continue
             row, shown = rows[number], line.decode("latin-1").rstrip("\r\n")
+            shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
             missing = [name for name in kinds if kinds[name] != "skip" and row[name] is None]
             if missing:
                 why = f"its {missing[0]} is not {_KINDS[kinds[missing[0]]][1]}"
@@ -119,11 +118,9 @@ class Delimited:
                 why = f"it has more than {len(kinds)} fields"
             else:
                 why = "it precedes the first 'item:' line"
-            shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+            wrong_line = f"{label}, line {number + 1}: {shown!r}"
             form = self.separator.join(kinds)
-            raise InputError(
-                f"{label}, line {number + 1}: {shown!r} is not {form}: {why}", hint=_AGAIN
-            )
+            raise InputError(f"{wrong_line} is not {form}: {why}", hint=_AGAIN)
 
 
 def read_lists(label: str, content: bytes) -> pl.DataFrame:
@@ -133,9 +130,8 @@ def read_lists(label: str, content: bytes) -> pl.DataFrame:
     lines = [line.split() for line in content.splitlines()]
     wrong = [k for k, line in enumerate(lines, 1) if not all(map(bytes.isdigit, line))]
     if wrong:
-        raise InputError(
-            f"{label}, line {wrong[0]}: not a user and items, all whole numbers", hint=_AGAIN
-        )
+        problem = f"{label}, line {wrong[0]}: not a user and items, all whole numbers"
+        raise InputError(problem, hint=_AGAIN)
     users = [int(line[0]) for line in lines for _ in line[1:]]
     return pl.DataFrame({"user": users, "item": [int(i) for line in lines for i in line[1:]]})
 
@@ -155,34 +151,3 @@ def read_jokes(label: str, content: bytes) -> pl.DataFrame:
     positive[positive.sum(axis=1) >= 90] = False
     users, jokes = np.nonzero(positive)
     return pl.DataFrame({"user": users + 1, "item": jokes + 1})
-
-
-def sheet(label: str, content: bytes, *, only: bool = False) -> bytes:
-    """Return the first sheet of an Excel workbook as CSV; raise if ``only`` one is allowed."""
-    with needs("cli", "Reading workbooks"):
-        from python_calamine import CalamineWorkbook
-
-    check_workbook(label, content)
-    try:
-        book = CalamineWorkbook.from_filelike(BytesIO(content))
-        sheets = [book.get_sheet_by_index(k) for k in range(len(book.sheet_names))]
-        rows = sheets[0].to_python(skip_empty_area=False)
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # noqa: BLE001 - panics of Rust are not an Exception
-        hint = "save it again, or its table as CSV"
-        raise InputError(f"{label} is a damaged workbook ({error})", hint=hint) from None
-    filled = [each.name for each in sheets if each.height]
-    if only and len(filled) > 1:
-        raise InputError(
-            f"{label} has {len(filled)} sheets with rows: {', '.join(filled)}",
-            hint="save the one with the events as CSV",
-        )
-    out = StringIO()
-    csv.writer(out, lineterminator="\n").writerows([_cell(cell) for cell in row] for row in rows)
-    return out.getvalue().encode()
-
-
-def _cell(value: Any) -> Any:
-    """Return a cell as CSV has it: whole numbers without a fraction."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -17,8 +17,7 @@ from ..storage.state import LARGE
 from .columns import check_names, likely, opened
 from .item_columns import Column, Numbers, Words
 from .items import MAX_NAME, ItemTable
-from .paths import expand
-from .scans import check_regular, readable, scan_file, without_blank
+from .scans import check_regular, expand, readable, scan_file, without_blank
 from .values import cleaned, fits, forms, whole_numbers
 from .vocabulary import Vocabulary, is_missing, near_name
 

@@ -1,22 +1,22 @@
-"""Files as polars scans: kind by file name, separator and header of text files, broken lines."""
+"""Files by name, and each as a polars scan: its kind by its ending, its separator and header."""
 
 from __future__ import annotations
 
 import csv
+import glob
 import gzip
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .._extras import needs
 from ..errors import InputError
-from .archives import check_expansion, contents
-from .formats import sheet
-from .paths import check_name
+from .archives import check_expansion, contents, sheet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,6 +43,59 @@ _BEGINNINGS = {
     b"\xfe\xff": ("text in UTF-16", "save it in UTF-8"),
 }
 _EMPTY = "write the names of its columns, and below a row per event"
+_ACCESS = (
+    "check the address and the access keys, from variables such as AWS_ACCESS_KEY_ID or, with "
+    "boolrank[cloud], from where the store's own tools keep them"
+)
+_UNREADABLE = (OSError, EOFError, zlib.error)
+_STORES = r"(s3a?|gs|gcs|az|azure|abfss?)://"
+
+
+def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
+    """Return the files of names, globs and folders of Parquet: in order of names, none twice.
+
+    Addresses of Parquet in object stores stay text.
+    """
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not given:
+        raise InputError("no files are given", hint="give one, or a glob such as 'events/*.csv'")
+    found: dict[Path | str, None] = {}
+    for each in given:
+        path = Path(each).expanduser()
+        if re.match(_STORES, str(each)):
+            found[str(each)] = None
+            continue
+        if re.match(r"\w{2,}:/", str(each)):
+            hint = f"download it first, such as with: curl -LO {each}"
+            raise InputError(f"{each} is an address, and only files are read", hint=hint)
+        if path.is_dir():
+            inside = (file for file in path.rglob("*.parquet") if file.is_file())
+            files = sorted(file for file in inside if not _is_hidden(file.relative_to(path)))
+            problem = f"{path} is a folder without Parquet files"
+            hint = f"name its files, such as '{path}/*.csv'"
+        else:
+            # glob, not Path.glob, which refuses absolute patterns.
+            names = [path] if path.exists() else sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
+            files = [file for file in map(Path, names) if file.is_file()]
+            problem = f"no file matches {str(each)!r}"
+            hint = "check its name and folder; names with blanks need quotes"
+        if not files:
+            raise InputError(problem, hint=hint)
+        found |= dict.fromkeys(files)
+    return list(found)
+
+
+def _is_hidden(path: Path) -> bool:
+    """Return True for files of other programs, such as those in ``_delta_log``."""
+    return any(part.startswith(("_", ".")) for part in path.parts)
+
+
+def check_name(path: Path) -> None:
+    """Raise for a name that is not UTF-8, which polars cannot open."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"the name {str(path)!r} is not UTF-8", hint="rename it") from None
 
 
 class Source(NamedTuple):
@@ -88,8 +141,7 @@ def scan_file(path: Path | str) -> FileScan:
         import polars as pl
 
     source = Source(path, "remote", b"") if isinstance(path, str) else _source(path)
-    parts = source.data.parent.parts if isinstance(source.data, Path) else ()
-    keys = tuple(part.partition("=")[0] for part in parts if part.find("=") > 0)
+    keys: tuple[str, ...] = ()
     with readable(source):
         if isinstance(source.data, Path) and source.data.suffix.lower() == ".gz":
             check_expansion(source.data)
@@ -98,19 +150,19 @@ def scan_file(path: Path | str) -> FileScan:
         if isinstance(path, str):
             frame = pl.scan_parquet(path, hive_partitioning=True)
         elif source.kind == "parquet":
-            texts = dict.fromkeys(keys, pl.String)
+            folders = source.data.parent.parts if isinstance(source.data, Path) else ()
+            keys = tuple(part.partition("=")[0] for part in folders if part.find("=") > 0)
+            types = dict.fromkeys(keys, pl.String)
             frame = pl.scan_parquet(
-                source.data, glob=False, hive_partitioning=bool(keys), hive_schema=texts or None
+                source.data, glob=False, hive_partitioning=bool(keys), hive_schema=types or None
             )
-            schema = dict(frame.collect_schema())
-            return FileScan(source, frame, schema, list(schema), keys)
         elif next(source.lines(), "").lstrip().startswith("["):
             with source.open() as file:
                 frame = pl.read_json(file.read(), infer_schema_length=None).lazy()
         else:
             frame = pl.scan_ndjson(source.data, infer_schema_length=None)
         schema = dict(frame.collect_schema())
-        return FileScan(source, frame, schema, list(schema))
+        return FileScan(source, frame, schema, list(schema), keys)
 
 
 def _source(path: Path) -> Source:
@@ -125,16 +177,14 @@ def _source(path: Path) -> Source:
     for beginning, (other, to_do) in _BEGINNINGS.items():
         if start.startswith(beginning) and not binary:
             raise InputError(f"{path} is {other} despite its name", hint=to_do)
+    data: Path | bytes = path
     if kind == "zip":
-        ((label, content),) = contents(path, only=True)
+        ((label, data),) = contents(path, only=True)
         kind = _kind(label.rpartition(", ")[2])
-    elif kind == "workbook":
-        content = path.read_bytes()
-    else:
-        return Source(label, kind, path)
     if kind == "workbook":
+        content = path.read_bytes() if isinstance(data, Path) else data
         return Source(label, "text", sheet(label, content, only=True))
-    return Source(label, kind, content)
+    return Source(label, kind, data)
 
 
 def _kind(name: str) -> str:
@@ -188,16 +238,11 @@ def readable(source: Source) -> Iterator[None]:
 
     try:
         yield
-    except (PolarsError, PanicException, OSError, EOFError, ImportError) as error:
+    except (PolarsError, PanicException, ImportError, *_UNREADABLE) as error:
         said = str(error).partition("\n")[0].strip()
-        with suppress(OSError, EOFError, csv.Error):  # for example of a broken archive
+        with suppress(csv.Error, *_UNREADABLE):  # for example of a broken archive
             _check_lines(source)
-        hint = "check that its ending fits its content"
-        if source.kind == "remote":
-            hint = (
-                "check the address and the access keys, from variables such as AWS_ACCESS_KEY_ID "
-                "or, with boolrank[cloud], from where the store's own tools keep them"
-            )
+        hint = _ACCESS if source.kind == "remote" else "check that its ending fits its content"
         raise InputError(f"{source.label} cannot be read: {said}", hint=hint) from None
 
 
@@ -209,40 +254,36 @@ def without_blank(frame: AnyFrame) -> AnyFrame:
 
 
 def check_regular(scan: FileScan) -> None:
-    """Raise if a line of a text file has more or fewer fields than the header."""
-    if scan.is_text and not _is_regular(scan):
-        _check_lines(scan.source)
-
-
-def _is_regular(scan: FileScan) -> bool:
-    """Return True if all lines of a text file have as many fields as the header.
+    """Raise if a line of a text file has more or fewer fields than the header.
 
     polars pads short lines and cuts long ones. Stripped of all other characters, a regular file
     repeats its separators; this check takes a twentieth of the time of polars.
     """
+    if not scan.is_text:
+        return
     separator = scan.source.separator.encode()
     others = bytes(set(range(256)) - {*b'\r\n"', *separator})
-    with scan.source.open() as file:
-        left = b"".join(
-            chunk.translate(None, others) for chunk in iter(lambda: file.read(1 << 22), b"")
-        )
+    with readable(scan.source), scan.source.open() as file:
+        chunks = iter(lambda: file.read(1 << 22), b"")
+        left = b"".join(chunk.translate(None, others) for chunk in chunks)
     if b'"' in left:
         left = re.sub(b'"[^"]*"', b"", left)
     if b"\r" in left:
         left = left.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     line = separator * (len(scan.names) - 1) + b"\n"
-    return not (left if left.endswith(b"\n") else left + b"\n").replace(line, b"")
+    if (left if left.endswith(b"\n") else left + b"\n").replace(line, b""):
+        _check_lines(scan.source)
 
 
 def _check_lines(source: Source) -> None:
     """Raise for the first broken line of a text file. Slow: for broken files only."""
+    if source.kind in ("parquet", "remote"):
+        return
 
     def broken(line: int, wrong: str, hint: str = "correct it") -> InputError:
         return InputError(f"{source.label}, line {line}: {wrong}", hint=hint)
 
-    for number, line in enumerate(
-        source.lines() if source.kind not in ("parquet", "remote") else (), 1
-    ):
+    for number, line in enumerate(source.lines(), 1):
         if "\ufffd" in line:
             raise broken(number, "not UTF-8", "save the file in UTF-8 (Excel: CSV UTF-8)")
         if source.kind == "json" and line.strip():

@@ -19,7 +19,7 @@ from ..counts.disk_counts import count_on_disk, on_disk
 from ..counts.estimate import Estimate
 from ..data.event_store import store_events
 from ..data.interactions import Interactions, check_interactions
-from ..data.paths import expand
+from ..data.scans import expand
 from ..engines.threads import threads
 from ..errors import MatrixTooLargeError, ParameterError
 from ..storage.disk_array import raw_bytes
