@@ -34,11 +34,16 @@ class Weighting(State):
     active: int
     degrees: NDArray[np.int64] = array("int64", "items", low=0, high="users+1")
 
-    @staticmethod
-    def of(activity: NDArray[np.int64], degrees: NDArray[np.int64], exponent: float) -> Weighting:
-        """Return the sums of weights of users with so many items."""
-        weights, active = user_weights(activity, exponent), int(np.count_nonzero(activity))
-        return Weighting(exponent, int(weights.sum()), active, degrees)
+
+def weigh(
+    activity: NDArray[np.int64], degrees: NDArray[np.int64], exponent: float
+) -> tuple[Weighting | None, NDArray[Any]]:
+    """Return the sums of weights, None if all users count as 1, and the weight of each user."""
+    weights = user_weights(activity, exponent)
+    if not exponent:
+        return None, weights
+    total, active = int(weights.sum()), int(np.count_nonzero(activity))
+    return Weighting(exponent, total, active, degrees), weights
 
 
 def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:
@@ -46,8 +51,6 @@ def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:
 
     Raise if their sum does not fit into 64 bits.
     """
-    if not exponent:
-        return np.ones(len(activity), np.int32)
     distinct, inverse = np.unique(activity, return_inverse=True)
     return weight_table(distinct, np.bincount(inverse), exponent)[inverse]
 
