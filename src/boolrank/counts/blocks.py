@@ -45,7 +45,7 @@ class Block(NamedTuple):
 
 
 class TooManyPairsError(Exception):
-    """There are at least so many pairs, more than allowed."""
+    """More pairs than allowed; the argument is a lower bound of their number."""
 
 
 def count_block(
@@ -96,7 +96,7 @@ dtype=int32))
 
 
 def combine(blocks: Sequence[Block]) -> Block:
-    """Return the counts of all users from those of several blocks of users, in the same range.
+    """Return the sum of the counts of several blocks of users, in the same range of items.
 
     >>> one = count_block(Rows.of_lists([[0, 1]]), np.ones(1, np.int32), 0, 2, 3)
     >>> combine([one, one])[1:]
@@ -126,7 +126,7 @@ def work_per_item(rows: Rows, items: int) -> NDArray[np.int64]:
 
 
 def item_ranges(work: NDArray[np.int64], pairs: int) -> NDArray[np.int64]:
-    """Return where to cut items into ranges of at most so many pairs, by the work of each.
+    """Return the bounds of ranges of items with at most ``pairs`` pairs, or of one item.
 
     >>> item_ranges(np.array([1, 2, 5, 1, 1]), 3)
     array([0, 2, 3, 5])
@@ -135,10 +135,7 @@ def item_ranges(work: NDArray[np.int64], pairs: int) -> NDArray[np.int64]:
 
 
 def cut(bound: NDArray[np.int64], most: int) -> list[int]:
-    """Return where to cut rows with these starts into ranges of at most so many entries.
-
-    A longer row is a range of its own.
-    """
+    """Return the bounds of ranges of rows with at most ``most`` entries, or of one row."""
     cuts = [0]
     while cuts[-1] < len(bound) - 1:
         stop = int(np.searchsorted(bound, bound[cuts[-1]] + most, side="right")) - 1

@@ -34,9 +34,9 @@ def count_on_disk(
     memory: int,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Overlaps:
-    """Count into files of a job, with at most so many bytes of memory.
+    """Count into files of a job, with at most ``memory`` bytes.
 
-    ``progress`` is told how many of all steps are done. The indices of ``rows`` may be in a file.
+    ``progress`` gets the steps done and all steps. The indices of ``rows`` may be in a file.
     """
     parts = list(pairwise(cut(rows.indptr, max(memory // (2 * _EVENT), 1))))
     work, degrees = np.zeros((2, items), np.int64)

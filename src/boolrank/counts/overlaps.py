@@ -72,7 +72,7 @@ class Overlaps(State):
         """Count in one pass over the data, with the method estimated to be fastest.
 
         Users weigh activity^-user_exponent, from 0 to 1; with 0 all count as 1. With ``memory``,
-        such as ``"4GB"``, pairs are counted in a temporary file with so many bytes, and mapped.
+        such as ``"4GB"``, pairs are counted within that memory, in a temporary file that is mapped.
 
         >>> data = Interactions.from_pairs([1, 1, 2], ["a", "b", "a"])
         >>> counts = Overlaps.of(data, user_exponent=1)
@@ -115,10 +115,13 @@ class Overlaps(State):
         return self.sizes if self.weighting is None else self.weighting.degrees
 
     def check(self, interactions: Interactions) -> Overlaps:
-        """Return these overlaps if they can be those of the interactions; raise otherwise."""
-        found = f"the overlaps have {self.n:,} users and {self.items:,} items, the interactions"
-        if (self.n, self.items) != interactions.shape:
-            problem = "{} {:,} and {:,}".format(found, *interactions.shape)
+        """Return these overlaps, or raise if they do not belong to the interactions."""
+        users, items = interactions.shape
+        if (self.n, self.items) != (users, items):
+            problem = (
+                f"the overlaps have {self.n:,} users and {self.items:,} items, the interactions "
+                f"{users:,} and {items:,}"
+            )
         elif not np.array_equal(self.degrees, interactions.popularity()):
             problem = "the overlaps belong to other interactions: the users per item differ"
         else:

@@ -47,7 +47,7 @@ def weigh(
 
 
 def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:
-    """Return what users count as, by their number of items: 32-bit ones for an exponent of 0.
+    """Return the weight of each user by number of items: 32-bit ones for an exponent of 0.
 
     Raise if their sum does not fit into 64 bits.
     """
@@ -56,7 +56,7 @@ def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:
 
 
 def weight_table(activity: NDArray[Any], users: NDArray[Any], exponent: float) -> NDArray[Any]:
-    """Return the weights for distinct numbers of items, each of so many users."""
+    """Return the weight of users with each number of items; ``users`` counts them."""
     if not exponent:
         return np.ones(len(activity), np.int32)
     # Python's power: an element of numpy's could depend on its place in the array.
