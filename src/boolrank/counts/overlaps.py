@@ -133,11 +133,11 @@ class Overlaps(State):
         """Return the overlaps after a change of interactions, from the changed rows alone."""
         from scipy.sparse import csr_array
 
-        union, keys = joined(before, after)
+        union, keys = joined(after, before)
         n, m = union.shape
         changed = np.unique(np.setxor1d(keys[0], keys[1], assume_unique=True) // m)
         change: Any = csr_array((m, m), dtype=np.int32)
-        for part, sign in zip(keys, (-1, 1), strict=True):
+        for part, sign in zip(keys, (1, -1), strict=True):
             rows = Rows.of_keys(part, n, m).take(changed)
             weights = np.repeat(user_weights(rows.lengths, self.user_exponent), rows.lengths)
             shape = len(changed), m
@@ -158,7 +158,9 @@ class Overlaps(State):
         sizes = change.diagonal().astype(np.int64)
         sizes[old] += self.sizes
         change.setdiag(0)
-        counts = csr_array(counts + change)[kept][:, kept]
+        counts = csr_array(counts + change)
+        if len(kept) < m:
+            counts = counts[kept][:, kept]
         counts.eliminate_zeros()
         counts.sort_indices()
         return Overlaps(
