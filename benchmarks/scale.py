@@ -91,7 +91,7 @@ def pair() -> list[str]:
 def skew() -> list[str]:
     """Count with one heavy user, and with as many steps spread over ordinary users."""
     from boolrank import Interactions
-    from boolrank.counts.overlaps import count_sparse
+    from boolrank.counts.counting import count_sparse
 
     rng = np.random.default_rng(0)
 

@@ -9,7 +9,7 @@ import pytest
 
 from boolrank import Interactions, parse_kernel
 from boolrank.counts.blocks import combine, count_block, item_ranges, work_per_item
-from boolrank.counts.overlaps import count_sparse
+from boolrank.counts.counting import count_sparse
 from boolrank.counts.weighting import user_weights
 from boolrank.data.synthetic import synthetic
 from boolrank.matrix import CompressedMatrix

@@ -27,7 +27,7 @@ from boolrank import (
     load_model,
 )
 from boolrank.counts import blocks
-from boolrank.counts.overlaps import count_sparse
+from boolrank.counts.counting import count_sparse
 from boolrank.data import event_store
 from boolrank.data.synthetic import synthetic
 from boolrank.errors import BoolrankError, InputError, MatrixTooLargeError, ParameterError

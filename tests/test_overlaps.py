@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from boolrank import Interactions, Overlaps
 from boolrank.counts import blocks as blocks_module
-from boolrank.counts import overlaps as overlaps_module
+from boolrank.counts import counting as counting_module
 from boolrank.counts import weighting as weighting_module
-from boolrank.counts.overlaps import count_by_products, count_dense, count_sparse
+from boolrank.counts.counting import count_by_products, count_dense, count_sparse
 from boolrank.counts.weighting import user_weights
 from boolrank.engines.threads import threads
 from boolrank.errors import (
@@ -136,7 +136,7 @@ def test_more_pairs_than_memory_holds_are_refused_before_they_are_counted(monkey
     data = Interactions.from_pairs(users, [*range(3000), 1, 5000])
     called = []
     monkeypatch.setattr("boolrank._compiled.overlaps.count_rows", lambda *_: called.append(1))
-    monkeypatch.setattr(overlaps_module, "free_memory", lambda: 3 * 10**7)
+    monkeypatch.setattr(counting_module, "free_memory", lambda: 3 * 10**7)
     # Each of 3,000 items with 2,999 others, and one with one.
     said = r"at least 8,997,001 pairs .* 144\.0 MB or more, and 30\.0 MB are free; .* 'bot' with 3,"
     with pytest.raises(MatrixTooLargeError, match=said):
@@ -146,28 +146,23 @@ def test_more_pairs_than_memory_holds_are_refused_before_they_are_counted(monkey
 
 def test_pairs_that_turn_out_too_many_are_refused_on_the_way(monkeypatch) -> None:
     data, X = draw(3, 200, 150, 0.05)
-    least = blocks_module.least_pairs(X.sum(axis=1), *_by_item(X))
+    least = (X * (X.sum(axis=1, keepdims=True) - 1)).max(axis=0)  # others of the most active user
     shared = X.T @ X > 0
     np.fill_diagonal(shared, False)
     assert (least <= shared.sum(axis=1)).all()
     bytes_needed = 16 * int(shared.sum())
     monkeypatch.setattr(blocks_module, "_PLACES", 100)
-    monkeypatch.setattr(overlaps_module, "free_memory", lambda: bytes_needed)
+    monkeypatch.setattr(counting_module, "free_memory", lambda: bytes_needed)
     assert count_sparse(data).pairs == shared.sum()
     assert 16 * least.sum() < bytes_needed // 2, "not known beforehand"
-    monkeypatch.setattr(overlaps_module, "free_memory", lambda: bytes_needed // 2)
+    monkeypatch.setattr(counting_module, "free_memory", lambda: bytes_needed // 2)
     with pytest.raises(MatrixTooLargeError, match="leave out users"):
         count_sparse(data)
 
 
-def _by_item(X: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    items, users = np.nonzero(X.T)
-    return np.searchsorted(items, np.arange(X.shape[1] + 1)), users
-
-
 def test_counts_for_which_a_dense_matrix_has_no_room_are_counted_sparsely(monkeypatch) -> None:
     data, X = draw(0, 300, 40, 0.5)
-    monkeypatch.setattr(overlaps_module, "_DENSE_BYTES", 1 << 60)
+    monkeypatch.setattr(counting_module, "_DENSE_BYTES", 1 << 60)
     found = Overlaps.of(data)
     assert found.dense is None
     assert np.array_equal(found.filled(), X.T @ X)

@@ -9,6 +9,7 @@ Counts are whole numbers, so neither ranges nor blocks of users change a bit of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +45,7 @@ class Block(NamedTuple):
 
 
 class TooManyPairsError(Exception):
-    """There are at least so many pairs, more than allowed."""
+    """More pairs than allowed; the argument is a lower bound of their number."""
 
 
 def count_block(
@@ -63,27 +64,23 @@ dtype=int32))
     from .._compiled.overlaps import count_rows, pack_rows
     from .._compiled.rows import transposed_range
 
-    lengths, size = rows.lengths, last - first
+    size, lengths = last - first, rows.lengths
     starts, users = transposed_range(*rows, first, last)
-    # An item shares users with at most this many others.
-    reach = np.minimum(np.add.reduceat(np.append(lengths[users], 0), starts[:-1]), items)
-    reach[np.diff(starts) == 0] = 0
+    of_users, some = np.append(lengths[users], 0), np.diff(starts) > 0
+    # An item shares users with at most as many others as its users have items, and with at least
+    # the other items of its most active user.
+    reach = np.where(some, np.minimum(np.add.reduceat(of_users, starts[:-1]), items), 0)
+    least = np.where(some, np.maximum.reduceat(of_users, starts[:-1]) - 1, 0)
     bound = np.concatenate(([0], np.cumsum(reach)))
     most = int(bound[-1]) if most is None else min(most, int(bound[-1]))
-    is_tight = most < bound[-1]
-    least = least_pairs(lengths, starts, users) if is_tight else np.zeros(size, np.int64)
     room = max(min(_PLACES, int(bound[-1])), int(reach.max(initial=0)))
     columns, counts = np.empty(room, np.int32), np.empty(room, weights.dtype)
     # Pages that stay unused take no memory, so the arrays have room for all pairs that could be.
     found = np.empty(most, np.int32), np.empty(most, weights.dtype)
-    sizes, used = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    start, pairs = 0, 0
-    while start < size:
-        sure = pairs + int(least[start:].sum())
-        if sure > most:
+    sizes, used, pairs = np.zeros(size, np.int64), np.zeros(size, np.int64), 0
+    for start, stop in pairwise(cut(bound, _PLACES)):
+        if (sure := pairs + int(least[start:].sum())) > most:
             raise TooManyPairsError(sure)
-        stop = int(np.searchsorted(bound, bound[start] + _PLACES, side="right")) - 1
-        stop = min(max(stop, start + 1), size)
         reserved, part = bound[start : stop + 1] - bound[start], slice(start, stop)
         out = used[part], sizes[part], columns, counts
         lists = (starts[start : stop + 1], users), rows
@@ -92,14 +89,14 @@ dtype=int32))
         if needed > most:
             raise TooManyPairsError(needed)
         pack_rows(found, pairs, columns, counts, reserved, used[part])
-        start, pairs = stop, needed
+        pairs = needed
     for each in found:  # addresses are limited, too
         each.resize(pairs, refcheck=False)
     return Block(first, sizes, used, *found)
 
 
 def combine(blocks: Sequence[Block]) -> Block:
-    """Return the counts of all users from those of several blocks of users, in the same range.
+    """Return the sum of the counts of several blocks of users, in the same range of items.
 
     >>> one = count_block(Rows.of_lists([[0, 1]]), np.ones(1, np.int32), 0, 2, 3)
     >>> combine([one, one])[1:]
@@ -109,17 +106,16 @@ def combine(blocks: Sequence[Block]) -> Block:
 
     if len(blocks) == 1:
         return blocks[0]
-    first, sizes = blocks[0].first, sum(block.sizes for block in blocks)
     items = 1 + max(int(block.columns.max(initial=0)) for block in blocks)
-    total: Any = 0
-    for block in blocks:
-        shape = len(block.sizes), items
-        total = total + csr_array((block.counts, block.columns, block.indptr), shape)
-    total.sort_indices()
-    columns = total.indices.astype(np.int32, copy=False)
-    return Block(
-        first, np.asarray(sizes), np.diff(total.indptr).astype(np.int64), columns, total.data
+    total: Any = sum(
+        csr_array((block.counts, block.columns, block.indptr), (len(block.sizes), items))
+        for block in blocks
     )
+    total.sort_indices()
+    sizes = np.sum([block.sizes for block in blocks], axis=0)
+    columns = total.indices.astype(np.int32, copy=False)
+    lengths = np.diff(total.indptr).astype(np.int64)
+    return Block(blocks[0].first, sizes, lengths, columns, total.data)
 
 
 def work_per_item(rows: Rows, items: int) -> NDArray[np.int64]:
@@ -130,25 +126,18 @@ def work_per_item(rows: Rows, items: int) -> NDArray[np.int64]:
 
 
 def item_ranges(work: NDArray[np.int64], pairs: int) -> NDArray[np.int64]:
-    """Return bounds of ranges of items whose rows have at most so many pairs, or are single.
+    """Return the bounds of ranges of items with at most ``pairs`` pairs, or of one item.
 
     >>> item_ranges(np.array([1, 2, 5, 1, 1]), 3)
     array([0, 2, 3, 5])
     """
-    bound = np.concatenate(([0], np.cumsum(np.minimum(work, len(work)))))
-    bounds = [0]
-    while bounds[-1] < len(work):
-        stop = int(np.searchsorted(bound, bound[bounds[-1]] + pairs, side="right")) - 1
-        bounds.append(max(stop, bounds[-1] + 1))
-    return np.array(bounds)
+    return np.array(cut(np.concatenate(([0], np.cumsum(np.minimum(work, len(work))))), pairs))
 
 
-def least_pairs(
-    lengths: NDArray[np.int64], starts: NDArray[np.int64], users: NDArray[Any]
-) -> NDArray[np.int64]:
-    """Return a lower bound of each item's pairs: the other items of its most active user."""
-    least = np.zeros(len(starts) - 1, np.int64)
-    some = np.diff(starts) > 0
-    if some.any():
-        least[some] = np.maximum.reduceat(lengths[users], starts[:-1][some]) - 1
-    return least
+def cut(bound: NDArray[np.int64], most: int) -> list[int]:
+    """Return the bounds of ranges of rows with at most ``most`` entries, or of one row."""
+    cuts = [0]
+    while cuts[-1] < len(bound) - 1:
+        stop = int(np.searchsorted(bound, bound[cuts[-1]] + most, side="right")) - 1
+        cuts.append(max(stop, cuts[-1] + 1))
+    return cuts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,9 +17,9 @@ from ..data.rows import Rows
 from ..errors import MatrixTooLargeError
 from ..storage.disk_array import mapped
 from ..storage.job import Job
-from .blocks import Block, combine, count_block, item_ranges, work_per_item
+from .blocks import Block, combine, count_block, cut, item_ranges, work_per_item
 from .overlaps import Overlaps
-from .weighting import Weighting, user_weights
+from .weighting import weigh
 
 # Bytes per pair of a range: column and count, twice while blocks of users are combined, and per
 # event: item, its transpose, and the length of the user's list.
@@ -33,18 +34,17 @@ def count_on_disk(
     memory: int,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Overlaps:
-    """Count into files of a job, with at most so many bytes of memory.
+    """Count into files of a job, with at most ``memory`` bytes.
 
-    ``progress`` is told how many of all steps are done. The indices of ``rows`` may be in a file.
+    ``progress`` gets the steps done and all steps. The indices of ``rows`` may be in a file.
     """
-    lengths = rows.lengths
-    weights = user_weights(lengths, exponent)
-    parts = user_parts(rows, memory // (2 * _EVENT))
+    parts = list(pairwise(cut(rows.indptr, max(memory // (2 * _EVENT), 1))))
     work, degrees = np.zeros((2, items), np.int64)
     for part in parts:
         some = rows.part(*part)
         work += work_per_item(some, items)
         degrees += np.bincount(some.indices, minlength=items)
+    weighting, weights = weigh(rows.lengths, degrees, exponent)
     room = memory // 2 // (_PAIR if len(parts) == 1 else _COMBINED)
     longest = int(np.minimum(work, items).max(initial=0))
     if longest > room:
@@ -69,8 +69,7 @@ def count_on_disk(
         progress(int(steps[last]), total)
     indptr = np.concatenate(([0], np.cumsum(files["lengths"][:])))
     sizes, pairs_of = files["sizes"][:], (files["columns"], files["counts"])
-    weighting = Weighting.of(lengths, degrees, exponent) if exponent else None
-    return Overlaps(len(lengths), sizes, None, indptr, *pairs_of, weighting)  # type: ignore[arg-type]
+    return Overlaps(rows.n_rows, sizes, None, indptr, *pairs_of, weighting)  # type: ignore[arg-type]
 
 
 def count_within(interactions: Interactions, exponent: float, memory: int) -> Overlaps:
@@ -80,21 +79,10 @@ def count_within(interactions: Interactions, exponent: float, memory: int) -> Ov
         return on_disk(count_on_disk(interactions.rows, items, exponent, job, memory))
 
 
-def user_parts(rows: Rows, events: int) -> list[tuple[int, int]]:
-    """Return ranges of users with at most so many events, or of one user."""
-    bounds = [0]
-    while bounds[-1] < rows.n_rows:
-        most = rows.indptr[bounds[-1]] + max(events, 1)
-        stop = int(np.searchsorted(rows.indptr, most, side="right")) - 1
-        bounds.append(max(stop, bounds[-1] + 1))
-    return list(pairwise(bounds))
-
-
 def on_disk(overlaps: Overlaps) -> Overlaps:
     """Return overlaps whose files are mapped, for a model that keeps them."""
-    n, weighting = overlaps.n, overlaps.weighting
     columns, counts = mapped(overlaps.columns), mapped(overlaps.counts)
-    return Overlaps(n, overlaps.sizes, None, overlaps.indptr, columns, counts, weighting)
+    return replace(overlaps, columns=columns, counts=counts)
 
 
 def _append(files: dict[str, Any], block: Block) -> None:

@@ -28,7 +28,7 @@ _RANGES = 200
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a fit takes on each path, from the activity of users.
+    """Memory, disk and time of a fit, in memory, on disk and on a cluster.
 
     Attributes
     ----------

@@ -13,32 +13,20 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from .._memory import free_memory, parse_size
+from .._memory import parse_size
 from ..checks import real
-from ..data.interactions import Interactions
-from ..data.vocabulary import Vocabulary
+from ..data.interactions import Interactions, joined
+from ..data.rows import Rows
 from ..engines.threads import threads
 from ..errors import InputError
 from ..storage.disk_array import DiskArray
 from ..storage.state import State, array
-from .blocks import TooManyPairsError, count_block
-from .limits import check_longest, too_many_pairs
-from .weighting import MOST, UNIT, Weighting, user_weights
+from .weighting import MOST, UNIT, Weighting, user_weights, weigh
 
-# Multiplications in BLAS that take as long as one counting step, measured.
-_BLAS_STEPS = 50.0
-# Single precision counts exactly up to this many users.
-SINGLE = 1 << 24
-# Largest dense matrix of counts to consider: 2 GB.
-_DENSE_UP_TO = 22_000
-# Bytes per pair of items while counting: column and count, in blocks and then in one piece.
-_PAIR_BYTES = 16
 # Pairs of a file whose values are computed at once: 32 MB.
 _PART = 1 << 21
-# Bytes per pair in a dense matrix.
-_DENSE_BYTES = 4
 
 Ints = NDArray[np.int32]
 
@@ -84,7 +72,7 @@ class Overlaps(State):
         """Count in one pass over the data, with the method estimated to be fastest.
 
         Users weigh activity^-user_exponent, from 0 to 1; with 0 all count as 1. With ``memory``,
-        such as ``"4GB"``, pairs are counted in a temporary file with so many bytes, and mapped.
+        such as ``"4GB"``, pairs are counted within that memory, in a temporary file that is mapped.
 
         >>> data = Interactions.from_pairs([1, 1, 2], ["a", "b", "a"])
         >>> counts = Overlaps.of(data, user_exponent=1)
@@ -92,20 +80,13 @@ class Overlaps(State):
         (array([1.        , 0.33333333]), array([2, 1]))
         """
         exponent = real("Overlaps", "user_exponent", user_exponent, low=0, high=1)
-        if memory is not None:
-            from .disk_counts import count_within
+        from .counting import count
+        from .disk_counts import count_within
 
-            with threads(n_threads):
-                return count_within(interactions, exponent, parse_size("memory", memory))
-        n, items = interactions.shape
-        lengths = np.diff(interactions.indptr).astype(float)
-        steps = float(lengths @ lengths)  # an upper bound of the pairs that share a user
         with threads(n_threads):
-            if not is_dense(n, items, steps, exponent):
-                return count_sparse(interactions, exponent)
-            if not exponent and float(n) * items * items < _BLAS_STEPS * steps:
-                return count_by_products(interactions)
-            return count_dense(interactions, exponent)
+            if memory is not None:
+                return count_within(interactions, exponent, parse_size("memory", memory))
+            return count(interactions, exponent)
 
     @staticmethod
     def of_disjoint(sizes: NDArray[np.int64]) -> Overlaps:
@@ -134,62 +115,59 @@ class Overlaps(State):
         return self.sizes if self.weighting is None else self.weighting.degrees
 
     def check(self, interactions: Interactions) -> Overlaps:
-        """Return these overlaps if they can be those of the interactions; raise otherwise."""
-        hint = "count them with Overlaps.of(interactions)"
-        if (self.n, self.items) != interactions.shape:
-            raise InputError(
+        """Return these overlaps, or raise if they do not belong to the interactions."""
+        users, items = interactions.shape
+        if (self.n, self.items) != (users, items):
+            problem = (
                 f"the overlaps have {self.n:,} users and {self.items:,} items, the interactions "
-                f"{interactions.shape[0]:,} and {interactions.shape[1]:,}",
-                hint=hint,
-                parameter="overlaps",
+                f"{users:,} and {items:,}"
             )
-        if not np.array_equal(self.degrees, interactions.popularity()):
-            raise InputError(
-                "the overlaps belong to other interactions: the users per item differ",
-                hint=hint,
-                parameter="overlaps",
-            )
-        return self
+        elif not np.array_equal(self.degrees, interactions.popularity()):
+            problem = "the overlaps belong to other interactions: the users per item differ"
+        else:
+            return self
+        hint = "count them with Overlaps.of(interactions)"
+        raise InputError(problem, hint=hint, parameter="overlaps")
 
     def updated(self, before: Interactions, after: Interactions) -> Overlaps:
         """Return the overlaps after a change of interactions, from the changed rows alone."""
-        from scipy.sparse import csr_array, diags_array
+        from scipy.sparse import csr_array
 
-        new_users, n = _places(before.users, after.users)
-        new_items, m = _places(before.items, after.items)
-        kept = len(after.items)  # those that are gone come last, until the end
-        rows = np.repeat(new_users, np.diff(before.indptr))
-        old = csr_array((np.ones(before.size, np.int32), (rows, new_items[before.indices])), (n, m))
-        indptr = np.pad(after.indptr, (0, n - len(after.users)), mode="edge")
-        new = csr_array((np.ones(after.size, np.int32), after.indices, indptr), (n, m))
-        changed = np.flatnonzero(np.asarray(abs(new - old).sum(axis=1)).ravel())
+        union, keys = joined(after, before)
+        n, m = union.shape
+        changed = np.unique(np.setxor1d(keys[0], keys[1], assume_unique=True) // m)
         change: Any = csr_array((m, m), dtype=np.int32)
-        for part, sign in ((new[changed], 1), (old[changed], -1)):
-            lengths = np.diff(part.indptr)
-            weights = np.repeat(sign * user_weights(lengths, self.user_exponent), lengths)
-            change += part.T @ csr_array((weights, part.indices, part.indptr), part.shape)
-        weighting, _ = _weights(after, self.user_exponent)
+        for part, sign in zip(keys, (1, -1), strict=True):
+            rows = Rows.of_keys(part, n, m).take(changed)
+            weights = np.repeat(user_weights(rows.lengths, self.user_exponent), rows.lengths)
+            shape = len(changed), m
+            ones = csr_array((np.ones(len(weights), np.int32), rows.indices, rows.indptr), shape)
+            change += ones.T @ csr_array((sign * weights, rows.indices, rows.indptr), shape)
+        users, weighting = len(after.users), self.weighting
+        if weighting is not None:
+            weighting, _ = weigh(after.rows.lengths, after.popularity(), self.user_exponent)
+        old, kept = union.items.find(before.items), union.items.find(after.items)
         if self.dense is not None:
-            dense = np.zeros((m, m), self.dense.dtype)
-            dense[np.ix_(new_items, new_items)] = self.dense
-            dense += change.toarray().astype(dense.dtype)
-            dense = np.ascontiguousarray(dense[:kept, :kept])
-            sizes = np.diag(dense).astype(np.int64)
-            return Overlaps(len(after.users), sizes, dense=dense, weighting=weighting)
+            dense = change.toarray().astype(self.dense.dtype)
+            dense[np.ix_(old, old)] += self.dense
+            dense = dense[np.ix_(kept, kept)]
+            return Overlaps(users, np.diag(dense).astype(np.int64), dense, weighting=weighting)
         indptr, columns, numbers = self.rows()
-        rows = np.repeat(new_items, np.diff(indptr))
-        counts: Any = csr_array((numbers, (rows, new_items[columns])), (m, m))
-        sizes = np.zeros(m, np.int64)
-        sizes[new_items] = self.sizes
-        own = change.diagonal()
-        counts = csr_array(counts + change - diags_array(own, dtype=own.dtype))
+        places = np.repeat(old, np.diff(indptr)), old[columns]
+        counts: Any = csr_array((numbers, places), (m, m))
+        sizes = change.diagonal().astype(np.int64)
+        sizes[old] += self.sizes
+        change.setdiag(0)
+        counts = csr_array(counts + change)
+        if len(kept) < m:
+            counts = counts[kept][:, kept]
         counts.eliminate_zeros()
         counts.sort_indices()
         return Overlaps(
-            len(after.users),
-            (sizes + own)[:kept],
+            users,
+            sizes[kept],
             None,
-            counts.indptr[: kept + 1].astype(np.int64),
+            counts.indptr.astype(np.int64),
             counts.indices.astype(np.int32),
             counts.data.astype(numbers.dtype),
             weighting,
@@ -246,13 +224,16 @@ class Overlaps(State):
         """Bytes that `rows` takes; 0 if these counts are sparse already."""
         return 0 if self.dense is None else self.pairs * (12 if self.weighting else 8)
 
-    def filled(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
+    def filled(
+        self, start: int = 0, stop: int | None = None, dtype: DTypeLike | None = None
+    ) -> NDArray[Any]:
         """Return the same counts as a dense matrix, or some rows of it."""
         if self.dense is not None:
-            return self.dense[start:stop]
+            return self.dense[start:stop].astype(dtype or self.dense.dtype, copy=False)
         indptr, columns, counts = self.rows()
         rows = np.arange(self.items)[start:stop]
-        out = np.zeros((len(rows), self.items), np.int64 if self.weighting else np.float32)
+        kind = dtype or (np.int64 if self.weighting else np.float32)
+        out = np.zeros((len(rows), self.items), kind)
         part = slice(indptr[start], indptr[start + len(rows)])
         places = np.repeat(np.arange(len(rows)), np.diff(indptr)[rows])
         out[places, columns[part]] = counts[part]
@@ -261,14 +242,7 @@ class Overlaps(State):
 
     def row(self, item: int) -> NDArray[np.int64]:
         """Return the number of users that an item shares with each item."""
-        if self.dense is not None:
-            return np.asarray(self.dense[item], dtype=np.int64)
-        indptr, columns, counts = self.rows()
-        out = np.zeros(self.items, np.int64)
-        part = slice(indptr[item], indptr[item + 1])
-        out[columns[part]] = counts[part]
-        out[item] = self.sizes[item]
-        return out
+        return np.asarray(self.filled(item, item + 1, np.int64)[0])
 
     def alone(self) -> NDArray[np.bool_]:
         """Return which items share no user with any other."""
@@ -295,86 +269,9 @@ class Overlaps(State):
         return len(self.rows()[1])
 
 
-def is_dense(n: int, items: int, steps: float, exponent: float) -> bool:
-    """Return whether to count into a dense matrix; ``steps`` bounds the pairs that share a user."""
-    room = _DENSE_BYTES * items * items * (2 if exponent else 1)
-    small = items <= _DENSE_UP_TO and n <= SINGLE
-    return small and steps >= items * items / 4 and room <= free_memory()
-
-
 def prefers_dense(items: int, pairs: int) -> bool:
     """Return whether a dense matrix is faster than one of the pairs that share users.
 
     A scattered addition costs about six streamed ones (measured: 2.4 ns against 0.4 ns).
     """
     return items * items <= 6 * pairs
-
-
-def _places(before: Vocabulary, after: Vocabulary) -> tuple[NDArray[np.int64], int]:
-    """Return the new numbers of ids, those that are gone after all others, and how many there are.
-
-    >>> from boolrank.data.vocabulary import Vocabulary
-    >>> _places(Vocabulary.of("abc")[0], Vocabulary.of("bcd")[0])
-    (array([3, 0, 1]), 4)
-    """
-    places = after.find(before)
-    gone = places < 0
-    places[gone] = len(after) + np.arange(gone.sum())
-    return places, len(after) + int(gone.sum())
-
-
-def count_by_products(interactions: Interactions) -> Overlaps:
-    """Count with BLAS, by products of blocks of the dense matrix."""
-    from scipy.linalg.blas import ssyrk
-
-    from .._compiled.weights import spread
-
-    n, items = interactions.shape
-    sizes = interactions.popularity()
-    total: Any = np.zeros((items, items), np.float32, order="F")
-    step = max(1, (1 << 26) // items)
-    matrix = interactions.matrix()
-    for start in range(0, n, step):
-        block = matrix[start : start + step].toarray()
-        total = ssyrk(1.0, block.T, beta=1.0, c=total, lower=1, overwrite_c=1)
-    dense, ones = total.T, np.ones(items)
-    spread(dense, ones, ones, sizes.astype(np.float64))
-    return Overlaps(n, sizes, dense=dense)
-
-
-def count_dense(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
-    """Count item by item, over the items of its users, into a dense matrix."""
-    from .._compiled.overlaps import count_matrix
-    from .._compiled.rows import transposed
-
-    n, items = interactions.shape
-    user_ptr, user_items = interactions.indptr, interactions.indices
-    weighting, weights = _weights(interactions, exponent)
-    item_ptr, item_users, places = transposed(user_ptr, user_items, items)
-    dense = np.empty((items, items), np.int64 if weighting else np.float32)
-    count_matrix(dense, weights, item_ptr, item_users, places, user_ptr, user_items)
-    return Overlaps(n, np.diag(dense).astype(np.int64), dense=dense, weighting=weighting)
-
-
-def count_sparse(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
-    """Count item by item, over the items of its users, into compressed rows."""
-    check_longest(interactions)
-    n, items = interactions.shape
-    weighting, weights = _weights(interactions, exponent)
-    pair_bytes, available = _PAIR_BYTES * (4 + weights.itemsize) // 8, free_memory()
-    try:
-        block = count_block(
-            interactions.rows, weights, 0, items, items, most=available // pair_bytes
-        )
-    except TooManyPairsError as error:
-        raise too_many_pairs(interactions, error.args[0], pair_bytes, available) from None
-    return Overlaps(n, block.sizes, None, block.indptr, block.columns, block.counts, weighting)
-
-
-def _weights(interactions: Interactions, exponent: float) -> tuple[Weighting | None, NDArray[Any]]:
-    """Return the sums of weights, if users have any, and the weight of each user."""
-    activity = interactions.rows.lengths
-    if not exponent:
-        return None, user_weights(activity, 0.0)
-    weighting = Weighting.of(activity, interactions.popularity(), exponent)
-    return weighting, user_weights(activity, exponent)

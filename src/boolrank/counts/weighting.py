@@ -34,26 +34,29 @@ class Weighting(State):
     active: int
     degrees: NDArray[np.int64] = array("int64", "items", low=0, high="users+1")
 
-    @staticmethod
-    def of(activity: NDArray[np.int64], degrees: NDArray[np.int64], exponent: float) -> Weighting:
-        """Return the sums of weights of users with so many items."""
-        weights, active = user_weights(activity, exponent), int(np.count_nonzero(activity))
-        return Weighting(exponent, int(weights.sum()), active, degrees)
+
+def weigh(
+    activity: NDArray[np.int64], degrees: NDArray[np.int64], exponent: float
+) -> tuple[Weighting | None, NDArray[Any]]:
+    """Return the sums of weights, None if all users count as 1, and the weight of each user."""
+    weights = user_weights(activity, exponent)
+    if not exponent:
+        return None, weights
+    total, active = int(weights.sum()), int(np.count_nonzero(activity))
+    return Weighting(exponent, total, active, degrees), weights
 
 
 def user_weights(activity: NDArray[Any], exponent: float) -> NDArray[Any]:
-    """Return what users count as, by their number of items: 32-bit ones for an exponent of 0.
+    """Return the weight of each user by number of items: 32-bit ones for an exponent of 0.
 
     Raise if their sum does not fit into 64 bits.
     """
-    if not exponent:
-        return np.ones(len(activity), np.int32)
     distinct, inverse = np.unique(activity, return_inverse=True)
     return weight_table(distinct, np.bincount(inverse), exponent)[inverse]
 
 
 def weight_table(activity: NDArray[Any], users: NDArray[Any], exponent: float) -> NDArray[Any]:
-    """Return the weights for distinct numbers of items, each of so many users."""
+    """Return the weight of users with each number of items; ``users`` counts them."""
     if not exponent:
         return np.ones(len(activity), np.int32)
     # Python's power: an element of numpy's could depend on its place in the array.

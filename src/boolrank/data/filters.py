@@ -15,17 +15,17 @@ unknown is neither true nor false, and items for which a filter is not true are 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable
 from datetime import UTC, datetime
-from operator import ge, gt, le, lt
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .item_columns import Column, Numbers, Words
+from .item_columns import Column, Words
 from .items import ItemTable
 
 _MAX_LENGTH, _MAX_DEPTH = 10_000, 50
@@ -36,10 +36,17 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
-_EQUAL, _UNEQUAL = ("=", "=="), ("!=", "<>")
+_COMPARISONS |= {"=": eq, "==": eq, "!=": ne, "<>": ne}
+# By type of column: a word for its values, the type to compare them with, and a hint.
+_TYPES: dict[str, tuple[str, type, str]] = {
+    "bool": ("truth values", bool, "compare it with true or false"),
+    "number": ("numbers", float, "compare it with a number, without quotes"),
+    "date": ("dates", str, "compare it with a date, as in '2026-01-31'"),
+    "text": ("text", str, "put the text in single quotes"),
+    "set": ("sets of text", str, "put the text in single quotes"),
+}
 _KEYWORDS = ("and", "or", "not", "in", "has", "is", "null", "true", "false")
 _EXAMPLE = "write it as \"category = 'books' and price < 20\""
-
 _QUOTED = f"{_EXAMPLE}; names with other signs are in double quotes"
 
 Mask = NDArray[np.bool_]
@@ -53,6 +60,12 @@ class Truth(NamedTuple):
 
     def __invert__(self) -> Truth:
         return Truth(self.false, self.true)
+
+    def __and__(self, other: Truth) -> Truth:
+        return Truth(self.true & other.true, self.false | other.false)
+
+    def __or__(self, other: Truth) -> Truth:
+        return ~(~self & ~other)
 
 
 class _Token(NamedTuple):
@@ -136,15 +149,13 @@ class _Parser:
     def any(self) -> Truth:
         found = self.all()
         while self.taken("keyword", "or"):
-            other = self.all()
-            found = Truth(found.true | other.true, found.false & other.false)
+            found |= self.all()
         return found
 
     def all(self) -> Truth:
         found = self.condition()
         while self.taken("keyword", "and"):
-            other = self.condition()
-            found = Truth(found.true & other.true, found.false | other.false)
+            found &= self.condition()
         return found
 
     def condition(self) -> Truth:
@@ -164,11 +175,11 @@ class _Parser:
 
     def test(self, name: str, column: Column) -> Truth:
         if self.taken("keyword", "is"):
-            positive = not self.taken("keyword", "not")
+            negative = self.taken("keyword", "not")
             self.need("keyword", "null")
-            known = column.present
-            return Truth(~known, known) if positive else Truth(known, ~known)
-        sign = self.taken("sign", *_EQUAL, *_UNEQUAL, *_COMPARISONS)
+            found = Truth(~column.present, column.present)
+            return ~found if negative else found
+        sign = self.taken("sign", *_COMPARISONS)
         if sign is not None:
             return self.compared(name, column, sign, self.value())
         negative = self.taken("keyword", "not")
@@ -194,63 +205,40 @@ class _Parser:
         self.need("sign", "(")
         found = self.compared(name, column, "=", self.value())
         while self.taken("sign", ","):
-            other = self.compared(name, column, "=", self.value())
-            found = Truth(found.true | other.true, found.false & other.false)
+            found |= self.compared(name, column, "=", self.value())
         self.need("sign", ")", expected="',' or ')'")
         return found
 
     def has(self, name: str, column: Column, value: float | str | bool) -> Truth:
-        if column.type != "set" or not isinstance(column, Words):
+        if column.type != "set":
             raise self.mismatch(name, column, f"use = or in, as in \"{name} in ('a', 'b')\"")
-        if not isinstance(value, str):
-            raise self.mismatch(name, column, "put the text in single quotes")
-        word = bisect_left(column.words, value)
         there = np.zeros(len(self.table), bool)
-        if column.words[word : word + 1] == [value]:
-            places = np.flatnonzero(column.indices == word)
-            there[np.searchsorted(column.indptr, places, side="right") - 1] = True
+        there[column.rows.numbers[column.rows.indices == self.operand(name, column, value)]] = True
         return Truth(there, ~there)
 
     def compared(self, name: str, column: Column, sign: str, value: float | str | bool) -> Truth:
-        if isinstance(column, Words):
-            if column.type == "set":
-                raise self.mismatch(name, column, f"use has, as in \"{name} has 'a'\"")
-            if not isinstance(value, str):
-                raise self.mismatch(name, column, "put the text in single quotes")
-            known = column.present
-            low, high = bisect_left(column.words, value), bisect_right(column.words, value)
-            # Words ascend: texts below the value have numbers below low, equal ones below high.
-            numbers, limit = column.indices, high if sign in ("<=", ">") else low
-            if sign in _EQUAL or sign in _UNEQUAL:
-                some = (numbers >= low) & (numbers < high)
-            else:
-                some = numbers < limit if sign in ("<", "<=") else numbers >= limit
-            holds = np.zeros(len(known), bool)
-            holds[known] = ~some if sign in _UNEQUAL else some
-        else:
-            number, known = self.number(name, column, value), column.present
-            if sign in _EQUAL or sign in _UNEQUAL:
-                holds = (column.values == number) == (sign in _EQUAL)
-            else:
-                holds = _COMPARISONS[sign](column.values, number)
-        return Truth(holds & known, ~holds & known)
+        if column.type == "set":
+            raise self.mismatch(name, column, f"use has, as in \"{name} has 'a'\"")
+        holds = _COMPARISONS[sign](column.values, self.operand(name, column, value))
+        return Truth(holds & column.present, ~holds & column.present)
 
-    def number(self, name: str, column: Numbers, value: float | str | bool) -> float:
-        if column.type == "bool" and isinstance(value, bool):
+    def operand(self, name: str, column: Column, given: float | str | bool) -> float:
+        """Return the number that stands for a value in a column."""
+        _, kind, hint = _TYPES[column.type]
+        value: Any = given
+        if not isinstance(given, kind):
+            raise self.mismatch(name, column, hint)
+        if isinstance(column, Words):  # words ascend: others are between two numbers
+            at = bisect_left(column.words, value)
+            return float(at) if column.words[at : at + 1] == [value] else at - 0.5
+        if column.type != "date":
             return float(value)
-        if column.type == "number" and isinstance(value, float):
-            return value
-        if column.type == "date" and isinstance(value, str):
-            try:
-                when = datetime.fromisoformat(value)
-            except ValueError:
-                hint = "write it as '2026-01-31' or '2026-01-31 12:00'"
-                raise self.wrong(f"{value!r} is not a date", hint) from None
-            return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-        form = {"bool": "true or false", "number": "a number, without quotes"}
-        form["date"] = "a date, as in '2026-01-31'"
-        raise self.mismatch(name, column, f"compare it with {form[column.type]}")
+        try:
+            when = datetime.fromisoformat(value)
+        except ValueError:
+            hint = "write it as '2026-01-31' or '2026-01-31 12:00'"
+            raise self.wrong(f"{value!r} is not a date", hint) from None
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
     def mismatch(self, name: str, column: Column, hint: str) -> InputError:
-        kinds = {"bool": "truth values", "set": "sets of text", "text": "text"}
-        return self.wrong(f"{name!r} has {kinds.get(column.type, f'{column.type}s')}", hint)
+        return self.wrong(f"{name!r} has {_TYPES[column.type][0]}", hint)

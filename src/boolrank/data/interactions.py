@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -122,8 +122,7 @@ class Interactions:
         Interactions: 1 user x 1 item, 1 interaction
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
-        parse_filters(filters)  # raise before the work
-        return _of_events(read_frame(frame, columns, positive), filters)
+        return _of_events(filters, read_frame, frame, columns, positive)
 
     @staticmethod
     def from_files(
@@ -143,8 +142,7 @@ class Interactions:
         ``from_frame``.
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
-        parse_filters(filters)
-        return _of_events(read_files(paths, columns, positive, file_order), filters)
+        return _of_events(filters, read_files, paths, columns, positive, file_order)
 
     @staticmethod
     def from_sql(
@@ -163,8 +161,7 @@ class Interactions:
         Rows are read batch by batch. The other parameters are those of ``from_files``.
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
-        parse_filters(filters)
-        return _of_events(read_query(query, database, columns, positive, file_order), filters)
+        return _of_events(filters, read_query, query, database, columns, positive, file_order)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -201,7 +198,7 @@ class Interactions:
                 f"{keep.dtype} of shape {keep.shape}",
                 hint="for cross-validation use boolrank.evaluation.masks(split)",
             )
-        return _part(self, keep, *(np.zeros(size, bool) for size in self.shape))
+        return _part(self, keep)
 
     @property
     def T(self) -> Interactions:  # noqa: N802 - numpy's name
@@ -222,12 +219,12 @@ class Interactions:
         interactions made from what is left. Times are kept if both sides have them. An interaction
         that is added again keeps the earlier time; removing an unknown one raises.
         """
-        if added is not None:
-            check_interactions(added, "added interactions are")
+        for what, given in (("added", added), ("removed", removed)):
+            if given is not None:
+                check_interactions(given, f"{what} interactions are")
         whole, _ = joined(self, *([] if added is None else [added]))
         if removed is None:
             return whole
-        check_interactions(removed, "removed interactions are")
         users, items, keys = whole.users, whole.items, whole.keys
         gone = users.numbers(removed.users)[removed.rows.numbers] * len(items)
         gone += items.numbers(removed.items)[removed.indices]
@@ -279,7 +276,7 @@ class Interactions:
         return replace(made, duplicates=self.duplicates, readings=tuple(readings))
 
     def capped(self, most: int | None) -> Interactions:
-        """Return the same users and items without what users with more than so many items have.
+        """Return all users and items, but no interactions of users with more than ``most`` items.
 
         >>> data = Interactions.from_pairs([1, 1, 2], ["jam", "tea", "tea"])
         >>> data.capped(1)
@@ -327,8 +324,9 @@ class Interactions:
         return f"{users} x {items}, {counted(self.size, 'interaction')}"
 
 
-def _of_events(events: Events, filters: EventFilters) -> Interactions:
-    events = filtered(events, filters) if filters else events
+def _of_events(filters: EventFilters, read: Callable[..., Events], *given: Any) -> Interactions:
+    parse_filters(filters)  # raise before the work
+    events = filtered(read(*given), filters)
     made, reading = Interactions.from_numbers(*events[:5]), events.reading
     (reading.users, reading.items), reading.duplicates = made.shape, made.duplicates
     return replace(made, readings=(reading,))
@@ -388,10 +386,10 @@ def check_interactions(given: Any, subject: str) -> None:
 def _part(
     data: Interactions,
     keep: NDArray[np.bool_],
-    users: NDArray[np.bool_],
-    items: NDArray[np.bool_],
+    users: NDArray[np.bool_] | bool = False,
+    items: NDArray[np.bool_] | bool = False,
 ) -> Interactions:
-    """Return some interactions, and some users and items besides those that occur in them."""
+    """Return some interactions with their users and items, and some other users and items."""
     counts = np.bincount(data.rows.numbers[keep], minlength=len(data.users))
     users = users | (counts > 0)
     items = items | (np.bincount(data.indices[keep], minlength=len(data.items)) > 0)

@@ -73,10 +73,8 @@ class Words(State):
         """Return a column from the words of each row."""
         words = sorted({word for row in lists for word in row})
         number = {word: k for k, word in enumerate(words)}
-        sets = [sorted({number[word] for word in row}) for row in lists]
-        lengths = np.array([len(each) for each in sets], np.int64)
-        indices = np.array([word for each in sets for word in each], np.int32)
-        return Words(kind, *packed_texts(words), *Rows.of_lengths(lengths, indices))
+        rows = Rows.of_lists([number[word] for word in row] for row in lists)
+        return Words(kind, *packed_texts(words), *rows)
 
     @cached_property
     def words(self) -> list[str]:
@@ -89,6 +87,13 @@ class Words(State):
         return np.diff(self.indptr) > 0
 
     @property
+    def values(self) -> NDArray[np.int64]:
+        """(items,) The number of the word of each text, -1 where nothing is known."""
+        numbers = np.full(len(self.indptr) - 1, -1)
+        numbers[self.present] = self.indices
+        return numbers
+
+    @property
     def rows(self) -> Rows:
         """The numbers of the words of each row."""
         return Rows(self.indptr, self.indices)
@@ -97,10 +102,7 @@ class Words(State):
         """Return the words of some rows, none for -1."""
         lengths = np.where(rows >= 0, self.rows.lengths[rows], 0)
         indices = self.indices[self.rows.places(rows[rows >= 0])]
-        made = replace(self, **Rows.of_lengths(lengths, indices)._asdict())
-        if "words" in self.__dict__:
-            made.__dict__["words"] = self.words
-        return made
+        return replace(self, **Rows.of_lengths(lengths, indices)._asdict())
 
     @property
     def is_sound(self) -> bool:
@@ -108,7 +110,6 @@ class Words(State):
         cut = np.concatenate(([0], self.ends))
         if cut[-1] != len(self.text) or (np.diff(cut) < 0).any():
             return False
-        falls = np.flatnonzero(np.diff(self.indices) <= 0) + 1
         try:
             words = self.words
         except ValueError:
@@ -116,7 +117,7 @@ class Words(State):
         return (
             bool(self.indices.max(initial=-1) < len(words))
             and all(a < b for a, b in pairwise(words))
-            and bool(np.isin(falls, self.indptr).all())
+            and self.rows.is_sorted
             and (self.type == "set" or bool((self.rows.lengths <= 1).all()))
         )
 

@@ -85,19 +85,13 @@ def read_items(
             raise InputError(problem, hint=near_name(name, names), parameter="sets")
     ids, order = _ids(table[item].to_list(), item, source)
     columns: dict[str, Column] = {}
-    for name in names:
-        if name == item:
-            continue
-        if not 0 < len(name) <= MAX_NAME:
-            warnings.warn(f"left out: a column with the name {name[:20]!r}", stacklevel=3)
-            continue
+    for name in (each for each in names if each != item):
         wanted = name != title and (sets is None or name in sets)
         try:
             made = _column(table[name], wanted, sets is not None, name == title)
+            columns[name] = made.take(order)
         except InputError as error:
             warnings.warn(f"left out: {error}", stacklevel=3)
-            continue
-        columns[name] = made.take(order)
     title = title if title in columns and columns[title].type == "text" else None
     return ItemTable(ids, columns, title, source)
 
@@ -172,15 +166,16 @@ def _column(series: Any, wanted: bool, told: bool, is_title: bool) -> Column:
     import narwhals as nw
 
     kind = series.dtype
-    values = [None if is_missing(value) else value for value in series.to_list()]
+    if not 0 < len(series.name) <= MAX_NAME:
+        raise InputError(f"a column with the name {series.name[:20]!r}")
+    values = _known(series)
     some = [value for value in values if value is not None]
     if kind == nw.Boolean or (some and all(isinstance(value, bool) for value in some)):
         return _numbers("bool", values, float)
     if kind in (nw.Date, nw.Datetime):
         if getattr(kind, "time_zone", None) is not None:
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        times = series.cast(nw.Datetime("us")).dt.timestamp("us").to_list()
-        times = [None if is_missing(value) else value for value in times]
+        times = _known(series.cast(nw.Datetime("us")).dt.timestamp("us"))
         return _numbers("date", times, lambda value: value / 1e6)
     if kind.is_numeric() and not is_title:
         return _numbers("number", values, float)
@@ -195,6 +190,10 @@ def _column(series: Any, wanted: bool, told: bool, is_title: bool) -> Column:
         return Words.of("text", [[] if text is None else [text] for text in texts])
     parts = ([] if text is None else text.split(separator) for text in texts)
     return Words.of("set", [[w.strip() for w in row if w.strip()] for row in parts])
+
+
+def _known(series: Any) -> list[Any]:
+    return [None if is_missing(value) else value for value in series.to_list()]
 
 
 def _numbers(kind: str, values: list[Any], convert: Any) -> Numbers:

@@ -139,10 +139,7 @@ class ItemTable:
         column = None if self.title is None else self.columns[self.title]
         if not isinstance(column, Words):
             return None
-        words = np.array([*column.words, None], object)
-        first = np.full(len(self), -1)
-        first[column.present] = column.indices
-        return np.asarray(words[first])
+        return np.asarray(np.array([*column.words, None], object)[column.values])
 
     def titles_of(self, numbers: NDArray[Any]) -> NDArray[Any] | None:
         """Return the titles of row numbers of any shape, None for negative numbers."""
@@ -189,6 +186,54 @@ class ItemTable:
             if title is not None:
                 rows.setdefault(title.casefold(), []).append(row)
         return rows
+
+
+def updated_table(table: ItemTable, new: ItemTable) -> ItemTable:
+    """Return a table with the rows of another added, or in place of rows with the same ids.
+
+    It equals a table that was made from all rows. New rows know nothing in columns that they lack.
+
+    >>> import polars as pl
+    >>> table = ItemTable.from_frame(pl.DataFrame({"id": [1, 2], "tags": ["a|b", "b"]}))
+    >>> new = ItemTable.from_frame(pl.DataFrame({"id": [2, 3], "tags": ["c", "a"]}))
+    >>> made = updated_table(table, new)
+    >>> made, made.columns["tags"].words
+    (ItemTable: 3 items; tags (set), ['a', 'b', 'c'])
+    """
+    for name in (each for each in new.columns if each not in table.columns):
+        raise InputError(
+            f"{new.source} has a column {name!r} that the table of the model lacks",
+            hint=near_name(name, table.columns),
+            parameter="items",
+        )
+    new = new.typed_as(table.ids)
+    ids, _ = table.ids.merged(new.ids)
+    old_rows, new_rows = table.ids.find(ids), new.ids.find(ids)
+    columns: dict[str, Column] = {}
+    for name, column in table.columns.items():
+        columns[name] = column.take(np.where(new_rows < 0, old_rows, -1))
+        other = new.columns.get(name)
+        if other is not None and other.present.any():
+            columns[name] = _joined(name, columns[name], other.take(new_rows))
+    return replace(table, ids=ids, columns=columns)
+
+
+def _joined(name: str, column: Column, new: Column) -> Column:
+    """Return a column with the values of two, which never have a value for the same item."""
+    if isinstance(column, Words) and isinstance(new, Words):
+        lists = [
+            [each.words[t] for each in (column, new) for t in each.rows.row(k).tolist()]
+            for k in range(column.rows.n_rows)
+        ]
+        if column.type == "set" or max(map(len, lists), default=0) <= 1:
+            return Words.of(column.type, lists)
+    if isinstance(column, Numbers) and isinstance(new, Numbers) and column.type == new.type:
+        return Numbers(column.type, column.values + new.values, column.known | new.known)
+    raise InputError(
+        f"the new rows have a {new.type} in the column {name!r}, and the table a {column.type}",
+        hint="give values of the same type",
+        parameter="items",
+    )
 
 
 def packed_table(table: ItemTable) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import ModelFileError
 from ..storage.state import Array, Reader
 from .interactions import Interactions
+from .rows import Rows
 from .vocabulary import Vocabulary, id_text
 
 _DATETIME = re.compile(r"datetime64\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
@@ -83,35 +84,25 @@ def packed_times(time: NDArray[Any]) -> tuple[str, NDArray[Any]]:
     return numbers.dtype.name, numbers
 
 
-def unpacked_times(kind: str, numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return the times that were packed; raise `ValueError` for another type."""
-    if kind == numbers.dtype.name:
-        return numbers
-    if not _DATETIME.fullmatch(kind) or numbers.dtype != np.int64:
-        raise ValueError(f"{kind!r} is not a type of times")
-    return numbers.view(kind)
-
-
 def unpacked(kinds: Any, reader: Reader) -> Interactions:
     """Return the interactions that were packed, or raise if the arrays are not valid."""
     users, items = (unpacked_ids(kinds, name, reader) for name in ("users", "items"))
     indptr = reader.array("indptr", Array("int64", ("users+1",), 0))
     indices = reader.array("indices", Array("int32", ("interactions",), 0, "items"))
     reader.rows("indptr", indptr, len(indices))
-    if reader.verify:
-        falls = np.flatnonzero(np.diff(indices) <= 0) + 1
-        if not np.isin(falls, indptr).all():
-            raise reader.broken("items that are not ascending")
-    time = _times(kinds["time"], reader) if "time" in kinds else None
+    if reader.verify and not Rows(indptr, indices).is_sorted:
+        raise reader.broken("items that are not ascending")
+    time = unpacked_times(kinds["time"], reader) if "time" in kinds else None
     return Interactions(users, items, indptr, indices, time)
 
 
-def _times(kind: Any, reader: Reader) -> NDArray[Any]:
-    numbers = reader.array("time", Array("int64|float64", ("interactions",)))
-    try:
-        time = unpacked_times(str(kind), numbers)
-    except ValueError:
-        raise reader.broken("times of unknown type") from None
+def unpacked_times(kind: Any, reader: Reader) -> NDArray[Any]:
+    """Return the times that were packed, or raise if they are not valid."""
+    numbers, kind = reader.array("time", Array("int64|float64", ("interactions",))), str(kind)
+    is_date = _DATETIME.fullmatch(kind) and numbers.dtype == np.int64
+    if not is_date and kind != numbers.dtype.name:
+        raise reader.broken("times of unknown type")
+    time: NDArray[Any] = numbers.view(kind)
     if reader.verify and not np.isfinite(time).all():
         raise reader.broken("missing times")
     return time

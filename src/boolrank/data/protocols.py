@@ -129,23 +129,22 @@ def strong_generalization(
     shown; at least one is, and at least one tests.
     """
     owner = "strong_generalization"
-    own = {
-        "share": real(owner, "share", share, above=0, high=1),
-        "folds": whole(owner, "folds", folds, 1),
-        "known": real(owner, "known", known, above=0, high=1),
-    }
+    share = real(owner, "share", share, above=0, high=1)
+    folds = whole(owner, "folds", folds, 1)
+    known = real(owner, "known", known, above=0, high=1)
     users, place, length, given = _ordered(owner, data, order, seed, least)
-    each = max(1, int(own["share"] * len(users)))
-    if own["folds"] * each > len(users) or each == len(data.users):
+    each = max(1, int(share * len(users)))
+    if folds * each > len(users) or each == len(data.users):
         raise ParameterError(
             f"{folds} folds of {each} unseen users are too many: {len(users)} users have at least "
             f"{least} interactions, and somebody must train",
             hint="use fewer folds, or a smaller share",
             parameter="folds",
         )
-    groups = [users[k * each : (k + 1) * each] for k in range(int(own["folds"]))]
-    later = place >= length - _part(length, 1 - own["known"])
-    return _split("strong", own | given, data, groups, later, shown=KNOWN)
+    groups = [users[k * each : (k + 1) * each] for k in range(folds)]
+    later = place >= length - _part(length, 1 - known)
+    given = {"share": share, "folds": folds, "known": known} | given
+    return _split("strong", given, data, groups, later, shown=KNOWN)
 
 
 def published_folds(*folds: tuple[Interactions, Interactions]) -> Split:

@@ -57,6 +57,12 @@ class Rows(NamedTuple):
         """The row number of each entry of ``indices``."""
         return np.repeat(np.arange(self.n_rows), self.lengths)
 
+    @property
+    def is_sorted(self) -> bool:
+        """Whether item numbers ascend within each row."""
+        falls = np.flatnonzero(np.diff(self.indices) <= 0) + 1
+        return bool(np.isin(falls, self.indptr).all())
+
     def row(self, number: int) -> NDArray[np.int32]:
         """Return the items of one row."""
         return self.indices[self.indptr[number] : self.indptr[number + 1]]
@@ -74,7 +80,7 @@ class Rows(NamedTuple):
         return Rows.of_lengths(lengths, self.indices[self.places(numbers)])
 
     def capped(self, most: int | None) -> Rows:
-        """Return the same rows, those with more than so many items empty.
+        """Return the same rows, empty if they have more than ``most`` items.
 
         >>> Rows.of_lists([[1, 4], [2, 3, 4], [0]]).capped(2).lengths
         array([2, 0, 1])

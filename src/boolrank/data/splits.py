@@ -117,11 +117,11 @@ class Split(Sequence[Fold]):
     @cached_property
     def hash(self) -> str:
         """SHA-256 of name, parameters, ids and roles; the same on any machine."""
-        return content_hash(*self._content(savable=False))
+        return content_hash(*self._content(saving=False))
 
     def save(self, path: str | Path) -> None:
         """Write the split with its data into a folder, all or nothing."""
-        about, arrays = self._content(times=True)
+        about, arrays = self._content(saving=True)
         about |= {"boolrank": __version__, "hash": self.hash, "model": "Split"}
         write_folder(path, about, arrays)
 
@@ -145,15 +145,11 @@ class Split(Sequence[Fold]):
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        size = self.data.size_text
-        return (
-            f"Split {self.name}({given}): {counted(len(self), 'fold')} of {size}, {self.hash[:12]}"
-        )
+        folds = f"{counted(len(self), 'fold')} of {self.data.size_text}"
+        return f"Split {self.name}({given}): {folds}, {self.hash[:12]}"
 
-    def _content(
-        self, savable: bool = True, times: bool = False
-    ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        kinds, arrays = packed(self.data, savable, times=times)
+    def _content(self, *, saving: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        kinds, arrays = packed(self.data, saving, times=saving)
         about = {"split": self.name, "parameters": dict(self.parameters), "ids": kinds}
         return about, arrays | {"roles": self.roles}
 
@@ -239,8 +235,10 @@ def read_fold(path: str | Path) -> Fold:
         Rows(arrays[f"{part}-indptr"], arrays[f"{part}-indices"])
         for part in ("train", "known", "relevant")
     )
-    tested = Vocabulary(arrays["users"], "user")
-    time = unpacked_times(about.pop("time"), arrays["time"]) if "time" in arrays else None
-    table = unpacked_table(about.pop("table"), Reader(path, arrays)) if "table" in about else None
+    time = table = None
+    if "time" in about:  # times may be missing
+        time = unpacked_times(about.pop("time"), Reader(path, arrays, verify=False))
+    if "table" in about:
+        table = unpacked_table(about.pop("table"), Reader(path, arrays))
     data = Interactions(users, items, *train, time, table=table)
-    return Fold(data, tested, known, relevant, **about)
+    return Fold(data, Vocabulary(arrays["users"], "user"), known, relevant, **about)

@@ -139,10 +139,12 @@ class Vocabulary:
         (12, '12')
         """
         kind = type(self[0]) if len(self) else str
-        try:
-            return _whole(text) if kind is int else UUID(text) if kind is UUID else text
-        except ValueError:
-            return text
+        with suppress(ValueError):
+            if kind is int and re.fullmatch("-?[0-9]+", text):  # int accepts 1_0, too
+                return int(text)
+            if kind is UUID:
+                return UUID(text)
+        return text
 
     @cached_property
     def _index(self) -> dict[Hashable, int]:
@@ -167,9 +169,7 @@ class Vocabulary:
         """Return a similar id, or what ids look like."""
         if not len(self):
             return f"there are no {self.kind}s at all"
-        if type(self[0]) not in (str, type(key)):
-            return self._of_type()
-        near = self.similar(key)
+        near = self.similar(key) if type(self[0]) in (str, type(key)) else str(key)
         if near == str(key):
             return self._of_type()
         return f"did you mean {near!r}?" if near else f"{self.kind}s look like {self[0]!r}"
@@ -190,13 +190,6 @@ def near_name(name: str, known: Iterable[str]) -> str:
     known = list(known)
     near = get_close_matches(name, known, n=1)
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-
-
-def _whole(text: str) -> int:
-    """Return a decimal number; raise for other forms that `int` accepts, such as 1_0."""
-    if not re.fullmatch("-?[0-9]+", text):
-        raise ValueError
-    return int(text)
 
 
 def plain_id(key: Any) -> Any:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..counts.overlaps import SINGLE, Overlaps
+from ..counts.counting import SINGLE
+from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..kernels import Kernel
 from ..kernels.counts import Pairs

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
 from .._extras import needs
-from ..counts.limits import check_longest
+from ..counts.counting import check_longest
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from .parameters import param, threads_param

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import require_memory
-from ..counts.limits import check_longest
+from ..counts.counting import check_longest
 from ..counts.overlaps import Overlaps
 from ..counts.weighting import user_weights
 from ..data.interactions import Interactions

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from ..checks import one_of, whole
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions, check_interactions
-from ..data.items import ItemTable
+from ..data.items import ItemTable, updated_table
 from ..data.rows import Rows
-from ..data.table_update import updated_table
 from ..engines.threads import threads
 from ..errors import NotFittedError, ParameterError
 from ..kernels import Kernel

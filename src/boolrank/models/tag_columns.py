@@ -78,7 +78,7 @@ def _tags(table: ItemTable, name: str) -> Words:
                 parameter="kernel",
             )
     names = sorted(columns)
-    on = csr_array(np.column_stack([columns[each].values for each in names]))  # type: ignore[union-attr]
+    on = csr_array(np.column_stack([columns[each].values for each in names]))
     rows = Rows(on.indptr.astype(np.int64), on.indices.astype(np.int32))
     return Words("set", *packed_texts(names), *rows)
 

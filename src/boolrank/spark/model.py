@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from ..checks import whole
-from ..counts.overlaps import Overlaps, is_dense, prefers_dense
+from ..counts.counting import is_dense
+from ..counts.overlaps import Overlaps, prefers_dense
 from ..counts.weighting import weight_table
 from ..models.disk_fit import check_scales
 from ..models.fitted import Fitted

@@ -17,8 +17,8 @@ _CHUNK = 1 << 20  # bytes that are read at once
 class DiskArray:
     """A one-dimensional array in a raw little-endian file.
 
-    Slices are read with `pread` and written with `pwrite`, so processes may write disjoint slices.
-    A full disk raises `OSError` where a mapped file would end the process.
+    Processes may write disjoint slices. A full disk raises `OSError` where a mapped file would end
+    the process.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -37,17 +37,14 @@ class DiskArray:
 
     def __getitem__(self, part: slice) -> NDArray[Any]:
         start, stop, _ = part.indices(len(self))
-        out = np.empty(max(stop - start, 0), self.dtype)
-        with self.path.open("rb", buffering=0) as file:
-            file.seek(start * self.dtype.itemsize)
-            rest = out.view(np.uint8).data
-            while len(rest):  # a call reads at most 2 GB
-                rest = rest[file.readinto(rest) or len(rest) :]
-        return out.astype(self.dtype.newbyteorder("="), copy=False)
+        at, count = start * self.dtype.itemsize, max(stop - start, 0)
+        values: NDArray[Any] = np.fromfile(self.path, self.dtype, count, offset=at)
+        return values.astype(self.dtype.newbyteorder("="), copy=False)
 
     def __setitem__(self, part: slice, values: NDArray[Any]) -> None:
-        if len(values):
-            self._write((part.start or 0) * self.dtype.itemsize, values)
+        with self.path.open("r+b") as file:
+            file.seek((part.start or 0) * self.dtype.itemsize)
+            file.write(np.ascontiguousarray(values, self.dtype).view(np.uint8).data)
 
     def beside(self, name: str, dtype: DTypeLike) -> DiskArray:
         """Return an empty array in the same folder."""
@@ -74,17 +71,9 @@ class DiskArray:
             return np.empty(0, self.dtype.newbyteorder("="))
         return MappedFile(self.path, self.dtype, "c")
 
-    def _write(self, at: int, values: NDArray[Any]) -> None:
-        plain = np.ascontiguousarray(values, self.dtype)
-        with self.path.open("r+b", buffering=0) as file:
-            file.seek(at)
-            rest = plain.view(np.uint8).data
-            while len(rest):
-                rest = rest[file.write(rest) :]
-
 
 class MappedFile(np.memmap[Any, Any]):
-    """A memory-mapped array whose file a model folder can take over as it is."""
+    """A memory-mapped array whose file a model folder can keep without a copy."""
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """Return what was computed as a plain array or number."""
@@ -104,7 +93,7 @@ def mapped(array: Any) -> NDArray[Any]:
 
 
 def raw_bytes(array: NDArray[Any]) -> Iterator[bytes | memoryview]:
-    """Yield the bytes of an array, those of a mapped file without keeping its pages in memory."""
+    """Yield the bytes of an array; pages of a mapped file do not stay in memory."""
     if isinstance(array, MappedFile) and array.file is not None:
         with array.file.open("rb", buffering=0) as file:
             while chunk := file.read(_CHUNK):

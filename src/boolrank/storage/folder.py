@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelFileError
-from .disk_array import MappedFile, raw_bytes
+from .disk_array import MappedFile
 
 HEADER = "header.json"
 FORMAT = "boolrank"
@@ -53,8 +53,8 @@ def write_folder(
 ) -> None:
     """Write arrays and a description; the previous content stays until the new one is complete.
 
-    A `MappedFile` in the folder is listed as it is. With ``instead_of``, raise unless the folder
-    still has the content of that hash. Without ``lock``, the caller holds the folder.
+    A `MappedFile` in the folder is listed without a copy. With ``instead_of``, raise unless the
+    folder still has the content of that hash. Without ``lock``, the caller holds the folder.
     """
     path = check_target(path)
     try:
@@ -80,7 +80,7 @@ def _publish(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[
         files = {key: _write_array(path, *each, suffix) for key, each in distinct.items()}
         listed = {name: files[key] for name, key in keys.items()}
         content = {"format": FORMAT, "version": VERSION, "about": dict(about), "arrays": listed}
-        text = json.dumps({"content": content, "sha256": _digest(content)}, indent=1)
+        text = json.dumps({"content": content, "sha256": digest(content)}, indent=1)
         write_file(path / new, text.encode())
         _sync(path)
         (path / new).replace(path / HEADER)
@@ -91,10 +91,7 @@ def _publish(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[
     _sync(path)
     _sync(path.parent)
     kept = {HEADER, *(entry["file"] for entry in listed.values())}
-    for file in path.iterdir():
-        if file.name not in kept:
-            with suppress(OSError):  # Windows keeps files that are mapped; the next writer tries
-                file.unlink()
+    remove_files(file for file in path.iterdir() if file.name not in kept)
 
 
 def _write_array(path: Path, name: str, array: NDArray[Any], suffix: str) -> dict[str, Any]:
@@ -103,15 +100,19 @@ def _write_array(path: Path, name: str, array: NDArray[Any], suffix: str) -> dic
     kind = array.dtype.name
     if kind not in _TYPES:
         raise ModelFileError(f"array {name!r} of type {kind} cannot be stored")
-    entry = {"type": kind, "shape": list(array.shape)}
-    there = array.file if isinstance(array, MappedFile) else None
-    if there is not None and there.parent == path and _FILE.fullmatch(there.name):
-        _sync(there)
-        return {"file": there.name, **entry, "sha256": _sha256(raw_bytes(array))}
-    plain = np.asarray(np.ascontiguousarray(array).astype(_TYPES[kind], copy=False))
-    file = f"{name}.{suffix}.bin"
-    write_file(path / file, plain.reshape(-1).view(np.uint8).data)
-    return {"file": file, **entry, "sha256": _sha256(raw_bytes(plain))}
+    file = array.file if isinstance(array, MappedFile) else None
+    if file is not None and file.parent == path and _FILE.fullmatch(file.name):
+        _sync(file)
+        with file.open("rb") as opened:
+            sha256 = hashlib.file_digest(opened, "sha256")
+    else:
+        file = path / f"{name}.{suffix}.bin"
+        plain = np.ascontiguousarray(array).astype(_TYPES[kind], copy=False)
+        content = np.asarray(plain).reshape(-1).view(np.uint8).data
+        write_file(file, content)
+        sha256 = hashlib.sha256(content)
+    shape = list(array.shape)
+    return {"file": file.name, "type": kind, "shape": shape, "sha256": sha256.hexdigest()}
 
 
 def write_file(path: Path, content: bytes | memoryview) -> None:
@@ -164,22 +165,24 @@ def check_target(path: str | Path) -> Path:
     why = obstacle(path)
     if why:
         raise unwritable(path, why)
-    if path.exists() and not _is_ours(path):
+    if path.exists() and not all(_FILE.fullmatch(file.name) for file in leftovers(path)):
         raise ModelFileError(
             f"{path} exists and is not a model folder of this version", hint="choose another name"
         )
     return path
 
 
-def _is_ours(path: Path) -> bool:
-    """Return whether a folder holds nothing but a header of ours, its files, and leftovers."""
-    return all(_FILE.fullmatch(file.name) for file in leftovers(path))
-
-
 def leftovers(path: Path) -> list[Path]:
     """Return the files in a folder that its header does not list."""
     listed = listed_files(path)
     return [file for file in path.iterdir() if file.name not in listed]
+
+
+def remove_files(files: Iterable[Path]) -> None:
+    """Remove files, if the system can."""
+    for file in files:
+        with suppress(OSError):  # Windows keeps files that are mapped; the next writer tries
+            file.unlink()
 
 
 def listed_files(path: Path) -> set[str]:
@@ -214,7 +217,7 @@ def read_about(path: str | Path) -> dict[str, Any]:
     sealed = {name: [e["type"], e["shape"], e["sha256"]] for name, e in entries.items()}
     undated = {name: about[name] for name in about.keys() - {"created", "last_event"}}
     size = sum({entry["file"]: _size(entry) for entry in entries.values()}.values())
-    return dict(about) | {"hash": _digest([undated, sealed]), "bytes": size}
+    return dict(about) | {"hash": digest([undated, sealed]), "bytes": size}
 
 
 def read_folder(
@@ -262,7 +265,7 @@ def _header(path: Path) -> dict[str, Any]:
         text = json.loads(raw.decode("utf-8")) if len(raw) <= _MOST_HEADER else {}
         content: dict[str, Any] = text["content"]
         version = content["version"] if content["format"] == FORMAT else None
-        sound = _digest(content) == text["sha256"] and (version != VERSION or _is_sound(content))
+        sound = digest(content) == text["sha256"] and (version != VERSION or _is_sound(content))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise broken from None
     if version is None or not sound:
@@ -291,7 +294,7 @@ def _is_sound(content: Mapping[str, Any]) -> bool:
 
 
 def _map(path: Path, entry: Mapping[str, Any], verify: bool) -> NDArray[Any]:
-    """Map one array from the file that is open, so that what is hashed is what is used."""
+    """Map one array from an open file, the same that is hashed."""
     dtype, shape, expected = np.dtype(_TYPES[entry["type"]]), tuple(entry["shape"]), _size(entry)
     with _opened(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -322,12 +325,6 @@ def _opened(path: Path) -> Any:
     return os.fdopen(descriptor, "rb")
 
 
-def _digest(content: Any) -> str:
+def digest(content: Any) -> str:
+    """Return a SHA-256 of JSON."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _sha256(parts: Iterable[bytes | memoryview]) -> str:
-    out = hashlib.sha256()
-    for part in parts:
-        out.update(part)
-    return out.hexdigest()

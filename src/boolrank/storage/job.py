@@ -7,7 +7,6 @@ Progress names the length and the checksum of each file: after damage the job st
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import zlib
@@ -20,7 +19,16 @@ from numpy.typing import DTypeLike
 
 from ..errors import BoolrankError, ModelFileError
 from .disk_array import DiskArray
-from .folder import check_target, leftovers, listed_files, locked, unwritable, write_file
+from .folder import (
+    check_target,
+    digest,
+    leftovers,
+    listed_files,
+    locked,
+    remove_files,
+    unwritable,
+    write_file,
+)
 
 
 class Job:
@@ -31,35 +39,31 @@ class Job:
         self._file = path / f"progress.{suffix}.json"
         self.state, self._files = self._restored()
         kept = {self._file.name, *self._files} if self.state else set()
-        ours = [file for file in leftovers(path) if suffix in file.name]
-        _remove(path, [file for file in ours if file.name not in kept])
+        remove_files(file for file in leftovers(path) if file.name not in kept)
 
     @staticmethod
     @contextmanager
     def open(path: str | Path, key: Any, resumes: bool = True) -> Iterator[Job]:
         """Hold a folder for a job with this key, of JSON types.
 
-        Files of other jobs are removed. After an error so are those of this one; a killed or
-        interrupted process leaves them for the next, which ``resumes``.
+        Files of other jobs are removed, and after an error the files of this job. A killed or
+        interrupted process leaves them for the next one, which ``resumes``.
         """
         path = check_target(path)
-        text = json.dumps(key, sort_keys=True)
+        suffix = digest(key)[:32]
         try:
             is_new = not path.exists()
             path.mkdir(parents=True, exist_ok=True)
             with locked(path, wait=False):
-                suffix = _suffix(text)
                 if any(suffix in name for name in listed_files(path)):
-                    suffix = _suffix(suffix)  # the same job wrote what is there: leave that alone
-                _remove(path, [file for file in leftovers(path) if suffix not in file.name])
+                    suffix = digest(suffix)[:32]  # this job wrote the current content: keep it
                 try:
                     yield Job(path, suffix)
                 except BaseException as error:
-                    if resumes and not isinstance(error, Exception):
-                        raise
-                    _remove(path, [file for file in leftovers(path) if suffix in file.name])
-                    if is_new and not any(path.iterdir()):
-                        path.rmdir()
+                    if isinstance(error, Exception) or not resumes:
+                        remove_files(file for file in leftovers(path) if suffix in file.name)
+                        if is_new and not any(path.iterdir()):
+                            path.rmdir()
                     raise
         except (BoolrankError, ConnectionError):
             raise
@@ -119,12 +123,3 @@ def _checksum(path: Path, start: int, stop: int, checksum: int = 0) -> int:
                 raise EOFError(path)
             start, checksum = start + len(chunk), zlib.crc32(chunk, checksum)
     return checksum
-
-
-def _remove(path: Path, files: list[Path]) -> None:
-    for file in files:
-        (path / file.name).unlink(missing_ok=True)
-
-
-def _suffix(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]

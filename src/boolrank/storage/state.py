@@ -77,7 +77,7 @@ class Reader:
     Parameters
     ----------
     source : the folder or the model, for messages
-    arrays : all arrays; `finish` refuses those that nothing asked for
+    arrays : all arrays; `finish` refuses undeclared ones
     verify : whether to look at the contents of arrays, not at types and shapes alone
     saving : whether the arrays are about to be written, rather than read
     """
