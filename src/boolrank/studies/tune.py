@@ -38,6 +38,8 @@ DECIDING = ("ndcg@10", "auc")
 _VARIETY = ("coverage@10", "top10_share@10")
 # The first of these folds of users is for tuning, the others are left for tests.
 FOLDS = 6
+# How often parameters are drawn until they are new.
+_REDRAWS = 20
 # Users with fewer interactions are in no fold, as in the paper.
 _LEAST = 5
 
@@ -179,21 +181,22 @@ def tune_model(
     file = f"{name}-{digest([study.fold, study.metrics, seed])[:16]}.json"
     path = None if folder is None else Path(folder) / "studies" / file
     most = trials if entry.space else 1
-    drawn = [_default_draw(entry)]  # of each trial
+    drawn = [_default_draw(entry)]  # by trial
+    params: dict[str, Any] = {}
+    tried = [ModelSpec(name, params)]
     with Executor(folder, n_threads, apart=True) as executor:
         for number in range(most):
             spent = sum(trial.seconds for trial in study.trials)
             left = None if seconds is None else seconds - spent
             if left is not None and left <= 0:
                 break
-            params: dict[str, Any] = {}
             if number:
                 parent = drawn[study.leader(study.metrics[number % len(study.metrics)])]
-                draw = Draw(parent, number, np.random.default_rng([seed, number]))
-                ranges = entry.space.items()
-                params = {key: each.draw(draw, key, fold.train) for key, each in ranges}
-                drawn.append(draw.values)
-            found = executor.attempt(Task(fold, ModelSpec(name, params), measured), left)
+                rng = np.random.default_rng([seed, number])
+                values, params = _draw(entry, fold.train, parent, number, rng, tried)
+                drawn.append(values)
+                tried.append(ModelSpec(name, params))
+            found = executor.attempt(Task(fold, tried[number], measured), left)
             means = {} if found.result is None else found.result.means
             trial = Trial(params, means, found.seconds, found.error, found.ended_after)
             undefined = [each for each in study.metrics if not math.isfinite(means.get(each, 0))]
@@ -239,6 +242,23 @@ def check_budget(trials: Any, seconds: Any, seed: Any, *, least: int) -> None:
     whole("", "seed", seed, low=0)
     if seconds is not None and seconds != math.inf:
         real("", "seconds", seconds, above=0)
+
+
+def _draw(
+    entry: ModelEntry,
+    train: Interactions,
+    parent: Mapping[str, Any],
+    number: int,
+    rng: np.random.Generator,
+    tried: Sequence[ModelSpec],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Draw parameters that were not tried before, unless these are hard to find."""
+    for _ in range(_REDRAWS):
+        draw = Draw(parent, number, rng)
+        params = {name: each.draw(draw, name, train) for name, each in entry.space.items()}
+        if ModelSpec(entry.name, params) not in tried:
+            break
+    return draw.values, params
 
 
 def _default_draw(entry: ModelEntry) -> dict[str, Any]:
