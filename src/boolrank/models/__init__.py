@@ -3,10 +3,9 @@
 from ..storage.state import array
 from .cf_omd import CfOmd
 from .disk_fit import fit_on_disk
-from .ease import Ease, LRec
+from .ease import Ease, KernelEase, LRec
 from .ecf_omd import EcfOmd
 from .item_knn import ItemKNN
-from .kernel_ease import KernelEase
 from .kernel_ranker import KernelRanker
 from .mean_ranker import MeanRanker
 from .model_folder import load_model, model_info

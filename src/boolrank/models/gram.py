@@ -27,15 +27,8 @@ class Gram(NamedTuple):
     items: NDArray[np.int32]
 
     @staticmethod
-    def of_groups(
-        data: Interactions,
-        groups: ItemGroups,
-        overlaps: Overlaps | None,
-        user_exponent: float = 0.0,
-    ) -> Gram:
+    def of_groups(data: Interactions, groups: ItemGroups, overlaps: Overlaps | None) -> Gram:
         """Take one item of each group: counted, or taken from given overlaps of all items."""
-        if overlaps is None and user_exponent:  # weights depend on all items of a user
-            overlaps = Overlaps.of(data, user_exponent=user_exponent)
         if overlaps is None:
             return Gram.of_all(Overlaps.of(groups.representatives(data)))
         return Gram(overlaps, groups.first)

@@ -24,16 +24,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._memory import free_memory, require_memory
-from ..counts.overlaps import Overlaps
+from .._memory import require_memory
 from ..data.rows import Rows
 from ..errors import ParameterError
 from ..storage.state import array
 from .item_groups import ItemGroups
 from .scorer import Floats, Scorer, weighed
 from .sparse_scorer import SparseScorer
-
-DTYPES = ("float64", "float32")
 
 # Scores are rounded to about 2^-36 of their terms in double precision and 2^-16 in single: more
 # than the error of an inverse with these digits, so that items which everybody treats alike tie,
@@ -67,7 +64,7 @@ class GroupScorer(Scorer):
         twins: Floats,
         columns: Floats,
         own: Floats,
-        rows: Floats | None = None,
+        rows: Floats,
     ) -> GroupScorer:
         """Turn the triangle of Q into weights P[i, j]·rows[g]·columns[h], in place.
 
@@ -75,7 +72,6 @@ class GroupScorer(Scorer):
         """
         from .._compiled.weights import spread
 
-        rows = np.ones(len(inverse)) if rows is None else rows
         diagonal, root = np.where(groups.sizes > 1, twins * rows * columns, own), groups.sizes**0.5
         spread(inverse, rows / root, columns / root, diagonal)
         return GroupScorer(inverse, own, groups.group)
@@ -125,39 +121,12 @@ class GroupScorer(Scorer):
         return SparseScorer(indptr, np.concatenate(kept), np.concatenate(values))
 
 
-def count_bytes(overlaps: Overlaps | None, user_exponent: float) -> int:
-    """Return the bytes per pair of items that counting takes beside the matrix."""
-    return 0 if overlaps is not None else 8 if user_exponent else 4
-
-
-def has_room(items: int, dtype: str, groups: ItemGroups, counts: int) -> bool:
-    """Return whether a matrix of items, one row per group, and its counts fit into memory."""
-    return _needed(items, dtype, groups, counts) <= free_memory()
-
-
-def _needed(items: int, dtype: str, groups: ItemGroups | None, counts: int) -> int:
-    rows = items if groups is None else len(groups.sizes)
-    return rows**2 * (np.dtype(dtype).itemsize + counts)
-
-
-def check_room(
-    model: str,
-    items: int,
-    dtype: str = "float64",
-    groups: ItemGroups | None = None,
-    *,
-    counts: int,
-) -> None:
-    """Raise if a matrix of items, one row per group, would not fit into memory.
-
-    ``counts`` are the bytes per pair that are needed beside it.
-    """
-    rows = items if groups is None else len(groups.sizes)
-    # Only models with groups come in single precision.
-    half = "use dtype='float32', " if dtype == "float64" and groups is not None else ""
+def check_room(model: str, needed: int, items: int, rows: int, dtype: str = "") -> None:
+    """Raise if a matrix of items with so many rows, and its counts, would not fit into memory."""
+    half = "use dtype='float32', " if dtype == "float64" else ""
     which = f"{items:,}" if rows == items else f"{rows:,} distinct ones of {items:,}"
     require_memory(
-        _needed(items, dtype, groups, counts),
+        needed,
         f"{model} on {which} items takes",
         hint=f"{half}leave out the rarest items, or use a sparse model: ease or kernel-ease "
         "with storage='sparse' and a low density, kernel-ranker, item-knn",

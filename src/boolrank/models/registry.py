@@ -126,7 +126,7 @@ _ENTRIES = (
     ),
     ModelEntry(
         "kernel-ease",
-        ".kernel_ease:KernelEase",
+        ".ease:KernelEase",
         "EASE in the feature space of any boolean kernel",
         f"after {_STECK}",
     ),
