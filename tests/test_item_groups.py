@@ -22,7 +22,7 @@ from boolrank import (
 from boolrank._memory import require_memory
 from boolrank.errors import MatrixTooLargeError
 from boolrank.models import ease, inverse
-from boolrank.models.item_groups import ItemGroups
+from boolrank.models.inverse import ItemGroups
 from boolrank.models.sparse_scorer import SparseScorer
 from strategies import binary_matrices
 

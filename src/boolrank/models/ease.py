@@ -37,8 +37,7 @@ from ..kernels import Kernel, parse_kernel
 from ..kernels.counts import Pairs
 from ..kernels.values import cosines
 from .gram import Gram
-from .inverse import GroupScorer, check_room, invert
-from .item_groups import ItemGroups
+from .inverse import GroupScorer, ItemGroups, check_room, invert
 from .kernel_ranker import MOST_REG
 from .parameters import (
     activity_cap_param,
@@ -108,7 +107,10 @@ class _Inverse(Recommender):
         length = self._row_length(items)
         if self.storage == "dense" or fits or _is_exact(length, items):
             check_room(name, needed, items, len(groups.sizes), self.dtype)
-            gram = Gram.of_groups(data, groups, overlaps)
+            if overlaps is None:
+                gram = Gram.of_all(Overlaps.of(groups.representatives(data)))
+            else:
+                gram = Gram(overlaps, groups.first)
             filled = (
                 gram.triangle(self.dtype) if kernel is None else gram.values(kernel, self.dtype)
             )

@@ -8,16 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..counts.overlaps import SINGLE, Overlaps
-from ..data.interactions import Interactions
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.values import cosines
-from .item_groups import ItemGroups
+from .inverse import Matrix
 
 # Kernel values computed at once: as doubles they fit into a cache.
 _PAIRS = 1 << 18
-
-Matrix = NDArray[Any]
 
 
 class Gram(NamedTuple):
@@ -25,13 +22,6 @@ class Gram(NamedTuple):
 
     overlaps: Overlaps
     items: NDArray[np.int32]
-
-    @staticmethod
-    def of_groups(data: Interactions, groups: ItemGroups, overlaps: Overlaps | None) -> Gram:
-        """Take one item of each group: counted, or taken from given overlaps of all items."""
-        if overlaps is None:
-            return Gram.of_all(Overlaps.of(groups.representatives(data)))
-        return Gram(overlaps, groups.first)
 
     @staticmethod
     def of_all(overlaps: Overlaps) -> Gram:

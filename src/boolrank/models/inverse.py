@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import require_memory
+from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..errors import ParameterError
 from ..storage.state import array
-from .item_groups import ItemGroups
 from .scorer import Floats, Scorer, weighed
 from .sparse_scorer import SparseScorer
 
@@ -38,6 +38,74 @@ from .sparse_scorer import SparseScorer
 _GRIDS = {"float32": 2.0**36, "float64": 2.0**16}
 
 Matrix = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemGroups:
+    """m items in u groups with the same users, in the order of their first items.
+
+    Attributes
+    ----------
+    group : (m,) group of each item
+    start : (u + 1,) where the items of each group begin
+    members : (m,) items by group, ascending within each
+
+    >>> data = Interactions.from_pairs([1, 1, 1, 2], ["a", "b", "c", "b"])
+    >>> ItemGroups.of(data).group
+    array([0, 1, 0], dtype=int32)
+    """
+
+    group: NDArray[np.int32]
+    start: NDArray[np.int64]
+    members: NDArray[np.int32]
+
+    @staticmethod
+    def of(interactions: Interactions, apart: NDArray[np.bool_] | None = None) -> ItemGroups:
+        """Return the groups; items that are ``apart`` (m,) get groups of their own."""
+        from .._compiled.rows import column_sums, transposed
+
+        rows, items = interactions.rows, len(interactions.items)
+        sums = column_sums(*rows, items)
+        _, which, often = np.unique(sums, return_inverse=True, return_counts=True)
+        unsure = often[which] > 1
+        if apart is not None:
+            unsure &= ~apart
+        start, users, _ = transposed(*rows, items)
+        keys, numbers = list[object](range(items)), dict[object, int]()
+        for item in np.flatnonzero(unsure).tolist():
+            keys[item] = users[start[item] : start[item + 1]].tobytes()
+        group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
+        return ItemGroups.by_number(group, len(numbers))
+
+    @staticmethod
+    def by_number(group: NDArray[np.int32], count: int) -> ItemGroups:
+        """Return groups from the group number of each item."""
+        from .._compiled.rows import transposed
+
+        start, members, _ = transposed(np.arange(len(group) + 1), group, count)
+        return ItemGroups(group, start, members)
+
+    @property
+    def first(self) -> NDArray[np.int32]:
+        """(u,) First item of each group, which represents it."""
+        return self.members[self.start[:-1]]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """(u,) Number of items of each group."""
+        return np.diff(self.start)
+
+    def representatives(self, interactions: Interactions) -> Interactions:
+        """Return the same users with the first item of each group only."""
+        chosen = np.zeros(len(self.group), bool)
+        chosen[self.first] = True
+        kept = chosen[interactions.indices]
+        return Interactions(
+            interactions.users,
+            interactions.items.chosen(chosen),
+            np.concatenate(([0], np.cumsum(kept)))[interactions.indptr],
+            self.group[interactions.indices[kept]],
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,25 +7,18 @@ draw is a flat dictionary of numbers and text, and repeating it gives the same v
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..data.interactions import Interactions
 from ..kernels import parse_kernel
 
+if TYPE_CHECKING:
+    from optuna import Trial
+
 # Items of a catalogue from which on inverting a dense matrix takes minutes.
 _LARGE = 20_000
-
-
-class Trial(Protocol):
-    """The methods of optuna's trials that ranges use."""
-
-    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float: ...
-
-    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int: ...
-
-    def suggest_categorical(self, name: str, choices: tuple[str, ...]) -> Any: ...
 
 
 class Range(Protocol):
@@ -36,7 +29,7 @@ class Range(Protocol):
 
 
 @dataclass(frozen=True)
-class Real:
+class Real(Range):
     """A number between two others, both included, uniform or log-uniform."""
 
     low: float
@@ -44,7 +37,6 @@ class Real:
     log: bool = False
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> float:  # noqa: ARG002 - Range's
-        """Draw a value."""
         return trial.suggest_float(name, self.low, self.high, log=self.log)
 
     def __str__(self) -> str:
@@ -52,30 +44,24 @@ class Real:
 
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(Real):
     """A whole number between two others, both included, uniform or log-uniform."""
 
     low: int
     high: int
-    log: bool = False
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> int:  # noqa: ARG002 - Range's
-        """Draw a value."""
         return trial.suggest_int(name, self.low, self.high, log=self.log)
-
-    def __str__(self) -> str:
-        return f"{self.low} to {self.high}{', log' if self.log else ''}"
 
 
 @dataclass(frozen=True)
-class Recency:
+class Recency(Range):
     """None, or a log-uniform half-life in events, where interactions have times; 0 elsewhere."""
 
     low: float
     high: float
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> float:
-        """Draw a value."""
         if train.time is None or not np.isfinite(train.time).all():
             return 0.0
         if trial.suggest_categorical(f"{name}.weighs", ("alike", "by recency")) == "alike":
@@ -87,13 +73,12 @@ class Recency:
 
 
 @dataclass(frozen=True)
-class Only:
+class Only(Range):
     """A fixed value that differs from the default."""
 
     value: str
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> str:  # noqa: ARG002 - Range's
-        """Draw a value."""
         return self.value
 
     def __str__(self) -> str:
@@ -101,14 +86,13 @@ class Only:
 
 
 @dataclass(frozen=True)
-class Large:
+class Large(Range):
     """A range for catalogues of more than 20,000 items, and the default for others."""
 
     values: Range
     default: Any
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> Any:
-        """Draw a value."""
         large = len(train.items) > _LARGE
         return self.values.draw(trial, name, train) if large else self.default
 
@@ -117,7 +101,7 @@ class Large:
 
 
 @dataclass(frozen=True)
-class Arity:
+class Arity(Range):
     """A log-uniform arity from ``low`` up to the inverse of the density.
 
     Beyond that, a random disjunction of users contains a user of a typical item more likely than
@@ -138,12 +122,11 @@ class Arity:
         return most if self.limit is None else min(most, self.limit)
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> int:
-        """Draw a value."""
         return trial.suggest_int(name, self.low, self.most(train), log=True)
 
 
 @dataclass(frozen=True)
-class Kernels:
+class Kernels(Range):
     """A kernel as text: one of some families, with a range for each ``{}`` in it.
 
     Attributes
@@ -158,7 +141,6 @@ class Kernels:
     tags: tuple[str, ...] = ()
 
     def draw(self, trial: Trial, name: str, train: Interactions) -> str:
-        """Draw a value."""
         family = trial.suggest_categorical(f"{name}.family", tuple(self.families))
         given = [
             argument.draw(trial, f"{name}.{family}.{place}", train)

@@ -57,20 +57,13 @@ class SparseMatrix(NamedTuple):
 
     Attributes
     ----------
-    indptr, columns, values : sparse rows of the lower triangle, for items that share users
+    parts : lower triangle of the items that share users, and the background of others
     diagonal : (m,) values of items with themselves
-    classes, background, left, right : of other pairs, see `Parts`
     order : (m,) numbers of the items
     """
 
-    indptr: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    values: Floats
+    parts: Parts
     diagonal: Floats
-    classes: NDArray[np.int32]
-    background: Floats
-    left: Floats
-    right: Floats
     order: NDArray[np.int32]
 
     @staticmethod
@@ -90,7 +83,7 @@ class SparseMatrix(NamedTuple):
         order = np.argsort(-overlaps.degrees, kind="stable").astype(np.int32)
         indptr, columns, values = lower_triangle(*map(frozen, parts[:3]), order)
         background = parts.classes[order], parts.background, parts.left[order], parts.right[order]
-        return SparseMatrix(indptr, columns, values, diagonal[order], *background, order)
+        return SparseMatrix(Parts(indptr, columns, values, *background), diagonal[order], order)
 
     def weights(
         self,
@@ -150,17 +143,18 @@ class SparseMatrix(NamedTuple):
     def _compiled(self, reg: float, leading: Floats) -> tuple[NDArray[Any], ...]:
         from .._compiled.ranges import frozen
 
-        parts: tuple[NDArray[Any], ...] = frozen(
-            (*self[:3], self.diagonal + reg, *self[4:8], leading)
+        pairs, background = self.parts[:3], self.parts[3:]
+        arrays: tuple[NDArray[Any], ...] = frozen(
+            (*pairs, self.diagonal + reg, *background, leading)
         )
-        return parts
+        return arrays
 
     def _factor(self, model: str, reg: float, leading: Floats) -> tuple[NDArray[Any], ...]:
         """Return sparse rows of Z: row starts, columns and values."""
         from .._compiled.cholesky import fill_factor
 
         before = np.arange(len(self.order))
-        near = np.minimum(np.diff(self.indptr), _NEIGHBOURS)
+        near = np.minimum(np.diff(self.parts.indptr), _NEIGHBOURS)
         ptr = np.concatenate(([0], np.cumsum(np.where(before <= _NEIGHBOURS, before, near) + 1)))
         columns, values = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
         pivots = np.empty(len(self.order))
