@@ -94,38 +94,39 @@ class _Inverse(Recommender):
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
         name, items = type(self).__name__, len(data.items)
         kernel = None if self.kernel is None else parse_kernel(self.kernel)
-        if self.user_exponent:  # weights depend on all items of a user
+        if kernel is not None and self.user_exponent:
             overlaps = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
         groups = ItemGroups.of(data) if kernel is None else _groups(kernel, data, overlaps)
         sizes = np.maximum(data.popularity(), 1.0)
         rows, columns = sizes**-self.input_exponent, sizes**-self.output_exponent
         # Normalised, rare items have the largest weights. They matter as much as those of EASE.
         keys = np.ones(items) if kernel is None else np.sqrt(sizes)
-        counting = 4 if overlaps is None else 0
+        counting = 0 if overlaps is not None else 8 if self.user_exponent else 4
         needed = len(groups.sizes) ** 2 * (np.dtype(self.dtype).itemsize + counting)
-        fits = self.storage == "auto" and needed <= free_memory()
+        dense = self.storage == "dense" or (self.storage == "auto" and needed <= free_memory())
         length = self._row_length(items)
-        if self.storage == "dense" or fits or _is_exact(length, items):
+        if dense or _is_exact(length, items):
             check_room(name, needed, items, len(groups.sizes), self.dtype)
-            if overlaps is None:
-                gram = Gram.of_all(Overlaps.of(groups.representatives(data)))
-            else:
-                gram = Gram(overlaps, groups.first)
-            filled = (
-                gram.triangle(self.dtype) if kernel is None else gram.values(kernel, self.dtype)
-            )
+            gram = self._gram(data, groups, overlaps)
+            filled = gram.values(kernel, self.dtype) if kernel else gram.triangle(self.dtype)
             del gram  # an inverse needs its room
             diagonal, twins = invert(name, filled, self.reg, groups)
             into, out = rows[groups.first], columns[groups.first]
             scale, own = self._scaling(diagonal, out)
             found = GroupScorer.of(filled, groups, twins, scale, own * into * out, into)
-            if self.storage == "dense" or fits:
-                return found
-            return found.sparse(length, keys / columns)
-        overlaps = overlaps or Overlaps.of(data)
+            return found if dense else found.sparse(length, keys / columns)
+        overlaps = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
         check_sparse_room(name, overlaps, length)
         matrix = SparseMatrix.of(kernel, overlaps)
         return matrix.weights(name, self.reg, length, rows, columns, keys)
+
+    def _gram(self, data: Interactions, groups: ItemGroups, overlaps: Overlaps | None) -> Gram:
+        """Take one item of each group: counted, or taken from given overlaps of all items."""
+        if overlaps is None and self.user_exponent:  # weights depend on all items of a user
+            overlaps = Overlaps.of(data, user_exponent=self.user_exponent)
+        if overlaps is None:
+            return Gram.of_all(Overlaps.of(groups.representatives(data)))
+        return Gram(overlaps, groups.first)
 
     def _row_length(self, items: int) -> int:
         """Return the most weights of a row in sparse storage."""

@@ -26,13 +26,12 @@ class Recommendations:
 
     Attributes
     ----------
-    users : (u,) ids, of items where the nearest to them are asked for; None for profiles
-    items : (u, n) ids, None where there are fewer than n; where n is more than there are items
-        at all, that many columns
-    scores : (u, n) scores, NaN where there are fewer than n
-    popular : (u,) True where a history was empty, so that the popular items stand in its place
-    near : whether these are the items nearest to items
-    titles : (u, n) titles of the items, None where there is none; None without an item table
+    users : (u,) ids of users, or of items in `similar_items`; None for profiles
+    items : (u, n) ids, padded with None; n is at most the number of items
+    scores : (u, n) scores, padded with NaN
+    popular : (u,) whether a history is empty, so that the list has the most popular items
+    near : whether lists have the nearest items of items
+    titles : (u, n) titles, None for items without one; None without an item table
     """
 
     users: list[Any] | None
@@ -64,7 +63,7 @@ class Recommendations:
         total = int(np.count_nonzero(~np.isnan(self.scores)))
         note = f"the first {MAX_HTML_ROWS} of {total:,} rows" if total > MAX_HTML_ROWS else ""
         whose, rank, second, *rest = some
-        for ids in (whose, second):  # as they are: ids that are numbers count nothing
+        for ids in (whose, second):  # as text: ids that are numbers are not quantities
             some[ids] = [str(key) for key in some[ids]]
         names = ("profile" if self.users is None else whose), rank, second, *rest
         rows = zip(*some.values(), strict=True)
@@ -80,8 +79,7 @@ class Recommendations:
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns with a row per item: user (for profiles, its number), rank, item, score, popular.
 
-        Of items that are nearest to items: item, rank, similar, similarity. With an item table,
-        titles stand behind the items.
+        For nearest items: item, rank, similar, similarity. With an item table, titles follow items.
 
         >>> import numpy as np
         >>> items = np.array([["tea", None]], dtype=object)
