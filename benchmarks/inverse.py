@@ -31,7 +31,7 @@ from boolrank import Interactions, load_dataset, parse_kernel, synthetic
 from boolrank.counts.overlaps import Overlaps
 from boolrank.errors import DatasetNotFoundError
 from boolrank.models import make_model
-from boolrank.models.item_groups import Alike
+from boolrank.models.inverse import ItemGroups
 
 Matrix = NDArray[Any]
 KERNEL = SETS["movielens"].kernel
@@ -155,7 +155,7 @@ def main() -> None:
     except DatasetNotFoundError as error:
         print(f"\ninverse: left out, {error}")
         return
-    distinct = len(Alike.of(data).sizes)
+    distinct = len(ItemGroups.of(data).sizes)
     print(f"\n{name}: {data!r}, {distinct:,} items distinct, {KERNEL}")
     print("seconds, beside LAPACK's potrf and potri, and arrays of items x items")
     found: dict[str, Found] = {}

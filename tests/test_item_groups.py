@@ -21,8 +21,8 @@ from boolrank import (
 )
 from boolrank._memory import require_memory
 from boolrank.errors import MatrixTooLargeError
-from boolrank.models import inverse
-from boolrank.models.item_groups import ItemGroups
+from boolrank.models import ease, inverse
+from boolrank.models.inverse import ItemGroups
 from boolrank.models.sparse_scorer import SparseScorer
 from strategies import binary_matrices
 
@@ -168,7 +168,7 @@ def test_twins_need_a_reg(kind, dtype):
 
 
 def _free(monkeypatch, n):
-    monkeypatch.setattr(inverse, "free_memory", lambda: n)
+    monkeypatch.setattr(ease, "free_memory", lambda: n)
     monkeypatch.setattr(inverse, "require_memory", partial(require_memory, free=n))
 
 

@@ -28,7 +28,7 @@ from boolrank import (
 )
 from boolrank._memory import require_memory
 from boolrank.errors import MatrixTooLargeError, ParameterTypeError
-from boolrank.models import inverse, item_knn
+from boolrank.models import ease, inverse, item_knn
 from boolrank.models.sparse_scorer import SparseScorer
 from boolrank.testing import check_recommender
 
@@ -382,7 +382,7 @@ def test_shuffled_rows_give_the_same_bits(data):
 
 @pytest.mark.parametrize("kind", [Ease, LRec, KernelEase])
 def test_what_does_not_fit_is_said_before_it_is_tried(data, monkeypatch, kind):
-    monkeypatch.setattr(inverse, "free_memory", lambda: 50_000)
+    monkeypatch.setattr(ease, "free_memory", lambda: 50_000)
     monkeypatch.setattr(inverse, "require_memory", partial(require_memory, free=50_000))
     needed = r"70 items takes 0.1 MB, and 0.1 MB are free"
     dense = {} if kind is LRec else {"storage": "dense"}

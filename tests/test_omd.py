@@ -14,8 +14,8 @@ from boolrank.counts.overlaps import Overlaps
 from boolrank.data.rows import Rows
 from boolrank.errors import ConvergenceWarning, ParameterTypeError
 from boolrank.matrix import DenseMatrix
-from boolrank.models import cf_omd
-from boolrank.models.cf_omd import MarginScorer
+from boolrank.models import omd
+from boolrank.models.omd import MarginScorer
 from boolrank.testing import check_recommender
 
 
@@ -150,7 +150,7 @@ def test_threads_change_no_bit(data):
 def test_problems_that_end_early_are_said(data, monkeypatch):
     model = CfOmd(negative_reg=1.0).fit(data)
     solved = model.score()
-    monkeypatch.setattr(cf_omd, "_MOST_STEPS", 3)
+    monkeypatch.setattr(omd, "_MOST_STEPS", 3)
     words = "profiles are right to a duality gap of .* only"
     with pytest.warns(ConvergenceWarning, match=words) as told:
         early = model.score()

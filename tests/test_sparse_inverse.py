@@ -37,7 +37,7 @@ def matrices(request, data):
     exponent = 0.6 if "masses" in (name, weighted) else 0.0
     overlaps = Overlaps.of(data, user_exponent=exponent)
     if name in ("counts", "masses"):
-        return overlaps.filled() / overlaps.unit, SparseMatrix.of_counts(overlaps)
+        return overlaps.filled() / overlaps.unit, SparseMatrix.of(None, overlaps)
     kernel, shared, sizes = parse_kernel(name), overlaps.filled().astype(np.int64), overlaps.sizes
     pairs = sizes[:, None], sizes[None, :], shared
     if exponent:
@@ -45,7 +45,7 @@ def matrices(request, data):
     else:
         raw = kernel.on_counts(overlaps.n, *pairs)
     roots = np.sqrt(np.diag(raw))
-    return raw / np.outer(roots, roots), SparseMatrix.of_kernel(kernel, overlaps)
+    return raw / np.outer(roots, roots), SparseMatrix.of(kernel, overlaps)
 
 
 def _dense(scorer: SparseScorer) -> np.ndarray:

@@ -33,7 +33,7 @@ from boolrank.evaluation.metrics import METRICS, Metric, parse_metric
 from boolrank.evaluation.result import FoldResult
 from boolrank.kernels.expressiveness import PairSpectrum
 from boolrank.models import MODELS, ModelSpec, make_model
-from boolrank.models.search import Arity
+from boolrank.models.search import Arity, Draw
 from boolrank.studies import (
     Study,
     Trial,
@@ -44,7 +44,6 @@ from boolrank.studies import (
     validation_fold,
 )
 from boolrank.studies.cache import Task, read_json
-from boolrank.studies.draw import Draw
 from boolrank.studies.executor import Executor, reason
 
 DATA = (200, 100, 3_000, 3)

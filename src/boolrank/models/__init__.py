@@ -1,15 +1,13 @@
 """Models with one interface: fit, recommend, explain, save; and the table that names them."""
 
 from ..storage.state import array
-from .cf_omd import CfOmd
 from .disk_fit import fit_on_disk
-from .ease import Ease, LRec
-from .ecf_omd import EcfOmd
+from .ease import Ease, KernelEase, LRec
 from .item_knn import ItemKNN
-from .kernel_ease import KernelEase
 from .kernel_ranker import KernelRanker
 from .mean_ranker import MeanRanker
 from .model_folder import load_model, model_info
+from .omd import CfOmd, EcfOmd
 from .parameters import Parameter, param, recency_param, threads_param
 from .popularity import Popularity
 from .recommendations import Recommendations

@@ -5,7 +5,6 @@ The files are those of a fit in memory, byte for byte. A killed fit continues wh
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +18,12 @@ from ..counts.disk_counts import count_on_disk, on_disk
 from ..counts.estimate import Estimate
 from ..data.event_store import store_events
 from ..data.interactions import Interactions, check_interactions
+from ..data.packing import packed
 from ..data.scans import expand
 from ..engines.threads import threads
 from ..errors import MatrixTooLargeError, ParameterError
-from ..storage.disk_array import raw_bytes
 from ..storage.job import Job
-from .model_folder import save_model
+from .model_folder import fingerprint, save_model
 from .recommender import Recommender
 from .registry import MODELS
 
@@ -101,21 +100,14 @@ def _fit(model: Recommender, data: Interactions, job: Job, limit: int, progress:
     if needed <= _left(limit):
         model.fit(data)
         return
-    if kept is not None:
-        require_memory(
-            *(needed, f"the {kept} nearest of {items:,} items take"),
-            hint="allow more memory, or keep fewer neighbours",
-            parameter="memory",
-            free=_left(limit),
-        )
     why = model.needs_pairs()
-    least = needed if why else on_disk_needed
-    require_memory(
-        *(least, f"a fit of {items:,} items and {len(data.users):,} users takes"),
-        hint=f"{why}: " * bool(why) + f"allow {size(held_memory() + _RESERVE + least)} or more",
-        parameter="memory",
-        free=_left(limit),
-    )
+    least = needed if why or kept is not None else on_disk_needed
+    what = f"a fit of {items:,} items and {len(data.users):,} users takes"
+    hint = f"{why}: " * bool(why) + f"allow {size(held_memory() + _RESERVE + least)} or more"
+    if kept is not None:
+        what = f"the {kept} nearest of {items:,} items take"
+        hint = "allow more memory, or keep fewer neighbours"
+    require_memory(least, what, hint=hint, parameter="memory", free=_left(limit))
     _check_disk(estimate, job.path, int(job.state.get("counted", (0, 0))[1]))
     overlaps = count_on_disk(rows, items, exponent, job, _left(limit), progress)
     model.fit(data, overlaps)
@@ -161,14 +153,9 @@ def _left(limit: int) -> int:
 def _key(source: Interactions | Sequence[str | Path]) -> Any:
     """Return what tells a source from others: contents, or names, sizes and times of files."""
     if isinstance(source, Interactions):
-        out = hashlib.sha256(repr((source.users, source.items, source.shape)).encode())
-        for array in (source.indptr, source.indices):
-            for part in raw_bytes(array):
-                out.update(part)
-        return out.hexdigest()
-    found = []
+        return fingerprint(*packed(source, savable=False))
+    found = list[Any]()
     for each in expand(source):
         about = each.stat() if isinstance(each, Path) else None
-        when = (about.st_size, about.st_mtime_ns) if about is not None else None
-        found.append([str(each), when])
+        found.append([str(each), about and (about.st_size, about.st_mtime_ns)])
     return found

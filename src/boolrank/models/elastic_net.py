@@ -88,13 +88,6 @@ class ElasticNet:
         tolerance: float = _TOLERANCE,
     ) -> Operators:
         """Return the weights of all items; the descent begins with those of ``start``."""
-        blocks = self._solve_columns(rows, items, subsets, start, tolerance)
-        return Operators.of_columns(blocks, len(self.l1), items)
-
-    def _solve_columns(
-        self, rows: Rows, items: int, subsets: Subsets, start: Operators, tolerance: float
-    ) -> list[Any]:
-        """(items, models × items) Return the columns of the operators as sparse blocks of rows."""
         from .._compiled.slim import descend
 
         gram = _products(rows, items, subsets, len(self.l1) - 1)
@@ -108,10 +101,22 @@ class ElasticNet:
             steps[targets] = last
             blocks.append(csr_array(self._kept(block.reshape(-1, items)).reshape(block.shape)))
             if len(blocks) == 1:
-                _require_sparse(blocks[0].nnz * items // len(targets), items)
+                weights = blocks[0].nnz * items // len(targets)
+                require_memory(
+                    12 * weights + 16 * min(_BLOCK, items**2),
+                    f"about {weights:,} weights of {items:,} items take",
+                    hint="set neighbours, raise reg or l1_ratio, or leave out the rarest items",
+                )
         steps /= np.sqrt(np.maximum(np.bincount(rows.indices, minlength=items), 1))
-        _warn(steps[steps > max(_LOOSE, tolerance)])
-        return blocks
+        loose = steps[steps > max(_LOOSE, tolerance)]
+        if len(loose):
+            warnings.warn(
+                f"the weights of {len(loose)} items still moved by {loose.max():.1e} when learning "
+                "ended; a larger reg makes them well-defined",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return Operators.of_columns(blocks, len(self.l1), items)
 
     def _kept(self, weights: Floats) -> Floats:
         """Return the largest weights of each row, with 0 in place of others."""
@@ -145,22 +150,3 @@ def _products(rows: Rows, items: int, subsets: Subsets, local: int) -> NDArray[n
     for matrix, each in zip(out, weights, strict=True):
         fill_products(matrix, first, users, *rows, each)
     return out
-
-
-def _require_sparse(weights: int, items: int) -> None:
-    """Refuse operators that would not fit, by the number of weights expected from one block."""
-    require_memory(
-        12 * weights + 16 * min(_BLOCK, items**2),
-        f"about {weights:,} weights of {items:,} items take",
-        hint="set neighbours, raise reg or l1_ratio, or leave out the rarest items",
-    )
-
-
-def _warn(steps: Floats) -> None:
-    if len(steps):
-        warnings.warn(
-            f"the weights of {len(steps)} items still moved by {steps.max():.1e} when learning "
-            "ended; a larger reg makes them well-defined",
-            ConvergenceWarning,
-            stacklevel=6,
-        )

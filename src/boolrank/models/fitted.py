@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+import time
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import one_of
+from ..checks import one_of, whole
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..data.items import ItemTable
 from ..data.rows import Rows
 from ..storage.disk_array import release_pages
 from ..storage.state import pack
-from .recency import recency_weights
+from .recency import check_times, recency_weights
 from .recommendations import Recommendations
-from .scorer import Floats, Scorer, given
+from .scorer import Floats, Scorer, given, part_of
 from .selection import Ranked, Selection
 from .tag_columns import TagSets, tag_columns
+
+if TYPE_CHECKING:
+    from .recommender import Recommender
 
 # A scorer in larger files gives its pages back after this many profiles: long ones read most rows.
 _LARGE, _PROFILES = 1 << 31, 16
 
 Profiles = tuple[Rows, Floats | None]  # items, and weights in their order
+Ids = Sequence[Hashable] | NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +56,38 @@ class Fitted:
     created: float
     choice: Mapping[str, Any] | None = None
     table: ItemTable | None = None
+
+    @staticmethod
+    def of(
+        model: Recommender,
+        data: Interactions,
+        overlaps: Overlaps | None,
+        table: ItemTable | None = None,
+        choice: Mapping[str, Any] | None = None,
+    ) -> Fitted:
+        """Return what a model with validated parameters learns."""
+        params = model.get_params()
+        exponent, cap = params.get("user_exponent", 0.0), params.get("activity_cap")
+        if params.get("recency"):
+            check_times(type(model).__name__, data)
+        if table is None:
+            table = data.table  # of a fold, whose items are fixed
+        elif model.uses_tags:
+            before, data = data, data.with_items(table.ids)
+            if overlaps is not None:
+                overlaps = overlaps.updated(before.capped(cap), data.capped(cap))
+        data = data if table is data.table else replace(data, table=table)
+        counted = data.capped(cap)
+        if overlaps is not None and (
+            overlaps.user_exponent != exponent
+            or (cap and not np.array_equal(overlaps.degrees, counted.popularity()))
+        ):
+            overlaps = None  # of users with other weights, or of all users
+        if model.keeps_overlaps and overlaps is None:
+            overlaps = Overlaps.of(counted, user_exponent=exponent)
+        scorer = model._learn(counted, overlaps)  # noqa: SLF001 - called from here alone
+        kept = overlaps if model.keeps_overlaps else None
+        return Fitted(params, data, scorer, kept, time.time(), choice, table)
 
     @cached_property
     def attributes(self) -> ItemTable | None:
@@ -80,14 +117,21 @@ class Fitted:
         return first[~np.isin(first, hidden)][:n]
 
     def profiles(self, users: NDArray[np.int64] | None = None) -> Profiles:
-        """Return the items of some users or of all, and their weights if recency counts."""
-        rows, time = self.interactions.rows, self.interactions.time
-        taken = rows if users is None else rows.take(users)
-        recency = self.params.get("recency")
-        if not recency or time is None:
-            return taken, None
-        when = time if users is None else time[rows.places(users)]
-        return taken, recency_weights(recency, taken, when)
+        """Return the items of users, all by default, and their weights if recency counts.
+
+        -1 stands for unknown users, who have no items.
+        """
+        rows, time, weights = self.interactions.rows, self.interactions.time, None
+        known = np.arange(rows.n_rows) if users is None else users[users >= 0]
+        taken, recency = rows.take(known), self.params.get("recency")
+        if recency and time is not None:
+            when = time if taken is rows else time[rows.places(known)]
+            weights = recency_weights(recency, taken, when)
+        if users is not None and len(known) < len(users):
+            lengths = np.zeros(len(users), np.int64)
+            lengths[users >= 0] = taken.lengths
+            taken = Rows.of_lengths(lengths, taken.indices)
+        return taken, weights
 
     def new_profiles(self, lists: Iterable[Iterable[Hashable]], unknown: str) -> Profiles:
         """Return profiles with items by id; ``unknown`` is ``"raise"`` or ``"ignore"``."""
@@ -105,19 +149,6 @@ class Fitted:
         arrays: list[NDArray[Any]] = [each for each in stored if isinstance(each, np.memmap)]
         return arrays if sum(each.nbytes for each in arrays) > _LARGE else []
 
-    def _ranked_in_parts(self, profiles: Profiles, *request: Any) -> Ranked:
-        """Rank some profiles at a time: pages that they read count as memory of the process."""
-        rows, weights = profiles
-        found = []
-        for start in range(0, rows.n_rows, _PROFILES):
-            stop = min(start + _PROFILES, rows.n_rows)
-            part = slice(rows.indptr[start], rows.indptr[stop])
-            own = None if weights is None else weights[part]
-            found.append(self.ranked((rows.part(start, stop), own), *request))
-            release_pages(self._mapped)
-        chosen, scores = zip(*found, strict=True)
-        return np.concatenate(chosen), np.concatenate(scores)
-
     def ranked(
         self, profiles: Profiles, n: int, hidden: NDArray[np.int64], exclude_own: bool
     ) -> Ranked:
@@ -126,14 +157,19 @@ class Fitted:
         There are -1 and NaN where a list is shorter.
         """
         rows, weights = profiles
-        if self._mapped and rows.n_rows > _PROFILES:
-            return self._ranked_in_parts(profiles, n, hidden, exclude_own)
-        some = rows.lengths > 0
-        if some.all():
-            return self.scorer.top(rows, n, hidden, exclude_own, **given(weights))
-        chosen, scores = np.full((len(some), n), -1, np.int32), np.full((len(some), n), np.nan)
+        shape, some = (rows.n_rows, n), rows.lengths > 0
+        chosen, scores = np.full(shape, -1, np.int32), np.full(shape, np.nan)
+        if self._mapped and rows.n_rows > _PROFILES:  # pages read count as memory of the process
+            for start in range(0, rows.n_rows, _PROFILES):
+                stop = min(start + _PROFILES, rows.n_rows)
+                part = rows.part(start, stop), part_of(weights, rows, start, stop)
+                chosen[start:stop], scores[start:stop] = self.ranked(part, n, hidden, exclude_own)
+                release_pages(self._mapped)
+            return chosen, scores
         if some.any():
             found = self.scorer.top(_nonempty(rows), n, hidden, exclude_own, **given(weights))
+            if some.all():
+                return found
             chosen[some], scores[some] = found
         popular = self.popular(n, hidden)
         chosen[~some, : len(popular)] = popular
@@ -151,39 +187,56 @@ class Fitted:
 
         return selection.lists(rank, rows.n_rows, n, self.scorer)
 
-    def scores(self, profiles: Profiles) -> Floats:
-        """(u, m) Return the scores of all items, NaN for empty profiles."""
+    def scores(self, profiles: Profiles, items: Ids | None = None) -> Floats:
+        """(u, items) Return the scores of items by id, all by default; NaN for empty profiles."""
         rows, weights = profiles
         some = rows.lengths > 0
         out = np.full((len(some), len(self.interactions.items)), np.nan)
         if some.any():
             out[some] = self.scorer.scores(_nonempty(rows), **given(weights))
-        return out
+        return out if items is None else out[:, self.interactions.items.numbers(items)]
 
-    def similar(self, items: NDArray[np.int64], n: int, hidden: NDArray[np.int64]) -> Ranked:
-        """(items, n) Return the items most similar to each, without hidden ones, and values."""
-        visible = len(self.interactions.items) - len(hidden)
-        chosen, values = np.full((len(items), n), -1), np.full((len(items), n), np.nan)
-        for k, item in enumerate(items):
+    def recommend(
+        self,
+        users: list[Any] | None,
+        profiles: Profiles,
+        n: int,
+        exclude_own: bool,
+        candidates: Iterable[Hashable] | None,
+        exclude: Iterable[Hashable] | None,
+        *picked: Any,
+    ) -> Recommendations:
+        """Return the best items of profiles by id; see `Recommender.recommend`."""
+        items = self.interactions.items
+        allowed = None if candidates is None else items.find(candidates)
+        hidden = None if exclude is None else items.find(exclude)
+        selection = Selection.of(len(items), self.attributes, allowed, hidden, *picked)
+        n = min(whole("", "n", n, low=0), len(items))
+        chosen, scores = self.lists(profiles, n, selection, exclude_own)
+        names, titles = self._names(chosen)
+        return Recommendations(users, names, scores, profiles[0].lengths == 0, titles=titles)
+
+    def nearest(self, items: Ids, n: int, where: str | None) -> Recommendations:
+        """Return the items most similar to each; see `Recommender.similar_items`."""
+        known = self.interactions.items
+        n, numbers = min(whole("", "n", n, low=0), len(known)), known.numbers(items)
+        hidden = Selection.of(len(known), self.attributes, where=where).hidden
+        chosen, values = np.full((len(numbers), n), -1), np.full((len(numbers), n), np.nan)
+        for k, item in enumerate(numbers):
             keys, shown = self.scorer.similar(int(item))
             keys = np.array(keys)
             keys[hidden], keys[item] = -np.inf, -np.inf
-            order = np.argsort(-keys, kind="stable")[: min(n, visible - (item not in hidden))]
+            others = len(known) - len(hidden) - (item not in hidden)
+            order = np.argsort(-keys, kind="stable")[: min(n, others)]
             chosen[k, : len(order)], values[k, : len(order)] = order, shown[order]
-        return chosen, values
+        names, titles = self._names(chosen)
+        popular = np.zeros(len(numbers), bool)
+        return Recommendations(known.names(numbers).tolist(), names, values, popular, True, titles)
 
-    def named(
-        self,
-        users: list[Any] | None,
-        found: Ranked,
-        popular: NDArray[np.bool_],
-        near: bool = False,
-    ) -> Recommendations:
-        """Return lists of item numbers with ids and titles."""
-        chosen, scores = found
-        titles = None if self.attributes is None else self.attributes.titles_of(chosen)
-        names = self.interactions.items.names(chosen)
-        return Recommendations(users, names, scores, popular, near, titles)
+    def _names(self, items: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return ids and titles of items."""
+        titles = None if self.attributes is None else self.attributes.titles_of(items)
+        return self.interactions.items.names(items), titles
 
 
 def _nonempty(profiles: Rows) -> Rows:

@@ -9,16 +9,13 @@ from numpy.typing import NDArray
 
 from ..counts.counting import SINGLE
 from ..counts.overlaps import Overlaps
-from ..data.interactions import Interactions
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.values import cosines
-from .item_groups import ItemGroups
+from .inverse import Matrix
 
 # Kernel values computed at once: as doubles they fit into a cache.
 _PAIRS = 1 << 18
-
-Matrix = NDArray[Any]
 
 
 class Gram(NamedTuple):
@@ -26,20 +23,6 @@ class Gram(NamedTuple):
 
     overlaps: Overlaps
     items: NDArray[np.int32]
-
-    @staticmethod
-    def of_groups(
-        data: Interactions,
-        groups: ItemGroups,
-        overlaps: Overlaps | None,
-        user_exponent: float = 0.0,
-    ) -> Gram:
-        """Take one item of each group: counted, or taken from given overlaps of all items."""
-        if overlaps is None and user_exponent:  # weights depend on all items of a user
-            overlaps = Overlaps.of(data, user_exponent=user_exponent)
-        if overlaps is None:
-            return Gram.of_all(Overlaps.of(groups.representatives(data)))
-        return Gram(overlaps, groups.first)
 
     @staticmethod
     def of_all(overlaps: Overlaps) -> Gram:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,13 @@ from .recommender import Recommender
 from .search import FACTORS, Real, Whole
 
 _SEED = (1 << 32) - 1
+# Names of parameters in implicit.
+_ARGUMENTS = {
+    "reg": "regularization",
+    "confidence": "alpha",
+    "negatives": "neg_prop",
+    "seed": "random_state",
+}
 
 
 @dataclass(repr=False, eq=False)
@@ -50,19 +58,7 @@ class ImplicitAls(Recommender):
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> AlsScorer:  # noqa: ARG002
-        with needs("compare", "ALS"):
-            from implicit.cpu.als import AlternatingLeastSquares
-
-        model = _fitted(
-            data,
-            AlternatingLeastSquares,
-            factors=self.factors,
-            regularization=self.reg,
-            alpha=self.confidence,
-            iterations=self.iterations,
-            num_threads=self.n_threads or 0,
-            random_state=self.seed,
-        )
+        model = _fitted(self, data, "als:AlternatingLeastSquares", self.n_threads or 0)
         return AlsScorer(model.item_factors.astype(np.float64), self.reg, self.confidence)
 
 
@@ -95,19 +91,7 @@ class ImplicitBpr(Recommender):
     seed: int = param(0, low=0, high=_SEED)
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> FoldInScorer:  # noqa: ARG002
-        with needs("compare", "BPR"):
-            from implicit.cpu.bpr import BayesianPersonalizedRanking
-
-        model = _fitted(
-            data,
-            BayesianPersonalizedRanking,
-            factors=self.factors,
-            learning_rate=self.learning_rate,
-            regularization=self.reg,
-            iterations=self.iterations,
-            num_threads=1,
-            random_state=self.seed,
-        )
+        model = _fitted(self, data, "bpr:BayesianPersonalizedRanking")
         return FoldInScorer.of(data, model.user_factors, model.item_factors)
 
 
@@ -141,29 +125,24 @@ class ImplicitLogistic(Recommender):
     seed: int = param(0, low=0, high=_SEED)
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> FoldInScorer:  # noqa: ARG002
-        with needs("compare", "Logistic matrix factorisation"):
-            from implicit.cpu.lmf import LogisticMatrixFactorization
-
-        model = _fitted(
-            data,
-            LogisticMatrixFactorization,
-            factors=self.factors,
-            learning_rate=self.learning_rate,
-            regularization=self.reg,
-            iterations=self.iterations,
-            neg_prop=self.negatives,
-            num_threads=1,
-            random_state=self.seed,
-        )
+        model = _fitted(self, data, "lmf:LogisticMatrixFactorization")
         return FoldInScorer.of(data, model.user_factors, model.item_factors)
 
 
-def _fitted(data: Interactions, learner: Any, **given: Any) -> Any:
-    """Return a model of implicit; it asks for BLAS with one thread, which is scoped here."""
+def _fitted(model: Recommender, data: Interactions, source: str, n_threads: int = 1) -> Any:
+    """Return the fitted model of implicit; it asks for BLAS with one thread, which is scoped here.
+
+    ``source`` is a module and a class.
+    """
+    module, _, symbol = source.partition(":")
     with needs("compare", "Matrix factorisation by implicit"):
         from threadpoolctl import threadpool_limits
 
+        learner = getattr(import_module(f"implicit.cpu.{module}"), symbol)
+    params = model.get_params()
+    params.pop("n_threads", None)
+    given = {_ARGUMENTS.get(name, name): value for name, value in params.items()}
     with threadpool_limits(limits=1, user_api="blas"):
-        model = learner(**given)
-        model.fit(csr_matrix(data.matrix(), dtype=np.float32), show_progress=False)
-    return model
+        learned = learner(**given, num_threads=n_threads)
+        learned.fit(csr_matrix(data.matrix(), dtype=np.float32), show_progress=False)
+    return learned

@@ -24,16 +24,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._memory import free_memory, require_memory
-from ..counts.overlaps import Overlaps
+from .._memory import require_memory
+from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..errors import ParameterError
 from ..storage.state import array
-from .item_groups import ItemGroups
 from .scorer import Floats, Scorer, weighed
 from .sparse_scorer import SparseScorer
-
-DTYPES = ("float64", "float32")
 
 # Scores are rounded to about 2^-36 of their terms in double precision and 2^-16 in single: more
 # than the error of an inverse with these digits, so that items which everybody treats alike tie,
@@ -41,6 +38,74 @@ DTYPES = ("float64", "float32")
 _GRIDS = {"float32": 2.0**36, "float64": 2.0**16}
 
 Matrix = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ItemGroups:
+    """m items in u groups with the same users, in the order of their first items.
+
+    Attributes
+    ----------
+    group : (m,) group of each item
+    start : (u + 1,) where the items of each group begin
+    members : (m,) items by group, ascending within each
+
+    >>> data = Interactions.from_pairs([1, 1, 1, 2], ["a", "b", "c", "b"])
+    >>> ItemGroups.of(data).group
+    array([0, 1, 0], dtype=int32)
+    """
+
+    group: NDArray[np.int32]
+    start: NDArray[np.int64]
+    members: NDArray[np.int32]
+
+    @staticmethod
+    def of(interactions: Interactions, apart: NDArray[np.bool_] | None = None) -> ItemGroups:
+        """Return the groups; items that are ``apart`` (m,) get groups of their own."""
+        from .._compiled.rows import column_sums, transposed
+
+        rows, items = interactions.rows, len(interactions.items)
+        sums = column_sums(*rows, items)
+        _, which, often = np.unique(sums, return_inverse=True, return_counts=True)
+        unsure = often[which] > 1
+        if apart is not None:
+            unsure &= ~apart
+        start, users, _ = transposed(*rows, items)
+        keys, numbers = list[object](range(items)), dict[object, int]()
+        for item in np.flatnonzero(unsure).tolist():
+            keys[item] = users[start[item] : start[item + 1]].tobytes()
+        group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
+        return ItemGroups.by_number(group, len(numbers))
+
+    @staticmethod
+    def by_number(group: NDArray[np.int32], count: int) -> ItemGroups:
+        """Return groups from the group number of each item."""
+        from .._compiled.rows import transposed
+
+        start, members, _ = transposed(np.arange(len(group) + 1), group, count)
+        return ItemGroups(group, start, members)
+
+    @property
+    def first(self) -> NDArray[np.int32]:
+        """(u,) First item of each group, which represents it."""
+        return self.members[self.start[:-1]]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """(u,) Number of items of each group."""
+        return np.diff(self.start)
+
+    def representatives(self, interactions: Interactions) -> Interactions:
+        """Return the same users with the first item of each group only."""
+        chosen = np.zeros(len(self.group), bool)
+        chosen[self.first] = True
+        kept = chosen[interactions.indices]
+        return Interactions(
+            interactions.users,
+            interactions.items.chosen(chosen),
+            np.concatenate(([0], np.cumsum(kept)))[interactions.indptr],
+            self.group[interactions.indices[kept]],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +132,7 @@ class GroupScorer(Scorer):
         twins: Floats,
         columns: Floats,
         own: Floats,
-        rows: Floats | None = None,
+        rows: Floats,
     ) -> GroupScorer:
         """Turn the triangle of Q into weights P[i, j]·rows[g]·columns[h], in place.
 
@@ -75,7 +140,6 @@ class GroupScorer(Scorer):
         """
         from .._compiled.weights import spread
 
-        rows = np.ones(len(inverse)) if rows is None else rows
         diagonal, root = np.where(groups.sizes > 1, twins * rows * columns, own), groups.sizes**0.5
         spread(inverse, rows / root, columns / root, diagonal)
         return GroupScorer(inverse, own, groups.group)
@@ -125,39 +189,12 @@ class GroupScorer(Scorer):
         return SparseScorer(indptr, np.concatenate(kept), np.concatenate(values))
 
 
-def count_bytes(overlaps: Overlaps | None, user_exponent: float) -> int:
-    """Return the bytes per pair of items that counting takes beside the matrix."""
-    return 0 if overlaps is not None else 8 if user_exponent else 4
-
-
-def has_room(items: int, dtype: str, groups: ItemGroups, counts: int) -> bool:
-    """Return whether a matrix of items, one row per group, and its counts fit into memory."""
-    return _needed(items, dtype, groups, counts) <= free_memory()
-
-
-def _needed(items: int, dtype: str, groups: ItemGroups | None, counts: int) -> int:
-    rows = items if groups is None else len(groups.sizes)
-    return rows**2 * (np.dtype(dtype).itemsize + counts)
-
-
-def check_room(
-    model: str,
-    items: int,
-    dtype: str = "float64",
-    groups: ItemGroups | None = None,
-    *,
-    counts: int,
-) -> None:
-    """Raise if a matrix of items, one row per group, would not fit into memory.
-
-    ``counts`` are the bytes per pair that are needed beside it.
-    """
-    rows = items if groups is None else len(groups.sizes)
-    # Only models with groups come in single precision.
-    half = "use dtype='float32', " if dtype == "float64" and groups is not None else ""
+def check_room(model: str, needed: int, items: int, rows: int, dtype: str = "") -> None:
+    """Raise if a matrix of items with so many rows, and its counts, would not fit into memory."""
+    half = "use dtype='float32', " if dtype == "float64" else ""
     which = f"{items:,}" if rows == items else f"{rows:,} distinct ones of {items:,}"
     require_memory(
-        _needed(items, dtype, groups, counts),
+        needed,
         f"{model} on {which} items takes",
         hint=f"{half}leave out the rarest items, or use a sparse model: ease or kernel-ease "
         "with storage='sparse' and a low density, kernel-ranker, item-knn",

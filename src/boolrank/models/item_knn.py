@@ -81,7 +81,7 @@ class ItemKNN(Recommender):
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SparseScorer:
         if self.neighbours is not None and self.neighbours < len(data.items) - 1:
             return self._nearest(data, self.neighbours)
-        counted = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
+        counted = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
         if not counted.in_files:
             freed = 0 if overlaps or counted.dense is None else counted.dense.nbytes
             needed = counted.rows_size + max(8 * counted.pairs - freed, 0)

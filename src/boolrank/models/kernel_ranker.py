@@ -21,7 +21,7 @@ from ..kernels.rules import NODES, Rules, find_rules, has_rules
 from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
 from ..table import counted
-from .fitted import Fitted, Profiles
+from .fitted import Fitted, Ids, Profiles
 from .parameters import (
     activity_cap_param,
     param,
@@ -29,7 +29,7 @@ from .parameters import (
     threads_param,
     user_exponent_param,
 )
-from .recommender import Ids, Recommender
+from .recommender import Recommender
 from .scorer import Floats, given
 from .search import Arity, Kernels, Real
 from .simplex_scorer import SimplexScorer
@@ -106,7 +106,7 @@ class KernelRanker(Recommender):
         return kernel
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:
-        counts = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
+        counts = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
         kernel = self.kernel_for(len(data.users))
         columns = tag_columns(kernel, data)
         tags = {name: Tags(each.rows, len(each.words)) for name, each in columns.items()}
@@ -182,9 +182,9 @@ class KernelRanker(Recommender):
         if terms.users and has_rules(terms.users) and not fitted.params["user_exponent"]:
             columns.append((terms.share, terms.users, ""))
         if not columns:
+            weighted = " with weighted users" if fitted.params["user_exponent"] else ""
             raise InputError(
-                f"{kernel} has no rules"
-                + (" with weighted users" if fitted.params["user_exponent"] else ""),
+                f"{kernel} has no rules{weighted}",
                 hint="fit a conjunctive, disjunctive or normal-form kernel, over tags for readable "
                 "rules: --kernel 'disjunctive(8) + conjunctive(2)[genres]'",
                 parameter="kernel",
@@ -200,11 +200,11 @@ class KernelRanker(Recommender):
         beta[own] += fitted.scorer.weights(Rows.of_lists([own]), recency)  # type: ignore[attr-defined]  # see _learn
         has, parts = np.isin(np.arange(m), own), list[Rules]()
         for share, term, column in columns:
-            X: Any = data.capped(fitted.params["activity_cap"]).T.matrix()
-            names = [str(plain_id(each)) for each in data.users] if not column else []
             if column:
                 tags = fitted.tags[column]
                 X, names = tags.sets[tags.numbers], tags.words.words
+            else:
+                X, names = data.T.matrix(), [str(plain_id(each)) for each in data.users]
             x = None if target is None else X[[target]].toarray()[0]
             found = find_rules(share * term.normalized(), X, beta, x, n, names, has, nodes)
             said = [replace(r, formula=f"{column or 'users'}: {r.formula}") for r in found.rules]

@@ -68,8 +68,9 @@ class MeanRanker(Recommender):
     n_threads: int | None = threads_param()
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:
-        check_room("MeanRanker", len(data.items), counts=8)  # a round takes a second matrix
-        gram = Gram.of_all(overlaps or Overlaps.of(data, self.n_threads))
+        items = len(data.items)
+        check_room("MeanRanker", 16 * items**2, items, items)  # a round takes a second matrix
+        gram = Gram.of_all(overlaps or Overlaps.of(data))
         kernel = mirror(gram.values(parse_kernel(self.kernel), "float64"))
         del gram
         for _ in range(self.rounds):

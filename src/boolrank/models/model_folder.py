@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,10 +52,17 @@ def save_model(
             hint="add it: MODELS[name] = ModelEntry(...)",
         )
     kinds, arrays = packed(fitted.interactions, times=bool(fitted.params.get("recency")))
+    digest = fingerprint(kinds, arrays)
     scorer, of_scorer = pack(fitted.scorer, "scorer-")
-    overlaps, of_overlaps = None, dict[str, NDArray[Any]]()
+    arrays |= of_scorer
+    overlaps: Any = None
     if fitted.overlaps is not None:
         overlaps, of_overlaps = pack(fitted.overlaps, "overlaps-")
+        arrays |= of_overlaps
+    table: Any = None
+    if fitted.table is not None:
+        table, of_table = packed_table(fitted.table)
+        arrays |= of_table
     about = {
         "model": name,
         "parameters": _plain(fitted.params),
@@ -63,18 +71,14 @@ def save_model(
         "users": len(fitted.interactions.users),
         "items": len(fitted.interactions.items),
         "interactions": fitted.interactions.size,
-        "fingerprint": _fingerprint(kinds, arrays),
+        "fingerprint": digest,
         "ids": kinds,
         "scorer": scorer,
         "overlaps": overlaps,
         "choice": fitted.choice,
-        "table": None,
+        "table": table,
         "last_event": last_event,
     }
-    arrays |= of_scorer | of_overlaps
-    if fitted.table is not None:
-        about["table"], of_table = packed_table(fitted.table)
-        arrays |= of_table
     # What cannot be read back is refused now, while the fitted model still exists.
     _restore(about, Reader(f"this {type(model).__name__}", arrays, saving=True))
     write_folder(path, about, arrays, instead_of, lock=lock)
@@ -84,10 +88,9 @@ def _restore(about: Mapping[str, Any], reader: Reader) -> tuple[Any, Any, Any, A
     """Return interactions, scorer, overlaps and item table, validated."""
     data = unpacked(about["ids"], reader)
     scorer = reader.value(about["scorer"], MODELS[about["model"]].model.scorers, "scorer-")
-    overlaps = about["overlaps"]
+    overlaps, table = about["overlaps"], about.get("table")
     if overlaps is not None:
         overlaps = reader.value(overlaps, (Overlaps,), "overlaps-")
-    table = about.get("table")
     if table is not None:
         table = unpacked_table(table, reader)
     reader.finish()
@@ -175,12 +178,13 @@ def _choice(path: str | Path, about: Mapping[str, Any]) -> dict[str, Any] | None
 
 def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as JSON has them: kernels as text, and no thread count."""
-    plain = {}
-    for name, value in params.items():
-        if name == "n_threads":
-            continue
-        plain[name] = str(value) if isinstance(value, Kernel) else value
-        if isinstance(value, Kernel) and not _is_known(value):
+    plain = {name: value for name, value in params.items() if name != "n_threads"}
+    for name, value in plain.items():
+        if isinstance(value, Kernel):
+            plain[name] = str(value)
+            with suppress(BoolrankError):
+                if parse_kernel(str(value)) == value:
+                    continue
             raise ModelFileError(
                 f"a model with the kernel {value} cannot be saved: its text is not known",
                 hint="register the kernel under a name",
@@ -188,15 +192,8 @@ def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _is_known(kernel: Kernel) -> bool:
-    try:
-        return parse_kernel(str(kernel)) == kernel
-    except BoolrankError:
-        return False
-
-
-def _fingerprint(kinds: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Return a SHA-256 of the training data: ids and pairs."""
+def fingerprint(kinds: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return a SHA-256 of packed training data: ids and pairs."""
     out = hashlib.sha256(repr(sorted(kinds.items())).encode())
     for name in sorted(arrays):
         out.update(name.encode())

@@ -7,8 +7,8 @@ help, tuning and the registry all read these declarations.
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
 
 from ..checks import real, whole
 from ..errors import ParameterError, ParameterTypeError
@@ -62,13 +62,13 @@ class Parameter:
         """Return a value in its one form, such as 1.0 for 1; raise if it is not allowed."""
         if self.choices:
             if value not in self.choices:
-                raise ParameterError(
-                    f"{self.name} of {owner} must be one of {self.allowed}, not {value!r}",
-                    parameter=self.name,
-                )
+                raise self._error(owner, f"one of {self.allowed}", repr(value))
             return value
         if self.days and isinstance(value, str):
-            return self._check_days(owner, value)
+            found = re.fullmatch(r"(\d+|\d*\.\d+)d", value.strip())
+            if found is None or not float(found[1]):
+                raise self._error(owner, f"a {self.allowed}", repr(value))
+            return f"{float(found[1]):.15g}d"
         if isinstance(self.default, str):
             if not isinstance(value, str | Kernel):
                 raise ParameterTypeError(
@@ -77,11 +77,8 @@ class Parameter:
                 )
             kernel = parse_kernel(value)
             if kernel.variables != ("",) and not self.tags:
-                raise ParameterError(
-                    f"{self.name} of {owner} must be over users, not {kernel}",
-                    hint="kernel-ranker takes kernels over tags",
-                    parameter=self.name,
-                )
+                hint = "kernel-ranker takes kernels over tags"
+                raise self._error(owner, "over users", str(kernel), hint)
             return kernel
         if value is None and self.default is None:
             return None
@@ -90,14 +87,9 @@ class Parameter:
         bounds = (None if bound is None else int(bound) for bound in (self.low, self.high))
         return whole(owner, self.name, value, *bounds)
 
-    def _check_days(self, owner: str, value: str) -> str:
-        found = re.fullmatch(r"(\d+|\d*\.\d+)d", value.strip())
-        if found is None or not float(found[1]):
-            raise ParameterError(
-                f"{self.name} of {owner} must be a {self.allowed}, not {value!r}",
-                parameter=self.name,
-            )
-        return f"{float(found[1]):.15g}d"
+    def _error(self, owner: str, wanted: str, given: str, hint: str = "") -> ParameterError:
+        problem = f"{self.name} of {owner} must be {wanted}, not {given}"
+        return ParameterError(problem, hint=hint, parameter=self.name)
 
 
 def param(
@@ -116,9 +108,8 @@ def param(
     A float default makes it a number, an int or None a whole number, text with ``choices`` one of
     these, and other text a kernel.
     """
-    given = {"low": low, "high": high, "choices": choices, "search": search}
-    more = {"technical": technical, "days": days, "tags": tags}
-    return field(default=default, metadata=given | more)
+    declared = Parameter("", default, low, high, choices, search, technical, days, tags)
+    return field(default=default, metadata={"parameter": declared})
 
 
 def threads_param() -> Any:
@@ -150,10 +141,49 @@ def parameters_of(model: type) -> tuple[Parameter, ...]:
     """
     found = []
     for each in fields(model):
-        if each.default is MISSING or "technical" not in each.metadata:
+        if "parameter" not in each.metadata:
             raise ParameterTypeError(
                 f"{each.name} of {model.__name__} has no declaration",
                 hint=f"write {each.name}: float = param(default, low=...)",
             )
-        found.append(Parameter(each.name, each.default, **each.metadata))
+        found.append(replace(each.metadata["parameter"], name=each.name))
     return tuple(found)
+
+
+class Estimator:
+    """A dataclass whose fields are declared with `param`, with scikit-learn's interface."""
+
+    def checked(self) -> Self:
+        """Return an unfitted copy with validated parameters; raise if one is not allowed."""
+        owner = type(self).__name__
+        given = {p.name: p.check(owner, getattr(self, p.name)) for p in parameters_of(type(self))}
+        return type(self)(**given)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
+        """Return the constructor's parameters by name."""
+        return {each.name: getattr(self, each.name) for each in parameters_of(type(self))}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters for the next fit; the number of threads takes effect at once."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ParameterError(
+                    f"{type(self).__name__} has no parameter {name!r}",
+                    hint=f"its parameters: {', '.join(known) or 'none'}",
+                    parameter=name,
+                )
+            setattr(self, name, value)
+        return self
+
+    @property
+    def uses_tags(self) -> bool:
+        """Whether the kernel is bound to columns of the item table."""
+        kernel = getattr(self, "kernel", None)
+        return isinstance(kernel, Kernel) and kernel.variables != ("",)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn's searches that this is neither a classifier nor a regressor."""
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False))

@@ -30,17 +30,15 @@ _SECONDS = 86_400
 def check_times(owner: str, data: Interactions) -> None:
     """Raise if interactions have no times, or if one is missing."""
     if data.time is None:
+        lack = "the interactions have none"
+        hint = "give the time of each event, of added ones too, or set recency=0"
+    else:
+        missing = int((~np.isfinite(data.time)).sum())
+        lack = f"{counted(missing, 'interaction', 'have')} none" if missing else ""
+        hint = "leave these out first, or set recency=0"
+    if lack:
         raise InputError(
-            f"recency of {owner} needs times, and the interactions have none",
-            hint="give the time of each event, of added ones too, or set recency=0",
-            parameter="recency",
-        )
-    missing = int((~np.isfinite(data.time)).sum())
-    if missing:
-        raise InputError(
-            f"recency of {owner} needs times, and {counted(missing, 'interaction', 'have')} none",
-            hint="leave these out first, or set recency=0",
-            parameter="recency",
+            f"recency of {owner} needs times, and {lack}", hint=hint, parameter="recency"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +26,12 @@ class Recommendations:
 
     Attributes
     ----------
-    users : (u,) ids, of items where the nearest to them are asked for; None for profiles
-    items : (u, n) ids, None where there are fewer than n; where n is more than there are items
-        at all, that many columns
-    scores : (u, n) scores, NaN where there are fewer than n
-    popular : (u,) True where a history was empty, so that the popular items stand in its place
-    near : whether these are the items nearest to items
-    titles : (u, n) titles of the items, None where there is none; None without an item table
+    users : (u,) ids of users, or of items in `similar_items`; None for profiles
+    items : (u, n) ids, padded with None; n is at most the number of items
+    scores : (u, n) scores, padded with NaN
+    popular : (u,) whether a history is empty, so that the list has the most popular items
+    near : whether lists have the nearest items of items
+    titles : (u, n) titles, None for items without one; None without an item table
     """
 
     users: list[Any] | None
@@ -48,29 +47,25 @@ class Recommendations:
     def __repr__(self) -> str:
         whose = "profile" if self.users is None else "item" if self.near else "user"
         what = "Nearest items" if self.near else "Recommendations"
-        text = (
-            f"{what}: up to {counted(self.items.shape[1], 'item')} for {counted(len(self), whose)}"
-        )
+        most = counted(self.items.shape[1], "item")
+        text = f"{what}: up to {most} for {counted(len(self), whose)}"
         popular = int(self.popular.sum())
         return text + (f", {popular:,} of them by popularity alone" if popular else "")
 
     def _repr_html_(self) -> str:
-        some = replace(
-            self,
-            users=None if self.users is None else self.users[:MAX_HTML_ROWS],
-            items=self.items[:MAX_HTML_ROWS],
-            scores=self.scores[:MAX_HTML_ROWS],
-            popular=self.popular[:MAX_HTML_ROWS],
-            titles=None if self.titles is None else self.titles[:MAX_HTML_ROWS],
-        ).to_dict()
+        first = slice(MAX_HTML_ROWS)
+        users = None if self.users is None else self.users[first]
+        titles = None if self.titles is None else self.titles[first]
+        shown = self.items[first], self.scores[first], self.popular[first]
+        some = Recommendations(users, *shown, self.near, titles).to_dict()
         if not self.popular.any():
             some.pop("popular", None)
         total = int(np.count_nonzero(~np.isnan(self.scores)))
         note = f"the first {MAX_HTML_ROWS} of {total:,} rows" if total > MAX_HTML_ROWS else ""
-        first, rank, second, *rest = some
-        for ids in (first, second):  # as they are: ids that are numbers count nothing
+        whose, rank, second, *rest = some
+        for ids in (whose, second):  # as text: ids that are numbers are not quantities
             some[ids] = [str(key) for key in some[ids]]
-        names = ("profile" if self.users is None else first), rank, second, *rest
+        names = ("profile" if self.users is None else whose), rank, second, *rest
         rows = zip(*some.values(), strict=True)
         return Table.of(repr(self), names, rows, note=note).to_html()
 
@@ -84,8 +79,7 @@ class Recommendations:
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns with a row per item: user (for profiles, its number), rank, item, score, popular.
 
-        Of items that are nearest to items: item, rank, similar, similarity. With an item table,
-        titles stand behind the items.
+        For nearest items: item, rank, similar, similarity. With an item table, titles follow items.
 
         >>> import numpy as np
         >>> items = np.array([["tea", None]], dtype=object)

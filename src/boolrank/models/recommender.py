@@ -1,46 +1,35 @@
-"""Recommender: a model with ids and histories around its fitted `Scorer`.
+"""Recommender: the interface of all models, with ids and histories around a fitted `Scorer`.
 
-A model declares its parameters as dataclass fields and learns a scorer from interactions. The rest
-of the interface is here, for all models. The fitted state is one immutable value, so a fit in one
-thread never disturbs readers in others.
+The fitted state is one immutable value, so a fit in one thread never disturbs readers in others.
 """
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..checks import one_of, whole
+from ..checks import one_of
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions, check_interactions
 from ..data.items import ItemTable, updated_table
-from ..data.rows import Rows
 from ..engines.threads import threads
 from ..errors import NotFittedError, ParameterError
-from ..kernels import Kernel
 from ..table import Table
-from .fitted import Fitted, Profiles
-from .parameters import parameters_of
-from .recency import check_times
+from .fitted import Fitted, Ids, Profiles
+from .parameters import Estimator
 from .recommendations import Recommendations
 from .scorer import Floats, Scorer, given
-from .selection import Selection
 from .tag_columns import SharedTags
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
 
-Ids = Sequence[Hashable] | NDArray[Any]
 
-
-class Recommender(ABC):
+class Recommender(Estimator, ABC):
     """A model that ranks items for users and profiles.
 
     Subclasses are dataclasses whose fields are declared with `param`, and implement `_learn`.
@@ -81,10 +70,8 @@ class Recommender(ABC):
         check_interactions(interactions, f"{type(self).__name__} fits")
         if overlaps is not None and getattr(self, "activity_cap", None) is None:
             overlaps.check(interactions)
-        if items is not None:
-            table = items if isinstance(items, ItemTable) else ItemTable.from_frame(items)
-            items = table.matched(interactions.items)
-        self._fit(self.checked(), interactions, overlaps, table=items)
+        table = None if items is None else _table(items).matched(interactions.items)
+        self._fit(self.checked(), interactions, overlaps, table)
         return self
 
     def memory_beside_pairs(self, users: int, items: int) -> int:  # noqa: ARG002
@@ -95,49 +82,9 @@ class Recommender(ABC):
         """Return why a fit needs all pairs in memory, and "" if they may be in files."""
         return ""
 
-    def checked(self) -> Self:
-        """Return an unfitted copy with validated parameters; raise if one is not allowed."""
-        owner = type(self).__name__
-        given = {p.name: p.check(owner, getattr(self, p.name)) for p in parameters_of(type(self))}
-        return type(self)(**given)
-
-    def _fit(
-        self,
-        checked: Self,
-        data: Interactions,
-        overlaps: Overlaps | None,
-        choice: Mapping[str, Any] | None = None,
-        table: ItemTable | None = None,
-    ) -> None:
-        exponent = getattr(checked, "user_exponent", 0.0)
-        cap = getattr(checked, "activity_cap", None)
-        if getattr(checked, "recency", 0.0):
-            check_times(type(self).__name__, data)
-        if table is None:
-            table = data.table  # of a fold, whose items are fixed
-        elif checked.uses_tags:
-            before, data = data, data.with_items(table.ids)
-            if overlaps is not None:
-                overlaps = overlaps.updated(before.capped(cap), data.capped(cap))
-        data = data if table is data.table else replace(data, table=table)
-        counted = data.capped(cap)
-        if overlaps is not None and (
-            overlaps.user_exponent != exponent
-            or (cap and not np.array_equal(overlaps.degrees, counted.popularity()))
-        ):
-            overlaps = None  # of users with other weights, or of all users
+    def _fit(self, checked: Self, data: Interactions, *given: Any) -> None:
         with threads(self._n_threads):
-            if self.keeps_overlaps and overlaps is None:
-                overlaps = Overlaps.of(counted, self._n_threads, exponent)
-            scorer = checked._learn(counted, overlaps)
-        kept = overlaps if self.keeps_overlaps else None
-        self.restore(Fitted(checked.get_params(), data, scorer, kept, time.time(), choice, table))
-
-    @property
-    def uses_tags(self) -> bool:
-        """Whether the kernel is bound to columns of the item table."""
-        kernel = getattr(self, "kernel", None)
-        return isinstance(kernel, Kernel) and kernel.variables != ("",)
+            self.restore(Fitted.of(checked, data, *given))
 
     def restore(self, fitted: Fitted) -> None:
         """Take over a fitted state."""
@@ -161,15 +108,15 @@ class Recommender(ABC):
         [['b']]
         """
         fitted = self.fitted
-        after, table = fitted.interactions.updated(added, removed), fitted.table
-        overlaps = fitted.overlaps
+        after = fitted.interactions.updated(added, removed)
+        overlaps, table = fitted.overlaps, fitted.table
         if overlaps is not None:
             cap = fitted.params.get("activity_cap")
             overlaps = overlaps.updated(fitted.interactions.capped(cap), after.capped(cap))
         if items is not None:
-            new = items if isinstance(items, ItemTable) else ItemTable.from_frame(items)
+            new = _table(items)
             table = new.matched(after.items) if table is None else updated_table(table, new)
-        self._fit(type(self)(**fitted.params), after, overlaps, fitted.choice, table)
+        self._fit(type(self)(**fitted.params), after, overlaps, table, fitted.choice)
         return self
 
     @property
@@ -193,35 +140,12 @@ class Recommender(ABC):
 
     @property
     def scorer(self) -> Scorer:
-        """The fitted state."""
+        """The fitted scorer."""
         return self.fitted.scorer
 
     @property
     def _n_threads(self) -> int | None:
         return getattr(self, "n_threads", None)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
-        """Return the constructor's parameters by name."""
-        return {each.name: getattr(self, each.name) for each in parameters_of(type(self))}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters for the next fit; the number of threads takes effect at once."""
-        for name, value in params.items():
-            if name not in self.get_params():
-                known = ", ".join(self.get_params()) or "none"
-                raise ParameterError(
-                    f"{type(self).__name__} has no parameter {name!r}",
-                    hint=f"its parameters: {known}",
-                    parameter=name,
-                )
-            setattr(self, name, value)
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn's searches that this is neither a classifier nor a regressor."""
-        from sklearn.utils import Tags, TargetTags
-
-        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._fitted is not None
@@ -260,19 +184,16 @@ class Recommender(ABC):
         [[], ['b'], ['a']]
         """
         fitted = self.fitted
-        data = fitted.interactions
+        known = fitted.interactions.users
+        names, numbers = list(known), None
+        if users is not None:
+            one_of("unknown", unknown, ("raise", "popular"))
+            ids = users if isinstance(users, str) else list(users)
+            numbers = known.numbers(ids) if unknown == "raise" else known.find(ids)
+            names = [known[int(k)] if k >= 0 else ids[at] for at, k in enumerate(numbers)]
         chosen = candidates, exclude, where, per, diversity
-        if users is None:
-            return self._lists(fitted, list(data.users), fitted.profiles(), n, exclude_seen, chosen)
-        one_of("unknown", unknown, ("raise", "popular"))
-        ids = users if isinstance(users, str) else list(users)
-        found = data.users.numbers(ids) if unknown == "raise" else data.users.find(ids)
-        known, lengths = found >= 0, np.zeros(len(found), np.int64)
-        rows, weights = fitted.profiles(found[known])
-        lengths[known] = rows.lengths
-        profiles = Rows.of_lengths(lengths, rows.indices), weights
-        names = [data.users[int(k)] if k >= 0 else ids[at] for at, k in enumerate(found)]
-        return self._lists(fitted, names, profiles, n, exclude_seen, chosen)
+        with threads(self._n_threads):
+            return fitted.recommend(names, fitted.profiles(numbers), n, exclude_seen, *chosen)
 
     def recommend_profile(
         self, items: Iterable[Hashable], n: int = 10, **options: Any
@@ -306,9 +227,10 @@ class Recommender(ABC):
         of `recommend`.
         """
         fitted = self.fitted
-        chosen = candidates, exclude, where, per, diversity
         own = fitted.new_profiles(profiles, unknown)
-        return self._lists(fitted, None, own, n, exclude_seen, chosen)
+        chosen = candidates, exclude, where, per, diversity
+        with threads(self._n_threads):
+            return fitted.recommend(None, own, n, exclude_seen, *chosen)
 
     def score(self, users: Ids | None = None, items: Ids | None = None) -> Floats:
         """(users, items) Return scores, by default of all users and items; NaN without history.
@@ -320,7 +242,8 @@ class Recommender(ABC):
         """
         fitted = self.fitted
         numbers = None if users is None else fitted.interactions.users.numbers(users)
-        return self._scores(fitted, fitted.profiles(numbers), items)
+        with threads(self._n_threads):
+            return fitted.scores(fitted.profiles(numbers), items)
 
     def score_profiles(
         self,
@@ -330,13 +253,13 @@ class Recommender(ABC):
     ) -> Floats:
         """(profiles, items) Return scores for lists of items; NaN for empty ones."""
         fitted = self.fitted
-        return self._scores(fitted, fitted.new_profiles(profiles, unknown), items)
+        with threads(self._n_threads):
+            return fitted.scores(fitted.new_profiles(profiles, unknown), items)
 
     def explain(self, user: Hashable, item: Hashable) -> list[tuple[Any, float]]:
         """Return the part that each of a user's items adds to the score of an item, largest first.
 
-        The parts add up to the score. If scores are logarithms, because no double holds them, parts
-        are shares of the logarithm.
+        Parts add up to the score, or to its logarithm if no double holds the score.
 
         >>> from boolrank import KernelRanker
         >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
@@ -386,15 +309,8 @@ class Recommender(ABC):
         >>> KernelRanker("linear").fit(data).similar_items(["a"], n=1).lists()
         [['c']]
         """
-        fitted = self.fitted
-        self._check_ability(fitted.scorer.compares(), "compare items")
-        names = fitted.interactions.items
-        n = min(whole("", "n", n, low=0), len(names))
-        numbers = names.numbers(items)
-        hidden = Selection.of(len(names), fitted.attributes, where=where).hidden
-        found = fitted.similar(numbers, n, hidden)
-        none = np.zeros(len(numbers), bool)
-        return fitted.named(names.names(numbers).tolist(), found, none, near=True)
+        self._check_ability(self.scorer.compares(), "compare items")
+        return self.fitted.nearest(items, n, where)
 
     def _check_ability(self, able: bool, what: str) -> None:
         if not able:
@@ -415,31 +331,13 @@ class Recommender(ABC):
 
     def _repr_html_(self) -> str:
         rows = [[name, repr(value)] for name, value in self.get_params().items()]
+        title = type(self).__name__
         if self._fitted is None:
-            return Table.of(f"{type(self).__name__}, not fitted", ["", ""], rows).to_html()
-        rows.append(["fitted on", repr(self._fitted.interactions)])
-        return Table.of(type(self).__name__, ["", ""], rows).to_html()
+            title += ", not fitted"
+        else:
+            rows.append(["fitted on", repr(self._fitted.interactions)])
+        return Table.of(title, ["", ""], rows).to_html()
 
-    def _scores(self, fitted: Fitted, profiles: Profiles, items: Ids | None) -> Floats:
-        with threads(self._n_threads):
-            out = fitted.scores(profiles)
-        return out if items is None else out[:, fitted.interactions.items.numbers(items)]
 
-    def _lists(
-        self,
-        fitted: Fitted,
-        users: list[Any] | None,
-        profiles: Profiles,
-        n: int,
-        exclude_seen: bool,
-        chosen: tuple[Any, ...],
-    ) -> Recommendations:
-        items = fitted.interactions.items
-        candidates, exclude, *rest = chosen
-        allowed = None if candidates is None else items.find(candidates)
-        hidden = None if exclude is None else items.find(exclude)
-        selection = Selection.of(len(items), fitted.attributes, allowed, hidden, *rest)
-        n = min(whole("", "n", n, low=0), len(items))
-        with threads(self._n_threads):
-            found = fitted.lists(profiles, n, selection, exclude_seen)
-        return fitted.named(users, found, profiles[0].lengths == 0)
+def _table(items: ItemTable | IntoFrame) -> ItemTable:
+    return items if isinstance(items, ItemTable) else ItemTable.from_frame(items)

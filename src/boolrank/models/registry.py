@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,6 +11,7 @@ from typing import Any
 from .._extras import needs
 from ..data.vocabulary import near_name
 from ..errors import ParameterError
+from ..kernels import Kernel
 from .parameters import Parameter, parameters_of
 from .recommender import Recommender
 from .search import Range
@@ -62,10 +64,19 @@ class ModelEntry:
         """The constructor's parameters."""
         return parameters_of(self.model)
 
+    def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all parameters that results depend on, in their one form: kernels as text."""
+        checked = {
+            each.name: each.check(self.name, given.get(each.name, each.default))
+            for each in self.parameters
+            if not each.technical
+        }
+        return {k: str(v) if isinstance(v, Kernel) else v for k, v in checked.items()}
+
     @property
     def defaults(self) -> dict[str, Any]:
         """Defaults of the parameters that results depend on."""
-        return {p.name: p.default for p in self.parameters if not p.technical}
+        return self.settings({})
 
     @property
     def space(self) -> dict[str, Range]:
@@ -75,11 +86,11 @@ class ModelEntry:
     @property
     def abilities(self) -> tuple[str, ...]:
         """What the fitted model can do besides recommending."""
-        model = self.model
+        scorers = self.model.scorers
         able = {
-            "explain": all(scorer.explains() for scorer in model.scorers),
-            "similar": all(scorer.compares() for scorer in model.scorers),
-            "exact update": model.keeps_overlaps,
+            "explain": all(scorer.explains() for scorer in scorers),
+            "similar": all(scorer.compares() for scorer in scorers),
+            "exact update": self.model.keeps_overlaps,
         }
         return tuple(name for name in able if able[name])
 
@@ -126,7 +137,7 @@ _ENTRIES = (
     ),
     ModelEntry(
         "kernel-ease",
-        ".kernel_ease:KernelEase",
+        ".ease:KernelEase",
         "EASE in the feature space of any boolean kernel",
         f"after {_STECK}",
     ),
@@ -139,13 +150,13 @@ _ENTRIES = (
     ),
     ModelEntry(
         "cf-omd",
-        ".cf_omd:CfOmd",
+        ".omd:CfOmd",
         "A mixture of the user's items against a mixture of all others",
         _AIOLLI,
     ),
     ModelEntry(
         "ecf-omd",
-        ".ecf_omd:EcfOmd",
+        ".omd:EcfOmd",
         "A mixture of the user's items against the mean of all others, linear",
         _AIOLLI,
     ),

@@ -1,13 +1,18 @@
-"""Search ranges of parameters: small values that draw from trials.
+"""Search ranges of parameters, and draws from them.
 
 A range draws under the parameter's name, or under names below it if it draws several things. So a
-draw is a flat dictionary of numbers and text, and repeating it gives the same value. `draws` is the
-reverse: the draw that gives a value.
+draw is a flat dictionary of numbers and text, and `Range.draws` returns the one that gives a value.
+
+Thirty trials are too few to learn where six to eight parameters are good together. So a draw keeps
+most values of an earlier one, its parent. The others are drawn anew from their range at first, and
+later more often moved by a step.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,42 +23,80 @@ from ..kernels import parse_kernel
 
 # Items of a catalogue from which on inverting a dense matrix takes minutes.
 _LARGE = 20_000
+# Probability that a value differs from the parent's.
+_CHANGED = 0.4
+# Standard deviation of a step, as a part of the range.
+_STEP = 0.15
+# The trial of which half of the changes are steps.
+_HALF = 6
 
 
-class Trial(Protocol):
-    """Draws numbers and text by name."""
+class Draw:
+    """A draw from search ranges; ``values`` has what was drawn by name.
 
-    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float: ...
+    >>> draw = Draw({"reg": 10.0}, number=1, rng=np.random.default_rng(0))
+    >>> draw.suggest_float("reg", 1.0, 100.0, log=True), draw.values
+    (10.0, {'reg': 10.0})
+    """
 
-    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int: ...
+    def __init__(self, parent: Mapping[str, Any], number: int, rng: np.random.Generator) -> None:
+        self.values: dict[str, Any] = {}
+        self._parent, self._rng = parent, rng
+        self._steps = number / (number + _HALF)
 
-    def suggest_categorical(self, name: str, choices: tuple[str, ...]) -> Any: ...
+    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float:
+        """Draw a number from a range."""
+        if self._keeps(name):
+            return float(self._put(name, min(max(self._parent[name], low), high)))
+        ends = (math.log(low), math.log(high)) if log else (low, high)
+        value = self._rng.uniform(*ends)
+        if name in self._parent and self._rng.random() < self._steps:
+            at = math.log(self._parent[name]) if log else self._parent[name]
+            value = self._rng.normal(at, _STEP * (ends[1] - ends[0]))
+        value = math.exp(value) if log else value
+        return float(self._put(name, min(max(value, low), high)))
+
+    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int:
+        """Draw a whole number from a range."""
+        return int(self._put(name, round(self.suggest_float(name, low, high, log=log))))
+
+    def suggest_categorical(self, name: str, choices: tuple[str, ...]) -> Any:
+        """Draw one of some values."""
+        if self._keeps(name):
+            return self._put(name, self._parent[name])
+        return self._put(name, choices[self._rng.integers(len(choices))])
+
+    def _keeps(self, name: str) -> bool:
+        return name in self._parent and self._rng.random() >= _CHANGED
+
+    def _put(self, name: str, value: Any) -> Any:
+        self.values[name] = value
+        return value
 
 
 class Range(Protocol):
     """Values of a parameter; the training data may bound them."""
 
-    def draw(self, trial: Trial, name: str, train: Interactions) -> Any:
+    def draw(self, trial: Draw, name: str, train: Interactions) -> Any:
         """Draw a value."""
 
-    def draws(self, name: str, value: Any) -> dict[str, Any]:
-        """Return the draw of a value; empty if it is not in the range."""
+    def draws(self, name: str, value: Any) -> dict[str, Any]:  # noqa: ARG002 - for subclasses
+        """Return the draw of a value; empty if the range cannot give it."""
+        return {}
 
 
 @dataclass(frozen=True)
-class Real:
+class Real(Range):
     """A number between two others, both included, uniform or log-uniform."""
 
     low: float
     high: float
     log: bool = False
 
-    def draw(self, trial: Trial, name: str, train: Interactions) -> float:  # noqa: ARG002 - Range's
-        """Draw a value."""
+    def draw(self, trial: Draw, name: str, train: Interactions) -> float:  # noqa: ARG002 - Range's
         return trial.suggest_float(name, self.low, self.high, log=self.log)
 
     def draws(self, name: str, value: Any) -> dict[str, Any]:
-        """Return the draw of a value."""
         return _within(self.low, value, self.high, name)
 
     def __str__(self) -> str:
@@ -61,34 +104,24 @@ class Real:
 
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(Real):
     """A whole number between two others, both included, uniform or log-uniform."""
 
     low: int
     high: int
-    log: bool = False
 
-    def draw(self, trial: Trial, name: str, train: Interactions) -> int:  # noqa: ARG002 - Range's
-        """Draw a value."""
+    def draw(self, trial: Draw, name: str, train: Interactions) -> int:  # noqa: ARG002 - Range's
         return trial.suggest_int(name, self.low, self.high, log=self.log)
-
-    def draws(self, name: str, value: Any) -> dict[str, Any]:
-        """Return the draw of a value."""
-        return _within(self.low, value, self.high, name)
-
-    def __str__(self) -> str:
-        return f"{self.low} to {self.high}{', log' if self.log else ''}"
 
 
 @dataclass(frozen=True)
-class Recency:
+class Recency(Range):
     """None, or a log-uniform half-life in events, where interactions have times; 0 elsewhere."""
 
     low: float
     high: float
 
-    def draw(self, trial: Trial, name: str, train: Interactions) -> float:
-        """Draw a value."""
+    def draw(self, trial: Draw, name: str, train: Interactions) -> float:
         if train.time is None or not np.isfinite(train.time).all():
             return 0.0
         if trial.suggest_categorical(f"{name}.weighs", ("alike", "by recency")) == "alike":
@@ -96,7 +129,6 @@ class Recency:
         return trial.suggest_float(f"{name}.half_life", self.low, self.high, log=True)
 
     def draws(self, name: str, value: Any) -> dict[str, Any]:
-        """Return the draw of a value."""
         if not value:
             return {f"{name}.weighs": "alike"}
         half_life = _within(self.low, value, self.high, f"{name}.half_life")
@@ -107,37 +139,30 @@ class Recency:
 
 
 @dataclass(frozen=True)
-class Only:
+class Only(Range):
     """A fixed value that differs from the default."""
 
     value: str
 
-    def draw(self, trial: Trial, name: str, train: Interactions) -> str:  # noqa: ARG002 - Range's
-        """Draw a value."""
+    def draw(self, trial: Draw, name: str, train: Interactions) -> str:  # noqa: ARG002 - Range's
         return self.value
-
-    def draws(self, name: str, value: Any) -> dict[str, Any]:  # noqa: ARG002 - Range's
-        """Return the draw of a value: there is nothing to draw."""
-        return {}
 
     def __str__(self) -> str:
         return f"always {self.value}"
 
 
 @dataclass(frozen=True)
-class Large:
+class Large(Range):
     """A range for catalogues of more than 20,000 items, and the default for others."""
 
     values: Range
     default: Any
 
-    def draw(self, trial: Trial, name: str, train: Interactions) -> Any:
-        """Draw a value."""
+    def draw(self, trial: Draw, name: str, train: Interactions) -> Any:
         large = len(train.items) > _LARGE
         return self.values.draw(trial, name, train) if large else self.default
 
     def draws(self, name: str, value: Any) -> dict[str, Any]:
-        """Return the draw of a value."""
         return self.values.draws(name, value)
 
     def __str__(self) -> str:
@@ -145,7 +170,7 @@ class Large:
 
 
 @dataclass(frozen=True)
-class Arity:
+class Arity(Range):
     """A log-uniform arity from ``low`` up to the inverse of the density.
 
     Beyond that, a random disjunction of users contains a user of a typical item more likely than
@@ -165,8 +190,7 @@ class Arity:
         most = max(self.low, min(users, max(8, round(users * items / max(1, train.size)))))
         return most if self.limit is None else min(most, self.limit)
 
-    def draw(self, trial: Trial, name: str, train: Interactions) -> int:
-        """Draw a value."""
+    def draw(self, trial: Draw, name: str, train: Interactions) -> int:
         return trial.suggest_int(name, self.low, self.most(train), log=True)
 
     def draws(self, name: str, value: Any) -> dict[str, Any]:
@@ -175,7 +199,7 @@ class Arity:
 
 
 @dataclass(frozen=True)
-class Kernels:
+class Kernels(Range):
     """A kernel as text: one of some families, with a range for each ``{}`` in it.
 
     Attributes
@@ -189,8 +213,7 @@ class Kernels:
     powers: int = 1
     tags: tuple[str, ...] = ()
 
-    def draw(self, trial: Trial, name: str, train: Interactions) -> str:
-        """Draw a value."""
+    def draw(self, trial: Draw, name: str, train: Interactions) -> str:
         family = trial.suggest_categorical(f"{name}.family", tuple(self.families))
         given = [
             argument.draw(trial, f"{name}.{family}.{place}", train)

@@ -68,9 +68,8 @@ class Selection:
         """
         allowed = candidates
         if where is not None:
-            mask = filter_items(_needed(table, "where"), where)
-            passing = np.flatnonzero(mask)
-            allowed = passing if allowed is None else np.intersect1d(passing, allowed)
+            allowed = np.flatnonzero(filter_items(_needed(table, "where"), where))
+            allowed = allowed if candidates is None else np.intersect1d(allowed, candidates)
         hidden = np.empty(0, np.int64) if exclude is None else exclude[exclude >= 0]
         if allowed is not None:
             visible = np.zeros(size, bool)
@@ -86,14 +85,9 @@ class Selection:
         )
         return Selection(hidden, limits, real("", "diversity", diversity, low=0, high=1))
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether a list is the beginning of the ranking."""
-        return not self.limits and not self.diversity
-
     def lists(self, rank: Rank, count: int, n: int, scorer: Scorer) -> Ranked:
         """Return n items for each of ``count`` profiles, picked from rankings of any length."""
-        if self.is_plain:
+        if not self.limits and not self.diversity:
             return rank(np.arange(count), n)
         if self.diversity and not scorer.compares():
             raise ParameterError(

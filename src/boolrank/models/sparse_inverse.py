@@ -25,45 +25,14 @@ from .._memory import require_memory
 from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
 from ..matrix.compressed import Parts
-from .inverse import has_room, singular
-from .item_groups import ItemGroups
-from .parameters import param
+from .inverse import singular
 from .scorer import Floats
-from .search import Large, Only, Real
 from .sparse_scorer import SparseScorer
 
-_DENSITY = 0.002
 # Neighbours of an item in regressions. Twice as many take five times as long and change little.
 _NEIGHBOURS = 100
 # Products with the matrix that find its leading direction.
 _ROUNDS = 4
-
-
-def storage_param() -> Any:
-    """Declare the storage of weights."""
-    return param("auto", choices=("auto", "dense", "sparse"), search=Large(Only("sparse"), "auto"))
-
-
-def density_param() -> Any:
-    """Declare the share of weights that sparse storage keeps."""
-    return param(_DENSITY, low=0, high=1, search=Large(Real(1e-4, 1e-2, log=True), _DENSITY))
-
-
-def sparse_rows(
-    storage: str, density: float, items: int, dtype: str, groups: ItemGroups, counts: int
-) -> int | None:
-    """Return the most weights of a row if they are to be sparse, or None.
-
-    Sparse weights are asked for, or dense ones do not fit.
-    """
-    if storage == "dense" or (storage == "auto" and has_room(items, dtype, groups, counts)):
-        return None
-    return max(1, round(density * items))
-
-
-def is_exact(length: int, items: int) -> bool:
-    """Return whether to invert the matrix of all items and keep the largest weights."""
-    return length**3 >= items**2
 
 
 def check_sparse_room(model: str, overlaps: Overlaps, length: int) -> None:
@@ -88,45 +57,33 @@ class SparseMatrix(NamedTuple):
 
     Attributes
     ----------
-    indptr, columns, values : sparse rows of the lower triangle, for items that share users
+    parts : lower triangle of the items that share users, and the background of others
     diagonal : (m,) values of items with themselves
-    classes, background, left, right : of other pairs, see `Parts`
     order : (m,) numbers of the items
     """
 
-    indptr: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    values: Floats
+    parts: Parts
     diagonal: Floats
-    classes: NDArray[np.int32]
-    background: Floats
-    left: Floats
-    right: Floats
     order: NDArray[np.int32]
 
     @staticmethod
-    def of_counts(overlaps: Overlaps) -> SparseMatrix:
-        """Take the numbers of shared users, or their masses."""
-        (indptr, columns, counts), unit = overlaps.rows(), overlaps.unit
-        classes, nothing = np.zeros(overlaps.items, np.int32), np.empty((overlaps.items, 0))
-        background = classes, np.zeros((1, 1)), nothing, nothing
-        parts = Parts(indptr, columns, counts / unit, *background)
-        return SparseMatrix._of(parts, overlaps, overlaps.sizes / unit)
-
-    @staticmethod
-    def of_kernel(kernel: Kernel, overlaps: Overlaps) -> SparseMatrix:
-        """Take the values of a normalised kernel."""
-        return SparseMatrix._of(Parts.of(kernel, overlaps), overlaps, np.ones(overlaps.items))
-
-    @staticmethod
-    def _of(parts: Parts, overlaps: Overlaps, diagonal: Floats) -> SparseMatrix:
+    def of(kernel: Kernel | None, overlaps: Overlaps) -> SparseMatrix:
+        """Take the values of a normalised kernel, or else the shared users or their masses."""
         from .._compiled.cholesky import lower_triangle
         from .._compiled.ranges import frozen
 
+        if kernel is None:
+            (indptr, columns, counts), unit = overlaps.rows(), overlaps.unit
+            classes, nothing = np.zeros(overlaps.items, np.int32), np.empty((overlaps.items, 0))
+            background = classes, np.zeros((1, 1)), nothing, nothing
+            parts = Parts(indptr, columns, counts / unit, *background)
+            diagonal = overlaps.sizes / unit
+        else:
+            parts, diagonal = Parts.of(kernel, overlaps), np.ones(overlaps.items)
         order = np.argsort(-overlaps.degrees, kind="stable").astype(np.int32)
         indptr, columns, values = lower_triangle(*map(frozen, parts[:3]), order)
         background = parts.classes[order], parts.background, parts.left[order], parts.right[order]
-        return SparseMatrix(indptr, columns, values, diagonal[order], *background, order)
+        return SparseMatrix(Parts(indptr, columns, values, *background), diagonal[order], order)
 
     def weights(
         self,
@@ -186,17 +143,18 @@ class SparseMatrix(NamedTuple):
     def _compiled(self, reg: float, leading: Floats) -> tuple[NDArray[Any], ...]:
         from .._compiled.ranges import frozen
 
-        parts: tuple[NDArray[Any], ...] = frozen(
-            (*self[:3], self.diagonal + reg, *self[4:8], leading)
+        pairs, background = self.parts[:3], self.parts[3:]
+        arrays: tuple[NDArray[Any], ...] = frozen(
+            (*pairs, self.diagonal + reg, *background, leading)
         )
-        return parts
+        return arrays
 
     def _factor(self, model: str, reg: float, leading: Floats) -> tuple[NDArray[Any], ...]:
         """Return sparse rows of Z: row starts, columns and values."""
         from .._compiled.cholesky import fill_factor
 
         before = np.arange(len(self.order))
-        near = np.minimum(np.diff(self.indptr), _NEIGHBOURS)
+        near = np.minimum(np.diff(self.parts.indptr), _NEIGHBOURS)
         ptr = np.concatenate(([0], np.cumsum(np.where(before <= _NEIGHBOURS, before, near) + 1)))
         columns, values = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
         pivots = np.empty(len(self.order))

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ParameterError
-from ..kernels import Kernel
 from .recommender import Recommender
 from .registry import find_model, make_model
 
@@ -40,19 +39,15 @@ class ModelSpec:
 
     def __post_init__(self) -> None:
         make_model(self.name, **self.params)  # raises for unknown names and missing libraries
-        given = {}
-        for each in find_model(self.name).parameters:
-            if each.technical:
-                if each.name in self.params:
-                    raise ParameterError(
-                        f"{each.name} of {self.name} changes no result and is not part of a model",
-                        hint="leave it out",
-                        parameter=each.name,
-                    )
-                continue
-            value = each.check(self.name, self.params.get(each.name, each.default))
-            given[each.name] = str(value) if isinstance(value, Kernel) else value
-        object.__setattr__(self, "params", given)
+        entry = find_model(self.name)
+        for each in entry.parameters:
+            if each.technical and each.name in self.params:
+                raise ParameterError(
+                    f"{each.name} of {self.name} changes no result and is not part of a model",
+                    hint="leave it out",
+                    parameter=each.name,
+                )
+        object.__setattr__(self, "params", entry.settings(self.params))
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -81,15 +76,8 @@ class ModelSpec:
     @property
     def changes(self) -> dict[str, str]:
         """Parameters that differ from the defaults, as text with all digits."""
-        defaults = ModelSpec.default(self.name)
+        defaults = find_model(self.name).defaults
         return {k: _text(v) for k, v in self.params.items() if v != defaults[k]}
-
-    @staticmethod
-    def default(name: str) -> dict[str, Any]:
-        """Return the default parameters of a model in their one form."""
-        entry = find_model(name)
-        checked = {p.name: p.check(name, p.default) for p in entry.parameters if not p.technical}
-        return {k: str(v) if isinstance(v, Kernel) else v for k, v in checked.items()}
 
     def __str__(self) -> str:
         given = ", ".join(f"{name}={text}" for name, text in self.changes.items())

@@ -109,7 +109,7 @@ class SpectralRanker(Recommender):
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SpectralScorer:
         from .._compiled.weights import fill_similarities
 
-        counts = overlaps or Overlaps.of(data, self.n_threads, self.user_exponent)
+        counts = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
         rank = min(self.rank, *data.shape) if self.low_pass or self.sharpening else 0
         kernel = parse_kernel(self.kernel)
         _check_room(counts, rank, 4 if kernel == Linear() else 12)
@@ -264,8 +264,12 @@ def balanced(
     u, sizes, v = np.linalg.svd(of_left @ of_right)
     kept = sizes > _NEGLIGIBLE * sizes.max(initial=0.0)
     scale = np.sqrt(sizes[kept])
+    out = np.empty((2, m, len(scale)), np.float32)
     turns = of_right @ v[kept].T / scale, of_left @ u[:, kept] / scale
-    return _turned(m, left, turns[0]), _turned(m, right, turns[1])
+    for turned, rows, turn in zip(out, (left, right), turns, strict=True):
+        for part in _parts(m):
+            np.matmul(rows(part).astype(np.float32), turn.astype(np.float32), out=turned[part])
+    return out[0], out[1]
 
 
 def _root(gram: Floats) -> Floats:
@@ -273,13 +277,6 @@ def _root(gram: Floats) -> Floats:
     squares, turn = np.linalg.eigh(gram)
     root: Floats = turn * np.sqrt(np.maximum(squares, 0.0)) @ turn.T
     return root
-
-
-def _turned(m: int, rows: Callable[[slice], Floats], turn: Floats) -> Singles:
-    out = np.empty((m, turn.shape[1]), np.float32)
-    for part in _parts(m):
-        np.matmul(rows(part).astype(np.float32), turn.astype(np.float32), out=out[part])
-    return out
 
 
 def _orthonormal(block: Block, out: Block) -> Block:

@@ -24,10 +24,10 @@ from ..data.splits import Fold
 from ..errors import InputError, ParameterError, ParameterTypeError
 from ..evaluation.metrics import Metric, Metrics, parse_metrics
 from ..models.registry import ModelEntry, find_model
+from ..models.search import Draw
 from ..models.spec import ModelSpec
 from ..table import counted
 from .cache import Task, check_folder, digest, read_json, write_json
-from .draw import Draw
 from .executor import Executor
 
 # Called with the number of trials done and planned, and the best so far.
