@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from .base import Form, Kernel
-from .cell_values import clause_value
-from .cells import Cells
+from .cells import Cells, clause_value
 from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
 from .masses import Masses, missed_share, power, power_minus_one

@@ -2,7 +2,7 @@
 
 A formula takes about a microsecond per pair in wide numbers. Few pairs are computed directly. Of
 many pairs, each distinct (n, x, z, c) is computed once, unless cosines follow from cells (see
-`cell_values`), or the kernel's ``form`` allows to look values up in a table:
+`cells`), or the kernel's ``form`` allows to look values up in a table:
 
 ===========  ===========================  ==========================================
 form         κ(x, z)                      table f
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
 from ..errors import ParameterTypeError
-from .cell_values import cell_cosines
+from .cells import cell_cosines
 from .counts import Counts, Pairs
 from .masses import Masses, mass_centred_values, mass_cosine, mass_values
 from .wide import Wide, inverse_root, times_two_to
