@@ -21,10 +21,10 @@ from ..errors import KernelOverflowError, ParameterError, ParameterTypeError
 from .base import Form, Kernel
 from .cells import Cells
 from .counts import Counts, Pairs
-from .masses import Masses, mass_cosine, power
+from .masses import Masses, mass_cosine
 from .parameters import exponent, positive
 from .values import compute_values
-from .wide import Wide, where
+from .wide import Wide, by_squaring, where
 
 Floats = NDArray[np.float64]
 
@@ -204,7 +204,7 @@ class Power(Combination, in_text=False):
 
     def _combine(self, value: Callable[[Kernel], Any]) -> Any:
         base = value(self.kernel)
-        return base**self.exponent if isinstance(base, Wide) else power(base, self.exponent)
+        return base**self.exponent if isinstance(base, Wide) else by_squaring(base, self.exponent)
 
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
         return self.kernel.cells(leaf).power(self.exponent)

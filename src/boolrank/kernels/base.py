@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
-from functools import wraps
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,11 +16,10 @@ from .._memory import require_memory
 from ..errors import InputError, KernelOverflowError, ParameterError, ParameterTypeError
 from .binary_matrix import active, as_binary, overlap_counts
 from .cells import Cells, NoCells, wide_cells
-from .counts import Counts, Pairs
+from .counts import Counts, Pairs, in_wide_numbers
 from .masses import Masses, mass_values
-from .parameters import check_arities
 from .values import compute_values
-from .wide import Wide, inverse_root, spread
+from .wide import Wide, inverse_root
 
 if TYPE_CHECKING:
     from ..data.matrices import MatrixLike
@@ -84,20 +82,17 @@ class Kernel(ABC):
         """Add the class to `KERNELS` if it has a name, unless it is inside a function."""
         super().__init_subclass__()
         if "name" in vars(cls) and in_text and "<locals>" not in cls.__qualname__:
-            twin = KERNELS.setdefault(cls.name, cls)
-            places = [f"{each.__module__}.{each.__qualname__}" for each in (twin, cls)]
+            both = KERNELS.get(cls.name, cls), cls
+            places = [f"{each.__module__}.{each.__qualname__}" for each in both]
             if places[0] != places[1]:  # a class defined again, as in a notebook, is not a twin
-                raise ParameterError(
-                    f"{cls.name!r} names several kernels: {', '.join(places)}",
-                    hint="rename one",
-                    parameter="name",
-                )
+                message = f"{cls.name!r} names several kernels: {', '.join(places)}"
+                raise ParameterError(message, hint="rename one", parameter="name")
             KERNELS[cls.name] = cls
         if not hasattr(cls, "name"):
             cls.name = cls.__name__
         own = {name: member for name, member in vars(cls).items() if name in _FORMULAS}
         for name, formula in own.items():
-            setattr(cls, name, _in_wide_numbers(formula))
+            setattr(cls, name, in_wide_numbers(formula))
         if "value" in own:
             for name in _DERIVED:
                 if name not in vars(cls):
@@ -115,6 +110,12 @@ class Kernel(ABC):
         return "any"
 
     @property
+    def operands(self) -> list[Kernel]:
+        """Return the kernels that it is made of."""
+        fields = (each if isinstance(each, tuple) else (each,) for each in vars(self).values())
+        return [part for each in fields for part in each if isinstance(part, Kernel)]
+
+    @property
     def variables(self) -> tuple[str, ...]:
         """Return the columns of tags that are its variables; "" stands for users.
 
@@ -122,9 +123,8 @@ class Kernel(ABC):
         >>> parse_kernel("linear + tanimoto[genres]").variables
         ('', 'genres')
         """
-        fields = (each if isinstance(each, tuple) else (each,) for each in vars(self).values())
-        inner = [part for each in fields for part in each if isinstance(part, Kernel)]
-        return tuple(dict.fromkeys(name for part in inner for name in part.variables)) or ("",)
+        names = (name for part in self.operands for name in part.variables)
+        return tuple(dict.fromkeys(names)) or ("",)
 
     @abstractmethod
     def value(self, k: Counts) -> Wide:
@@ -343,23 +343,3 @@ class Kernel(ABC):
 
 def _fields(kernel: Any) -> tuple[Field[Any], ...]:
     return fields(kernel) if is_dataclass(kernel) else ()
-
-
-def _in_wide_numbers(formula: Callable[[Any, Counts], Any]) -> Callable[[Any, Counts], Wide]:
-    """Check arities before a formula, and convert its values to wide numbers of one shape."""
-
-    @wraps(formula)
-    def values(self: Kernel, k: Counts) -> Wide:
-        check_arities(self, k.n, k.lifted)
-        given = formula(self, k)
-        try:
-            if isinstance(given, Wide) or np.asarray(given).dtype.kind in "biuf":
-                return spread(Wide.of(given), k.shape)
-        except ValueError:  # does not broadcast
-            pass
-        raise ParameterTypeError(
-            f"{formula.__name__} of {self} must give a number for each pair of counts, such as "
-            f"k.common / k.n, not {given!r} of type {type(given).__name__}"
-        )
-
-    return values

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .counts import Counts
 from .functions import minimum
 from .masses import Masses
-from .wide import Wide, at_least_zero, inverse_root, on_part, times_two_to, where
+from .wide import Wide, at_least_zero, by_squaring, inverse_root, on_part, times_two_to, where
 
 if TYPE_CHECKING:
     from .base import Kernel
@@ -95,14 +95,8 @@ class Cells(NamedTuple):
 
     def power(self, exponent: int) -> Cells:
         """Count the sequences of this length of features that are all true."""
-        result, square = None, self
-        while True:
-            if exponent & 1:
-                result = square if result is None else result.conjunction(square)
-            exponent >>= 1
-            if not exponent:
-                return square if result is None else result
-            square = square.conjunction(square)
+        found: Cells = by_squaring(self, exponent, Cells.conjunction)
+        return found
 
 
 def lifted(kernel: Kernel, k: Counts) -> Counts:

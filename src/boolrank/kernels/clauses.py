@@ -21,10 +21,10 @@ from .base import Form, Kernel
 from .cells import Cells, clause_value
 from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
-from .masses import Masses, missed_share, power, power_minus_one
+from .masses import Masses, missed_share, power_minus_one
 from .parameters import ARITY, FLAG, SIZE, check_arities
 from .similarities import Linear
-from .wide import Wide, at_least_zero, spread, stack
+from .wide import Wide, at_least_zero, by_squaring, spread, stack
 
 # Less than any share: a divisor in place of 0.
 _TINY = 2.0**-200
@@ -52,7 +52,7 @@ class Conjunctive(Kernel):
         return self.features(k.common)
 
     def mass_value(self, k: Masses) -> Any:
-        return super().mass_value(k) if self.up_to else power(k.common, self.arity)
+        return super().mass_value(k) if self.up_to else by_squaring(k.common, self.arity)
 
     def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
         if self.up_to:

@@ -6,15 +6,18 @@ union is ``u = x + z - c``; they agree on ``s = n - x - z + 2c`` variables.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..counts.overlaps import Overlaps
-from ..errors import CountsError
-from .wide import Wide, at_least_zero
+from ..errors import CountsError, ParameterTypeError
+from .parameters import check_arities
+from .wide import Wide, at_least_zero, spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +91,26 @@ class Counts:
     def of_z(self) -> Counts:
         """Pair the second vector with itself."""
         return Counts(self.n, self.z, self.z, self.z, self.lifted)
+
+
+def in_wide_numbers(formula: Callable[[Any, Counts], Any]) -> Callable[[Any, Counts], Wide]:
+    """Check arities before a formula, and convert its values to wide numbers of one shape."""
+
+    @wraps(formula)
+    def values(self: Any, k: Counts) -> Wide:
+        check_arities(self, k.n, k.lifted)
+        given = formula(self, k)
+        try:
+            if isinstance(given, Wide) or np.asarray(given).dtype.kind in "biuf":
+                return spread(Wide.of(given), k.shape)
+        except ValueError:  # does not broadcast
+            pass
+        raise ParameterTypeError(
+            f"{formula.__name__} of {self} must give a number for each pair of counts, such as "
+            f"k.common / k.n, not {given!r} of type {type(given).__name__}"
+        )
+
+    return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,9 +44,6 @@ class _Propositional(Kernel):
     @abstractmethod
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells: ...
 
-    @abstractmethod
-    def _operands(self) -> tuple[Kernel, ...]: ...
-
     def value(self, k: Counts) -> Any:
         return self.cells(lambda part: wide_cells(part, k)).both
 
@@ -64,7 +61,7 @@ class _Propositional(Kernel):
         return np.asarray(self.cells(leaf).both)
 
     def features(self, n: Wide) -> Wide:
-        return reduce(mul, (part.features(n) for part in self._operands()))
+        return reduce(mul, (part.features(n) for part in self.operands))
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,9 +79,6 @@ class Not(_Propositional, in_text=False):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_propositions("~", (self.kernel,))
-
-    def _operands(self) -> tuple[Kernel, ...]:
-        return (self.kernel,)
 
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
         return self.kernel.cells(leaf).negation()
@@ -104,9 +98,6 @@ class _Connective(_Propositional):
         parts = flat_parts(self)
         check_propositions(self.sign, self.parts)
         object.__setattr__(self, "parts", parts)
-
-    def _operands(self) -> tuple[Kernel, ...]:
-        return self.parts
 
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
         return reduce(type(self).combine, (part.cells(leaf) for part in self.parts))
@@ -290,9 +281,6 @@ class Formula(_Propositional):
     formula = "#{a, b, … ∈ variables : formula(x) and formula(z)}"
     text: str = field(metadata={"range": "such as 'a and not b'", "check": _check_formula})
 
-    def _operands(self) -> tuple[Kernel, ...]:
-        return (Linear(),) * len(_truth(self.text)[0])
-
     def value(self, k: Counts | Masses) -> Any:
         return self._count(Cells.of(k), True, True)
 
@@ -301,11 +289,12 @@ class Formula(_Propositional):
     def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
         return np.asarray(self._count(leaf(Linear()), True, True))
 
-    features = _Propositional.features
+    def features(self, n: Wide) -> Wide:
+        return reduce(mul, [n] * len(_truth(self.text)[0]))
 
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
         of = leaf(Linear())
-        total = of.total ** len(self._operands())
+        total = of.total ** len(_truth(self.text)[0])
         sides = (True, True), (True, False), (False, True), (False, False)
         return Cells(total, *(self._count(of, *side) for side in sides))
 

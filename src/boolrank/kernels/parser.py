@@ -82,9 +82,7 @@ def _levels(kernel: Kernel) -> int:
     """Return the depth of the expression tree."""
     level, depth = [kernel], 0
     while level:
-        inside = [value for each in level for value in vars(each).values()]
-        parts = [part for value in inside if isinstance(value, tuple) for part in value]
-        level, depth = [each for each in inside + parts if isinstance(each, Kernel)], depth + 1
+        level, depth = [inner for each in level for inner in each.operands], depth + 1
     return depth
 
 
@@ -174,7 +172,9 @@ class _Reader:
                 some = "two kernels" if name in WORDS else "a kernel"
                 raise self.error(node, f"{name} takes {some}, as in {name}({', '.join(given)})")
             return WORDS.get(name, Normalized)(*map(self.kernel, args))
-        kernel = self.find(name)
+        if name not in KERNELS:
+            raise self.unknown(name)
+        kernel = KERNELS[name]
         options = {str(k.arg): self.argument(k.value) for k in keywords}
         if len(options) < len(keywords):
             raise self.error(node, "a parameter is given twice")
@@ -187,18 +187,15 @@ class _Reader:
             names = ", ".join(f.name for f in fields(kernel))  # type: ignore[arg-type]
             raise self.error(node, f"{name} takes ({names})") from None
 
-    def find(self, name: str) -> type[Kernel]:
-        if name not in KERNELS:
-            known = (*KERNELS, *_FUNCTIONS)
-            short = [full for full in known if len(name) > 1 and full.startswith(name.lower())]
-            close = short or get_close_matches(name.lower(), known, n=1)
-            raise KernelSyntaxError(
-                f"there is no kernel {_short(name)!r} in {_short(self.text)!r}",
-                hint=f"did you mean {close[0]!r}?"
-                if close
-                else f"there are {', '.join(known)}; import the module of one of your own",
-            )
-        return KERNELS[name]
+    def unknown(self, name: str) -> KernelSyntaxError:
+        known = (*KERNELS, *_FUNCTIONS)
+        short = [full for full in known if len(name) > 1 and full.startswith(name.lower())]
+        close = short or get_close_matches(name.lower(), known, n=1)
+        hint = f"there are {', '.join(known)}; import the module of one of your own"
+        return KernelSyntaxError(
+            f"there is no kernel {_short(name)!r} in {_short(self.text)!r}",
+            hint=f"did you mean {close[0]!r}?" if close else hint,
+        )
 
     def error(self, node: ast.expr, why: str) -> KernelSyntaxError:
         part = ast.get_source_segment(self.text, node) or self.text

@@ -14,9 +14,9 @@ from .cells import Cells
 from .combinatorics import power_decay
 from .counts import Counts, Pairs
 from .functions import two_to
-from .masses import Masses, power
+from .masses import Masses
 from .parameters import DEGREE, NOT_NEGATIVE, POSITIVE
-from .wide import Wide
+from .wide import Wide, by_squaring
 
 # Less than any share: a divisor in place of 0.
 _TINY = 2.0**-200
@@ -70,7 +70,7 @@ class Polynomial(Kernel):
         return (k.common * float(self.scale) + float(self.offset)) ** self.degree
 
     def mass_value(self, k: Masses) -> Any:
-        return power(k.common * (k.n * self.scale) + float(self.offset), self.degree)
+        return by_squaring(k.common * (k.n * self.scale) + float(self.offset), self.degree)
 
 
 @dataclass(frozen=True, repr=False)

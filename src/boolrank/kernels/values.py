@@ -59,12 +59,10 @@ def compute_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
     """
     if pairs.size == 0:
         return np.zeros(pairs.shape)
-    if pairs.size > FEW_PAIRS and kernel.form != "any" and pairs.n.size == 1:
-        values = table_values(kernel, pairs, normalize)
-        if values is not None:
-            return values
-    if pairs.size > FEW_PAIRS and normalize and pairs.n.size == 1:
-        values = values_of_cells(kernel, pairs)
+    if pairs.size > FEW_PAIRS and pairs.n.size == 1:
+        values = table_values(kernel, pairs, normalize) if kernel.form != "any" else None
+        if values is None and normalize:
+            values = values_of_cells(kernel, pairs)
         if values is not None:
             return values
     pairs = pairs.checked()

@@ -69,7 +69,7 @@ class ItemMatrix(State, ABC):
         """Return the matrix for compiled loops."""
         from .._compiled.matrix import Arrays
 
-        scale = {} if self.scale is None else self.scale.arrays() | {"floor": self.scale.floor}
+        scale = {} if self.scale is None else vars(self.scale) | {"floor": self.scale.floor}
         return Arrays.of(**self._parts(), pull=self.pull, distance=self.distance, **scale)
 
     @property

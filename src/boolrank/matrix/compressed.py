@@ -70,9 +70,8 @@ class CompressedMatrix(ItemMatrix):
         return correction.finished(values, nearest, tags, plain=plain)
 
     def _parts(self) -> dict[str, Any]:
-        names = "background", "share", "classes", "indptr", "columns", "values"
-        more = "left", "right", "sets", "set_values"
-        return {name: getattr(self, name) for name in (*names, *more)}
+        others = "pull", "distance", "scale"
+        return {name: part for name, part in vars(self).items() if name not in others}
 
     def stored(self, item: int) -> Floats:
         row: Floats = self.background[self.classes[item]][self.classes] * self.share
@@ -111,14 +110,12 @@ class Correction:
         distance = distances(kernel, overlaps) if centred else None
         with np.errstate(all="ignore"):
             pairs, left, right = _split(kernel, overlaps, distance)
-            value = partial(cosines if distance is None else centred_values, kernel)
-            return Correction(kernel, pairs, distance, pairs.background(value), left, right)
+            return Correction(kernel, pairs, distance, pairs.background(), left, right)
 
     def chunk(self, first: int, nearest: Floats) -> Floats:
         """Return the correction of a chunk, and raise the largest value of each row."""
-        value = cosines if self.distance is None else centred_values
         with np.errstate(all="ignore"):
-            columns, values = self.pairs.chunk(first, partial(value, self.kernel))
+            columns, values = self.pairs.chunk(first)
             self.pairs.raise_largest(nearest, first, values)
         self.subtract(values, first, columns, self.background, np.ones(len(nearest)))
         return values
@@ -192,22 +189,21 @@ class Parts(NamedTuple):
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps) -> Parts:
         """Compute the values of a kernel."""
-        value, nothing = partial(cosines, kernel), np.empty((overlaps.items, 0))
         with np.errstate(all="ignore"):
-            pairs, left, right = _split(kernel, overlaps, None)
-            values, background = pairs.values(value), pairs.background(value)
-        product = (nothing, nothing) if left is None or right is None else (left, right)
-        return Parts(pairs.indptr, pairs.columns, values, pairs.classes, background, *product)
+            pairs, *product = _split(kernel, overlaps, None)
+            values, background = pairs.values(), pairs.background()
+        left, right = (np.empty((overlaps.items, 0)) if f is None else f for f in product)
+        return Parts(pairs.indptr, pairs.columns, values, pairs.classes, background, left, right)
 
 
 def _split(
     kernel: Kernel, overlaps: Overlaps, distance: Floats | None
 ) -> tuple[ItemPairs, Floats | None, Floats | None]:
     """Return the pairs that share users, and factors of the background of weighted items."""
-    if overlaps.weighting is None:
-        return ItemPairs.by_size(overlaps), None, None
-    own = own_values(kernel, overlaps, overlaps.sizes)
-    squares = times_two_to(own.hi, own.exp - own.exp.max())
-    squares = squares if distance is None else 2 * distance
     value = partial(cosines if distance is None else centred_values, kernel)
-    return ItemPairs.of_one_class(overlaps, own), *low_rank(value, overlaps, squares)
+    if overlaps.weighting is None:
+        return ItemPairs.by_size(overlaps, value), None, None
+    own = own_values(kernel, overlaps, overlaps.sizes)
+    scaled = times_two_to(own.hi, own.exp - own.exp.max())
+    squares = scaled if distance is None else 2 * distance
+    return ItemPairs.of_one_class(overlaps, value, own), *low_rank(value, overlaps, squares)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +39,6 @@ class Scale(State):
     nearest: NDArray[np.int32] = array("int32", "items", low=-1, high="items")
     lead: Floats = array("float64", "items", low=0, high=4)
     lead_exp: Floats = array("float64", "items", low=2 * NOTHING, high=1e4)
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the arrays by name."""
-        return dict(vars(self))
 
     def unscaled(self, stored: Floats, item: int) -> Floats:
         """Return a row as doubles, as far as they can hold it."""
