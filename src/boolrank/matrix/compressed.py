@@ -101,16 +101,15 @@ class Correction:
     pairs: ItemPairs
     distance: Floats | None
     background: Floats
-    left: Floats | None
-    right: Floats | None
+    product: tuple[Floats, Floats] | None  # of weighted items: a background of low rank
 
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps, *, centred: bool = True) -> Correction:
         """Prepare; ``centred`` allows another origin where values crowd."""
         distance = distances(kernel, overlaps) if centred else None
         with np.errstate(all="ignore"):
-            pairs, left, right = _split(kernel, overlaps, distance)
-            return Correction(kernel, pairs, distance, pairs.background(), left, right)
+            pairs, product = _split(kernel, overlaps, distance)
+            return Correction(kernel, pairs, distance, pairs.background(), product)
 
     def chunk(self, first: int, nearest: Floats) -> Floats:
         """Return the correction of a chunk, and raise the largest value of each row."""
@@ -128,20 +127,21 @@ class Correction:
 
         places = first, self.pairs.indptr, columns
         subtract_background(values, *places, self.pairs.classes, background, share)
-        if self.left is not None and self.right is not None:
-            subtract_product(values, *places, self.left, self.right)
+        if self.product is not None:
+            subtract_product(values, *places, *self.product)
 
     def finished(
         self, values: Any, nearest: Floats, tags: TagPart | None = None, *, plain: bool = False
     ) -> CompressedMatrix:
         """Return the matrix, from the correction of all pairs and the largest value of each row."""
-        pairs, left, right, background = self.pairs, self.left, self.right, self.background
+        pairs, product, background = self.pairs, self.product, self.background
         overlaps, distance = pairs.overlaps, self.distance
         share, scale = np.ones(overlaps.items), None
         with np.errstate(all="ignore"):
             nearest = np.maximum(background.max(axis=0)[pairs.classes], nearest)
-            if left is not None and right is not None:
-                nearest = np.maximum(nearest, np.abs(left) @ np.abs(right).max(axis=0))
+            if product is not None:
+                left, right = map(np.abs, product)
+                nearest = np.maximum(nearest, left @ right.max(axis=0))
             if distance is None and not plain and too_small(self.kernel, overlaps, nearest):
                 if not isinstance(values, np.ndarray):
                     raise InputError(
@@ -150,12 +150,13 @@ class Correction:
                         hint="take a kernel of lower arity, or fit in memory",
                         parameter="kernel",
                     )
-                left = right = None  # a sum with tiny values has no background worth keeping
+                product = None  # a sum with tiny values has no background worth keeping
                 background, share, values, scale = pairs.scaled(self.kernel)
-                without = replace(self, left=None, right=None)
+                without = replace(self, product=None)
                 without.subtract(values, 0, pairs.columns, background, share)
         totals = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
-        if left is not None and right is not None:
+        if product is not None:
+            left, right = product
             totals += right @ left.sum(axis=0) - (left * right).sum(axis=1)
         totals += pairs.totals(values, symmetric=scale is None)
         if distance is not None:
@@ -163,13 +164,13 @@ class Correction:
         set_values = sets = None
         if tags is not None:
             sets, set_values = tags.classes, tags.values
-            left = None if left is None else left * tags.share
+            product = None if product is None else (product[0] * tags.share, product[1])
             background, values, totals = (x * tags.share for x in (background, values, totals))
             totals += (np.bincount(sets) @ set_values - np.diag(set_values))[sets]
         stored = background, share, pairs.classes, pairs.indptr, mapped(pairs.columns)
         pull = totals / overlaps.items
-        of_tags = left, right, set_values, sets
-        return CompressedMatrix(*stored, mapped(values), pull, distance, scale, *of_tags)
+        more = *(product or (None, None)), set_values, sets
+        return CompressedMatrix(*stored, mapped(values), pull, distance, scale, *more)
 
 
 class Parts(NamedTuple):
@@ -190,20 +191,21 @@ class Parts(NamedTuple):
     def of(kernel: Kernel, overlaps: Overlaps) -> Parts:
         """Compute the values of a kernel."""
         with np.errstate(all="ignore"):
-            pairs, *product = _split(kernel, overlaps, None)
+            pairs, product = _split(kernel, overlaps, None)
             values, background = pairs.values(), pairs.background()
-        left, right = (np.empty((overlaps.items, 0)) if f is None else f for f in product)
-        return Parts(pairs.indptr, pairs.columns, values, pairs.classes, background, left, right)
+        nothing = np.empty((overlaps.items, 0))
+        rows = pairs.indptr, pairs.columns, values
+        return Parts(*rows, pairs.classes, background, *(product or (nothing, nothing)))
 
 
 def _split(
     kernel: Kernel, overlaps: Overlaps, distance: Floats | None
-) -> tuple[ItemPairs, Floats | None, Floats | None]:
+) -> tuple[ItemPairs, tuple[Floats, Floats] | None]:
     """Return the pairs that share users, and factors of the background of weighted items."""
     value = partial(cosines if distance is None else centred_values, kernel)
     if overlaps.weighting is None:
-        return ItemPairs.by_size(overlaps, value), None, None
+        return ItemPairs.by_size(overlaps, value), None
     own = own_values(kernel, overlaps, overlaps.sizes)
     scaled = times_two_to(own.hi, own.exp - own.exp.max())
     squares = scaled if distance is None else 2 * distance
-    return ItemPairs.of_one_class(overlaps, value, own), *low_rank(value, overlaps, squares)
+    return ItemPairs.of_one_class(overlaps, value, own), low_rank(value, overlaps, squares)

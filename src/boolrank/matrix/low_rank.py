@@ -25,7 +25,7 @@ _SAMPLE, _NOTHING, _NOISE, _STEPS, _MOST = 256, 2.0**-49, 2.0**-41, 8, 128
 
 def low_rank(
     value: Callable[[Pairs], Floats], overlaps: Overlaps, squares: Floats
-) -> tuple[Floats, Floats] | tuple[None, None]:
+) -> tuple[Floats, Floats] | None:
     """(m, r) Return factors whose product has the values of disjoint items, or None for 0.
 
     Rows of items with most of the mass are 0: they overlap with others like them. Values are
@@ -33,7 +33,7 @@ def low_rank(
     """
     small = (2 * overlaps.sizes <= overlaps.total) & (squares > 0)
     if not small.any():
-        return None, None
+        return None
     sizes, first, inverse = np.unique(overlaps.sizes[small], return_index=True, return_inverse=True)
     scale = np.sqrt(squares[small][first])
 
@@ -49,7 +49,7 @@ def low_rank(
     rest = block(sample, sample)
     top = best = np.abs(rest).max()
     if top == 0:
-        return None, None
+        return None
     rows, columns = np.empty((2, 0), np.intp)
     enough = 0
     while (largest := np.abs(rest).max()) > _NOTHING * top:
