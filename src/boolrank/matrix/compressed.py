@@ -16,10 +16,8 @@ from ..kernels.values import centred_values, cosines, own_values
 from ..kernels.wide import times_two_to
 from ..storage.disk_array import mapped
 from ..storage.state import array
-from .base import ItemMatrix, distances
-from .low_rank import low_rank
-from .pairs import Floats, Ints, ItemPairs, store
-from .scale import Scale, too_small
+from .base import ItemMatrix, Scale, distances, too_small
+from .pairs import Floats, Ints, ItemPairs, low_rank, store
 from .tag_part import TagPart
 
 
