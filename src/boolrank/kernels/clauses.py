@@ -21,13 +21,10 @@ from .base import Form, Kernel
 from .cells import Cells, clause_value
 from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
-from .masses import Masses, missed_share, power_minus_one
+from .masses import TINY, Masses, missed_share, power_minus_one
 from .parameters import ARITY, FLAG, SIZE, check_arities
 from .similarities import Linear
 from .wide import Wide, at_least_zero, by_squaring, spread, stack
-
-# Less than any share: a divisor in place of 0.
-_TINY = 2.0**-200
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,7 +109,7 @@ class Disjunctive(Kernel):
             return k.common
         met_x, met_z = (-power_minus_one(-t, self.arity) for t in (k.x, k.z))
         missed = missed_share(met_x, k.not_x, self.arity) * missed_share(met_z, k.not_z, self.arity)
-        gain = (k.common - k.x * k.z) / np.maximum(k.not_x * k.not_z, _TINY)
+        gain = (k.common - k.x * k.z) / np.maximum(k.not_x * k.not_z, TINY)
         return met_x * met_z + missed * power_minus_one(gain * (missed > 0), self.arity)
 
     def from_full(self, k: Counts | Masses) -> Any:

@@ -281,10 +281,11 @@ class Formula(_Propositional):
     formula = "#{a, b, … ∈ variables : formula(x) and formula(z)}"
     text: str = field(metadata={"range": "such as 'a and not b'", "check": _check_formula})
 
-    def value(self, k: Counts | Masses) -> Any:
+    def value(self, k: Counts) -> Any:
         return self._count(Cells.of(k), True, True)
 
-    mass_value = value
+    def mass_value(self, k: Masses) -> Any:
+        return self._count(Cells.of(k), True, True)
 
     def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
         return np.asarray(self._count(leaf(Linear()), True, True))

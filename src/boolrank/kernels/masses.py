@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+# Less than any share: a divisor in place of 0.
+TINY = 2.0**-200
 # Pairs that are computed at once: temporaries stay in the second-level cache.
 _BLOCK = 1 << 13
 # Steps of about 1 ns per pair: few pairs are not worth a thread.
