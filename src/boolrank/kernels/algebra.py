@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from ..errors import KernelOverflowError, ParameterError, ParameterTypeError
 from .base import Form, Kernel
-from .cells import Cells, wide_neither
+from .cells import Cells
 from .counts import Counts, Pairs
-from .masses import Masses, mass_cosine, power
+from .masses import Masses, mass_cosine
 from .parameters import exponent, positive
 from .values import compute_values
-from .wide import Wide, where
+from .wide import Wide, by_squaring, where
 
 Floats = NDArray[np.float64]
 
@@ -60,6 +60,28 @@ class Combination(Kernel):
 
     def mass_value(self, k: Masses) -> Any:
         return self._combine(lambda part: part.mass_value(k))
+
+
+class SameCosines(Combination):
+    """A kernel with the normalised values of another one."""
+
+    kernel: Kernel
+
+    @property
+    def form(self) -> Form:
+        return self.kernel.form
+
+    def _combine(self, value: Callable[[Kernel], Any]) -> Any:
+        return value(self.kernel)
+
+    def cosine(self, k: Counts) -> Wide:
+        return self.kernel.cosine(k)
+
+    def cosines_of(self, pairs: Pairs) -> Floats:
+        return self.kernel.cosines_of(pairs)
+
+    def from_full(self, k: Counts | Masses) -> Any:
+        return self.kernel.from_full(k)
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,9 +174,6 @@ class Product(Combination, in_text=False):
     def features(self, n: Wide) -> Wide:
         return reduce(mul, (part.features(n) for part in self.parts))
 
-    def features_in_neither(self, k: Counts) -> Wide:
-        return wide_neither(self, k)
-
     def cosine(self, k: Counts) -> Any:
         return self._combine(lambda part: part.cosine(k))
 
@@ -185,16 +204,13 @@ class Power(Combination, in_text=False):
 
     def _combine(self, value: Callable[[Kernel], Any]) -> Any:
         base = value(self.kernel)
-        return base**self.exponent if isinstance(base, Wide) else power(base, self.exponent)
+        return base**self.exponent if isinstance(base, Wide) else by_squaring(base, self.exponent)
 
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
         return self.kernel.cells(leaf).power(self.exponent)
 
     def features(self, n: Wide) -> Wide:
         return self.kernel.features(n) ** self.exponent
-
-    def features_in_neither(self, k: Counts) -> Wide:
-        return wide_neither(self, k)
 
     def cosine(self, k: Counts) -> Wide:
         return self.kernel.cosine(k) ** self.exponent
@@ -216,7 +232,7 @@ class Power(Combination, in_text=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Scaled(Combination, in_text=False):
+class Scaled(SameCosines, in_text=False):
     """w·κ for a positive weight w.
 
     >>> from boolrank import Linear
@@ -236,21 +252,8 @@ class Scaled(Combination, in_text=False):
             object.__setattr__(self, "weight", weight)
             object.__setattr__(self, "kernel", self.kernel.kernel)
 
-    @property
-    def form(self) -> Form:
-        return self.kernel.form
-
     def _combine(self, value: Callable[[Kernel], Any]) -> Any:
         return value(self.kernel) * float(self.weight)
-
-    def cosine(self, k: Counts) -> Wide:
-        return self.kernel.cosine(k)
-
-    def from_full(self, k: Counts | Masses) -> Any:
-        return self.kernel.from_full(k)
-
-    def cosines_of(self, pairs: Pairs) -> Floats:
-        return self.kernel.cosines_of(pairs)
 
     def __repr__(self) -> str:
         return f"{self.weight!r}*{self.kernel.in_brackets(2)}"

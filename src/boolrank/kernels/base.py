@@ -5,41 +5,32 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
-from functools import wraps
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import kernels  # classes that are built on this one are looked up when they are used
 from .._memory import require_memory
-from ..errors import (
-    InputError,
-    KernelOverflowError,
-    ParameterError,
-    ParameterTypeError,
-)
+from ..errors import InputError, KernelOverflowError, ParameterError, ParameterTypeError
 from .binary_matrix import active, as_binary, overlap_counts
-from .cell_values import NoCells
-from .cells import Cells
-from .counts import Counts, Pairs
+from .cells import Cells, NoCells, wide_cells
+from .counts import Counts, Pairs, in_wide_numbers
 from .masses import Masses, mass_values
-from .parameters import check_arities
 from .values import compute_values
-from .wide import Wide, inverse_root, spread
+from .wide import Wide, inverse_root
 
 if TYPE_CHECKING:
     from ..data.matrices import MatrixLike
-    from .algebra import Normalized
-    from .normal_forms import Composed
 
 Form = Literal["common", "agreeing", "union", "any"]
 
-# Matrices up to this many bytes are computed without asking for the free memory.
+# Bytes of a matrix for which free memory is not asked.
 _SMALL = 1 << 26
 # Values of a Gram matrix that are computed at once: 84 MB at most.
 _BLOCK = 1 << 20
-# Members that follow from a formula: a class with its own formula inherits none of them.
+# Members that follow from a formula. A class with a formula of its own does not inherit them.
 _DERIVED = (
     *("form", "own_value", "cosine", "features", "features_in_neither", "cells"),
     *("cell_value", "values_of", "cosines_of", "from_full", "mass_value"),
@@ -91,20 +82,17 @@ class Kernel(ABC):
         """Add the class to `KERNELS` if it has a name, unless it is inside a function."""
         super().__init_subclass__()
         if "name" in vars(cls) and in_text and "<locals>" not in cls.__qualname__:
-            twin = KERNELS.setdefault(cls.name, cls)
-            places = [f"{each.__module__}.{each.__qualname__}" for each in (twin, cls)]
+            both = KERNELS.get(cls.name, cls), cls
+            places = [f"{each.__module__}.{each.__qualname__}" for each in both]
             if places[0] != places[1]:  # a class defined again, as in a notebook, is not a twin
-                raise ParameterError(
-                    f"{cls.name!r} names several kernels: {', '.join(places)}",
-                    hint="rename one",
-                    parameter="name",
-                )
+                message = f"{cls.name!r} names several kernels: {', '.join(places)}"
+                raise ParameterError(message, hint="rename one", parameter="name")
             KERNELS[cls.name] = cls
         if not hasattr(cls, "name"):
             cls.name = cls.__name__
         own = {name: member for name, member in vars(cls).items() if name in _FORMULAS}
         for name, formula in own.items():
-            setattr(cls, name, _in_wide_numbers(formula))
+            setattr(cls, name, in_wide_numbers(formula))
         if "value" in own:
             for name in _DERIVED:
                 if name not in vars(cls):
@@ -122,6 +110,12 @@ class Kernel(ABC):
         return "any"
 
     @property
+    def operands(self) -> list[Kernel]:
+        """Return the kernels that it is made of."""
+        fields = (each if isinstance(each, tuple) else (each,) for each in vars(self).values())
+        return [part for each in fields for part in each if isinstance(part, Kernel)]
+
+    @property
     def variables(self) -> tuple[str, ...]:
         """Return the columns of tags that are its variables; "" stands for users.
 
@@ -129,9 +123,8 @@ class Kernel(ABC):
         >>> parse_kernel("linear + tanimoto[genres]").variables
         ('', 'genres')
         """
-        fields = (each if isinstance(each, tuple) else (each,) for each in vars(self).values())
-        inner = [part for each in fields for part in each if isinstance(part, Kernel)]
-        return tuple(dict.fromkeys(name for part in inner for name in part.variables)) or ("",)
+        names = (name for part in self.operands for name in part.variables)
+        return tuple(dict.fromkeys(names)) or ("",)
 
     @abstractmethod
     def value(self, k: Counts) -> Wide:
@@ -178,9 +171,12 @@ class Kernel(ABC):
         """Compute values in doubles from cells of leaves, if no digits can cancel."""
         raise NoCells
 
-    def features_in_neither(self, k: Counts) -> Wide | None:  # noqa: ARG002 - as above
+    def features_in_neither(self, k: Counts) -> Wide | None:
         """Count the features that are false in both vectors, if no difference is needed."""
-        return None
+        if type(self).cells is Kernel.cells:
+            return None
+        neither: Wide = self.cells(lambda part: wide_cells(part, k)).neither
+        return neither
 
     def values_of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Compute the values of pairs, in their broadcast shape."""
@@ -258,11 +254,9 @@ class Kernel(ABC):
         with np.errstate(all="ignore"):
             return self._own_values(rows.shape[1], active(rows))
 
-    def normalized(self) -> Normalized:
+    def normalized(self) -> kernels.Normalized:
         """Return κ(x, z) / √(κ(x, x)·κ(z, z)); a null vector has 1 with itself, 0 with others."""
-        from .algebra import Normalized
-
-        return self if isinstance(self, Normalized) else Normalized(self)
+        return self if isinstance(self, kernels.Normalized) else kernels.Normalized(self)
 
     def _check_one_set(self) -> None:
         if len(self.variables) > 1:
@@ -286,53 +280,40 @@ class Kernel(ABC):
         return values
 
     def __add__(self, other: Any) -> Kernel:
-        from .algebra import Sum
-
-        return Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
+        return kernels.Sum((self, other)) if isinstance(other, Kernel) else NotImplemented
 
     def __radd__(self, other: Any) -> Kernel:
         # sum() starts from 0.
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __mul__(self, other: Any) -> Kernel:
-        from .algebra import Product, Scaled
-
         if isinstance(other, Kernel):
-            return Product.of(self, other)
+            return kernels.Product.of(self, other)
         weight: Any = other[()] if isinstance(other, np.ndarray) and other.ndim == 0 else other
-        return NotImplemented if not np.isscalar(weight) else Scaled(weight, self)  # type: ignore[arg-type]
+        return NotImplemented if not np.isscalar(weight) else kernels.Scaled(weight, self)  # type: ignore[arg-type]
 
     __rmul__ = __mul__
 
     def __pow__(self, exponent: Any) -> Kernel:
-        from .algebra import Power
+        return kernels.Power(self, exponent)
 
-        return Power(self, exponent)
-
-    def __matmul__(self, inner: Any) -> Composed:
-        from .normal_forms import Composed
-
-        return Composed(self, inner) if isinstance(inner, Kernel) else NotImplemented
+    def __matmul__(self, inner: Any) -> kernels.Composed:
+        return kernels.Composed(self, inner) if isinstance(inner, Kernel) else NotImplemented
 
     def __invert__(self) -> Kernel:
-        from .logic import Not
-
-        return Not(self)
+        return kernels.Not(self)
 
     def __and__(self, other: Any) -> Kernel:
-        from .logic import conjunction
-
-        return conjunction(self, other) if isinstance(other, Kernel) else NotImplemented
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        kernels.logic.check_propositions("&", (self, other))
+        return self * other
 
     def __or__(self, other: Any) -> Kernel:
-        from .logic import Or
-
-        return Or((self, other)) if isinstance(other, Kernel) else NotImplemented
+        return kernels.Or((self, other)) if isinstance(other, Kernel) else NotImplemented
 
     def __xor__(self, other: Any) -> Kernel:
-        from .logic import Xor
-
-        return Xor((self, other)) if isinstance(other, Kernel) else NotImplemented
+        return kernels.Xor((self, other)) if isinstance(other, Kernel) else NotImplemented
 
     def __getitem__(self, column: str) -> Kernel:
         """Bind the kernel to a column of tags: they are its variables, in place of users.
@@ -341,9 +322,7 @@ class Kernel(ABC):
         >>> 0.8 * Disjunctive(8) + 0.2 * Conjunctive(2)["genres"]
         0.8*disjunctive(8) + 0.2*conjunctive(2)[genres]
         """
-        from .terms import Bound
-
-        return Bound.of(self, column)
+        return kernels.Bound.of(self, column)
 
     __iter__ = None  # a subscript names a column; there is nothing to go through
 
@@ -364,23 +343,3 @@ class Kernel(ABC):
 
 def _fields(kernel: Any) -> tuple[Field[Any], ...]:
     return fields(kernel) if is_dataclass(kernel) else ()
-
-
-def _in_wide_numbers(formula: Callable[[Any, Counts], Any]) -> Callable[[Any, Counts], Wide]:
-    """Check arities before a formula, and convert its values to wide numbers of one shape."""
-
-    @wraps(formula)
-    def values(self: Kernel, k: Counts) -> Wide:
-        check_arities(self, k.n, k.lifted)
-        given = formula(self, k)
-        try:
-            if isinstance(given, Wide) or np.asarray(given).dtype.kind in "biuf":
-                return spread(Wide.of(given), k.shape)
-        except ValueError:  # does not broadcast
-            pass
-        raise ParameterTypeError(
-            f"{formula.__name__} of {self} must give a number for each pair of counts, such as "
-            f"k.common / k.n, not {given!r} of type {type(given).__name__}"
-        )
-
-    return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,64 +23,54 @@ _NUMBERS = {bool, int, float, *(np.dtype(code).type for code in "?bBhHiIlLqQefd"
 
 def as_binary(X: Any, name: str, width: int | None = None) -> Any:
     """Convert to an array or sparse rows of 0 and 1; raise and say why if that is not possible."""
+    wrong = partial(InputError, parameter=name)
     if isinstance(X, np.ma.MaskedArray):
-        raise InputError(f"{name} has masked values", hint=f"use {name}.filled(0)", parameter=name)
+        raise wrong(f"{name} has masked values", hint=f"use {name}.filled(0)")
     sparse = hasattr(X, "tocsr")
     try:
         matrix: Any = X.tocsr(copy=True) if sparse else np.asarray(X)
     except (ValueError, TypeError) as error:
-        raise InputError(f"{name} is not a matrix: {error}", parameter=name) from None
+        raise wrong(f"{name} is not a matrix: {error}") from None
     if 0 in matrix.shape:
-        raise InputError(f"{name} is empty: its shape is {matrix.shape}", parameter=name)
+        raise wrong(f"{name} is empty: its shape is {matrix.shape}")
     if matrix.ndim != 2:
         given = f"it has {matrix.ndim} dimension(s)"
         if matrix.ndim == 0:
             given = f"{X!r} of type {type(X).__name__} has no dimensions"
-        raise InputError(
+        raise wrong(
             f"{name} must be a matrix with a row per vector, but {given}",
             hint=f"for a single vector, use {name}.reshape(1, -1)" if matrix.ndim == 1 else "",
-            parameter=name,
         )
     if width is not None and matrix.shape[1] != width:
-        raise InputError(
-            f"X has {width} variables (columns), but {name} has {matrix.shape[1]}", parameter=name
-        )
+        raise wrong(f"X has {width} variables (columns), but {name} has {matrix.shape[1]}")
     types = {matrix.dtype.type}
     if matrix.dtype == object and not sparse:  # as in frames with columns of several types
         types = {type(value) for value in matrix.flat}
         matrix = matrix.astype(np.float64) if types <= _NUMBERS else matrix
     if matrix.dtype.kind not in "biuf":
-        raise InputError(
+        raise wrong(
             f"{name} must be a matrix of 0 and 1, but has values of type "
             f"{', '.join(sorted(each.__name__ for each in types - _NUMBERS))}",
             hint=f"fill in missing values, leave out text, and use {name}.astype(float)",
-            parameter=name,
         )
     if sparse:
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
     values = matrix.data if sparse else matrix
     bad = np.asarray((values != 0) & (values != 1))
-    if bad.any():
-        raise _not_binary(matrix, name, sparse, bad)
-    return matrix
-
-
-def _not_binary(matrix: Any, name: str, sparse: bool, bad: NDArray[np.bool_]) -> InputError:
-    if sparse:
-        at, cells = int(np.argmax(bad)), matrix.tocoo()
-        row, column, value = cells.row[at], cells.col[at], cells.data[at]
-    else:
-        row, column = np.argwhere(bad)[0]
-        value = matrix[row, column]
+    if not bad.any():
+        return matrix
+    row, column = np.argwhere(bad)[0] if not sparse else _place(matrix, int(np.argmax(bad)))
+    value, place = matrix[row, column], ".data" if sparse else ""
     hint = f"choose a threshold, such as {name} > 0"
     if np.isnan(value):
-        hint = f"fill in missing values, such as np.nan_to_num({name}{'.data' if sparse else ''})"
-    return InputError(
-        f"boolean kernels take 0 and 1, but {name}[{row}, {column}] is {value}",
-        hint=hint,
-        parameter=name,
-    )
+        hint = f"fill in missing values, such as np.nan_to_num({name}{place})"
+    raise wrong(f"boolean kernels take 0 and 1, but {name}[{row}, {column}] is {value}", hint=hint)
+
+
+def _place(matrix: Any, at: int) -> tuple[int, int]:
+    """Return the row and the column of a stored element."""
+    return int(np.searchsorted(matrix.indptr, at, side="right")) - 1, matrix.indices[at]
 
 
 def active(X: Any) -> NDArray[np.int64]:

@@ -1,8 +1,9 @@
-"""Features of a pair of vectors, counted in four cells: true of both, of one alone, or of neither.
+"""Features of a pair of vectors in four cells: true of both, of x alone, of z alone, of neither.
 
 Logical connectives act on cells by sums of products, all positive: not even NOT subtracts, so no
 digits cancel. The two operands of a connective choose their features independently: n_A·n_B pairs.
-The numbers are wide ones, or doubles.
+Numbers are wide, or doubles: sums of positive products are right to about 1e-15, and the cells of
+leaves, which are differences, come from tables of twice the precision.
 
 >>> a = Cells(4.0, 1.0, 1.0, 0.0, 2.0)
 >>> a.negation().both, a.conjunction(a).both, a.disjunction(a).both, a.exclusive(a).both
@@ -11,15 +12,34 @@ The numbers are wide ones, or doubles.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .counts import Counts
 from .functions import minimum
 from .masses import Masses
-from .wide import Wide, at_least_zero, on_part, where
+from .wide import Wide, at_least_zero, by_squaring, inverse_root, on_part, times_two_to, where
 
 if TYPE_CHECKING:
     from .base import Kernel
+    from .values import Layout
+
+Floats = NDArray[np.float64]
+
+_FORMS = {"common": 0, "union": 1, "agreeing": 2}
+# Numbers of features up to this power of two are doubles, times the factorial of a clause's length.
+_HIGHEST, _LONGEST = 700, 64
+# Pairs that are computed at once: their cells stay in the second-level cache.
+_BLOCK = 1 << 14
+# Steps of about 1 ns for a pair.
+_STEPS = 40
+
+
+class NoCells(Exception):  # noqa: N818 - a signal, never seen by users
+    """The kernel has no cells in doubles."""
 
 
 class Cells(NamedTuple):
@@ -55,11 +75,11 @@ class Cells(NamedTuple):
         )
 
     def disjunction(self, other: Cells) -> Cells:
-        """Count the pairs of features of which one is true, or both are: de Morgan's law."""
+        """Count the pairs of features with at least one true, by de Morgan's law."""
         return self.negation().conjunction(other.negation()).negation()
 
     def exclusive(self, other: Cells) -> Cells:
-        """Count the pairs of features of which exactly one is true."""
+        """Count the pairs of features with exactly one true."""
         total, both, only_x, only_z, neither = other
 
         def matched(w: Any, x: Any, z: Any, n: Any) -> Any:
@@ -74,15 +94,9 @@ class Cells(NamedTuple):
         )
 
     def power(self, exponent: int) -> Cells:
-        """Count the sequences of so many features that are all true."""
-        result, square = None, self
-        while True:
-            if exponent & 1:
-                result = square if result is None else result.conjunction(square)
-            exponent >>= 1
-            if not exponent:
-                return square if result is None else result
-            square = square.conjunction(square)
+        """Count the sequences of this length of features that are all true."""
+        found: Cells = by_squaring(self, exponent, Cells.conjunction)
+        return found
 
 
 def lifted(kernel: Kernel, k: Counts) -> Counts:
@@ -114,7 +128,95 @@ def wide_cells(kernel: Kernel, k: Counts) -> Cells:
     return Cells.of(lifted(kernel, k))
 
 
-def wide_neither(kernel: Kernel, k: Counts) -> Wide:
-    """Count the features of a kernel that are true of neither vector, by its cells."""
-    neither: Wide = kernel.cells(lambda part: wide_cells(part, k)).neither
-    return neither
+def cell_cosines(kernel: Kernel, pairs: Layout, tables: dict[Any, Any]) -> Floats | None:
+    """Compute cosines of a grid or a list; return None if that needs wide numbers.
+
+    Return an empty array if some counts are impossible.
+    """
+    from .._compiled.ranges import for_ranges
+
+    n, x, z, c = pairs.n, pairs.x, pairs.z, pairs.c
+    try:
+        probe = np.zeros(1, np.int64)
+        kernel.cell_value(_leaf(pairs, probe, probe, probe, tables))
+        if kernel.features(Wide.of(n)).exp > _HIGHEST:
+            return None
+    except NoCells:
+        return None
+    sizes = np.flatnonzero(sum(np.bincount(side, minlength=pairs.most + 1) for side in (x, z)))
+    roots = np.zeros(pairs.most + 1)
+    roots[sizes] = inverse_root(kernel.own_value(Counts.of_vectors(n, sizes))).floats()
+    out, bad = np.empty(c.shape), []
+    step = max(_BLOCK // max(out[:1].size, 1), 1)
+
+    def fill(start: int, stop: int) -> None:
+        for first in range(start, stop, step):
+            part = slice(first, min(first + step, stop))
+            given, of_x, of_z = c[part].ravel(), x[part], z[part]
+            if c.ndim == 2:
+                of_x, of_z = np.repeat(of_x, len(z)), np.tile(z, len(of_x))
+            with np.errstate(invalid="ignore"):  # threads do not inherit the caller's
+                common = given.astype(np.int64)
+            try:
+                value = kernel.cell_value(_leaf(pairs, of_x, of_z, common, tables))
+            except ValueError:
+                bad.append(first)
+                return
+            if given.dtype.kind == "f" and (common != given).any():
+                bad.append(first)
+                return
+            out[part] = (value * (roots[of_x] * roots[of_z])).reshape(out[part].shape)
+
+    for_ranges(fill, len(c), _STEPS * out.size)
+    return np.empty(0) if bad else out
+
+
+def _leaf(pairs: Layout, x: Any, z: Any, c: Any, tables: dict[Any, Any]) -> Callable[[Any], Cells]:
+    def leaf(part: Kernel) -> Cells:
+        if part.form not in _FORMS:
+            raise NoCells
+        from .._compiled.cells import leaf_cells
+
+        found = tables.get((part, "cells"))
+        if found is None or found[0] < pairs.most:  # tables of other pairs over n may be too short
+            found = tables[part, "cells"] = pairs.most, *_tables(part, pairs)
+        _, total, *table = found
+        out = np.empty((4, len(c)))
+        if not leaf_cells(pairs.n, x, z, c, *table, out):
+            raise ValueError
+        return Cells(total, *out)
+
+    return leaf
+
+
+def _tables(kernel: Kernel, pairs: Layout) -> tuple[float, int, int, Floats, Floats]:
+    """Return the number of features, the form, the first index of the tables, and the tables."""
+    n, most = pairs.n, pairs.most
+    reach, start = min(2 * most, n) if kernel.form != "common" else most, 0
+    counts = Counts.of_vectors(n, np.arange(reach + 1))
+    if kernel.form == "agreeing":  # vectors of 0 to `reach` variables with the empty one
+        start, empty = n - reach, Wide.of(np.zeros(reach + 1))
+        counts = Counts(counts.n, Wide.of(np.arange(reach, -1, -1)), empty, empty)
+    up = lifted(kernel, counts)
+    if up.n.exp > _HIGHEST:
+        raise NoCells
+    there, lacking = (
+        np.stack([times_two_to(part, a.exp) for part in (a.hi, a.lo)])
+        for a in (up.common, up.neither)
+    )
+    plain = kernel.form == "common" and np.array_equal(there[0], np.arange(reach + 1))
+    return float(up.n.floats()), 3 if plain else _FORMS[kernel.form], start, there, lacking
+
+
+def clause_value(of: Cells, least: int, size: int) -> Floats:
+    """Count the subsets of `size` features with at least `least` true of each vector."""
+    from .._compiled.cells import clause
+
+    if size > _LONGEST:
+        raise NoCells
+    out = np.empty(of.both.shape)
+    cells = of.both.base  # the four rows of one array, if a table made them
+    if cells is None or cells.shape != (4, len(out)):
+        cells = np.stack(of[1:])
+    clause(cells, least, size, out)
+    return out

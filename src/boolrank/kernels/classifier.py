@@ -10,8 +10,6 @@ install.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import add
 from typing import Any, Self
 
 import numpy as np
@@ -65,14 +63,12 @@ class LearnedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         grams = np.stack([term(X) for term in terms])
         distances = np.zeros(len(terms))
         for one in range(len(self.classes_)):
-            signs = np.where(of == one, 1, -1)
-            distances += _distances(grams, signs, self.C)
+            distances += _distances(grams, np.where(of == one, 1, -1), self.C)
         if not distances.any():  # no kernel tells the classes apart
             distances += 1.0
         self.weights_: NDArray[np.float64] = distances / distances.sum()
-        self.kernel_ = reduce(
-            add, (float(w) * term for w, term in zip(self.weights_, terms, strict=True) if w > 0)
-        )
+        pairs = zip(self.weights_, terms, strict=True)
+        self.kernel_: Any = sum(float(weight) * term for weight, term in pairs if weight > 0)
         mixed = np.tensordot(self.weights_, grams, 1)
         self.machine_ = SVC(kernel="precomputed", C=self.C).fit(mixed, y)
         self.examples_ = X
@@ -80,15 +76,11 @@ class LearnedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return how far vectors are on the side of each class."""
-        gram = self._gram(X)
-        found: NDArray[np.float64] = self.machine_.decision_function(gram)
-        return found
+        return np.asarray(self.machine_.decision_function(self._gram(X)))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of each vector."""
-        gram = self._gram(X)
-        found: NDArray[Any] = self.machine_.predict(gram)
-        return found
+        return np.asarray(self.machine_.predict(self._gram(X)))
 
     def _gram(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)

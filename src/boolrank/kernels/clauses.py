@@ -18,17 +18,13 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from .base import Form, Kernel
-from .cell_values import clause_value
-from .cells import Cells
+from .cells import Cells, clause_value
 from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
-from .masses import Masses, missed_share, power, power_minus_one
+from .masses import TINY, Masses, missed_share, power_minus_one
 from .parameters import ARITY, FLAG, SIZE, check_arities
 from .similarities import Linear
-from .wide import Wide, at_least_zero, spread, stack
-
-# Less than any share: a divisor in place of 0.
-_TINY = 2.0**-200
+from .wide import Wide, at_least_zero, by_squaring, spread, stack
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +49,7 @@ class Conjunctive(Kernel):
         return self.features(k.common)
 
     def mass_value(self, k: Masses) -> Any:
-        return super().mass_value(k) if self.up_to else power(k.common, self.arity)
+        return super().mass_value(k) if self.up_to else by_squaring(k.common, self.arity)
 
     def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
         if self.up_to:
@@ -113,7 +109,7 @@ class Disjunctive(Kernel):
             return k.common
         met_x, met_z = (-power_minus_one(-t, self.arity) for t in (k.x, k.z))
         missed = missed_share(met_x, k.not_x, self.arity) * missed_share(met_z, k.not_z, self.arity)
-        gain = (k.common - k.x * k.z) / np.maximum(k.not_x * k.not_z, _TINY)
+        gain = (k.common - k.x * k.z) / np.maximum(k.not_x * k.not_z, TINY)
         return met_x * met_z + missed * power_minus_one(gain * (missed > 0), self.arity)
 
     def from_full(self, k: Counts | Masses) -> Any:

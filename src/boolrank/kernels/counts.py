@@ -6,15 +6,18 @@ union is ``u = x + z - c``; they agree on ``s = n - x - z + 2c`` variables.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..counts.overlaps import Overlaps
-from ..errors import CountsError
-from .wide import Wide, at_least_zero
+from ..errors import CountsError, ParameterTypeError
+from .parameters import check_arities
+from .wide import Wide, at_least_zero, spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +93,26 @@ class Counts:
         return Counts(self.n, self.z, self.z, self.z, self.lifted)
 
 
+def in_wide_numbers(formula: Callable[[Any, Counts], Any]) -> Callable[[Any, Counts], Wide]:
+    """Check arities before a formula, and convert its values to wide numbers of one shape."""
+
+    @wraps(formula)
+    def values(self: Any, k: Counts) -> Wide:
+        check_arities(self, k.n, k.lifted)
+        given = formula(self, k)
+        try:
+            if isinstance(given, Wide) or np.asarray(given).dtype.kind in "biuf":
+                return spread(Wide.of(given), k.shape)
+        except ValueError:  # does not broadcast
+            pass
+        raise ParameterTypeError(
+            f"{formula.__name__} of {self} must give a number for each pair of counts, such as "
+            f"k.common / k.n, not {given!r} of type {type(given).__name__}"
+        )
+
+    return values
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
     """Counts of many pairs, as integer arrays that broadcast against each other.
@@ -121,25 +144,30 @@ class Pairs:
     @staticmethod
     def of(n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> Pairs:
         """Make pairs of counts from outside, which are not trusted."""
-        arrays = {}
-        for name, given in (("n", n), ("x", x), ("z", z), ("c", c)):
+        arrays = []
+        for name, given in zip("nxzc", (n, x, z, c), strict=True):
             try:
-                array = arrays[name] = np.asarray(given)
+                array = np.asarray(given)
             except (ValueError, TypeError) as error:
                 raise CountsError(f"{name} is not an array of counts: {error}") from None
             if array.dtype.kind not in "iuf":
                 raise CountsError(f"counts are numbers, but {name} is an array of {array.dtype}")
+            arrays.append(array)
         try:
-            np.broadcast_shapes(*(array.shape for array in arrays.values()))
+            np.broadcast_shapes(*(array.shape for array in arrays))
         except ValueError:
-            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            shapes = ", ".join(f"{name} {a.shape}" for name, a in zip("nxzc", arrays, strict=True))
             raise CountsError(f"counts must broadcast, but their shapes are {shapes}") from None
-        return Pairs(arrays["n"], arrays["x"], arrays["z"], arrays["c"], trusted=False)
+        return Pairs(arrays[0], arrays[1], arrays[2], arrays[3], trusted=False)
+
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        return self.n, self.x, self.z, self.c
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the arrays, as numpy has it."""
-        return np.broadcast_shapes(self.n.shape, self.x.shape, self.z.shape, self.c.shape)
+        return np.broadcast_shapes(*(column.shape for column in self.columns))
 
     @property
     def size(self) -> int:
@@ -154,7 +182,7 @@ class Pairs:
 
     def check(self) -> None:
         """Raise for the first counts that no pair of vectors has, and say where and why."""
-        for name, array in (("n", self.n), ("x", self.x), ("z", self.z), ("c", self.c)):
+        for name, array in zip("nxzc", self.columns, strict=True):
             if array.dtype.kind == "f":
                 whole = np.isfinite(array) & (np.floor(array) == array)
                 self._refuse(~whole, f"{name} is not a whole number")
@@ -170,9 +198,7 @@ class Pairs:
         if not bad.any():
             return
         at = tuple(int(i) for i in np.argwhere(np.broadcast_to(bad, self.shape))[0])
-        n, x, z, c = (
-            np.broadcast_to(a, self.shape)[at].item() for a in (self.n, self.x, self.z, self.c)
-        )
+        n, x, z, c = (np.broadcast_to(a, self.shape)[at].item() for a in self.columns)
         place = f" at {list(at)}" if at else ""
         raise CountsError(f"impossible counts{place}: n={n}, x={x}, z={z}, c={c}: {why}")
 
@@ -181,18 +207,15 @@ class Pairs:
 
         Kernels are symmetric, so this makes (x, z) and (z, x) equal to the last digit.
         """
-        n, x, z, c = (
-            np.broadcast_to(a, self.shape).ravel().astype(np.int64)
-            for a in (self.n, self.x, self.z, self.c)
-        )
+        whole = (np.broadcast_to(a, self.shape).ravel().astype(np.int64) for a in self.columns)
+        n, x, z, c = whole
         return Pairs(n, np.minimum(x, z), np.maximum(x, z), c, users=self.users)
 
     def distinct(self) -> tuple[Pairs, NDArray[np.intp]]:
         """Return each distinct pair of counts once, and the index of every flat pair in them."""
         flat = self.flat()
-        columns = flat.n, flat.x, flat.z, flat.c
         key, span = np.zeros(len(flat.c), np.int64), 1
-        for column in columns:
+        for column in flat.columns:
             part = column - column.min()
             width = int(part.max()) + 1
             if span * width >= 1 << 62:  # renumber the distinct keys, so that the product fits
@@ -202,10 +225,10 @@ class Pairs:
                 span, width = len(first), len(second)
             key, span = key * width + part, span * width
         _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-        n, x, z, c = (column[first] for column in columns)
+        n, x, z, c = (column[first] for column in flat.columns)
         return Pairs(n, x, z, c, users=self.users), inverse
 
     def block(self, start: int, stop: int) -> Counts:
         """Return a stretch of flat pairs as wide numbers."""
-        n, x, z, c = (Wide.of(a[start:stop]) for a in (self.n, self.x, self.z, self.c))
+        n, x, z, c = (Wide.of(a[start:stop]) for a in self.columns)
         return Counts(n, x, z, c)

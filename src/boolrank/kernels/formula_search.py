@@ -45,15 +45,6 @@ class Clauses:
     inner: Clauses | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Clauses with their weights, the largest first; ``exact`` unless the nodes ran out."""
-
-    weights: list[float]
-    clauses: list[Literals]
-    exact: bool
-
-
 class Examples:
     """(m, n) Binary vectors; literal k is variable k, and literal n + k its negation."""
 
@@ -87,15 +78,8 @@ class Examples:
         return met if clauses.conjunctive else ~met
 
 
-def search(
-    examples: Examples, beta: Floats, clauses: Clauses, n: int, nodes: int, aim: bool
-) -> Found:
-    """Return the n clauses of largest positive weight; with ``aim``, true of the last example."""
-    return _Search(examples, beta, clauses, n, nodes, aim).run()
-
-
-class _Search:
-    """One search; literals that satisfy no clause, or have no weight, are left out."""
+class Search:
+    """A search for the n clauses of largest positive weight; with ``aim``, of the last example."""
 
     def __init__(
         self, examples: Examples, beta: Floats, clauses: Clauses, n: int, nodes: int, aim: bool
@@ -112,10 +96,8 @@ class _Search:
         self.high = int(min(clauses.high, longest if clauses.conjunctive else examples.n))
         every = np.arange(width)
         met = every[[bool(examples.having(int(k))[-1]) for k in every]] if aim else every
-        self.first, self.others = (
-            met,
-            every[:0] if clauses.conjunctive else np.setdiff1d(every, met),
-        )
+        self.first = met
+        self.others = every[:0] if clauses.conjunctive else np.setdiff1d(every, met)
         self.best: list[tuple[float, Literals]] = []
         self.heap: list[tuple[float, int, Literals, Numbers, Floats, int]] = []
         self.order = count()
@@ -126,7 +108,8 @@ class _Search:
         """The weight that a clause must exceed."""
         return self.best[0][0] if len(self.best) == self.n else 0.0
 
-    def run(self) -> Found:
+    def run(self) -> tuple[list[tuple[float, Literals]], bool]:
+        """Return weights and clauses, the largest first, and whether no other weighs more."""
         low = self.clauses.low
         if low == 0:
             self._record((), np.array([-1]), np.array([self.offset + self.beta.sum()]))
@@ -141,8 +124,7 @@ class _Search:
                 later = later[later % self.examples.n != literal % self.examples.n]
             self._branch((*members, literal), later, later[:0])
         exact = not self.heap or -self.heap[0][0] <= self.least
-        best = sorted(self.best, key=lambda each: (-each[0], len(each[1]), each[1]))
-        return Found([weight for weight, _ in best], [each for _, each in best], exact)
+        return sorted(self.best, key=lambda each: (-each[0], len(each[1]), each[1])), exact
 
     def _branch(self, members: Literals, next_ones: Numbers, others: Numbers) -> None:
         """Extend a clause by each of the next literals; the others may follow later."""

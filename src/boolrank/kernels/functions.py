@@ -89,11 +89,6 @@ def real_power(base: Wide, power: Wide) -> Wide:
     return where(some | (power.hi == 0), result, 0.0)
 
 
-def maximum(a: Wide, b: ArrayLike | Wide) -> Wide:
-    """Return the larger of each two numbers."""
-    return where((a - b).positive(), a, Wide.of(b))
-
-
 def minimum(a: Wide, b: ArrayLike | Wide) -> Wide:
     """Return the smaller of each two numbers."""
     return where((a - b).positive(), Wide.of(b), a)
@@ -115,7 +110,7 @@ UFUNCS: Mapping[np.ufunc, Callable[..., Any]] = {
     np.greater_equal: lambda a, b: (a - b).hi >= 0,
     np.equal: lambda a, b: (a - b).hi == 0,
     np.not_equal: lambda a, b: (a - b).hi != 0,
-    np.maximum: maximum,
+    np.maximum: lambda a, b: where((a - b).positive(), a, Wide.of(b)),
     np.minimum: minimum,
     np.sqrt: Wide.sqrt,
     np.square: lambda a: a * a,

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import ast
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
-from itertools import chain
+from itertools import accumulate, chain
 from operator import and_, mul, or_, xor
 from typing import Any, ClassVar
 
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
 from .algebra import KERNEL, Product, flat_parts
 from .base import Kernel
-from .cells import Cells, wide_cells, wide_neither
+from .cells import Cells, wide_cells
 from .counts import Counts
 from .masses import Masses
 from .similarities import Linear
@@ -43,9 +43,6 @@ class _Propositional(Kernel):
 
     @abstractmethod
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells: ...
-
-    @abstractmethod
-    def _operands(self) -> tuple[Kernel, ...]: ...
 
     def value(self, k: Counts) -> Any:
         return self.cells(lambda part: wide_cells(part, k)).both
@@ -64,10 +61,7 @@ class _Propositional(Kernel):
         return np.asarray(self.cells(leaf).both)
 
     def features(self, n: Wide) -> Wide:
-        return reduce(mul, (part.features(n) for part in self._operands()))
-
-    def features_in_neither(self, k: Counts) -> Wide:
-        return wide_neither(self, k)
+        return reduce(mul, (part.features(n) for part in self.operands))
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,9 +79,6 @@ class Not(_Propositional, in_text=False):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_propositions("~", (self.kernel,))
-
-    def _operands(self) -> tuple[Kernel, ...]:
-        return (self.kernel,)
 
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
         return self.kernel.cells(leaf).negation()
@@ -107,9 +98,6 @@ class _Connective(_Propositional):
         parts = flat_parts(self)
         check_propositions(self.sign, self.parts)
         object.__setattr__(self, "parts", parts)
-
-    def _operands(self) -> tuple[Kernel, ...]:
-        return self.parts
 
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
         return reduce(type(self).combine, (part.cells(leaf) for part in self.parts))
@@ -144,17 +132,7 @@ class Xor(_Connective, in_text=False):
     parts: tuple[Kernel, ...]
 
 
-def conjunction(a: Kernel, b: Kernel) -> Kernel:
-    """Return ``a & b``, the product: pairs of features, one of each kernel, both true.
-
-    >>> conjunction(Linear(), ~Linear())
-    linear*~linear
-    """
-    check_propositions("&", (a, b))
-    return Product.of(a, b)
-
-
-def implies(a: Kernel, b: Kernel) -> Kernel:
+def implies(a: Any, b: Any) -> Any:
     """Return ``~a | b``: pairs of features of which the first implies the second.
 
     >>> implies(Linear(), Linear() * Linear())
@@ -163,7 +141,7 @@ def implies(a: Kernel, b: Kernel) -> Kernel:
     return ~a | b
 
 
-def equivalent(a: Kernel, b: Kernel) -> Kernel:
+def equivalent(a: Any, b: Any) -> Any:
     """Return ``~(a ^ b)``: pairs of features that are both true or both false.
 
     >>> equivalent(Linear(), Linear())
@@ -194,22 +172,35 @@ def check_propositions(operator: str, kernels: Iterable[Kernel]) -> None:
             ) from None
 
 
-_WORDS: dict[str, Callable[[Any, Any], Any]] = {
+# Connectives in text, of kernels and of truth values.
+WORDS: Mapping[str, Callable[[Any, Any], Any]] = {
     "xor": xor,
-    "implies": lambda a, b: ~a | b,
-    "equivalent": lambda a, b: ~(a ^ b),
+    "implies": implies,
+    "equivalent": equivalent,
 }
-_SIGNS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.And: and_,
-    ast.BitAnd: and_,
-    ast.Or: or_,
-    ast.BitOr: or_,
+SIGNS: Mapping[type, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys((ast.BitAnd, ast.And), and_),
+    **dict.fromkeys((ast.BitOr, ast.Or), or_),
     ast.BitXor: xor,
 }
 
 
-def _read(owner: str, name: str, value: Any) -> str:
-    """Check a formula, and return it in a standard notation."""
+def connect(node: ast.expr, read: Callable[[ast.expr], Any]) -> Any:
+    """Combine what ``read`` returns for the operands of a connective; None for other nodes."""
+    match node:
+        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+            return ~read(operand)
+        case ast.BoolOp(op=op, values=values):
+            return reduce(SIGNS[type(op)], map(read, values))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in SIGNS:
+            return SIGNS[type(op)](read(left), read(right))
+        case ast.Call(func=ast.Name(id=name), args=[left, right], keywords=[]) if name in WORDS:
+            return WORDS[name](read(left), read(right))
+    return None
+
+
+def _check_formula(owner: str, name: str, value: Any) -> str:
+    """Return a formula in a standard notation."""
     if not isinstance(value, str):
         raise ParameterTypeError(
             f"{name} of {owner} must be text such as 'a and not b', not {value!r} of type "
@@ -218,8 +209,8 @@ def _read(owner: str, name: str, value: Any) -> str:
         )
     try:
         line = " ".join(value.replace("#", "?").split())  # Python would drop a comment
-        tree = ast.parse(line, mode="eval").body
-        letters, _ = _truth(ast.unparse(tree))
+        text = ast.unparse(ast.parse(line, mode="eval").body)
+        letters, _ = _truth(text)
     except (MemoryError, RecursionError, SyntaxError, ValueError) as error:
         if isinstance(error, BoolrankError):
             raise
@@ -232,42 +223,32 @@ def _read(owner: str, name: str, value: Any) -> str:
             f"{len(letters)}",
             hint="combine kernels by ~ & | ^ if no letter is repeated",
         )
-    return ast.unparse(tree)
+    return text
 
 
 @lru_cache(maxsize=64)
 def _truth(formula: str) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
     """Return the letters of a formula, and its truth for each set of true letters."""
     tree = ast.parse(formula, mode="eval").body
-    letters = tuple(sorted(_letters(tree)))
+    nodes = list(ast.walk(tree))
+    called = {each.func for each in nodes if isinstance(each, ast.Call)}
+    names = {each.id for each in nodes if isinstance(each, ast.Name) and each not in called}
+    letters = tuple(sorted(names))
     if len(letters) > _MOST_LETTERS:
         return letters, np.empty(0, np.bool_)
     worlds = np.arange(1 << len(letters))
     tables = {letter: worlds >> i & 1 == 1 for i, letter in enumerate(letters)}
-    return letters, _table(tree, tables)
 
+    def read(node: ast.expr) -> NDArray[np.bool_]:
+        found = tables[node.id] if isinstance(node, ast.Name) else connect(node, read)
+        if found is None:
+            raise KernelSyntaxError(
+                f"cannot read {ast.unparse(node)[:200]!r} in a formula",
+                hint="use letters, and, or, not, xor(a, b), implies(a, b), equivalent(a, b)",
+            )
+        return np.asarray(found)
 
-def _letters(tree: ast.expr) -> set[str]:
-    named = {each.func for each in ast.walk(tree) if isinstance(each, ast.Call)}
-    return {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and each not in named}
-
-
-def _table(node: ast.expr, of: dict[str, NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    match node:
-        case ast.Name(id=name):
-            return of[name]
-        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
-            return ~_table(operand, of)
-        case ast.BoolOp(op=op, values=values):
-            return np.asarray(reduce(_SIGNS[type(op)], (_table(each, of) for each in values)))
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
-            return np.asarray(_SIGNS[type(op)](_table(left, of), _table(right, of)))
-        case ast.Call(func=ast.Name(id=name), args=[left, right], keywords=[]) if name in _WORDS:
-            return np.asarray(_WORDS[name](_table(left, of), _table(right, of)))
-    raise KernelSyntaxError(
-        f"cannot read {ast.unparse(node)[:200]!r} in a formula",
-        hint="use letters, and, or, not, xor(a, b), implies(a, b), equivalent(a, b)",
-    )
+    return letters, read(tree)
 
 
 @lru_cache(maxsize=256)
@@ -298,10 +279,7 @@ class Formula(_Propositional):
 
     name = "formula"
     formula = "#{a, b, … ∈ variables : formula(x) and formula(z)}"
-    text: str = field(metadata={"range": "such as 'a and not b'", "check": _read})
-
-    def _operands(self) -> tuple[Kernel, ...]:
-        return (Linear(),) * len(_truth(self.text)[0])
+    text: str = field(metadata={"range": "such as 'a and not b'", "check": _check_formula})
 
     def value(self, k: Counts) -> Any:
         return self._count(Cells.of(k), True, True)
@@ -312,12 +290,12 @@ class Formula(_Propositional):
     def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
         return np.asarray(self._count(leaf(Linear()), True, True))
 
-    features = _Propositional.features
-    features_in_neither = _Propositional.features_in_neither
+    def features(self, n: Wide) -> Wide:
+        return reduce(mul, [n] * len(_truth(self.text)[0]))
 
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
         of = leaf(Linear())
-        total = of.total ** len(self._operands())
+        total = of.total ** len(_truth(self.text)[0])
         sides = (True, True), (True, False), (False, True), (False, False)
         return Cells(total, *(self._count(of, *side) for side in sides))
 
@@ -325,7 +303,7 @@ class Formula(_Propositional):
         """Sum over the numbers of letters in each cell: a polynomial with positive terms."""
         table = _coefficients(self.text, of_x, of_z)
         most = len(table) - 1
-        both, only_x, only_z, neither = (list(_powers(base, most)) for base in of[1:])
+        both, only_x, only_z, neither = (_powers(base, most) for base in of[1:])
         total = of.both * 0.0
         there = table + table.transpose(0, 2, 1)
         for a, b, c in np.argwhere(there * np.tri(most + 1).T).tolist():
@@ -337,13 +315,9 @@ class Formula(_Propositional):
         return total
 
 
-def _powers(base: Any, most: int) -> Iterator[Any]:
-    """Yield 1, base, base², ..."""
-    value: Any = 1.0
-    yield value
-    for j in range(most):
-        value = value * base if j else base
-        yield value
+def _powers(base: Any, most: int) -> list[Any]:
+    """Return 1, base, base², ..."""
+    return [1.0, *accumulate([base] * most, mul)]
 
 
 def kernel_of(formula: str) -> Formula:

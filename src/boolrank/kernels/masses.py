@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterTypeError
-from .wide import Wide, inverse_root, where
+from .wide import Wide, by_squaring, inverse_root, where
 
 if TYPE_CHECKING:
     from .base import Kernel
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+# Less than any share: a divisor in place of 0.
+TINY = 2.0**-200
 # Pairs that are computed at once: temporaries stay in the second-level cache.
 _BLOCK = 1 << 13
 # Steps of about 1 ns per pair: few pairs are not worth a thread.
@@ -157,18 +159,6 @@ def power_minus_one(r: Any, d: int) -> Any:
         r = r * (r + 2.0)
 
 
-def power(a: Any, d: int) -> Any:
-    """Return a^d by squaring, many times as fast as a power of doubles."""
-    result = None
-    while True:
-        if d & 1:
-            result = a if result is None else result * a
-        d >>= 1
-        if not d:
-            return result
-        a = a * a
-
-
 def missed_share(met: Any, outside: Any, d: int) -> Any:
     """Return (1 - t)^d, given 1 - (1 - t)^d and 1 - t.
 
@@ -176,4 +166,4 @@ def missed_share(met: Any, outside: Any, d: int) -> Any:
     """
     small = (1.0 - met) * d < 1.0
     pick: Any = where if isinstance(met, Wide) else np.where
-    return pick(small, power(outside, d), 1.0 - met)
+    return pick(small, by_squaring(outside, d), 1.0 - met)

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterTypeError
 from .algebra import KERNEL, Normalized
 from .base import Kernel
-from .cell_values import NoCells
-from .cells import Cells, lifted
+from .cells import Cells, NoCells, lifted
 from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
 from .combinatorics import power_cosine, weighted_subsets
 from .counts import Counts, Pairs
@@ -32,6 +31,18 @@ class _AllConjunctions(Kernel):
     choices: ClassVar[int]  # literals of one variable
     weight: float = field(default=1, metadata=POSITIVE)
     max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+
+    @abstractmethod
+    def _literals(self, k: Counts) -> tuple[Wide, Wide, Wide]:
+        """Count the literals true of x, of z, and half of those true of one of them alone."""
+
+    def value(self, k: Counts) -> Wide:
+        return weighted_subsets(getattr(k, self.form), float(self.weight), self.max_arity)
+
+    def cosine(self, k: Counts) -> Wide:
+        if self.max_arity is not None or not k.lifted:
+            return super().cosine(k)
+        return power_cosine(getattr(k, self.form), *self._literals(k), float(self.weight))
 
     def features(self, n: Wide) -> Wide:
         if self.weight != 1:
@@ -56,21 +67,14 @@ class MonotoneDNF(_AllConjunctions):
     formula = "(1+w)^c - 1; max_arity: Σ_{1≤j≤d} w^j C(c, j)"
     form = "common"
     choices = 1
-    features = _AllConjunctions.features
 
-    def value(self, k: Counts) -> Wide:
-        return weighted_subsets(k.common, float(self.weight), self.max_arity)
+    def _literals(self, k: Counts) -> tuple[Wide, Wide, Wide]:
+        return k.x, k.z, (k.only_x + k.only_z) * 0.5
 
     def mass_value(self, k: Masses) -> Any:
         if self.max_arity is not None:
             return super().mass_value(k)
         return np.expm1(k.common * k.n * np.log1p(k.n * 0.0 + float(self.weight)))
-
-    def cosine(self, k: Counts) -> Wide:
-        if self.max_arity is not None or not k.lifted:
-            return super().cosine(k)
-        half = (k.only_x + k.only_z) * 0.5
-        return power_cosine(k.common, k.x, k.z, half, float(self.weight))
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,15 +93,9 @@ class DNF(_AllConjunctions):
     formula = "(1+w)^s - 1; max_arity: Σ_{1≤j≤d} w^j C(s, j)"
     form = "agreeing"
     choices = 2
-    features = _AllConjunctions.features
 
-    def value(self, k: Counts) -> Wide:
-        return weighted_subsets(k.agreeing, float(self.weight), self.max_arity)
-
-    def cosine(self, k: Counts) -> Wide:
-        if self.max_arity is not None or not k.lifted:
-            return super().cosine(k)
-        return power_cosine(k.agreeing, k.n, k.n, k.only_x + k.only_z, float(self.weight))
+    def _literals(self, k: Counts) -> tuple[Wide, Wide, Wide]:
+        return k.n, k.n, k.only_x + k.only_z
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,15 +161,17 @@ def _lifted(inner: Kernel, k: Counts) -> Counts:
 class _NormalForm(Kernel):
     """Clauses of clauses; with ``monotone=False`` variables may be negated."""
 
+    outer: ClassVar[type[Kernel]]
+    inner: ClassVar[tuple[type[Kernel], type[Kernel]]]  # of literals, and of variables
     inner_clause: ClassVar[str]
     clauses: int = field(metadata={"range": "whole, 1 to the number of inner clauses", **SIZE})
     literals: int = field(metadata=ARITY)
     monotone: bool = field(default=True, metadata=FLAG)
 
     @property
-    @abstractmethod
     def composition(self) -> Composed:
         """Return the same kernel as a composition of two."""
+        return Composed(self.outer(self.clauses), self.inner[self.monotone](self.literals))  # type: ignore[call-arg]
 
     def value(self, k: Counts) -> Wide:
         return self._checked(k).value(k)
@@ -208,12 +208,7 @@ class ComposedDNF(_NormalForm):
 
     name = "composed_dnf"
     formula = "disjunctive(clauses) @ [literal_]conjunctive(literals)"
-    inner_clause = "conjunction"
-
-    @property
-    def composition(self) -> Composed:
-        inner = Conjunctive if self.monotone else LiteralConjunctive
-        return Disjunctive(self.clauses) @ inner(self.literals)
+    outer, inner, inner_clause = Disjunctive, (LiteralConjunctive, Conjunctive), "conjunction"
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,9 +225,4 @@ class ComposedCNF(_NormalForm):
 
     name = "composed_cnf"
     formula = "conjunctive(clauses) @ [literal_]disjunctive(literals)"
-    inner_clause = "disjunction"
-
-    @property
-    def composition(self) -> Composed:
-        inner = Disjunctive if self.monotone else LiteralDisjunctive
-        return Conjunctive(self.clauses) @ inner(self.literals)
+    outer, inner, inner_clause = Conjunctive, (LiteralDisjunctive, Disjunctive), "disjunction"

@@ -5,6 +5,7 @@ A kernel stores the checked value, so that ``Disjunctive(3.0)`` equals ``Disjunc
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .. import checks
@@ -23,9 +24,7 @@ def size(owner: str, name: str, value: Any) -> int:
     return checks.whole(owner, name, number, low=1, high=_LIMIT - 1)
 
 
-def exponent(owner: str, name: str, value: Any) -> int:
-    """Check a degree or an exponent."""
-    return checks.whole(owner, name, value, low=1, high=MOST_POWER)
+exponent = partial(checks.whole, low=1, high=MOST_POWER)
 
 
 def positive(owner: str, name: str, value: Any) -> float:

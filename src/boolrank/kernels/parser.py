@@ -10,31 +10,22 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
-from functools import reduce
-from operator import add, and_, matmul, mul, or_, xor
+from operator import add, matmul, mul
 from typing import Any
 
 from ..errors import BoolrankError, KernelSyntaxError, ParameterTypeError
 from .algebra import Normalized
 from .base import KERNELS, Kernel
-from .logic import equivalent, implies
+from .logic import SIGNS, WORDS, connect
 
 _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: add,
     ast.Mult: mul,
     ast.Pow: pow,
     ast.MatMult: matmul,
-    **dict.fromkeys((ast.BitAnd, ast.And), and_),
-    **dict.fromkeys((ast.BitOr, ast.Or), or_),
-    ast.BitXor: xor,
+    **SIGNS,
 }
-# Functions of kernels, and how to write them.
-_FUNCTIONS: Mapping[str, tuple[Callable[..., Kernel], int, str]] = {
-    Normalized.name: (Normalized, 1, "normalized takes a kernel, as in normalized(linear)"),
-    "xor": (xor, 2, "xor takes two kernels, as in xor(linear, linear)"),
-    "implies": (implies, 2, "implies takes two kernels, as in implies(linear, linear)"),
-    "equivalent": (equivalent, 2, "equivalent takes two kernels, as in equivalent(linear, linear)"),
-}
+_FUNCTIONS = (Normalized.name, *WORDS)
 # Bounds of a text, and of the kernel that it describes.
 _MOST_CHARACTERS, _MOST_KERNELS, _MOST_LEVELS = 50_000, 1_000, 100
 # Characters of a text that an error shows.
@@ -91,9 +82,7 @@ def _levels(kernel: Kernel) -> int:
     """Return the depth of the expression tree."""
     level, depth = [kernel], 0
     while level:
-        inside = [value for each in level for value in vars(each).values()]
-        parts = [part for value in inside if isinstance(value, tuple) for part in value]
-        level, depth = [each for each in inside + parts if isinstance(each, Kernel)], depth + 1
+        level, depth = [inner for each in level for inner in each.operands], depth + 1
     return depth
 
 
@@ -158,13 +147,10 @@ class _Reader:
                 return self.kernel(inner)[column]
             case ast.Subscript():
                 raise self.error(node, "a column of items was expected in [], as in linear[genres]")
-            case ast.UnaryOp(op=ast.Invert() | ast.Not(), operand=operand):
-                return ~self.kernel(operand)
-            case ast.BoolOp(op=op, values=values):
-                return reduce(_OPERATORS[type(op)], map(self.kernel, values))
             case ast.Constant(value=True | False | None):
                 raise self.error(node, "a kernel or a number was expected here")
-        return self.argument(node)
+        connected = connect(node, self.kernel)
+        return self.argument(node) if connected is None else connected
 
     def argument(self, node: ast.expr) -> int | float | str | None:
         match node:
@@ -181,11 +167,14 @@ class _Reader:
         if self.count > _MOST_KERNELS:
             raise _too_large(self.text)
         if name in _FUNCTIONS:
-            function, size, usage = _FUNCTIONS[name]
-            if len(args) != size or keywords:
-                raise self.error(node, usage)
-            return function(*map(self.kernel, args))
-        kernel = self.find(name)
+            given = ["linear"] * (2 if name in WORDS else 1)
+            if len(args) != len(given) or keywords:
+                some = "two kernels" if name in WORDS else "a kernel"
+                raise self.error(node, f"{name} takes {some}, as in {name}({', '.join(given)})")
+            return WORDS.get(name, Normalized)(*map(self.kernel, args))
+        if name not in KERNELS:
+            raise self.unknown(name)
+        kernel = KERNELS[name]
         options = {str(k.arg): self.argument(k.value) for k in keywords}
         if len(options) < len(keywords):
             raise self.error(node, "a parameter is given twice")
@@ -198,18 +187,15 @@ class _Reader:
             names = ", ".join(f.name for f in fields(kernel))  # type: ignore[arg-type]
             raise self.error(node, f"{name} takes ({names})") from None
 
-    def find(self, name: str) -> type[Kernel]:
-        if name not in KERNELS:
-            known = (*KERNELS, *_FUNCTIONS)
-            short = [full for full in known if len(name) > 1 and full.startswith(name.lower())]
-            close = short or get_close_matches(name.lower(), known, n=1)
-            raise KernelSyntaxError(
-                f"there is no kernel {_short(name)!r} in {_short(self.text)!r}",
-                hint=f"did you mean {close[0]!r}?"
-                if close
-                else f"there are {', '.join(known)}; import the module of one of your own",
-            )
-        return KERNELS[name]
+    def unknown(self, name: str) -> KernelSyntaxError:
+        known = (*KERNELS, *_FUNCTIONS)
+        short = [full for full in known if len(name) > 1 and full.startswith(name.lower())]
+        close = short or get_close_matches(name.lower(), known, n=1)
+        hint = f"there are {', '.join(known)}; import the module of one of your own"
+        return KernelSyntaxError(
+            f"there is no kernel {_short(name)!r} in {_short(self.text)!r}",
+            hint=f"did you mean {close[0]!r}?" if close else hint,
+        )
 
     def error(self, node: ast.expr, why: str) -> KernelSyntaxError:
         part = ast.get_source_segment(self.text, node) or self.text

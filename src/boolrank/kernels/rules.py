@@ -25,7 +25,7 @@ from .algebra import Normalized, Scaled, Sum
 from .base import Kernel
 from .binary_matrix import as_binary
 from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive, Threshold
-from .formula_search import Clauses, Examples, Floats, search
+from .formula_search import Clauses, Examples, Floats, Search
 from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
 from .parser import parse_kernel
 from .similarities import AllSubset, Linear
@@ -142,36 +142,32 @@ def find_rules(
     for name, given in (("beta", weights), ("positive", counts)):
         if given.shape != (m,):
             raise InputError(f"X has {m} rows, but {name} has {given.shape}", parameter=name)
-    score, every = None, rows
+    score, every = None, csr_array(rows)
     if x is not None:
         target = as_binary(np.reshape(np.asarray(x), (1, -1)), "x", width=width)
         score = float(kernel(target, rows)[0] @ weights)
-        every = vstack([csr_array(rows), csr_array(target)], format="csr")
-    else:
-        every = csr_array(rows)
-    if every.shape[0] * width <= _DENSE:
-        every = every.toarray()
+        every = vstack([every, csr_array(target)], format="csr")
+    dense: Any = every.toarray() if every.shape[0] * width <= _DENSE else every
     extended = np.append(weights, np.zeros(every.shape[0] - m))
-    found, exact, sums = list[tuple[float, Rule, Floats]](), True, np.zeros(m)
-    for scale, factors, clauses in _spaces(kernel, every, 1.0, np.ones(every.shape[0])):
+    found, exact = list[tuple[Rule, Floats]](), True
+    for scale, factors, clauses in _spaces(kernel, dense, 1.0, np.ones(len(extended))):
         used = factors[:m][factors[:m] > 0]
         shown = scale * (factors[-1] if x is not None else used.mean() if len(used) else 0.0)
         values = extended * factors
-        examples, texts, space = _lifted(Examples(every), list(names), values, clauses, nodes, x)
+        examples, texts, space = _lifted(Examples(dense), list(names), values, clauses, nodes, x)
         for sign in (1, -1):
-            best = search(examples, sign * values, space, n, nodes, x is not None)
-            exact &= best.exact and clauses.inner is None
-            for weight, members in zip(best.weights, best.clauses, strict=True):
+            best, sure = Search(examples, sign * values, space, n, nodes, x is not None).run()
+            exact &= sure and clauses.inner is None
+            for weight, members in best:
                 true = examples.satisfying(space, members)[:m]
                 at = np.flatnonzero(true)
                 adds = float(sign * weight * shown)
                 text = _text(space, members, texts)
                 rule = Rule(text, adds, len(at), int(counts[at].sum()), tuple(at.tolist()))
-                found.append((-abs(adds), rule, sign * weight * scale * factors[:m] * true))
-    found = sorted(found, key=lambda each: (each[0], each[1].formula))[:n]
-    for _, _, part in found:
-        sums += part
-    return Rules(tuple(rule for _, rule, _ in found), score, exact, sums=sums)
+                found.append((rule, sign * weight * scale * factors[:m] * true))
+    found = sorted(found, key=lambda each: (-abs(each[0].adds), each[0].formula))[:n]
+    sums = sum((part for _, part in found), np.zeros(m))
+    return Rules(tuple(rule for rule, _ in found), score, exact, sums=sums)
 
 
 def rules_of(
@@ -225,10 +221,11 @@ def rules_of(
 
 def has_rules(kernel: Kernel) -> bool:
     """Return whether the features of a kernel are formulas that can be searched."""
-    if isinstance(kernel, Sum):
-        return all(has_rules(part) for part in kernel.parts)
-    if isinstance(kernel, Scaled | Normalized | Bound):
-        return has_rules(kernel.kernel)
+    match kernel:
+        case Sum(parts):
+            return all(map(has_rules, parts))
+        case Scaled() | Normalized() | Bound():
+            return has_rules(kernel.kernel)
     return _clauses(kernel) is not None
 
 
@@ -236,10 +233,9 @@ def _spaces(
     kernel: Kernel, X: Any, scale: float, factors: Floats
 ) -> Iterator[tuple[float, Floats, Clauses]]:
     """Yield sets of formulas: κ(x, z) = Σ scale·factor(x)·factor(z)·Σ_φ φ(x)·φ(z)."""
-    if isinstance(kernel, Scaled):
-        yield from _spaces(kernel.kernel, X, scale * kernel.weight, factors)
-    elif isinstance(kernel, Bound):
-        yield from _spaces(kernel.kernel, X, scale, factors)
+    if isinstance(kernel, Scaled | Bound):
+        weight = kernel.weight if isinstance(kernel, Scaled) else 1.0
+        yield from _spaces(kernel.kernel, X, scale * weight, factors)
     elif isinstance(kernel, Sum):
         for part in kernel.parts:
             yield from _spaces(part, X, scale, factors)
@@ -275,14 +271,11 @@ def _clauses(kernel: Kernel) -> Clauses | None:
             found = Clauses(True, 0)
         case Conjunctive(arity, up_to):
             found = Clauses(True, 1 if up_to else arity, arity)
-        case LiteralConjunctive(arity):
-            found = Clauses(True, arity, arity, negated=True)
-        case Disjunctive(arity):
-            found = Clauses(False, arity, arity)
-        case LiteralDisjunctive(arity):
-            found = Clauses(False, arity, arity, negated=True)
         case Threshold(satisfied, arity) if satisfied in (1, arity):
             found = Clauses(satisfied == arity, arity, arity)
+        case Disjunctive(arity) | LiteralConjunctive(arity) | LiteralDisjunctive(arity):
+            negated = not isinstance(kernel, Disjunctive)
+            found = Clauses(isinstance(kernel, LiteralConjunctive), arity, arity, negated=negated)
         case MonotoneDNF(weight, most) | DNF(weight, most):
             found = Clauses(True, 1, most or np.inf, float(weight), isinstance(kernel, DNF))
         case ComposedDNF() | ComposedCNF():
@@ -310,8 +303,8 @@ def _lifted(
     # All clauses of a conjunction are true of x, and one of a disjunction is.
     for aim in {x is not None, x is not None and clauses.conjunctive}:
         for sign in (1, -1):
-            found = search(examples, sign * values, inner, _POOL, nodes, aim)
-            pool.update(dict.fromkeys(found.clauses))
+            found, _ = Search(examples, sign * values, inner, _POOL, nodes, aim).run()
+            pool.update(dict.fromkeys(clause for _, clause in found))
     true = np.zeros((len(values), len(pool)), bool)
     for k, each in enumerate(pool):
         true[:, k] = examples.satisfying(inner, each)

@@ -14,12 +14,9 @@ from .cells import Cells
 from .combinatorics import power_decay
 from .counts import Counts, Pairs
 from .functions import two_to
-from .masses import Masses, power
+from .masses import TINY, Masses
 from .parameters import DEGREE, NOT_NEGATIVE, POSITIVE
-from .wide import Wide
-
-# Less than any share: a divisor in place of 0.
-_TINY = 2.0**-200
+from .wide import Wide, by_squaring
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,7 +67,7 @@ class Polynomial(Kernel):
         return (k.common * float(self.scale) + float(self.offset)) ** self.degree
 
     def mass_value(self, k: Masses) -> Any:
-        return power(k.common * (k.n * self.scale) + float(self.offset), self.degree)
+        return by_squaring(k.common * (k.n * self.scale) + float(self.offset), self.degree)
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +107,7 @@ class Tanimoto(Kernel):
         return k.common / k.union
 
     def mass_value(self, k: Masses) -> Any:
-        return k.common / np.maximum(k.union, _TINY)
+        return k.common / np.maximum(k.union, TINY)
 
     def values_of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Divide whole numbers as doubles, which is correctly rounded."""

@@ -12,23 +12,13 @@ or without tags is a null vector of that term alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import reduce
 from keyword import iskeyword
-from operator import add
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from ..errors import ParameterError, ParameterTypeError
-from .algebra import KERNEL, Combination, Normalized, Scaled, Sum
-from .base import Form, Kernel
-from .counts import Counts, Pairs
-from .wide import Wide
-
-Floats = NDArray[np.float64]
+from .algebra import KERNEL, Normalized, SameCosines, Scaled, Sum
+from .base import Kernel
 
 
 def _column(owner: str, name: str, value: object) -> str:
@@ -41,7 +31,7 @@ def _column(owner: str, name: str, value: object) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Bound(Combination, in_text=False):
+class Bound(SameCosines, in_text=False):
     """κ[column]: the kernel with the tags of a column as variables.
 
     >>> from boolrank import Linear
@@ -73,19 +63,6 @@ class Bound(Combination, in_text=False):
     @property
     def variables(self) -> tuple[str, ...]:
         return (self.column,)
-
-    @property
-    def form(self) -> Form:
-        return self.kernel.form
-
-    def _combine(self, value: Callable[[Kernel], Any]) -> Any:
-        return value(self.kernel)
-
-    def cosine(self, k: Counts) -> Wide:
-        return self.kernel.cosine(k)
-
-    def cosines_of(self, pairs: Pairs) -> Floats:
-        return self.kernel.cosines_of(pairs)
 
     def __repr__(self) -> str:
         column = self.column
@@ -133,6 +110,6 @@ class Terms(NamedTuple):
         users = [weight * term.normalized() for weight, term in free]
         return Terms(
             sum(weight for weight, _ in free) / total,
-            (free[0][1] if len(free) == 1 else reduce(add, users)) if free else None,
+            (free[0][1] if len(free) == 1 else Sum(tuple(users))) if free else None,
             [(weight / total, term) for weight, term in bound],
         )

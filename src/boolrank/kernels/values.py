@@ -2,7 +2,7 @@
 
 A formula takes about a microsecond per pair in wide numbers. Few pairs are computed directly. Of
 many pairs, each distinct (n, x, z, c) is computed once, unless cosines follow from cells (see
-`cell_values`), or the kernel's ``form`` allows to look values up in a table:
+`cells`), or the kernel's ``form`` allows to look values up in a table:
 
 ===========  ===========================  ==========================================
 form         κ(x, z)                      table f
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
 from ..errors import ParameterTypeError
-from .cell_values import cell_cosines
+from .cells import cell_cosines
 from .counts import Counts, Pairs
 from .masses import Masses, mass_centred_values, mass_cosine, mass_values
 from .wide import Wide, inverse_root, times_two_to
@@ -59,12 +59,10 @@ def compute_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
     """
     if pairs.size == 0:
         return np.zeros(pairs.shape)
-    if pairs.size > FEW_PAIRS and kernel.form != "any" and pairs.n.size == 1:
-        values = table_values(kernel, pairs, normalize)
-        if values is not None:
-            return values
-    if pairs.size > FEW_PAIRS and normalize and pairs.n.size == 1:
-        values = values_of_cells(kernel, pairs)
+    if pairs.size > FEW_PAIRS and pairs.n.size == 1:
+        values = table_values(kernel, pairs, normalize) if kernel.form != "any" else None
+        if values is None and normalize:
+            values = values_of_cells(kernel, pairs)
         if values is not None:
             return values
     pairs = pairs.checked()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -172,14 +173,10 @@ class Wide(NDArrayOperatorsMixin):
                 f"the power {power} of a value has an exponent past 2^56",
                 hint="use a smaller power",
             )
-        result, square = None, where(reached < -_HIGHEST, 0.0, self)
-        while True:
-            if power & 1:
-                result = square if result is None else result * square
-            power >>= 1
-            if not power:
-                return Wide.of(np.ones(self.shape)) if result is None else result
-            square = square * square
+        if power == 0:
+            return Wide.of(np.ones(self.shape))
+        value: Wide = by_squaring(where(reached < -_HIGHEST, 0.0, self), power)
+        return value
 
     def sqrt(self) -> Wide:
         """Return the square roots of numbers from 0 on."""
@@ -202,6 +199,18 @@ class Wide(NDArrayOperatorsMixin):
     def positive(self) -> NDArray[np.bool_]:
         """Tell which numbers are more than 0; cheaper than ``> 0``."""
         return np.asarray(self.hi > 0)
+
+
+def by_squaring(a: Any, d: int, times: Callable[[Any, Any], Any] = mul) -> Any:
+    """Return a^d for d >= 1 by repeated squaring: of doubles, many times as fast as a power."""
+    result = None
+    while True:
+        if d & 1:
+            result = a if result is None else times(result, a)
+        d >>= 1
+        if not d:
+            return result
+        a = times(a, a)
 
 
 def _each(function: Callable[..., Any], *args: Wide) -> Wide:

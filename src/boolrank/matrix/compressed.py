@@ -16,10 +16,8 @@ from ..kernels.values import centred_values, cosines, own_values
 from ..kernels.wide import times_two_to
 from ..storage.disk_array import mapped
 from ..storage.state import array
-from .base import ItemMatrix, distances
-from .low_rank import low_rank
-from .pairs import Floats, Ints, ItemPairs, store
-from .scale import Scale, too_small
+from .base import ItemMatrix, Scale, distances, too_small
+from .pairs import Floats, Ints, ItemPairs, low_rank, store
 from .tag_part import TagPart
 
 
@@ -70,9 +68,8 @@ class CompressedMatrix(ItemMatrix):
         return correction.finished(values, nearest, tags, plain=plain)
 
     def _parts(self) -> dict[str, Any]:
-        names = "background", "share", "classes", "indptr", "columns", "values"
-        more = "left", "right", "sets", "set_values"
-        return {name: getattr(self, name) for name in (*names, *more)}
+        others = "pull", "distance", "scale"
+        return {name: part for name, part in vars(self).items() if name not in others}
 
     def stored(self, item: int) -> Floats:
         row: Floats = self.background[self.classes[item]][self.classes] * self.share
@@ -102,23 +99,20 @@ class Correction:
     pairs: ItemPairs
     distance: Floats | None
     background: Floats
-    left: Floats | None
-    right: Floats | None
+    product: tuple[Floats, Floats] | None  # of weighted items: a background of low rank
 
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps, *, centred: bool = True) -> Correction:
         """Prepare; ``centred`` allows another origin where values crowd."""
         distance = distances(kernel, overlaps) if centred else None
         with np.errstate(all="ignore"):
-            pairs, left, right = _split(kernel, overlaps, distance)
-            value = partial(cosines if distance is None else centred_values, kernel)
-            return Correction(kernel, pairs, distance, pairs.background(value), left, right)
+            pairs, product = _split(kernel, overlaps, distance)
+            return Correction(kernel, pairs, distance, pairs.background(), product)
 
     def chunk(self, first: int, nearest: Floats) -> Floats:
         """Return the correction of a chunk, and raise the largest value of each row."""
-        value = cosines if self.distance is None else centred_values
         with np.errstate(all="ignore"):
-            columns, values = self.pairs.chunk(first, partial(value, self.kernel))
+            columns, values = self.pairs.chunk(first)
             self.pairs.raise_largest(nearest, first, values)
         self.subtract(values, first, columns, self.background, np.ones(len(nearest)))
         return values
@@ -131,20 +125,21 @@ class Correction:
 
         places = first, self.pairs.indptr, columns
         subtract_background(values, *places, self.pairs.classes, background, share)
-        if self.left is not None and self.right is not None:
-            subtract_product(values, *places, self.left, self.right)
+        if self.product is not None:
+            subtract_product(values, *places, *self.product)
 
     def finished(
         self, values: Any, nearest: Floats, tags: TagPart | None = None, *, plain: bool = False
     ) -> CompressedMatrix:
         """Return the matrix, from the correction of all pairs and the largest value of each row."""
-        pairs, left, right, background = self.pairs, self.left, self.right, self.background
+        pairs, product, background = self.pairs, self.product, self.background
         overlaps, distance = pairs.overlaps, self.distance
         share, scale = np.ones(overlaps.items), None
         with np.errstate(all="ignore"):
             nearest = np.maximum(background.max(axis=0)[pairs.classes], nearest)
-            if left is not None and right is not None:
-                nearest = np.maximum(nearest, np.abs(left) @ np.abs(right).max(axis=0))
+            if product is not None:
+                left, right = map(np.abs, product)
+                nearest = np.maximum(nearest, left @ right.max(axis=0))
             if distance is None and not plain and too_small(self.kernel, overlaps, nearest):
                 if not isinstance(values, np.ndarray):
                     raise InputError(
@@ -153,12 +148,13 @@ class Correction:
                         hint="take a kernel of lower arity, or fit in memory",
                         parameter="kernel",
                     )
-                left = right = None  # a sum with tiny values has no background worth keeping
+                product = None  # a sum with tiny values has no background worth keeping
                 background, share, values, scale = pairs.scaled(self.kernel)
-                without = replace(self, left=None, right=None)
+                without = replace(self, product=None)
                 without.subtract(values, 0, pairs.columns, background, share)
         totals = (pairs.numbers @ background - np.diag(background))[pairs.classes] * share
-        if left is not None and right is not None:
+        if product is not None:
+            left, right = product
             totals += right @ left.sum(axis=0) - (left * right).sum(axis=1)
         totals += pairs.totals(values, symmetric=scale is None)
         if distance is not None:
@@ -166,13 +162,13 @@ class Correction:
         set_values = sets = None
         if tags is not None:
             sets, set_values = tags.classes, tags.values
-            left = None if left is None else left * tags.share
+            product = None if product is None else (product[0] * tags.share, product[1])
             background, values, totals = (x * tags.share for x in (background, values, totals))
             totals += (np.bincount(sets) @ set_values - np.diag(set_values))[sets]
         stored = background, share, pairs.classes, pairs.indptr, mapped(pairs.columns)
         pull = totals / overlaps.items
-        of_tags = left, right, set_values, sets
-        return CompressedMatrix(*stored, mapped(values), pull, distance, scale, *of_tags)
+        more = *(product or (None, None)), set_values, sets
+        return CompressedMatrix(*stored, mapped(values), pull, distance, scale, *more)
 
 
 class Parts(NamedTuple):
@@ -192,22 +188,22 @@ class Parts(NamedTuple):
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps) -> Parts:
         """Compute the values of a kernel."""
-        value, nothing = partial(cosines, kernel), np.empty((overlaps.items, 0))
         with np.errstate(all="ignore"):
-            pairs, left, right = _split(kernel, overlaps, None)
-            values, background = pairs.values(value), pairs.background(value)
-        product = (nothing, nothing) if left is None or right is None else (left, right)
-        return Parts(pairs.indptr, pairs.columns, values, pairs.classes, background, *product)
+            pairs, product = _split(kernel, overlaps, None)
+            values, background = pairs.values(), pairs.background()
+        nothing = np.empty((overlaps.items, 0))
+        rows = pairs.indptr, pairs.columns, values
+        return Parts(*rows, pairs.classes, background, *(product or (nothing, nothing)))
 
 
 def _split(
     kernel: Kernel, overlaps: Overlaps, distance: Floats | None
-) -> tuple[ItemPairs, Floats | None, Floats | None]:
+) -> tuple[ItemPairs, tuple[Floats, Floats] | None]:
     """Return the pairs that share users, and factors of the background of weighted items."""
-    if overlaps.weighting is None:
-        return ItemPairs.by_size(overlaps), None, None
-    own = own_values(kernel, overlaps, overlaps.sizes)
-    squares = times_two_to(own.hi, own.exp - own.exp.max())
-    squares = squares if distance is None else 2 * distance
     value = partial(cosines if distance is None else centred_values, kernel)
-    return ItemPairs.of_one_class(overlaps, own), *low_rank(value, overlaps, squares)
+    if overlaps.weighting is None:
+        return ItemPairs.by_size(overlaps, value), None
+    own = own_values(kernel, overlaps, overlaps.sizes)
+    scaled = times_two_to(own.hi, own.exp - own.exp.max())
+    squares = scaled if distance is None else 2 * distance
+    return ItemPairs.of_one_class(overlaps, value, own), low_rank(value, overlaps, squares)

@@ -14,9 +14,8 @@ from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.values import centred_values, cosines
 from ..storage.state import array
-from .base import ItemMatrix, distances
+from .base import ItemMatrix, Scale, distances, too_small
 from .compressed import CompressedMatrix
-from .scale import Scale, too_small
 from .tag_part import TagPart
 
 # Pairs whose values are computed at once: 20 MB of temporaries.

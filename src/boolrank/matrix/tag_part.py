@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ class TagPart:
         _, first, classes = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         return TagPart(terms.share, terms.bound, tags, classes.ravel().astype(np.int32), first)
 
-    @property
+    @cached_property
     def values(self) -> Floats:
         """(t, t) Weighted values of classes; 0 for two items that are null vectors of a term."""
         total = np.zeros((len(self.first), len(self.first)))
