@@ -190,11 +190,10 @@ def tune_model(
             params = {key: each.draw(asked, key, fold.train) for key, each in space.items()}
             found = executor.attempt(Task(fold, ModelSpec(name, params), measured), left)
             means = {} if found.result is None else found.result.means
-            trial = Trial(params, means, found.seconds, found.error, found.ended_after)
             undefined = [each for each in study.metrics if not math.isfinite(means.get(each, 0))]
-            if undefined:
-                error = f"no user has a value of {undefined[0]}"
-                trial = replace(trial, metrics={}, error=error)
+            error = f"no user has a value of {undefined[0]}" if undefined else found.error
+            means = {} if error else means
+            trial = Trial(params, means, found.seconds, error, found.ended_after)
             if trial.worked:
                 search.tell(asked, [trial.metrics[metric] for metric in study.metrics])
             else:
