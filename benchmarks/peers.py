@@ -19,7 +19,7 @@ from contestants import CONTESTANTS, TOP
 from measuring import LONG, OUT, SETS, THREADS, Found, race
 
 from boolrank.errors import DatasetNotFoundError
-from boolrank.studies.machine import machine
+from boolrank.studies.run import machine
 
 FIRST = "disjunctive"
 ROUNDS = 3

@@ -1,4 +1,4 @@
-"""How much memory is free, asked before something large is allocated; and how much was taken."""
+"""Free and used memory, asked for before large allocations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import sys
 from pathlib import Path
 
 from .errors import MatrixTooLargeError, ParameterError
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 _MEMINFO = Path("/proc/meminfo")
 _STATUS = Path("/proc/self/status")
@@ -22,9 +27,9 @@ _NO_LIMIT = 1 << 62
 
 
 def free_memory() -> int:
-    """Bytes that can be had without swapping, within the limits of containers and the process.
+    """Return the bytes available without swapping, within limits of containers and the process.
 
-    Where a system does not tell, more than any machine has: the allocation itself decides then.
+    If the system does not say, the number is larger than any machine's memory.
     """
     return min(_of_machine(), _of_groups(), _of_process())
 
@@ -32,10 +37,7 @@ def free_memory() -> int:
 def require_memory(
     needed: int, what: str, *, hint: str, parameter: str = "", free: int | None = None
 ) -> None:
-    """Raise if so many bytes are not free; ``what`` ends in "takes".
-
-    The plan is logged as "boolrank.memory", at the level of debugging.
-    """
+    """Raise if fewer bytes are free; ``what`` ends in "takes". "boolrank.memory" logs the need."""
     import logging  # slow to import
 
     logging.getLogger("boolrank.memory").debug(
@@ -49,22 +51,20 @@ def require_memory(
 
 
 def peak_memory() -> int | None:
-    """The most bytes that this process has held at once; None where the system does not say."""
-    # On Linux ru_maxrss has in it what the process held that has started this one; VmHWM has not.
-    held = _said(_STATUS, "VmHWM:")
+    """Return the peak memory of this process in bytes; None if the system does not say."""
+    # On Linux ru_maxrss includes memory of the parent process; VmHWM does not.
+    held = _entry(_STATUS, "VmHWM:")
     if held is not None:
         return 1024 * held
-    try:
-        import resource
-    except ImportError:  # Windows
+    if resource is None:
         return None
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
 
 
 def held_memory() -> int:
-    """Bytes that this process holds now; 0 where the system does not say."""
-    return 1024 * (_said(_STATUS, "VmRSS:") or 0)
+    """Return the memory of this process in bytes; 0 if the system does not say."""
+    return 1024 * (_entry(_STATUS, "VmRSS:") or 0)
 
 
 def parse_size(name: str, given: int | str) -> int:
@@ -83,7 +83,7 @@ def parse_size(name: str, given: int | str) -> int:
 
 
 def size(count: float) -> str:
-    """Bytes for people.
+    """Return a number of bytes as text.
 
     >>> size(43_200_000_000), size(8_000)
     ('43.2 GB', '0.0 MB')
@@ -92,8 +92,8 @@ def size(count: float) -> str:
 
 
 def _of_machine() -> int:
-    # Free pages alone would leave out what the cache of files gives back.
-    available = _said(_MEMINFO, "MemAvailable:")
+    # Free pages alone would leave out the cache of files.
+    available = _entry(_MEMINFO, "MemAvailable:")
     if available is not None:
         return 1024 * available
     try:
@@ -103,7 +103,7 @@ def _of_machine() -> int:
 
 
 def _of_groups() -> int:
-    """Bytes left in the control groups of this process; each also limits those inside of it."""
+    """Return the bytes left in the control groups of this process and those around them."""
     try:
         lines = _OWN_GROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -122,25 +122,20 @@ def _of_group(place: Path, limit: str, use: str, cached: str) -> int:
         most, used = (int((place / name).read_text()) for name in (limit, use))
     except (OSError, ValueError):  # no such limit, or none in force ("max")
         return _NO_LIMIT
-    # Files that the group has cached and not used lately are given back first.
-    return max(most - used + (_said(place / "memory.stat", cached) or 0), 0)
+    # Cached files that were not used lately are given back.
+    return max(most - used + (_entry(place / "memory.stat", cached) or 0), 0)
 
 
 def _of_process() -> int:
-    """Bytes left of the addresses that the process may use (``ulimit -v``)."""
-    try:
-        import resource
-    except ImportError:  # Windows
+    """Return the bytes left of the address space (``ulimit -v``)."""
+    if resource is None:
         return _NO_LIMIT
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    used = _said(_STATUS, "VmSize:")
-    if limit == resource.RLIM_INFINITY or used is None:
-        return _NO_LIMIT
-    return max(limit - 1024 * used, 0)
+    limit, used = resource.getrlimit(resource.RLIMIT_AS)[0], _entry(_STATUS, "VmSize:")
+    return _NO_LIMIT if limit < 0 or used is None else max(limit - 1024 * used, 0)
 
 
-def _said(path: Path, name: str) -> int | None:
-    """The number behind a name in a file of the system's; None where it does not say."""
+def _entry(path: Path, name: str) -> int | None:
+    """Return the number after a name in a file of the system; None if there is none."""
     try:
         lines = map(str.split, path.read_text(encoding="utf-8").splitlines())
         return next((int(words[1]) for words in lines if words[:1] == [name]), None)

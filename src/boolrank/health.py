@@ -27,7 +27,7 @@ from .models import MODELS, KernelRanker, Popularity
 from .models.spec import ModelSpec
 from .storage.folder import obstacle
 from .studies.families import FAMILIES
-from .studies.machine import machine
+from .studies.run import machine
 
 # Extras for users; the others are for development.
 _EXTRAS = ("cli", "report", "tune", "compare")

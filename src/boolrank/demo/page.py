@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..evaluation.metrics import METRICS
 from ..report.figures import arity_plots
 from ..report.page import Entries, Figures, Lists, Note, Page, Section, data_size, made
-from ..studies.machine import machine
+from ..studies.run import machine
 from ..table import Table
 from .results import OTHERS, TOP
 from .tastes import TITLES

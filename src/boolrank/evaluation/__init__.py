@@ -1,10 +1,9 @@
 """Metrics, evaluation of models on splits, and significance tests."""
 
-from .folds import evaluate, evaluate_fold, rank_fold
+from .folds import evaluate, evaluate_fold, masks, rank_fold, scorer
 from .metrics import METRICS, Metric, measure, parse_metric
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
-from .scoring import masks, scorer
 from .significance import Comparison, compare
 
 __all__ = [

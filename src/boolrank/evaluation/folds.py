@@ -1,18 +1,26 @@
-"""Fit a model, rank for the test users in blocks of bounded memory, and measure."""
+"""Fit a model, rank for the test users in blocks of bounded memory, and measure.
+
+`masks` and `scorer` give scikit-learn's searches the same folds and metrics, without importing it::
+
+    GridSearchCV(KernelRanker(), grid, scoring=scorer("auc"), cv=masks(split)).fit(split.data)
+"""
 
 from __future__ import annotations
 
 import copy
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.splits import Fold, Split
-from ..errors import InputError, ParameterTypeError
-from .metrics import Metric, Metrics, measure, parse_metrics
+from ..data.interactions import Interactions
+from ..data.protocols import published_folds
+from ..data.splits import KNOWN, TEST, TRAIN, Fold, Split
+from ..errors import InputError, ParameterError, ParameterTypeError
+from .metrics import AnyMetric, Metric, Metrics, mean, measure, parse_metric, parse_metrics
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
 
@@ -21,6 +29,8 @@ DEFAULT_METRICS = ("auc", "map@10", "ndcg@10", "coverage@10", "novelty@10", "top
 
 # Number of scores in a block of users: 64 MB.
 _BLOCK = 1 << 23
+
+Mask = NDArray[np.bool_]
 
 
 def evaluate(
@@ -156,3 +166,48 @@ def _scores(model: Any, fold: Fold, start: int, stop: int) -> NDArray[np.float64
     items = fold.train.items
     lists = [items.names(fold.known.row(u)).tolist() for u in range(start, stop)]
     return np.asarray(model.score_profiles(lists))
+
+
+def masks(split: Split) -> list[tuple[Mask, Mask]]:
+    """Return the training and test masks of each fold, over the interactions of the split's data.
+
+    >>> from boolrank import leave_one_out
+    >>> data = Interactions.from_pairs([1, 1, 2, 2], list("abba"), np.arange(4))
+    >>> masks(leave_one_out(data))
+    [(array([ True, False, False,  True]), array([False,  True,  True, False]))]
+    """
+    if (split.roles == KNOWN).any():
+        raise ParameterError(
+            f"the test users of {split.name} are not in training, and scikit-learn has no role for "
+            "their known items",
+            hint="use evaluate, or a split such as paper_protocol",
+        )
+    return [(role == TRAIN, role == TEST) for role in split.roles]
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A metric as a function of a fitted model and test interactions; see `scorer`."""
+
+    metric: Metric
+
+    def __call__(self, model: Any, test: Interactions, y: None = None) -> float:  # noqa: ARG002
+        """Return the mean over users, negated if lower is better; y is what scikit-learn passes."""
+        fold = published_folds((model.interactions, test))[0]
+        rankings = rank_fold(model, fold, self.metric.k or 0)
+        value = mean(np.asarray(measure(rankings, [self.metric])[str(self.metric)]))
+        return value if self.metric.higher_is_better else -value
+
+
+def scorer(metric: AnyMetric = "auc") -> Scorer:
+    """Return a metric as ``scoring`` for scikit-learn's searches, which maximise it.
+
+    The model needs ``score``, and ``interactions`` that it was fitted on.
+
+    >>> from boolrank import KernelRanker
+    >>> train = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "b", "c", "c"])
+    >>> test = Interactions.from_pairs([1, 3], ["c", "b"])
+    >>> scorer("auc")(KernelRanker("linear").fit(train), test)
+    1.0
+    """
+    return Scorer(parse_metric(metric))

@@ -200,6 +200,10 @@ def mean(values: Floats) -> float:
     return float(defined.mean()) if len(defined) else float("nan")
 
 
+def _of_lists(formula: str, value: Callable[..., Any], **options: Any) -> Metric:
+    return Metric(value.__name__, formula, "needed", value, empty=_COUNTS, **options)
+
+
 _TABLE = (
     Metric(
         "auc",
@@ -216,46 +220,31 @@ _TABLE = (
     Metric("capped_recall", "h / min(k, R)", "needed"),
     Metric("hit_rate", "1 if h > 0, else 0", "needed"),
     Metric("mrr", "1 / r_1 if r_1 ≤ k, else 0", "optional"),
-    Metric(
-        "coverage",
+    _of_lists(
         "share of items that are among the first k of at least one user",
-        "needed",
         formulas.coverage,
         per_user=False,
-        empty=_COUNTS,
     ),
-    Metric(
-        "gini",
+    _of_lists(
         "Σ_i (2i − m − 1)·c_i / (m·Σ c_i), c_1 ≤ … ≤ c_m: how often each of m items is among "
         "the first k of a user",
-        "needed",
         formulas.gini,
         per_user=False,
-        empty=_COUNTS,
         higher_is_better=False,
     ),
-    Metric(
-        "novelty",
+    _of_lists(
         "mean over the first k of log₂(training users / training users of the item)",
-        "needed",
         formulas.novelty,
-        empty=_COUNTS,
     ),
-    Metric(
-        "top10_share",
+    _of_lists(
         "share of all first k places that have one of the ten items recommended most often",
-        "needed",
         formulas.top10_share,
         per_user=False,
-        empty=_COUNTS,
         higher_is_better=False,
     ),
-    Metric(
-        "diversity",
+    _of_lists(
         "mean over pairs of the first k of 1 − cosine of the training users of both items",
-        "needed",
         formulas.diversity,
-        empty=_COUNTS,
     ),
 )
 METRICS = {row.name: row for row in _TABLE}

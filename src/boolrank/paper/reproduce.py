@@ -17,7 +17,7 @@ from ..models.spec import ModelSpec
 from ..report.page import claim_folder
 from ..studies import Experiment, run_experiment
 from ..studies.arity import Curve, family, spectral_curve
-from ..studies.machine import machine
+from ..studies.run import machine
 from .published import PAPER, PaperSet, Reading
 
 _METRICS = ("auc", "map@10", "ndcg@10")

@@ -11,8 +11,7 @@ from .arity import (
 )
 from .choose import Choice, choose
 from .comparison import ModelResult, SetComparison, compare_models, record
-from .experiment import Experiment
-from .experiment_file import read_experiment, to_toml
+from .experiment import Experiment, read_experiment, to_toml
 from .kernel_weights import KernelWeights, learn_kernel
 from .run import Run, run_experiment
 from .tune import FOLDS, Study, Trial, best_spec, tune_model, validation_fold

@@ -12,7 +12,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -75,10 +74,9 @@ class Choice:
 
     def table(self) -> Table:
         """Return the best setting of each model, the chosen one first."""
-        names = dict.fromkeys(each.spec.name for each in self.entrants)
-        mine = {name: [e for e in self.entrants if e.spec.name == name] for name in names}
-        best = {name: min(tried, key=self._place) for name, tried in mine.items()}
-        order = sorted(names, key=lambda name: self._place(best[name]))
+        models: dict[str, list[Entrant]] = {}
+        for each in sorted(self.entrants, key=self._place):
+            models.setdefault(each.spec.name, []).append(each)
         columns = [
             Column("model", style="name", wrap="fold"),
             Column(self.metric, ".4f"),
@@ -86,13 +84,9 @@ class Choice:
             Column("settings", "d"),
         ]
         rows = [
-            (
-                str(best[name].spec),
-                best[name].error or best[name].value,
-                sum(each.seconds for each in mine[name]),
-                len(mine[name]),
-            )
-            for name in order
+            (str(best.spec), best.error or best.value, sum(e.seconds for e in tried), len(tried))
+            for tried in models.values()
+            for best in tried[:1]
         ]
         return Table("", columns, rows, strong=frozenset({0}), note=self.reason)
 
@@ -145,7 +139,9 @@ def choose(
     whole("choose", "trials", trials, low=1)
     if budget is not None:
         real("choose", "budget", budget, above=0)
-    order = order or ("time" if _is_timed(interactions) else "random")
+    if order is None:
+        timed = interactions.time is not None and not np.isnan(interactions.time).any()
+        order = "time" if timed else "random"
     try:
         fold = hold_out(interactions, _SHARE, order, seed, most=_USERS)[0]
     except InputError as error:
@@ -222,26 +218,19 @@ class _Race:
         """Yield settings to try; the caller adds the outcome of each before asking for the next."""
         for family in self._families:
             yield from family.first_settings(self._timed, len(fold.train.items))
-        while True:
-            turns = sorted(self._families, key=lambda each: len(self._of_family(each)))
-            found = (spec for each in turns for spec in self._next(each))
-            spec = next(found, None)
-            if spec is None:
-                return
+        while (spec := next(self._steps(), None)) is not None:
             yield spec
 
-    def _of_family(self, family: Family) -> list[Entrant]:
-        return [each for each in self.entrants if each.spec.name == family.name]
-
-    def _next(self, family: Family) -> Iterator[ModelSpec]:
-        """Yield the first untried neighbour of a family's best setting, if it is in the race."""
-        mine, leader = self._of_family(family), self.leader
-        best = self.best(mine)
-        if best is None or leader is None or self.ahead(leader, best) > _OUT:
-            return
-        tried = {each.spec for each in mine}
-        untried = (spec for spec in family.neighbours(best.spec, self._timed) if spec not in tried)
-        yield from islice(untried, 1)
+    def _steps(self) -> Iterator[ModelSpec]:
+        """Yield untried neighbours of the best settings; families with few trials come first."""
+        leader, tried = self.leader, {each.spec for each in self.entrants}
+        mine = {f.name: [e for e in self.entrants if e.spec.name == f.name] for f in self._families}
+        for family in sorted(self._families, key=lambda each: len(mine[each.name])):
+            best = self.best(mine[family.name])
+            if best is None or leader is None or self.ahead(leader, best) > _OUT:
+                continue
+            steps = family.neighbours(best.spec, self._timed)
+            yield from (spec for spec in steps if spec not in tried)
 
     def choice(self) -> Choice:
         leader = self.leader
@@ -259,8 +248,3 @@ class _Race:
             ahead = f"{margin:.4f} ahead of {second.spec.name} (standard errors: {errors:.1f})"
             reason += f", {ahead}" if margin else f", as good as {second.spec.name}"
         return Choice(leader.spec, self.metric, tuple(self.entrants), reason, self._sign < 0)
-
-
-def _is_timed(data: Interactions) -> bool:
-    """Return whether all interactions have a time."""
-    return data.time is not None and not np.isnan(data.time).any()

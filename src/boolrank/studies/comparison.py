@@ -29,7 +29,7 @@ from ..models.spec import ModelSpec, parse_model
 from ..table import counted
 from .cache import Task, check_folder
 from .executor import Executor, TaskFailedError, reason
-from .machine import write_results
+from .run import write_results
 from .tune import DECIDING, check_budget, tune_model, with_variety
 
 

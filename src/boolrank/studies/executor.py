@@ -110,22 +110,21 @@ class _Ranker:
 
     def __init__(self, n_threads: int | None) -> None:
         self.n_threads = n_threads
-        self._key: tuple[Fold, float] | None = None
-        self._overlaps: Overlaps | None = None
-        self._seconds = 0.0
+        self._shared: tuple[Fold, float, Overlaps, float] | None = None  # the last: seconds
 
     def __call__(self, fold: Fold, spec: ModelSpec, n: int, alone: bool, *_: Any) -> _Ranked:
         model = spec.make(self.n_threads)
         if alone or not model.uses_overlaps or getattr(model, "activity_cap", None):
             return fit_and_rank(model, fold, n, self.n_threads)
         exponent = getattr(model, "user_exponent", 0.0)
-        if self._key is None or self._key[0] is not fold or self._key[1] != exponent:
-            self._key, self._overlaps = (fold, exponent), None  # free the old before counting
+        if self._shared is None or self._shared[0] is not fold or self._shared[1] != exponent:
+            self._shared = None  # free the old before counting
             start = time.perf_counter()
-            self._overlaps = Overlaps.of(fold.train, self.n_threads, exponent)
-            self._seconds = time.perf_counter() - start
-        rankings, costs = fit_and_rank(model, fold, n, self.n_threads, overlaps=self._overlaps)
-        costs["fit_seconds"] += self._seconds  # as if it had counted by itself
+            overlaps = Overlaps.of(fold.train, self.n_threads, exponent)
+            self._shared = fold, exponent, overlaps, time.perf_counter() - start
+        overlaps, seconds = self._shared[2:]
+        rankings, costs = fit_and_rank(model, fold, n, self.n_threads, overlaps=overlaps)
+        costs["fit_seconds"] += seconds  # as if it had counted by itself
         return rankings, costs
 
 

@@ -1,4 +1,4 @@
-"""Experiments: models, metrics, data and split as a value.
+"""Experiments: models, metrics, data and split as a value, and as a TOML file.
 
 Equal experiments give equal results, bit for bit with any number of threads; on another machine the
 last digits may differ.
@@ -6,6 +6,9 @@ last digits may differ.
 
 from __future__ import annotations
 
+import json
+import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -21,13 +24,15 @@ from ..data.inputs import is_name, load_inputs, load_published
 from ..data.protocols import SPLITS, check_split, make_split, usual_order
 from ..data.splits import Split
 from ..data.vocabulary import near_name
-from ..errors import ParameterError, ParameterTypeError
+from ..errors import BoolrankError, InputError, ParameterError, ParameterTypeError
 from ..evaluation.folds import DEFAULT_METRICS
 from ..evaluation.metrics import parse_metrics
 from ..models.spec import ModelSpec
+from .arity import family, parse_arities
 
 # The protocol for data that are split already.
 PUBLISHED = "published"
+_KEYS = ("data", "seed", "metrics", "split", "columns", "models")
 # The order by time, or a random one if there are no times.
 USUAL = "usual"
 # Options of `load_inputs`.
@@ -74,11 +79,9 @@ class Experiment:
         _check("columns", is_table, columns, 'user = "customer"')
         _check("split", isinstance(self.split, Mapping), self.split, "folds = 5")
         _check("models", are_models, self.models, "[ModelSpec('popularity')]")
-        check_keys("column option", columns, _COLUMNS)
+        _check_keys("column option", columns, _COLUMNS)
         if "database" in columns:  # whose text has no password
-            object.__setattr__(
-                self, "columns", {**columns, "database": Database(columns["database"])}
-            )
+            columns = {**columns, "database": Database(columns["database"])}
         split = {name: _plain(name, value) for name, value in self.split.items()}
         if "seed" in split:
             hint = "put it beside data, not into split"
@@ -87,27 +90,29 @@ class Experiment:
             raise ParameterError(f"a published split has no parameter {next(iter(split))!r}")
         if self.protocol != PUBLISHED:
             check_split(str(self.protocol), split)
-        object.__setattr__(self, "data", tuple(data))
-        object.__setattr__(self, "seed", whole("", "seed", self.seed, low=0))
-        object.__setattr__(self, "split", split)
-        object.__setattr__(self, "metrics", tuple(map(str, parse_metrics(self.metrics))))
-        object.__setattr__(self, "models", tuple(dict.fromkeys(self.models)))
+        checked = {
+            "data": tuple(data),
+            "models": tuple(dict.fromkeys(self.models)),
+            "split": split,
+            "metrics": tuple(map(str, parse_metrics(self.metrics))),
+            "seed": whole("", "seed", self.seed, low=0),
+            "columns": columns,
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     def load_split(self, folder: str | Path | None = None) -> Split:
         """Read the data and split them; for the folder of data sets see `load_dataset`."""
         if self.protocol == PUBLISHED:
             return load_published(self.data, folder, **self.columns)
-        given = dict(self.split)
-        file_order = given.get("order") == "file"
-        if file_order:
-            given["order"] = "time"
         parameters = signature(SPLITS[self.protocol]).parameters
-        if "seed" in parameters:
-            given["seed"] = self.seed
-        data = load_inputs(self.data, folder, file_order, **self.columns)
-        defaults = {"time": USUAL, "random": "random"}
+        given = dict(self.split) | ({"seed": self.seed} if "seed" in parameters else {})
+        in_file_order = given.get("order") == "file"
+        data = load_inputs(self.data, folder, in_file_order, **self.columns)
         if "order" in parameters:
-            order = given.get("order", defaults[parameters["order"].default])
+            default = {"time": USUAL, "random": "random"}[parameters["order"].default]
+            order = given.get("order", default)
+            order = "time" if in_file_order else order
             given["order"] = usual_order(data) if order == USUAL else order
         return make_split(data, self.protocol, **given)
 
@@ -125,10 +130,7 @@ class Experiment:
             "seed": self.seed,
             "metrics": list(self.metrics),
             "split": {"protocol": self.protocol} | dict(self.split),
-            "columns": {
-                name: str(value) if name == "database" else value
-                for name, value in self.columns.items()
-            },
+            "columns": {k: str(v) if k == "database" else v for k, v in self.columns.items()},
             "models": [model.to_dict() for model in self.models],
         }
 
@@ -143,7 +145,7 @@ class Experiment:
         return Experiment(**dict(content) | fields)
 
 
-def check_keys(what: str, given: Iterable[str], known: Sequence[str]) -> None:
+def _check_keys(what: str, given: Iterable[str], known: Sequence[str]) -> None:
     """Raise for the first key that is not known."""
     for key in given:
         if key not in known:
@@ -170,3 +172,67 @@ def _plain(name: str, value: Any) -> str | int | float:
     if not isinstance(value, str | int | float):
         raise ParameterTypeError(f"{name} is a number or text, not {value!r}", parameter=name)
     return value
+
+
+def read_experiment(path: str | Path) -> Experiment:
+    """Read an experiment from a TOML file. Files that it names are relative to it."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        content = tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"the experiment {path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"the experiment {path} is not TOML: {error}") from None
+    try:
+        return _experiment(content, path.parent)
+    except BoolrankError as error:
+        where = f"{path}{_line(text, error.parameter)}"
+        raise InputError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+def _experiment(content: dict[str, Any], folder: Path) -> Experiment:
+    _check_keys("key", content, _KEYS)
+    for key in ("data", "models"):
+        if not content.get(key):
+            raise ParameterError(f"{key} is missing")
+    models: list[dict[str, Any]] = []
+    for number, table in enumerate(content["models"], start=1):
+        try:
+            models += [spec.to_dict() for spec in _models(table)]
+        except BoolrankError as error:
+            message = f"models, number {number}: {error.message}"
+            raise InputError(message, hint=error.hint, parameter=error.parameter) from None
+    return Experiment.from_dict(content | {"models": models}).anchored(folder)
+
+
+def _models(table: Any) -> list[ModelSpec]:
+    if not isinstance(table, dict) or not table.keys() & {"model", "kernel"}:
+        raise ParameterTypeError(f'kernel = "linear" or model = "ease" is missing in {table!r}')
+    given = {"model": "kernel-ranker"} | table
+    if "arities" not in given:
+        return [ModelSpec.from_dict(given)]
+    kernels = family(str(given.get("kernel")), parse_arities(str(given.pop("arities"))))
+    return [ModelSpec.from_dict(given | {"kernel": kernel}) for kernel in kernels]
+
+
+def _line(text: str, key: str) -> str:
+    """Return the line of a key as text, if exactly one line has it."""
+    form = rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*[\]=]"""
+    lines = enumerate(text.split("\n"), start=1)
+    found = [number for number, line in lines if key and re.match(form, line)]
+    return f", line {found[0]}" if len(found) == 1 else ""
+
+
+def to_toml(experiment: Experiment) -> str:
+    """Return an experiment as the text of a TOML file."""
+    content = experiment.to_dict()
+    tables = [(f"[{name}]\n", content.pop(name)) for name in ("split", "columns")]
+    tables += [("[[models]]\n", model) for model in content.pop("models")]
+    parts = []
+    for head, table in [("", content), *tables]:
+        texts = {key: json.dumps(value, ensure_ascii=False) for key, value in table.items()}
+        lines = "".join(f"{key} = {text}\n" for key, text in texts.items())
+        parts += [head + lines] if table else []
+    # JSON writes values as TOML does, except for one control character.
+    return "\n".join(parts).replace("\x7f", "\\u007f")

@@ -8,7 +8,7 @@ On validation it is never worse than the best of its terms.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -23,7 +23,7 @@ from ..data.protocols import usual_order
 from ..data.splits import Fold
 from ..engines.threads import threads
 from ..errors import InputError, ParameterError
-from ..evaluation.metrics import AnyMetric, Metric, measure, parse_metric
+from ..evaluation.metrics import AnyMetric, measure, parse_metric
 from ..evaluation.rankings import Rankings
 from ..kernels import Kernel, parse_kernel
 from ..models import KernelRanker
@@ -95,29 +95,43 @@ def learn_kernel(
         data = validation_fold(data, usual_order(data), seed)
     if not len(data.relevant.indices):
         raise InputError("no validation user has held-out items", hint="give another fold")
-    exponent = params.get("user_exponent", 0.0)
+    users = [*data.users][: max(1, _SCORES // (len(parsed) * max(1, len(data.train.items))))]
+    relevant, known = (each.part(0, len(users)) for each in (data.relevant, data.known))
+
+    def scores_of(kernel: Kernel) -> Floats:
+        """(u, m) Return the scores of a kernel, with mean 0 for each user."""
+        ranker = KernelRanker(kernel, **params).fit(data.train, overlaps)
+        scores = np.nan_to_num(ranker.score(users), nan=0.0)  # of users without history
+        return np.asarray(scores - scores.mean(axis=1, keepdims=True))
+
+    def gains(scores: Floats) -> Floats:
+        """Return the metric of each user that has one, negated if lower is better."""
+        ranked = Rankings.from_scores(scores, relevant, known, wanted.k or 0)
+        found = np.atleast_1d(measure(ranked.trained_on(data.train), [wanted])[str(wanted)])
+        return np.asarray(sign * found[~np.isnan(found)])
+
     with threads(n_threads):
-        trial = _Trial(data, parsed, Overlaps.of(data.train, None, exponent), params)
-        scores = np.stack([trial.scores(kernel) for kernel in parsed])
+        overlaps = Overlaps.of(data.train, None, params.get("user_exponent", 0.0))
+        scores = np.stack([scores_of(kernel) for kernel in parsed])
         spread = np.maximum(scores.std(axis=(1, 2)), 1e-300)
         scores /= spread[:, None, None]
         if metric == "margin":
-            values = trial.margins(scores)
+            # Weights in proportion to the mean scores of relevant items have the largest mean
+            # margin of all of the same length.
+            values = scores[:, relevant.numbers, relevant.indices].mean(axis=1)
             weights = np.maximum(values, 0.0) if (values > 0).any() else np.ones(len(parsed))
             kernel, terms = _sum(parsed, weights / weights.sum(), spread)
             name, value = "margin", np.nan
         else:
             wanted = parse_metric(metric)
             name, sign = str(wanted), 1 if wanted.higher_is_better else -1
-            singles = [sign * trial.users(wanted, each) for each in scores]
+            singles = [gains(each) for each in scores]
             values = np.array([each.mean() for each in singles])
-            one, value = np.eye(len(parsed))[np.argmax(values)], values.max()
-            weights = _climb(lambda each: sign * trial.users(wanted, each), scores, singles)
-            kernel, terms = _sum(parsed, weights, spread)
-            real = (sign * trial.users(wanted, trial.scores(kernel))).mean()
-            if real < value:  # the scores of the sum are not quite the sum of scores
-                kernel, terms = _sum(parsed, one, spread)
-            values, value = sign * values, sign * max(real, value)
+            kernel, terms = _sum(parsed, _climb(gains, scores, singles), spread)
+            value = gains(scores_of(kernel)).mean()
+            if value < values.max():  # the scores of the sum are not quite the sum of scores
+                kernel, terms = _sum(parsed, np.eye(len(parsed))[np.argmax(values)], spread)
+            value, values = sign * max(value, values.max()), sign * values
     texts = [str(kernel) for kernel in parsed]
     by_kernel = (dict(zip(texts, each.tolist(), strict=True)) for each in (terms, values))
     return KernelWeights(kernel, next(by_kernel), name, next(by_kernel), float(value))
@@ -130,46 +144,6 @@ def _sum(kernels: list[Kernel], weights: Floats, spread: Floats) -> tuple[Kernel
     terms = [float(w) * k.normalized() for w, k in zip(weights, kernels, strict=True) if w]
     alone = kernels[int(np.argmax(weights))]
     return reduce(add, terms) if len(terms) > 1 else alone, weights
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """Validation users, and their scores by kernels."""
-
-    fold: Fold
-    kernels: list[Kernel]
-    overlaps: Overlaps
-    params: Mapping[str, Any]
-
-    @property
-    def size(self) -> int:
-        """Number of users whose scores fit into memory."""
-        each = len(self.kernels) * max(1, len(self.fold.train.items))
-        return min(len(self.fold.users), max(1, _SCORES // each))
-
-    def scores(self, kernel: Kernel) -> Floats:
-        """(u, m) Return the scores of a kernel, with mean 0 for each user."""
-        users = [self.fold.users[u] for u in range(self.size)]
-        ranker = KernelRanker(kernel, **self.params).fit(self.fold.train, self.overlaps)
-        scores = np.nan_to_num(ranker.score(users), nan=0.0)  # of users without history
-        return np.asarray(scores - scores.mean(axis=1, keepdims=True))
-
-    def users(self, metric: Metric, scores: Floats) -> Floats:
-        """Return the metric of each user that has one."""
-        relevant, known = (
-            each.part(0, self.size) for each in (self.fold.relevant, self.fold.known)
-        )
-        ranked = Rankings.from_scores(scores, relevant, known, metric.k or 0)
-        found = np.atleast_1d(measure(ranked.trained_on(self.fold.train), [metric])[str(metric)])
-        return np.asarray(found[~np.isnan(found)])
-
-    def margins(self, scores: Floats) -> Floats:
-        """Return the mean scores of relevant items by each kernel.
-
-        Weights in proportion to these have the largest mean margin of all of the same length.
-        """
-        relevant = self.fold.relevant.part(0, self.size)
-        return np.asarray(scores[:, relevant.numbers, relevant.indices].mean(axis=1))
 
 
 def _climb(gain: Callable[[Floats], Floats], scores: Floats, singles: list[Floats]) -> Floats:

@@ -198,11 +198,10 @@ def tune_model(
                 tried.append(ModelSpec(name, params))
             found = executor.attempt(Task(fold, tried[number], measured), left)
             means = {} if found.result is None else found.result.means
-            trial = Trial(params, means, found.seconds, found.error, found.ended_after)
             undefined = [each for each in study.metrics if not math.isfinite(means.get(each, 0))]
-            if undefined:
-                error = f"no user has a value of {undefined[0]}"
-                trial = replace(trial, metrics={}, error=error)
+            error = f"no user has a value of {undefined[0]}" if undefined else found.error
+            means = {} if error else means
+            trial = Trial(params, means, found.seconds, error, found.ended_after)
             study = replace(study, trials=(*study.trials, trial))
             if path is not None and executor.computed:
                 write_json(path, study.to_dict(), indent=1)

@@ -26,6 +26,12 @@ from .laws import LawError
 # Scores of a list and those of `score` may be summed in another order.
 RTOL = 1e-9
 _STRANGER = "nobody, surely"
+# The id of the user "u" or the item "i" with a number.
+_IDS: dict[str, Callable[[str, int], Any]] = {
+    "text": lambda letter, i: f"{letter}{i}",
+    "whole numbers": lambda _, i: 7 * i + 3,
+    "UUIDs": lambda letter, i: UUID(int=(i * 2**64 + ord(letter)) * 12345 % 2**128),
+}
 
 
 @dataclass(frozen=True)
@@ -277,20 +283,16 @@ def check_recommender(
     >>> check_recommender(KernelRanker("disjunctive(2)"), n_users=12, n_items=9)
     """
     generator = np.random.default_rng(0 if rng is None else rng)
-    for kind in ("text", "whole numbers", "UUIDs"):
+    for kind, id_of in _IDS.items():
         matrix = _draw(generator, n_users, n_items)
-        data = _timed(matrix, _ids(kind, n_users, "u"), _ids(kind, n_items, "i"))
+        ids = ([id_of(c, i) for i in range(size)] for c, size in (("u", n_users), ("i", n_items)))
+        data = Interactions.from_matrix(matrix, *ids)
+        data = replace(data, time=np.arange(data.size) * 7 % 5)  # a few distinct times
         fitted = copy.deepcopy(model).fit(data)
         case = Case(fitted, data, model, generator, list(data.users), list(data.items))
         for name, clause in CLAUSES.items():
             for complaint in clause(case):
                 raise LawError(f"{model!r} breaks the clause {name!r}, ids {kind}: {complaint}")
-
-
-def _timed(matrix: NDArray[np.bool_], users: list[Any], items: list[Any]) -> Interactions:
-    """Return interactions with a few distinct times."""
-    data = Interactions.from_matrix(matrix, users, items)
-    return replace(data, time=np.arange(data.size) * 7 % 5)
 
 
 def _draw(rng: np.random.Generator, n_users: int, n_items: int) -> NDArray[np.bool_]:
@@ -303,11 +305,3 @@ def _draw(rng: np.random.Generator, n_users: int, n_items: int) -> NDArray[np.bo
     matrix[[0, 5]] = False
     matrix[1, 4] = True
     return matrix
-
-
-def _ids(kind: str, count: int, letter: str) -> list[Any]:
-    if kind == "whole numbers":
-        return [7 * i + 3 for i in range(count)]
-    if kind == "UUIDs":
-        return [UUID(int=(i * 2**64 + ord(letter)) * 12345 % 2**128) for i in range(count)]
-    return [f"{letter}{i}" for i in range(count)]
