@@ -19,10 +19,10 @@ from typer.main import get_command
 
 import boolrank
 from boolrank import cli
+from boolrank.cli import EXIT_CODES
 from boolrank.cli._app import EXAMPLES, VERBS, app
-from boolrank.cli._errors import EXIT_CODES
 from boolrank.cli._options import OPTIONS
-from boolrank.cli.kernels import describe
+from boolrank.cli.listings import describe
 from boolrank.errors import BoolrankError, ConvergenceWarning, InputError, ParameterError
 from boolrank.kernels import KERNELS
 from random_signals import send_signals
@@ -166,7 +166,7 @@ def fails(monkeypatch):
         def fail(_):
             raise error
 
-        monkeypatch.setattr("boolrank.cli.kernels.describe", fail)
+        monkeypatch.setattr("boolrank.cli.listings.describe", fail)
 
     return fails
 
@@ -242,7 +242,7 @@ def test_a_warning_is_a_line_on_stderr(run, monkeypatch):
             warnings.warn("weights are loose", ConvergenceWarning, stacklevel=1)
         return describe(kernel)
 
-    monkeypatch.setattr("boolrank.cli.kernels.describe", warn)
+    monkeypatch.setattr("boolrank.cli.listings.describe", warn)
     code, out, err = run("kernels", "--json")
     assert (code, err) == (0, "warning: weights are loose\n")
     assert len(json.loads(out)) == len(KERNELS)
@@ -261,7 +261,7 @@ def test_a_reader_who_has_gone_is_no_reason_for_a_traceback(form):
 # The kernels verb, with a name of one's choice for each of them.
 NAMED = """
 import sys
-import boolrank.cli.kernels as verb
+import boolrank.cli.listings as verb
 from boolrank.cli import main
 def describe(kernel):
     texts = {key: NAME for key in ("name", "signature", "formula")}
@@ -327,7 +327,7 @@ def test_a_stdout_that_is_closed_is_no_reason_for_a_traceback(form):
 _SIGNALLED = """
 import signal, sys, time
 import boolrank.cli._signals as guard
-import boolrank.cli.kernels as verb
+import boolrank.cli.listings as verb
 from boolrank.cli import main
 guard._GRACE = 0.5
 
@@ -378,7 +378,7 @@ def test_ctrl_c_is_silent_while_the_command_is_imported_and_only_there():
 def test_a_command_in_the_background_ignores_ctrl_c_as_shells_want():
     program = (
         "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "import boolrank.cli.kernels as verb\n"
+        "import boolrank.cli.listings as verb\n"
         "verb.describe = lambda *_: (signal.raise_signal(signal.SIGINT), exit(7))\n"
         "from boolrank.cli import main\nmain(['kernels'])"
     )

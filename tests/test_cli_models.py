@@ -489,7 +489,7 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
         (1, ["recommend", "nowhere"], ["no folder nowhere"]),
         (2, ["recommend", "MODEL", "--n", "0"], ["Invalid value for '--n'"]),
         (2, ["recommend", "MODEL", "--json", "--csv"], ["exclude each other"]),
-        (2, ["recommend", "MODEL", "--out", "x.csv", "--csv"], ["prints neither --json nor --csv"]),
+        (2, ["recommend", "MODEL", "--out", "x.csv", "--csv"], ["--out and --csv exclude"]),
         (1, ["recommend", "MODEL", "--out", "BELOW.csv"], ["drinks.csv is a file, not a folder"]),
         (2, ["recommend", "MODEL", "--users", ""], ["--users has no ids"]),
         (1, ["fit", "DRINKS", "--out", "."], ["folder"]),
@@ -537,7 +537,7 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
         (
             2,
             ["fit", "DRINKS", "--out", "m", "--tuned", "x", "--model", "ease"],
-            ["--tuned chooses"],
+            ["--tuned and --model exclude"],
         ),
         # Mistakes in the command are reported before those in the file.
         (

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from boolrank import InputError, choose, cli, evaluate, hold_out
-from boolrank.demo import NEXT, run_demo
-from boolrank.demo.page import demo_tables
+from boolrank.demo import NEXT, demo_tables, run_demo
 from boolrank.demo.results import ARITIES, LIKED, METRICS, OTHERS, TOP
 from boolrank.demo.tastes import TITLES, plant_tastes
 from boolrank.models.spec import parse_model

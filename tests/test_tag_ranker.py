@@ -333,7 +333,10 @@ def test_commands_tune_and_evaluate_with_tags(run, files) -> None:
     [
         (["--attributes", "genres"], "--attributes needs --items"),
         (["--items", "items.csv", "--attributes", "colour"], "no column 'colour'"),
-        (["--items", "items.csv", "--attributes", "genres", "--model", "ease"], "ease has none"),
+        (
+            ["--items", "items.csv", "--attributes", "genres", "--model", "ease"],
+            "ease has no kernel",
+        ),
         (["--items", "items.csv", "--attributes", "colour", "--model", "auto"], "'colour'"),
         (["--kernel", KERNEL], "there is no table of items"),
     ],

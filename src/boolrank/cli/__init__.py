@@ -1,7 +1,7 @@
-"""The command line ``boolrank``: one module per verb, which parses, calls the library and prints.
+"""The command line ``boolrank``: verbs that parse, call the library and print.
 
-Data goes to stdout; messages, progress, warnings and hints go to stderr. ``--debug`` and
-``--import`` may stand anywhere.
+Data goes to stdout; messages, progress, warnings and hints go to stderr. An error is an ``error:``
+line, a ``hint:`` line and an exit code. ``--debug`` and ``--import`` may stand anywhere.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from .._extras import needs
 from ..engines.user_modules import import_user_module
-from ..errors import ParameterError
-from ._errors import INTERRUPTED, READER_GONE, in_options, present
+from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
 from ._output import printable
 from ._signals import SignalGuard
 
@@ -24,6 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = ["main"]
+
+# The last three are the shell's codes for SIGINT, SIGPIPE and SIGTERM.
+EXIT_CODES = {
+    0: "success",
+    1: "a problem with data, files or this machine",
+    2: "a problem with the command",
+    130: "interrupted with Ctrl-C",
+    141: "the reader of a pipe is gone",
+    143: "ended by SIGTERM",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -40,25 +49,23 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _exit_code(given: list[str], guard: SignalGuard) -> int:
     args = [arg for arg in given if arg != "--debug"]
-    code, debug = 0, args != given
+    code = 0
     try:
         with _reliable_stdout():
             code = _run(args)
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        code = 130
     except BrokenPipeError:
-        code = READER_GONE
+        code = 141
     except SystemExit as end:  # raised by rich, typer and shell completion
-        gone = isinstance(end.__context__, BrokenPipeError)
-        code = READER_GONE if gone else int(end.code or 0)
+        code = 141 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
     except Exception as error:
         if not guard.code:
-            presented = present(error, args)
-            if presented is None or debug:
+            code, text = present(error, args)
+            if not code or args != given:
                 raise
-            code, text = presented
             sys.stderr.write(f"{printable(text)}\n")
-    if INTERRUPTED in (code, guard.code):
+    if 130 in (code, guard.code):
         sys.stderr.write("interrupted\n")
     return code
 
@@ -129,3 +136,71 @@ def _descriptor(stream: TextIO) -> int | None:
         return stream.fileno() if isinstance(stream, io.TextIOWrapper) else None
     except io.UnsupportedOperation:
         return None
+
+
+def present(error: Exception, args: Sequence[str]) -> tuple[int, str]:
+    """Return the exit code and the text for an error that the user can fix; 0 for a bug.
+
+    >>> from boolrank.errors import InputError
+    >>> error = InputError("the data have no time", hint="use order='file'", parameter="order")
+    >>> print(present(error, ["evaluate"])[1])
+    error: the data have no time
+    hint: use --order 'file'
+    """
+    code, hint = 1, ""
+    if isinstance(error, BoolrankError):
+        message, hint = error.message, in_options(error.hint, args)
+        option = option_name(error.parameter)
+        if error.parameter and option not in message + hint and option in _usage(args)[1]:
+            message = f"{message} ({option})"
+        if isinstance(error, KernelSyntaxError):
+            hint = hint or "`boolrank kernels` lists the kernels"
+        if isinstance(error, KernelSyntaxError | ParameterError | ParameterTypeError):
+            code = 2
+    elif isinstance(error, MemoryError):
+        message, hint = f"not enough memory: {error}", "`boolrank doctor` shows the free memory"
+    elif isinstance(error, OSError) and error.strerror is not None:
+        message = f"{error.filename}: " if error.filename is not None else ""
+        message += error.strerror
+        hint = "choose another place, or make this one readable and writable"
+    elif hasattr(error, "format_message"):  # typer's errors have this method and no public name
+        code, message = 2, error.format_message().rstrip(".")
+    else:
+        return 0, ""
+    return code, f"error: {message}\nhint: {hint or _usage(args)[0]}"
+
+
+def in_options(text: str, args: Sequence[str]) -> str:
+    """Return a text of the library with its arguments, as ``order=...``, written as options.
+
+    >>> in_options("lower least=... or use order='file', not reg=1", ["evaluate"])
+    "lower --least or use --order 'file', not reg=1"
+    """
+    text = f" {text}"
+    for option in _usage(args)[1] if "=" in text else ():
+        name = f" {option.removeprefix('--').replace('-', '_')}="
+        text = text.replace(f"{name}...", f" {option}").replace(name, f" {option} ")
+    return text[1:]
+
+
+def option_name(parameter: str) -> str:
+    """Return the option for a parameter, such as ``--include-seen`` for ``include_seen``."""
+    return f"--{parameter.replace('_', '-')}"
+
+
+def _usage(args: Sequence[str]) -> tuple[str, set[str]]:
+    """Return a hint and the options for the verb in these arguments."""
+    from typer.main import get_command
+
+    from ._app import EXAMPLES, app
+
+    command: Any = get_command(app)
+    names, parameters = [], [*command.params]
+    for arg in args:
+        if arg in getattr(command, "commands", ()):
+            command = command.commands[arg]
+            names.append(arg)
+            parameters += command.params
+    example = f"; for example: {EXAMPLES[' '.join(names)]}" if names else ""
+    options = {option for parameter in parameters for option in parameter.opts}
+    return f"see `{' '.join(['boolrank', *names, '-h'])}`{example}", options

@@ -16,10 +16,9 @@ from typing import Any
 
 import typer
 
-from ._errors import EXIT_CODES
+from . import EXIT_CODES, option_name
 from ._options import OPTIONS
-from ._values import option_name
-from .datasets import fetch
+from .listings import fetch
 
 EXAMPLES = {
     None: "boolrank models",
@@ -44,9 +43,11 @@ EXAMPLES = {
     "doctor": "boolrank doctor",
 }
 
-# A verb is the function in the module of the same name.
+# Verbs that share a module; the others are in modules of their names.
+_MODULES = dict.fromkeys(("models", "kernels", "datasets"), "listings")
+_MODULES |= dict.fromkeys(("show", "similar", "explain"), "queries")
 VERBS: dict[str, Callable[..., None]] = {
-    name: getattr(import_module(f"{__package__}.{name}"), name)
+    name: getattr(import_module(f"{__package__}.{_MODULES.get(name, name)}"), name)
     for name in EXAMPLES
     if name is not None and " " not in name
 }

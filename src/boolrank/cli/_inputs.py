@@ -1,23 +1,130 @@
-"""Read events, item tables and ids that arguments name."""
+"""Arguments of verbs: events, item tables, ids, times; and options written as a command again."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..data.database import Database
 from ..data.inputs import load_inputs
 from ..data.interactions import Interactions
 from ..data.items import ItemTable
 from ..data.vocabulary import Vocabulary
+from ..engines.user_modules import user_modules
 from ..errors import InputError, ParameterError, UnknownIdError
 from ..models import Recommender
+from ..models.spec import ModelSpec, split_commas
 from ..table import counted
-from ._errors import in_options
+from . import in_options, option_name
 from ._output import Work, say
 
 _LISTED = 10  # ids that a message names
+AUTO = "auto"  # the model is to be chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Query and database, if events are not in files; columns of events; filters."""
+
+    sql: str | None = None
+    database: str | None = None
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    time: str | None = None
+    positive: str | None = None
+    min_count: int | None = None
+    since: str | None = None
+    until: str | None = None
+    last: str | None = None
+    k_core: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.sql is None) != (self.database is None):
+            raise ParameterError("--sql and --from go together", hint="give both, or files")
+
+    def inputs(self, files: Sequence[str] | None, others: str = "") -> list[str]:
+        """Return the files, or the query. ``others`` are further options for the hint."""
+        if self.sql is not None and files:
+            raise ParameterError("--sql and files exclude each other", hint="leave one out")
+        if self.sql is None and not files:
+            hint = f"name files, or give {others}--sql and --from"
+            raise ParameterError("there are no data", hint=hint)
+        return list(files or []) if self.sql is None else [self.sql]
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that have a value, without the query and the password."""
+        options = asdict(self) | {"sql": None}
+        return given(options | {"database": self.database and Database(self.database)})
+
+
+def race_options(
+    metric: str | None, trials: int | None, budget: str | None, *, auto: bool
+) -> dict[str, Any]:
+    """Return the options of `choose`; the time is limited unless trials are."""
+    for name in () if auto else given({"trials": trials, "budget": budget}):
+        raise ParameterError(f"--{name} goes with --model auto", hint="leave out one of them")
+    budget = budget or ("5m" if trials is None else None)
+    seconds = None if budget is None else seconds_of(budget, "budget")
+    return given({"metric": metric, "trials": trials, "budget": seconds})
+
+
+def seconds_of(text: str, parameter: str) -> float:
+    """Return the seconds of a time such as 10m."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if match is None or not float(match[1]):
+        raise ParameterError(
+            f"--{parameter} is a time such as 120s, 10m or 1h, not {text!r}", parameter=parameter
+        )
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that have a value."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def refuse(option: str, others: Iterable[str]) -> None:
+    """Raise if other options, given by parameter, stand beside one that excludes them."""
+    for name in others:
+        problem = f"{option} and {option_name(name)} exclude each other"
+        raise ParameterError(problem, hint="leave out one of them")
+
+
+def at_most_one(options: Iterable[str]) -> None:
+    """Raise if two of these options are given."""
+    first, *others = [*options] or [""]
+    refuse(option_name(first), others)
+
+
+def command_text(verb: str, inputs: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Return a command with the options that have a value; True means a flag.
+
+    >>> command_text("fit", ["my file.csv"], {"user": "who", "seed": None, "strict": True})
+    "boolrank fit 'my file.csv' --user who --strict"
+    """
+    options = dict(given(options))
+    database = options.pop("database", None)
+    words = ["boolrank", verb, *inputs]
+    if database is not None:
+        words[2:] = ["--sql", *inputs, "--from", str(database)]
+    for name, value in options.items():
+        words += [option_name(name)] if value is True else [option_name(name), str(value)]
+    for module in user_modules():
+        words += ["--import", module]
+    return shlex.join(words)
+
+
+def fit_command(
+    inputs: Sequence[str], columns: Columns, spec: ModelSpec | None = None, **more: str | None
+) -> str:
+    """Return the command that fits a given model, or chooses one."""
+    return command_text("fit", inputs, {**columns.given(), "model": spec, **more, "out": "model"})
 
 
 def read_events(
@@ -40,8 +147,7 @@ def say_read(events: Interactions) -> None:
 
 def read_table(path: str, sets: str | None = None) -> ItemTable:
     """Read the item table of a file, and print a summary."""
-    named = None if sets is None else [name.strip() for name in sets.split(",") if name.strip()]
-    table = ItemTable.from_file(path, sets=named)
+    table = ItemTable.from_file(path, sets=None if sets is None else split_commas(sets))
     say(f"read {path}: {counted(len(table), 'item')}; {table.summary}")
     return table
 
@@ -114,6 +220,14 @@ def parse_ids(
         of = f"{len(unknown):,} of {len(found):,} ids in --{option}"
         say(f"note: {of} are unknown and {fate}: {names}")
     return ids
+
+
+def parse_items(
+    model: Recommender, texts: Sequence[str], option: str, *, strict: bool = False
+) -> list[Any]:
+    """Return the items for texts of ids or titles; report unknown ones, or raise if ``strict``."""
+    items, table = model.interactions.items, model.item_table
+    return parse_ids(items, texts, option, strict=strict, fate="ignored", table=table)
 
 
 def parse_item(model: Recommender, text: str) -> tuple[Any, str]:

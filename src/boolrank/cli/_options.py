@@ -14,7 +14,7 @@ from ..evaluation import METRICS
 from ..kernels import KERNELS
 from ..models import MODELS
 from ..paper.published import PAPER
-from ._values import AUTO
+from ._inputs import AUTO
 
 Complete = Callable[[str], list[str]]
 
@@ -48,10 +48,6 @@ def _row(text: str, complete: Complete | None = None, **settings: Any) -> dict[s
     return {"help": text, "autocompletion": complete, **settings}
 
 
-_ITEM_FILE = _row(
-    "CSV, Parquet, JSON or Excel file with a row per item: id, title and any columns.",
-    metavar="FILE",
-)
 _KERNELS = _one_of(lambda: KERNELS)
 _METRICS = _one_of(_metric_names)
 _MODELS = _one_of(lambda: MODELS)
@@ -61,6 +57,8 @@ _SETS = _one_of(lambda: (*DATASETS, "synthetic"), shortest=1)
 _IDS = "as id,id,... or @FILE with one id per line"
 _ITEMS = "as id,id,... or titles, or @FILE with one per line"
 _MODEL = "Model as name or 'name(parameter=value, ...)', see `boolrank models`"
+_DATABASE = "postgresql://user@host/name or sqlite:///file.db."
+_FAMILY = "kernel family, such as disjunctive or 'threshold(2, {})'"
 _BY_NAME = "detected by name if not given."
 _TRIALS = "Settings to try when choosing; default 24."
 
@@ -84,11 +82,7 @@ OPTIONS = {
     "update inputs": _row("Files with new events.", metavar="INPUT"),
     "folder": _row("Folder that `boolrank fit` wrote.", metavar="MODEL"),
     "sql": _row("Query with a row per event, in place of files; needs --from.", metavar="QUERY"),
-    "database": _row(
-        "Database of the query: postgresql://user@host/name or sqlite:///file.db.",
-        metavar="ADDRESS",
-        flag="--from",
-    ),
+    "database": _row(f"Database of the query: {_DATABASE}", metavar="ADDRESS", flag="--from"),
     "user": _row(f"User column; {_BY_NAME}"),
     "item": _row(f"Item column; {_BY_NAME}"),
     "rating": _row(f"Rating column; {_BY_NAME}"),
@@ -112,24 +106,11 @@ OPTIONS = {
         _MODELS,
     ),
     "kernel": _row("Kernel of the model, see `boolrank kernels`.", _KERNELS),
-    "evaluate kernel": _row(
-        "Kernel of a kernel-ranker, see `boolrank kernels`; repeat for more models.", _KERNELS
-    ),
-    "spectrum kernel": _row(
-        "Kernel family, such as disjunctive or 'threshold(2, {})'; repeat for more; default "
-        "disjunctive.",
-        _KERNELS,
-    ),
-    "arity": _row(
-        "Tune only the arity of a kernel family, such as disjunctive or 'threshold(2, {})'.",
-        _KERNELS,
-    ),
+    "evaluate kernel": _row("Kernel of a kernel-ranker; repeat for more models.", _KERNELS),
+    "spectrum kernel": _row(f"A {_FAMILY}; repeat for more; default disjunctive.", _KERNELS),
+    "arity": _row(f"Tune only the arity of a {_FAMILY}.", _KERNELS),
     "arities": _row("Arities as 1:150, 1:150:10 or 1,2,5."),
-    "memory": _row(
-        "Memory limit of the process, such as 4GB; pairs of items that do not fit are counted on "
-        "disk.",
-        metavar="SIZE",
-    ),
+    "memory": _row("Memory limit, such as 4GB; the rest is counted on disk.", metavar="SIZE"),
     "user_exponent": _row("Exponent of the user weights; weighted counts take more memory."),
     "activity_cap": _row("Leave out the pairs of users with more items than this.", min=1),
     "tuned": _row("Fit the best model of a folder that `tune` or `compare` wrote."),
@@ -170,7 +151,11 @@ OPTIONS = {
     "include_seen": _row("Also recommend items that the user already has."),
     "strict": _row("Fail on unknown ids instead of ignoring them."),
     "n": _row("Maximum number of items.", min=1),
-    "items": _row("Ids or titles of items.", metavar="ITEM"),
+    "items": _row(
+        "CSV, Parquet, JSON or Excel file with a row per item: id, title and any columns.",
+        metavar="FILE",
+    ),
+    "similar items": _row("Ids or titles of items.", metavar="ITEM"),
     "ids": _row("A user and an item; with --profile only an item.", metavar="USER ITEM"),
     "rules": _row("Show the kernel's formulas that add most; the item is then optional."),
     "remove": _row("File with events to remove; repeat for more."),
@@ -187,19 +172,13 @@ OPTIONS = {
     "out": _row("Folder for the page, tables, figures and results."),
     "fit out": _row("Folder for the model."),
     "recommend out": _row("File for the result: .parquet, .csv or .jsonl."),
-    "to": _row(
-        "Database for the result: postgresql://user@host/name or sqlite:///file.db.",
-        metavar="ADDRESS",
-    ),
+    "to": _row(f"Database for the result: {_DATABASE}", metavar="ADDRESS"),
     "sql_table": _row("Table of --to, as name or schema.name.", flag="--table"),
     "spectrum out": _row("File for a figure: .svg or .png."),
     "evaluate out": _row("Folder for results; existing ones are not computed again."),
     "host": _row("Address to listen on; 127.0.0.1 for this machine only."),
     "port": _row("Port to listen on; 0 for any free one.", min=0, max=65535),
     "workers": _row("Number of processes.", min=1, max=64),
-    "fit items": _ITEM_FILE,
-    "tune items": _ITEM_FILE,
-    "evaluate items": _ITEM_FILE,
     "update items": _row("File with new rows of the item table.", metavar="FILE"),
     "attributes": _row(
         "Item columns to use as tags in kernels, as name,name,...; 0/1 columns as 'genre_*' or "
@@ -215,9 +194,7 @@ OPTIONS = {
         metavar="COLUMN=N",
     ),
     "diversity": _row("0 to 1; higher values keep similar items apart.", min=0, max=1),
-    "serve items": _row(
-        "File with a row per item; replaces the item table of the model.", metavar="FILE"
-    ),
+    "serve items": _row("Item file, in place of the item table of the model.", metavar="FILE"),
     "events": _row(
         "SQLite file for events, or postgresql://...; default MODEL-events.sqlite.",
         metavar="FILE",

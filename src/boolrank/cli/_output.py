@@ -215,7 +215,16 @@ class Work:
         """
         messages = console(stderr=True)
         if not messages.is_terminal:
-            yield self._log() if log else lambda _: None
+            last = ""
+
+            def write_part(text: str) -> None:
+                nonlocal last
+                part = text.partition(": ")[0]
+                if log and part != last:
+                    last = part
+                    say(f"{self._seconds:7.1f} s  {part}")
+
+            yield write_part
             return
         from rich.live import Live
         from rich.spinner import Spinner
@@ -240,17 +249,6 @@ class Work:
             later.cancel()
             later.join()
             live.stop()
-
-    def _log(self) -> Tell:
-        said = [""]
-
-        def tell(text: str) -> None:
-            part = text.partition(": ")[0]
-            if part != said[-1]:
-                said.append(part)
-                say(f"{self._seconds:7.1f} s  {part}")
-
-        return tell
 
     @contextmanager
     def counter(self, text: str) -> Iterator[Callable[[int, int, str], None]]:

@@ -33,23 +33,18 @@ class Parts:
 
     def __enter__(self) -> Parts:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._lock.enter_context(locked(self._folder, wait=False))
-            name = glob.escape(f".{self.target.name}-")
-            for other in self.target.parent.glob(name + "[0-9a-f]" * 32):
-                if other != self._folder and other.is_dir():
-                    with locked(other, wait=False):
-                        shutil.rmtree(other)  # of a run that was killed and will not continue
-        except BlockingIOError:
+            with self._reported():
+                self._folder.mkdir(parents=True, exist_ok=True)
+                self._lock.enter_context(locked(self._folder, wait=False))
+                name = glob.escape(f".{self.target.name}-")
+                for other in self.target.parent.glob(name + "[0-9a-f]" * 32):
+                    if other != self._folder and other.is_dir():
+                        with locked(other, wait=False):
+                            shutil.rmtree(other)  # of a run that was killed and will not continue
+        except InputError:
             with self._lock, suppress(OSError):  # parts of an earlier run stay
                 self._folder.rmdir()
-            raise InputError(
-                f"another process writes {self.target}",
-                hint="wait for it, or choose another file",
-                parameter="out",
-            ) from None
-        except OSError as error:
-            raise unwritable(self.target, error.strerror or str(error)) from None
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -70,13 +65,9 @@ class Parts:
     def put(self, number: int, frame: pl.DataFrame) -> None:
         """Write a part, all or nothing."""
         path = self._path(number)
-        fresh = path.with_suffix(".fresh")
-        try:
-            with _system_errors():
-                frame.write_parquet(fresh)
-            fresh.replace(path)
-        except OSError as error:
-            raise unwritable(self.target, error.strerror or str(error)) from None
+        with self._reported():
+            frame.write_parquet(path.with_suffix(".fresh"))
+            path.with_suffix(".fresh").replace(path)
 
     def join(self, count: int, *, safe: bool) -> None:
         """Write all parts into the target. With ``safe``, formulas in CSV are marked as text."""
@@ -90,19 +81,26 @@ class Parts:
         ending = self.target.suffix.lower()
         if safe and ending == ".csv":
             frame = frame.with_columns(pl.col(pl.String).str.replace(FORMULA, "'$1"))
-        with whole_file(self.target) as fresh, _system_errors():
+        with self._reported(), whole_file(self.target) as fresh:
             getattr(frame, WRITERS[ending])(fresh)
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number:06}.parquet"
 
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Raise errors of the system and of polars as errors about the target."""
+        import polars as pl
 
-@contextmanager
-def _system_errors() -> Iterator[None]:
-    """Raise errors of polars, which has none of the system, as these."""
-    import polars as pl
-
-    try:
-        yield
-    except pl.exceptions.PolarsError as error:
-        raise OSError(str(error).rpartition("error: ")[2]) from None
+        try:
+            yield
+        except BlockingIOError:
+            raise InputError(
+                f"another process writes {self.target}",
+                hint="wait for it, or choose another file",
+                parameter="out",
+            ) from None
+        except OSError as error:
+            raise unwritable(self.target, error.strerror or str(error)) from None
+        except pl.exceptions.PolarsError as error:
+            raise unwritable(self.target, str(error).rpartition("error: ")[2]) from None

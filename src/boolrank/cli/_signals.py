@@ -10,9 +10,6 @@ import time
 from types import FrameType
 from typing import Any
 
-from ._errors import INTERRUPTED, TERMINATED
-
-_CODES = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
 # Seconds for unwinding: compiled code may take minutes, and libraries drop exceptions.
 _GRACE, _PAUSE = 5.0, 0.05
 
@@ -36,7 +33,7 @@ class SignalGuard:
         sys.unraisablehook = lambda args: None if self.code else self._hook(args)
         if os.name == "posix":
             self._watch()
-        for each in _CODES:
+        for each in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(each) != signal.SIG_IGN:  # as nohup sets it
                 self._before[each] = signal.signal(each, self._end)
         return self
@@ -49,7 +46,7 @@ class SignalGuard:
         sys.unraisablehook = self._hook
 
     def _end(self, number: int, frame: FrameType | None) -> None:
-        self.code = self.code or _CODES[signal.Signals(number)]
+        self.code = self.code or 128 + number  # as shells do
         # A second exception would disturb the cleaning, and polars prints one that it meets.
         if not self._raised and not (os.name == "posix" and _is_within("polars", frame)):
             self._raised = True
@@ -69,7 +66,7 @@ class SignalGuard:
                 while self.code or signal.getsignal(which) == self._end:
                     time.sleep(_PAUSE)
                     if time.monotonic() > end:
-                        os._exit(_CODES[which])
+                        os._exit(128 + which)
                     if not self._raised and signal.getsignal(which) == self._end:
                         signal.pthread_kill(main, which)
             os.close(receiver)

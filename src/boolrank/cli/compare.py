@@ -17,9 +17,8 @@ from ..models.spec import ModelSpec, split_commas
 from ..studies import FOLDS, Experiment, compare_models, record
 from ..studies.cache import check_folder
 from ..studies.comparison import check_comparison
-from ._inputs import say_read
+from ._inputs import Columns, command_text, fit_command, given, say_read
 from ._output import Output, Work, say
-from ._values import Columns, command_text, fit_command, given
 
 # Columns of the results in a table; JSON and CSV have all.
 _SHOWN = {
@@ -68,33 +67,31 @@ def compare(
     check_comparison(names, **budget)
     check_folder(out)
     split = given({"order": order, "least": least})
-    are_names = all(is_name([each]) for each in inputs)
-    parts = [[each] for each in dict.fromkeys(inputs)] if are_names else [inputs]
-    titles = [", ".join(Path(each).name for each in part) for part in parts]
-    titles = titles if columns.sql is None else ["query"]
-    given_columns = columns.given()
+    if all(is_name([each]) for each in inputs):
+        parts = {Path(each).name: [each] for each in inputs}
+    else:
+        files = ", ".join(Path(each).name for each in inputs)
+        parts = {files if columns.sql is None else "query": inputs}
     with work.status(log=True) as tell:
         splits = {}
-        for title, part in zip(titles, parts, strict=True):
+        for title, part in parts.items():
             tell(f"{title}: reading and splitting")
-            splits[title] = _split(part, split, given_columns, seed or 0)
+            splits[title] = _split(part, split, columns, seed or 0)
         claim_folder(out, "compare")
         how = budget | {"folder": out, "n_threads": threads, "progress": tell}
         found = [compare_models(each, names, title=key, **how) for key, each in splits.items()]
     for made in splits.values():
         say_read(made.data)
-    shown = {"models": models, **budget, **split, "out": out, **given_columns}
+    shown = {"models": models, **budget, **split, "out": out, **columns.given()}
     command = command_text("compare", inputs, shown)
     with work.status("Writing the report"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
-        best = {
-            (each.title, metric): each.ranked(metric)[0].chosen[metric]
+        commands = {
+            (each.title, metric): fit_command(
+                parts[each.title], columns, each.ranked(metric)[0].chosen[metric]
+            )
             for each in found
             for metric in (each.metrics if each.measured else ())
-        }
-        inputs_of = dict(zip(titles, parts, strict=True))
-        commands = {
-            key: fit_command(inputs_of[key[0]], columns, spec) for key, spec in best.items()
         }
         page = write_comparison(found, out, manifest, commands)
     results = comparison_table(found)
@@ -113,13 +110,12 @@ def compare(
         raise typer.Exit(1)
 
 
-def _split(inputs: list[str], split: dict[str, Any], columns: dict[str, str], seed: int) -> Split:
+def _split(inputs: list[str], split: dict[str, Any], columns: Columns, seed: int) -> Split:
     """Read and split, as an experiment does."""
-    given = {"folds": FOLDS} | split
-    models = (ModelSpec("popularity"),)
+    any_model, split = (ModelSpec("popularity"),), {"folds": FOLDS} | split
     try:
         return Experiment(
-            tuple(inputs), models, split=given, columns=columns, seed=seed
+            tuple(inputs), any_model, split=split, columns=columns.given(), seed=seed
         ).load_split()
     except ParameterError as error:
         if error.parameter == "folds":  # which are fixed here

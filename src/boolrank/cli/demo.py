@@ -13,8 +13,7 @@ def demo(*, out: Path = Path("demo"), seed: int | None = None) -> None:
     The page goes to the folder demo unless --out names another. The same seed gives the same
     figures. The first time takes longer.
     """
-    from ..demo import NEXT, run_demo
-    from ..demo.page import demo_tables
+    from ..demo import NEXT, demo_tables, run_demo
 
     work = Work()
     with work.status(log=True) as tell:

@@ -20,19 +20,19 @@ def doctor(*, compiling: bool = True, everything: bool = False, output: Output) 
     work = Work()
     with work.status("Examining") as tell:
         findings = examine(compile_loops=compiling, everything=everything, progress=tell)
-    rows, wrong = [], set()
-    for at, (part, name, value, state, hint) in enumerate(findings):
-        is_wrong = state in ("warning", "broken")
-        wrong |= {at} if is_wrong else set()
-        said = f"{state}: {value}" if is_wrong else value
+    rows, faulty = [], ("warning", "broken")
+    for part, name, value, state, hint in findings:
+        said = f"{state}: {value}" if state in faulty else value
         rows.append((part, name, f"{said}\n{hint}" if hint else said))
-    columns = [Column("part", heading=" ", style="group", wrap="never")]
-    columns += [
+    columns = [
+        Column("part", heading=" ", style="group", wrap="never"),
         Column("name", heading=" ", wrap="never"),
         Column("value", heading=" ", wrap="fold"),
     ]
-    table = Table("", columns, rows, strong=frozenset(wrong))
-    output.show(table, records=[each._asdict() for each in findings])
+    strong = frozenset(k for k, each in enumerate(findings) if each.state in faulty)
+    output.show(
+        Table("", columns, rows, strong=strong), records=[each._asdict() for each in findings]
+    )
     broken = sum(each.state == "broken" for each in findings)
     work.done(f"{broken} broken" if broken else "all is well", beside_data=True)
     if broken:

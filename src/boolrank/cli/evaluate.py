@@ -12,9 +12,9 @@ from ..models.spec import ModelSpec, labels, parse_model
 from ..studies import Experiment, Run, choose, read_experiment, run_experiment
 from ..studies.experiment import PUBLISHED, USUAL
 from ..table import Table
-from ._inputs import read_items, say_read
+from . import option_name
+from ._inputs import AUTO, Columns, given, race_options, read_items, say_read
 from ._output import Output, Work, say
-from ._values import AUTO, Columns, given, option_name, race_options
 
 
 def evaluate(
@@ -59,11 +59,12 @@ def evaluate(
     if not (model or kernel or is_experiment):
         model = [AUTO, "popularity"]
     auto = AUTO in (model or [])
-    if not auto:
-        for name in given({"trials": trials, "budget": budget}):
-            raise ParameterError(f"--{name} goes with --model auto", hint="leave out one of them")
+    race = race_options(metrics, trials, budget, auto=auto)
     if train is not None or test is not None:
-        inputs, protocol = _parts(inputs, train, test, protocol), PUBLISHED
+        if inputs or train is None or test is None or protocol not in (None, PUBLISHED):
+            hint = "give both, and no other data or protocol"
+            raise ParameterError("--train and --test are a whole split", hint=hint)
+        inputs, protocol = [train, test], PUBLISHED
     inputs = columns.inputs(inputs, "--train and --test, or ")
     split = given({"folds": folds, "order": order, "least": least, "share": share})
     others = given({"protocol": protocol, "metrics": metrics, "seed": seed})
@@ -91,7 +92,7 @@ def evaluate(
         table = read_items(items, sets, parts.data)
         parts = replace(parts, data=replace(parts.data, table=table))
     if auto:
-        chosen = _chosen(work, parts, experiment, race_options(metrics, trials, budget), threads)
+        chosen = _chosen(work, parts, experiment, race, threads)
         experiment = replace(experiment, models=(chosen, *specs))
     with work.counter("Evaluating") as count:
         run = run_experiment(experiment, out, split=parts, n_threads=threads, progress=count)
@@ -101,16 +102,6 @@ def evaluate(
     where = "" if run.folder is None else f"; {run.folder / 'results.json'}"
     total = len(parts) * len(run.evaluations)
     work.done(f"{run.computed} of {total} results are new{where}", beside_data=out is None)
-
-
-def _parts(
-    inputs: list[str] | None, train: str | None, test: str | None, protocol: str | None
-) -> list[str]:
-    if inputs or train is None or test is None or protocol not in (None, PUBLISHED):
-        raise ParameterError(
-            "--train and --test are a whole split", hint="give both, and no other data or protocol"
-        )
-    return [train, test]
 
 
 def _show(run: Run, results: Table, output: Output) -> None:

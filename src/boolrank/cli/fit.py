@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from ..data.event_filters import EventFilters
 from ..data.inputs import is_name
-from ..data.interactions import Interactions
 from ..errors import ParameterError
 from ..models import model_info
 from ..models.disk_fit import fit_on_disk
@@ -19,9 +17,18 @@ from ..report.cautions import concentration
 from ..storage.folder import check_target
 from ..studies import best_spec, choose
 from ..studies.families import with_tags
-from ._inputs import read_events, read_items, say_read
+from ._inputs import (
+    AUTO,
+    Columns,
+    command_text,
+    given,
+    race_options,
+    read_events,
+    read_items,
+    refuse,
+    say_read,
+)
 from ._output import Output, Work, say
-from ._values import AUTO, Columns, command_text, given, option_name, race_options
 
 # Options for which all events have to be in memory.
 _NEED_ALL = ("items", *EventFilters.__annotations__, "k_core")
@@ -62,38 +69,42 @@ def fit(
     machine compiles some code.
     """
     work, inputs = Work(), columns.inputs(inputs)
-    race = {"trials": trials, "budget": budget}
-    columns_of_tags = [] if attributes is None else split_commas(attributes)
-    if columns_of_tags and tuned is None:
+    tags = split_commas(attributes or "")
+    if tags and tuned is None:
         model = model or "kernel-ranker"
-    spec = _spec(model, kernel, tuned, metric, race)
-    if columns_of_tags and spec is not None:
-        spec = _with_tags(spec, columns_of_tags)
+    spec = _spec(model, kernel, tuned, metric)
+    options = race_options(metric, trials, budget, auto=spec is None)
+    if spec is not None and (kernel is not None or tags):
+        spec = _with_kernel(spec, kernel, tags)
     for name in given({"sets": sets, "attributes": attributes}) if items is None else ():
         raise ParameterError(f"--{name} needs --items", hint="name the file of the items, too")
     check_target(out)
     if engine != "local" or master is not None:
-        others = given({"items": items, "threads": threads, "memory": memory})
-        _fit_on_spark(engine, master, work, spec, inputs, columns.given(), out, others)
+        if engine != "spark":
+            problem = f"no engine {engine!r}" if master is None else "--master needs --engine spark"
+            raise ParameterError(problem, hint="use --engine local or --engine spark")
+        refuse("--engine spark", given({"items": items, "threads": threads, "memory": memory}))
+        _fit_on_spark(master, work, spec, inputs, columns, out)
         return
     if memory is not None:
-        _fit_within(memory, work, spec, inputs, columns, out, threads, items)
+        filters = {} if is_name(inputs) else columns.given()
+        chosen = given(filters | {"items": items})
+        refuse("--memory", [name for name in _NEED_ALL if name in chosen])
+        _fit_within(memory, work, spec, inputs, columns, out, threads)
         return
-    options = race_options(metric, trials, budget)
     events = read_events(work, inputs, columns.given())
     table = None if items is None else read_items(items, sets, events)
     choice = None
     if spec is None:
-        tags = tag_table(table, columns_of_tags) if table is not None and columns_of_tags else None
-        options |= {"attributes": columns_of_tags, "n_threads": threads}
+        data = replace(events, table=tag_table(table, tags) if table is not None and tags else None)
         with work.counter("Choosing") as count:
-            choice = choose(replace(events, table=tags), **options, progress=count)
+            choice = choose(data, **options, attributes=tags, n_threads=threads, progress=count)
         spec = choice.spec
         if choice.entrants:
             output.show(choice.table())
         else:
             say(choice.reason)
-        if columns_of_tags and "[" not in str(spec.params.get("kernel", "")):
+        if tags and "[" not in str(spec.params.get("kernel", "")):
             say(f"note: {spec.name} does not use --attributes; --model kernel-ranker does")
     with work.status("Fitting"):
         fitted = spec.make(threads).fit(events, items=table)
@@ -118,109 +129,73 @@ def _fit_within(
     columns: Columns,
     out: Path,
     threads: int | None,
-    items: str | None,
 ) -> None:
     """Fit within a limit of memory, on disk if need be."""
-    chosen = columns.given()
     if spec is None:
         hint = "add --model kernel-ranker or --model item-knn"
         raise ParameterError("--memory needs a model", hint=hint)
-    others = {"items": items} if is_name(inputs) else {"items": items, **chosen}
-    for name in given({name: others.get(name) for name in _NEED_ALL}):
-        problem = f"--memory and {option_name(name)} exclude each other"
-        raise ParameterError(problem, hint="leave out one of them")
-    source: Interactions | list[str] = inputs
-    if is_name(inputs) or "database" in chosen:
-        source = read_events(work, inputs, chosen)
-    elif "time" in chosen:
-        del chosen["time"]
+    chosen = columns.given()
+    in_files = not is_name(inputs) and "database" not in chosen
+    source = inputs if in_files else read_events(work, inputs, chosen)
+    if in_files:
+        chosen.pop("time", None)
     with work.counter("Counting") as count:
         model = fit_on_disk(
             *(spec.make(threads), source, out, memory, chosen),
             progress=lambda done, total: count(done, total, ""),
         )
-    if source is inputs:
+    if in_files:
         say_read(model.interactions)
     work.done(f"{out}: {spec} on {model.interactions!r}")
 
 
 def _fit_on_spark(
-    engine: str,
     master: str | None,
     work: Work,
     spec: ModelSpec | None,
     inputs: list[str],
-    columns: Mapping[str, object],
+    columns: Columns,
     out: Path,
-    others: Mapping[str, object],
 ) -> None:
     """Read, fit and save on a cluster."""
     from .. import spark
 
-    if engine != "spark":
-        wrong = "--master needs --engine spark" if engine == "local" else f"no engine {engine!r}"
-        raise ParameterError(wrong, hint="use --engine local or --engine spark")
-    for name in others:
-        problem = f"--engine spark and --{name} exclude each other"
-        raise ParameterError(problem, hint="leave out one of them")
     if spec is None:
         raise ParameterError("--engine spark needs a model", hint="add --model kernel-ranker")
     with warnings.catch_warnings(), work.status("Fitting on Spark"):
         warnings.filterwarnings("ignore", category=FutureWarning)  # of pyspark, about pandas 3
         session = spark.start(master or "local[*]")
         try:
-            spark.fit(spark.read(session, inputs, columns), out, model=spec)
+            spark.fit(spark.read(session, inputs, columns.given()), out, model=spec)
         finally:
             session.stop()
     found = model_info(out)
     work.done(f"{out}: {spec} on {found['users']:,} users x {found['items']:,} items")
 
 
-def _with_tags(spec: ModelSpec, columns: list[str]) -> ModelSpec:
-    """Return a model whose kernel has a term over each column."""
-    if "kernel" not in spec.params:
-        raise ParameterError(
-            f"--attributes needs a kernel, and {spec.name} has none",
-            hint="leave out --model, or use --model kernel-ranker or auto",
-        )
-    kernel = with_tags(str(spec.params["kernel"]), columns)
-    return ModelSpec(spec.name, {**spec.params, "kernel": kernel})
-
-
 def _spec(
-    model: str | None,
-    kernel: str | None,
-    tuned: Path | None,
-    metric: str | None,
-    race: Mapping[str, object],
+    model: str | None, kernel: str | None, tuned: Path | None, metric: str | None
 ) -> ModelSpec | None:
     """Return the model to fit; None if it is to be chosen."""
-    auto = model == AUTO or (model is None and kernel is None)
-    if tuned is not None or not auto:
-        for name in given(race):
-            raise ParameterError(f"--{name} goes with --model auto", hint="leave out one of them")
     if tuned is not None:
-        if model or kernel:
-            raise ParameterError(
-                "--tuned chooses the model and its kernel", hint="leave out --model and --kernel"
-            )
+        refuse("--tuned", given({"model": model, "kernel": kernel}))
         return best_spec(tuned, metric)
-    if auto:
+    if model == AUTO or model is kernel is None:
         if kernel is not None:
-            raise ParameterError(
-                "--kernel needs a model", hint="add --model kernel-ranker, or leave out --kernel"
-            )
+            hint = "add --model kernel-ranker, or leave out --kernel"
+            raise ParameterError("--kernel needs a model", hint=hint)
         return None
     if metric is not None:
-        raise ParameterError(
-            "--metric goes with --model auto or --tuned", hint="leave out one of them"
-        )
-    spec = parse_model(model or "kernel-ranker")
-    if kernel is None:
-        return spec
+        problem = "--metric goes with --model auto or --tuned"
+        raise ParameterError(problem, hint="leave out one of them")
+    return parse_model(model or "kernel-ranker")
+
+
+def _with_kernel(spec: ModelSpec, kernel: str | None, tags: list[str]) -> ModelSpec:
+    """Return a model with another kernel, which has a term over each column of tags."""
     if "kernel" not in spec.params:
-        raise ParameterError(
-            f"{spec.name} has no kernel",
-            hint="leave out --kernel, or choose another --model, such as kernel-ranker",
-        )
-    return ModelSpec(spec.name, {**spec.params, "kernel": kernel})
+        option = "--attributes" if kernel is None else "--kernel"
+        hint = f"leave out {option}, or use --model kernel-ranker"
+        raise ParameterError(f"{spec.name} has no kernel", hint=hint)
+    text = str(spec.params["kernel"]) if kernel is None else kernel
+    return ModelSpec(spec.name, {**spec.params, "kernel": with_tags(text, tags) if tags else text})

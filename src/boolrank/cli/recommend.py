@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain, islice
@@ -15,10 +15,9 @@ from ..errors import ParameterError
 from ..models import Recommendations, load_model, model_info
 from ..models.selection import parse_limits
 from ..table import Column, Table, counted
-from ._inputs import parse_ids, read_ids, read_profiles
+from ._inputs import at_most_one, given, parse_ids, parse_items, read_ids, read_profiles
 from ._output import Output, Work, check_output, say
 from ._parts import WRITERS, Parts
-from ._values import given
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,12 +57,11 @@ def recommend(
     """
     work = Work()
     chosen = given({"users": users, "profile": profile, "profiles": profiles})
-    target = out if to is None else SqlTable(to, sql_table)
-    _check(chosen, out, target, output)
+    at_most_one(chosen)
+    target = _target(out, to, sql_table, output)
     with work.status("Opening"):
         fitted = load_model(folder, n_threads=threads)
-    data, table = fitted.interactions, fitted.item_table
-    known_items = partial(parse_ids, data.items, strict=strict, fate="ignored", table=table)
+    data, known_items = fitted.interactions, partial(parse_items, fitted, strict=strict)
     options: dict[str, Any] = {"n": n, "exclude_seen": not include_seen, "diversity": diversity}
     options |= given({"where": where, "per": parse_limits(per) if per else None})
     for name, text in given({"candidates": candidates, "exclude": exclude}).items():
@@ -134,38 +132,31 @@ def _ranked(
     return parts, empty
 
 
-def _check(
-    chosen: Iterable[str], out: Path | None, target: Path | SqlTable | None, output: Output
-) -> None:
-    """Raise if options exclude each other, or the file cannot be written."""
-    if isinstance(target, SqlTable) and (out is not None or not output.is_table):
-        raise ParameterError(
-            "--to writes a table and goes with neither --out, --json nor --csv",
-            hint="leave one of them out",
-        )
-    names = [f"--{name}" for name in chosen]
-    if len(names) > 1:
-        problem = f"{' and '.join(names)} exclude each other"
-        raise ParameterError(problem, hint="give one of them")
-    if out is not None and not output.is_table:
-        problem = "--out writes a file and prints neither --json nor --csv"
-        raise ParameterError(problem, hint="leave one of them out")
+def _target(
+    out: Path | None, to: str | None, sql_table: str, output: Output
+) -> Path | SqlTable | None:
+    """Return the file or the table to write; raise if there are two, or if it is not writable."""
+    forms = {"json": output.as_json, "csv": output.as_csv, "latex": output.as_latex}
+    at_most_one([*given({"to": to, "out": out}), *(name for name in forms if forms[name])])
+    if to is not None:  # fail now rather than after the work
+        table = SqlTable(to, sql_table)
+        with table.database.cursor(write=True):
+            return table
     if out is not None:
         check_output(out, WRITERS)
-    if isinstance(target, SqlTable):  # fail now rather than after the work
-        with target.database.cursor(write=True):
-            pass
+    return out
 
 
 def _print(columns: dict[str, list[Any]], output: Output) -> None:
-    shown = [
+    known = [
         Column(next(iter(columns)), "s", style="group", wrap="middle"),
         Column("rank", "d"),
         Column("item", "s", wrap="middle"),
-        *[Column("title", "s", wrap="middle") for _ in range("title" in columns)],
+        Column("title", "s", wrap="middle"),
         Column("score", ".6g"),
         Column("popular", marks="item"),
     ]
+    shown = [column for column in known if column.name in columns]
     note = "* popular items, because there is no history" if any(columns["popular"]) else ""
     output.show(Table("", shown, list(zip(*columns.values(), strict=True)), note=note))
 

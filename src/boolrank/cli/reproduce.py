@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ..models.spec import split_commas
 from ..studies import parse_arities
+from ._inputs import command_text, given
 from ._output import Output, Work, say
-from ._values import command_text, given
 
 
 def reproduce(

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from .._extras import needs
 from ..storage.folder import locked
+from ._inputs import seconds_of
 from ._output import Work, say
-from ._values import seconds_of
 
 _METRICS = "boolrank-metrics-"
 

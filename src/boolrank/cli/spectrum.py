@@ -8,9 +8,8 @@ from ..kernels.expressiveness import PairSpectrum
 from ..studies import parse_arities, spectral_curve
 from ..studies.cache import write_text
 from ..table import Column, Table
-from ._inputs import read_events
+from ._inputs import Columns, read_events
 from ._output import Output, Work, check_output
-from ._values import Columns
 
 _ARITIES = "1:10,12:20:2,25:50:5,60:150:10"  # denser where curves bend
 _TITLE = "Normalised spectral ratio: 0 = all items identical, 1 = no two items related"

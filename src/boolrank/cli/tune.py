@@ -14,9 +14,8 @@ from ..report.cautions import cautions
 from ..studies import Study, Trial, arity_from_spectrum, best_arity, tune_model, validation_fold
 from ..studies.cache import check_folder
 from ..table import Column, Table, counted
-from ._inputs import read_events, read_items
+from ._inputs import Columns, fit_command, given, read_events, read_items, refuse
 from ._output import Output, Work, say
-from ._values import Columns, fit_command, given
 
 _MAX_TRIALS = 10  # in a table
 
@@ -49,19 +48,17 @@ def tune(
     """
     work, inputs = Work(), columns.inputs(inputs)
     budget = given({"trials": trials, "seconds": seconds})
-    others = [*given({"model": model}), *budget]
-    if arity is not None and others:
-        problem = f"--arity does not go with --{others[0]}"
-        raise ParameterError(problem, hint="leave out one of them")
-    if arity is not None and "," in (metric or ""):
-        problem = "an arity is chosen by one metric"
-        raise ParameterError(problem, hint="give one, such as --metric auc")
     spec = parse_model(model or "kernel-ranker")
     if spec.changes:
         problem = f"tune chooses the parameters of {spec.name}"
         raise ParameterError(problem, hint=f"write --model {spec.name}")
     if arity is None:
         check_folder(out)
+    else:
+        refuse("--arity", given({"model": model}) | budget)
+        if "," in (metric or ""):
+            problem = "an arity is chosen by one metric"
+            raise ParameterError(problem, hint="give one, such as --metric auc")
     in_file_order = order == "file"
     events = read_events(work, inputs, columns.given(), file_order=in_file_order)
     if items is not None:
@@ -82,9 +79,9 @@ def tune(
     except KeyboardInterrupt:
         say(f"finished trials are kept in {out}; the same command continues")
         raise
-    _show(study, output)
+    numbers = {id(trial): number for number, trial in enumerate(study.trials)}
+    _show(study, numbers, output)
     work.done(f"{counted(len(study.trials), 'trial')}, {study.failed} failed; {out}")
-    numbers = _numbers(study)
     for name in study.metrics:
         command = fit_command(inputs, columns, study.spec(name), items=items, sets=sets)
         say(f"best {name}, {study.best(name).metrics[name]:.4f}: {command}")
@@ -112,11 +109,10 @@ def _tune_arity(
     work.done(f"best by {found.measure}: {found.kernel}{spectrum}")
 
 
-def _show(study: Study, output: Output) -> None:
+def _show(study: Study, numbers: dict[int, int], output: Output) -> None:
     """Print the trials, the best first and the failed last; in a table only the best."""
     ranked = study.ranked()
     measured = list(ranked[0].metrics)
-    numbers = _numbers(study)
     records = [
         {
             "model": study.model,
@@ -134,15 +130,8 @@ def _show(study: Study, output: Output) -> None:
         (numbers[id(trial)], _text(trial), *(trial.metrics[name] for name in measured))
         for trial in ranked[:_MAX_TRIALS]
     ]
-    title = (
-        f"The best of {counted(len(study.trials), 'trial')} of {study.model}, {study.failed} failed"
-    )
-    output.show(Table(title, columns, rows), records=records)
-
-
-def _numbers(study: Study) -> dict[int, int]:
-    """Return the number of each trial, by identity."""
-    return {id(trial): number for number, trial in enumerate(study.trials)}
+    tried = f"{counted(len(study.trials), 'trial')} of {study.model}, {study.failed} failed"
+    output.show(Table(f"The best of {tried}", columns, rows), records=records)
 
 
 def _text(trial: Trial) -> str:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from ..errors import ParameterError
 from ..models import load_model
-from ._inputs import read_events, read_table
+from ._inputs import Columns, read_events, read_table
 from ._output import Work
-from ._values import Columns
 
 
 def update(

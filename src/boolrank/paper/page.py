@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.inputs import find_dataset
 from ..report.figures import Plot, arity_plots
 from ..report.page import Block, Entries, Figures, Note, Page, Section, made, write_page
-from ..report.tables import COSTS, cost_columns, costs
+from ..report.tables import COST_COLUMNS, COSTS, costs
 from ..table import Column, Table
 from .published import COLUMNS, PAPER
 
@@ -80,18 +80,14 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
     figures = [_arity_plots(each) for each in found.sets]
     curves = [each[0] for each in figures if len(each) > 1]
     spectra = [each[-1] for each in figures]
+    about = made(command, _made(found), found.machine)
     sections = [
         Section("results", "Results", _RESULTS, main),
         _differences_section(found, results),
         *([Section("readings", "Other readings", _READINGS, others)] if others else []),
         *([Section("auc", "AUC against arity", _AUC, [Figures(curves)])] if curves else []),
         Section("spectrum", "Expressiveness", _SPECTRUM, [Figures(spectra)]),
-        Section(
-            "made",
-            "How this was made",
-            _PROTOCOL,
-            [made(command, _made(found), found.machine)],
-        ),
+        Section("made", "How this was made", _PROTOCOL, [about]),
     ]
     lead = _LEAD.format(len(found.sets), len(PAPER))
     page = Page("The paper’s experiments, reproduced", lead, sections, _FOOTER)
@@ -124,7 +120,7 @@ def results_table(found: Reproduction) -> Table:
         Column("difference", "+.4f"),
         Column("beyond two deviations", marks="difference"),
         *(Column(name, ".4f") for name in _RANKING),
-        *cost_columns(),
+        *COST_COLUMNS,
     ]
     table = Table("Results beside the paper's", columns, rows, "results")
     measured = any(row[-1] is not None for row in rows)

@@ -16,7 +16,7 @@ from .page import Block, Entries, Figures, Note, Page, Section, data_size, made,
 from .tables import COSTS, DEVIATION, SIGNIFICANT, by_metric, comparison_table, metric_title
 
 if TYPE_CHECKING:
-    from ..studies import ModelResult, SetComparison
+    from ..studies import SetComparison
 
 # By data set and metric, the command that fits the best model.
 Commands = Mapping[tuple[str, str], str]
@@ -155,14 +155,12 @@ def _figure(found: SetComparison, prefix: str) -> list[Block]:
     first, second = found.metrics[:2]
     winners = {found.ranked(metric)[0].name for metric in found.metrics}
     drawn = [m for at, m in enumerate(found.ranked(first)) if at < _DRAWN or m.name in winners]
-    dots = {m.name: _dots(m, first, second, m.name in winners) for m in drawn}
+    dots = {}
+    for model in drawn:  # a point for the parameters chosen by each metric
+        means = [model.by(chosen).means for chosen in (first, second)]
+        points = dict.fromkeys((each[second], each[first]) for each in means)
+        x_values, y_values = zip(*points, strict=True)
+        dots[model.name] = Dots(x_values, y_values, model.name in winners)
     x, y = metric_title(second), metric_title(first)
     plot = Plot(f"{prefix}-quality", f"{y} against {x}", scatter_figure(dots, x, y))
     return [Figures([plot]), Note(_FIGURE_NOTE)]
-
-
-def _dots(model: ModelResult, first: str, second: str, strong: bool) -> Dots:
-    """Return a point for the parameters chosen by each of two metrics."""
-    means = [model.by(chosen).means for chosen in (first, second)]
-    points = dict.fromkeys((each[second], each[first]) for each in means)
-    return Dots([x for x, _ in points], [y for _, y in points], strong)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
     from ..studies.arity import Curve
@@ -120,6 +119,8 @@ def curves_figure(
     top : the end of the y axis, which then starts at 0
     """
     with _canvas("arity", y_label) as (figure, axes):
+        from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
         for colour, (label, (xs, ys)) in zip(_SERIES, series.items(), strict=False):
             axes.plot(xs, ys, color=colour, label=label, zorder=3, **_LINE)
             if spread is not None:
@@ -129,7 +130,9 @@ def curves_figure(
         for colour, (label, (x, y)) in zip(_SERIES[2:], (dots or {}).items(), strict=False):
             axes.plot([x], [y], "o", color=colour, label=label, clip_on=False, zorder=4, **_RING)
         axes.set_xscale("log", base=2)
-        _number(axes.xaxis)
+        axes.xaxis.set_major_locator(LogLocator(2, (1,), numticks=8))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
         axes.grid(visible=False, axis="x")
         if top is not None:
             axes.set_ylim(0, top)
@@ -229,15 +232,6 @@ def _canvas(x_label: str, y_label: str, height: float = _PANEL[1]) -> Iterator[t
         axes.set_title(y_label)  # above the axis, where it takes no width from a narrow figure
         axes.grid()
         yield figure, axes
-
-
-def _number(axis: Axis) -> None:
-    """Write plain numbers at powers of 2."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    axis.set_major_locator(LogLocator(2, (1,), numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
-    axis.set_minor_locator(NullLocator())
 
 
 def _tips(figure: Figure) -> Iterator[str]:

@@ -84,7 +84,7 @@ def data_size(data: Interactions, users: str = "users", items: str = "items") ->
 
 
 def made(command: str, entries: Mapping[str, str], machine: Mapping[str, Any]) -> Entries:
-    """Return the block on the command, the seed, and what `studies.machine` returns."""
+    """Return the block on the command, the seed, and what `studies.run` returns."""
     here = machine["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     place = f"{here['processor']}, {here['cores']} cores, {here['system']} {here['architecture']}"
@@ -92,7 +92,7 @@ def made(command: str, entries: Mapping[str, str], machine: Mapping[str, Any]) -
     return Entries({**first, **entries, "versions": versions, "machine": place})
 
 
-def claim_folder(folder: str | Path, command: str) -> Path:
+def claim_folder(folder: str | Path, command: str) -> None:
     """Mark a folder as the output of a command; raise if it holds anything else.
 
     A new folder, an empty one and one with output of the same command are fine.
@@ -107,7 +107,6 @@ def claim_folder(folder: str | Path, command: str) -> Path:
             f"{folder} holds {content}", hint="choose a new or an empty folder", parameter="out"
         )
     write_text(marker, f"{command}\n")
-    return folder
 
 
 def check_report() -> None:

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 # Differences with a smaller p are called significant.
 SIGNIFICANT = 0.05
 _RESAMPLES = 2_000  # of the bootstrap
-COSTS = ("fit (s)", "rank (s)", "memory (MB)")
+COST_COLUMNS = (
+    Column("fit (s)", ".3f"),
+    Column("rank (s)", ".3f", under="fit (s)", template="+\u00a0{} to rank"),
+    Column("memory (MB)", ",.0f"),
+)
+COSTS = tuple(column.name for column in COST_COLUMNS)
 DEVIATION = ", deviation"
 
 _TITLES = {"auc": "AUC", "map": "mAP", "ndcg": "nDCG", "mrr": "MRR"}
@@ -124,14 +129,7 @@ def _columns(metrics: Iterable[str]) -> list[Column]:
         below = Column(f"{title}{DEVIATION}", ".4f", under=title, template="±\u00a0{}")
         columns += [Column(title, ".4f"), below]
     hidden = [Column("folds", shown=False), Column("split hash", shown=False)]
-    return [*columns, *cost_columns(), *hidden]
-
-
-def cost_columns() -> list[Column]:
-    """Return the columns of `COSTS`."""
-    fit, rank, memory = COSTS
-    below = Column(rank, ".3f", under=fit, template="+\u00a0{} to rank")
-    return [Column(fit, ".3f"), below, Column(memory, ",.0f")]
+    return [*columns, *COST_COLUMNS, *hidden]
 
 
 def costs(found: Evaluation) -> tuple[float, float, float | None]:

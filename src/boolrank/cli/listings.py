@@ -1,17 +1,93 @@
-"""``boolrank datasets``: the named data sets and how to get them."""
+"""``boolrank models``, ``kernels`` and ``datasets``: the names that other commands take."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import MISSING, fields
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from ..data import DATASETS, Dataset, Size, data_folder, fetch_dataset, find_dataset
+from ..kernels import KERNELS, Kernel
+from ..models import MODELS
 from ..table import Column, Table
 from ._output import Output, Work, say
 
 _PRINTED = ("users", "items", "interactions", "density")
+_LETTERS = (
+    "n variables; x and z are active in the two vectors, c in both, u = x + z - c in either; the "
+    "vectors agree on s = n - x - z + 2c. d: arity or max_arity, t: satisfied, w: weight. "
+    "C(a, b): binomial coefficient."
+)
+
+
+def kernels(*, output: Output) -> None:
+    """List the kernels: name, formula, and parameters with their ranges."""
+    records = [describe(kernel) for kernel in KERNELS.values()]
+    rows = []
+    for each in records:
+        ranges = (f"{p['name']}: {p['range']}" for p in each["parameters"])
+        rows.append((each["signature"], each["formula"], "\n".join(ranges)))
+    columns = [Column("kernel", style="name"), Column("value"), Column("parameters", style="dim")]
+    output.show(Table("", columns, rows, note=_LETTERS), records=records)
+
+
+def describe(kernel: type[Kernel]) -> dict[str, Any]:
+    """Return the name, class, signature, formula and parameters of a kernel, ready for JSON."""
+    parameters, inside = [], []
+    for each in fields(kernel):  # type: ignore[arg-type]  # every kernel is a dataclass
+        needed = each.default is MISSING
+        default = None if needed else each.default
+        about = {"name": each.name, "required": needed, "default": default}
+        parameters.append(about | {"range": each.metadata.get("range", "any")})
+        inside.append(each.name if needed else f"{each.name}={default}")
+    return {
+        "name": kernel.name,
+        "class": kernel.__name__,
+        "signature": f"{kernel.name}({', '.join(inside)})" if inside else kernel.name,
+        "formula": getattr(kernel, "formula", ""),
+        "parameters": parameters,
+    }
+
+
+def models(*, output: Output) -> None:
+    """List the models: parameters with defaults and ranges, abilities, extra and reference.
+
+    Use a model as --model NAME or --model 'NAME(parameter=value, ...)'. `tune` and `compare` search
+    the parameters that have a search range.
+    """
+    records, about, rows = [], [], []
+    for name, entry in MODELS.items():
+        parameters = [
+            {
+                "name": each.name,
+                "default": each.default,
+                "allowed": each.allowed,
+                "search": None if each.search is None else str(each.search),
+            }
+            for each in entry.parameters
+            if not each.technical
+        ]
+        record = {
+            "name": name,
+            "about": entry.about,
+            "parameters": parameters,
+            "abilities": list(entry.abilities),
+            "extra": entry.extra or None,
+            "reference": entry.reference or None,
+        }
+        records.append(record)
+        about.append((name, entry.about, ", ".join(entry.abilities), entry.extra))
+        rows += [(name, *each.values()) for each in parameters]
+    first = Column("model", style="group", wrap="never")
+    more = [Column(title, "s") for title in ("parameter", "default", "allowed", "search")]
+    output.show(
+        Table("Models", [first, Column("about"), Column("abilities"), Column("extra")], about),
+        Table("Parameters", [first, *more], rows),
+        records=records,
+    )
 
 
 def datasets(
