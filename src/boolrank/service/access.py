@@ -10,6 +10,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -62,15 +63,9 @@ class Keys:
     @staticmethod
     def read(path: Path) -> Keys:
         """Read a file with lines ``role key``."""
-        try:
+        lines, keys = list[str](), list[tuple[str, str]]()
+        with suppress(OSError, UnicodeDecodeError):
             lines = path.read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError):
-            raise InputError(
-                f"no keys can be read from {path}",
-                hint="name a text file with lines such as 'read KEY'",
-                parameter="api_key_file",
-            ) from None
-        keys = []
         for number, line in enumerate(lines, 1):
             words = line.split()
             if not words or words[0].startswith("#"):
@@ -84,8 +79,8 @@ class Keys:
             keys.append((words[0], words[1]))
         if not keys:
             raise InputError(
-                f"{path} has no keys",
-                hint="write lines such as 'read KEY'",
+                f"no keys can be read from {path}",
+                hint="name a text file with lines such as 'read KEY'",
                 parameter="api_key_file",
             )
         return Keys(keys)

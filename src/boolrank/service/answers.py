@@ -17,6 +17,7 @@ from .events import Change, EventStore, StoreError
 from .history import History
 from .schemas import Event, Query
 
+Changes = dict[str, list[Change]]  # of users
 _INT64 = 1 << 63
 # Weights of a history take time that grows with its square: a second with the kernel ranker.
 _MOST_WORK = 10_000_000
@@ -36,29 +37,31 @@ def recommend_batch(
 
 def recommend_together(
     catalogue: Catalogue, store: EventStore, queries: Sequence[Query], most_work: float = np.inf
-) -> list[dict[str, Any] | Exception]:
+) -> list[Any]:
     """Return an answer or an error for each query; rank those with the same options at once."""
-    known: dict[str, list[Change]] | StoreError
+    changes: Changes | StoreError
     try:
         users = [query.user for query in queries if "user" in query.model_fields_set]
-        known = _changes(catalogue, store, users)
+        changes = _changes(catalogue, store, users)
     except StoreError as error:
-        known = error
-    out: list[dict[str, Any] | Exception] = []
+        changes = error
+    out: list[Any] = []
     groups: dict[Any, list[tuple[int, History]]] = {}
+    work = 0
     for at, query in enumerate(queries):
         try:
-            answer, history = _prepared(catalogue, query, known)
+            answer, history = _prepared(catalogue, query, changes)
         except (UnknownIdError, StoreError) as error:
             out.append(error)
             continue
         out.append(answer)
+        work += len(history.items) ** 2
         candidates = None if query.candidates is None else tuple(query.candidates)
         shown = query.n, tuple(query.exclude), candidates, query.exclude_seen
-        options = *shown, query.where, tuple(query.per.items()), query.diversity
-        # Profiles have no times, and are not weighted by recency.
-        groups.setdefault((*options, history.times is None), []).append((at, history))
-    work = sum(len(own.items) ** 2 for members in groups.values() for _, own in members)
+        picked = query.where, tuple(query.per.items()), query.diversity
+        # Profiles have no times; an error of reasons is that of queries with reasons alone.
+        kind = history.times is None, bool(query.reasons and len(history.items))
+        groups.setdefault((shown, picked, kind), []).append((at, history))
     if work > most_work and len(queries) > 1:
         raise InputError(
             "the histories of these queries are too long for one batch",
@@ -67,30 +70,32 @@ def recommend_together(
     for members in groups.values():
         first = queries[members[0][0]]
         try:
-            picked = {"where": first.where, "per": first.per, "diversity": first.diversity}
-            selection = catalogue.selection(first.exclude, first.candidates, **picked)
-            own = [history for _, history in members]
-            lists = catalogue.best(own, first.n, selection, first.exclude_seen)
+            options = {"where": first.where, "per": first.per, "diversity": first.diversity}
+            selection = catalogue.selection(first.exclude, first.candidates, **options)
+            histories = [history for _, history in members]
+            lists = catalogue.best(histories, first.n, selection, first.exclude_seen)
+            for (at, history), ranked in zip(members, lists, strict=True):
+                out[at]["items"] = _entries(catalogue, history, *ranked, queries[at].reasons)
         except (InputError, ParameterError) as error:
             for at, _ in members:
-                out[at] = error
-            continue
-        for (at, history), (items, scores) in zip(members, lists, strict=True):
-            pairs = zip(items, scores, strict=True)
-            entries = [{**catalogue.named(k), "score": finite(score)} for k, score in pairs]
-            try:
-                if queries[at].reasons and len(history.items):
-                    reasons = catalogue.reasons(history, items, queries[at].reasons)
-                    for entry, more in zip(entries, reasons, strict=True):
-                        entry.update(more)
-                out[at] |= {"items": entries}  # type: ignore[operator]  # an answer
-            except ParameterError as error:
                 out[at] = error
     return out
 
 
+def _entries(
+    catalogue: Catalogue, history: History, items: list[int], scores: list[float], count: int
+) -> list[dict[str, Any]]:
+    """Return the entries of a list, with some reasons each."""
+    pairs = zip(items, scores, strict=True)
+    entries = [{**catalogue.named(k), "score": finite(score)} for k, score in pairs]
+    if count and len(history.items):
+        for entry, reasons in zip(entries, catalogue.reasons(history, items, count), strict=True):
+            entry.update(reasons)
+    return entries
+
+
 def _prepared(
-    catalogue: Catalogue, query: Query, changes: dict[str, list[Change]] | StoreError
+    catalogue: Catalogue, query: Query, changes: Changes | StoreError
 ) -> tuple[dict[str, Any], History]:
     """Return an answer without its items, and the history to rank for."""
     data, user = catalogue.data, None
@@ -101,35 +106,28 @@ def _prepared(
         user, own = json_id(key), changes.get(str(key), [])
         if query.strict and not own and key not in data.users:
             raise UnknownIdError("there is no such user", hint="leave strict out for popular items")
-        history, unknown = catalogue.history(key, own)
-        ignored: list[Any] = list(unknown)
+        history = catalogue.history(key, own)
+        ignored: list[Any] = sorted(map(str, history.new))
     else:
-        found = catalogue.find(data.items, query.items)
-        ignored = [each for each, at in zip(query.items, found.tolist(), strict=True) if at < 0]
+        found, ignored = catalogue.find(data.items, query.items), _unknown(catalogue, query.items)
         history = History(np.unique(found[found >= 0]).astype(np.int32))
     if query.strict:
-        rest = [*query.exclude, *(query.candidates or ())]
-        if rest:
-            found = catalogue.find(data.items, rest)
-            ignored += [each for each, at in zip(rest, found.tolist(), strict=True) if at < 0]
+        ignored += _unknown(catalogue, [*query.exclude, *(query.candidates or ())])
         if ignored:
             more = f", nor {len(ignored) - 1} others" if len(ignored) > 1 else ""
             raise UnknownIdError(
                 f"there is no item {ignored[0]!r}{more}", hint="leave them out, or leave strict out"
             )
-    empty = not len(history.items)
-    return {
-        "model": catalogue.hash,
-        "user": user,
-        "popular": empty,
-        "items": [],
-        "unknown": ignored,
-    }, history
+    answer = {"model": catalogue.hash, "user": user, "popular": not len(history.items)}
+    return {**answer, "items": [], "unknown": ignored}, history
 
 
-def _changes(
-    catalogue: Catalogue, store: EventStore, users: Sequence[Any]
-) -> dict[str, list[Change]]:
+def _unknown(catalogue: Catalogue, items: list[Any]) -> list[Any]:
+    found = catalogue.find(catalogue.data.items, items).tolist()
+    return [each for each, at in zip(items, found, strict=True) if at < 0]
+
+
+def _changes(catalogue: Catalogue, store: EventStore, users: Sequence[Any]) -> Changes:
     names = [str(catalogue.data.users.parsed(str(user))) for user in users]
     return store.of_users(names, catalogue.sequence) if names else {}
 
@@ -143,7 +141,7 @@ def explain(
     own = _changes(catalogue, store, [key]).get(str(key), [])
     if not own and key not in catalogue.data.users:
         raise UnknownIdError("there is no such user", hint="GET /v1/users?q= finds users")
-    history, _ = catalogue.history(key, own)
+    history = catalogue.history(key, own)
     answer = {"user": json_id(key), **catalogue.named(number)}
     if not len(history.items):
         users = float(catalogue.model.fitted.users_of_items[number])
@@ -156,16 +154,14 @@ def describe_user(catalogue: Catalogue, store: EventStore, user: str, n: int) ->
     """Return the history of a user."""
     key = catalogue.data.users.parsed(user)
     own = _changes(catalogue, store, [key]).get(str(key), [])
-    history, unknown = catalogue.history(key, own)
-    known = key in catalogue.data.users
-    items = [catalogue.named(k) for k in history.items[:n].tolist()]
+    history = catalogue.history(key, own)
     return {
         "user": json_id(key),
-        "known": bool(known or own),
+        "known": bool(own) or key in catalogue.data.users,
         "total": len(history.items),
-        "items": items,
+        "items": [catalogue.named(k) for k in history.items[:n].tolist()],
         "events": len(own),
-        "unknown": unknown,
+        "unknown": sorted(map(str, history.new)),
     }
 
 
@@ -185,15 +181,12 @@ def store_events(
         for at, event in enumerate(events)
     ]
     stored, last = store.add(rows)
-    items = list(dict.fromkeys(row[2] for row in rows))
-    found = catalogue.find(data.items, items).tolist()
-    unknown = [each for each, at in zip(items, found, strict=True) if at < 0]
     return {
         "model": catalogue.hash,
         "stored": stored,
         "duplicates": len(rows) - stored,
         "sequence": last,
-        "unknown": unknown,
+        "unknown": _unknown(catalogue, list(dict.fromkeys(row[2] for row in rows))),
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,34 +20,15 @@ from pydantic import BaseModel, ValidationError
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
 
 from ..models.selection import parse_limits
-from . import schemas
+from . import answers, schemas
 from .access import Guard
-from .answers import (
-    describe_user,
-    explain,
-    recommend_batch,
-    recommend_together,
-    store_events,
-    to_json,
-)
+from .answers import to_json
 from .catalogue import Catalogue
 from .events import EventStore, StoreError
 from .live import Live
 from .problems import add_problems
 from .reference import openapi_document, reference_page, takes
-from .schemas import (
-    Batch,
-    Diversity,
-    Events,
-    N,
-    PathId,
-    Per,
-    Reasons,
-    SomeUrlIds,
-    Text,
-    UrlIds,
-    Where,
-)
+from .schemas import N, PathId, Text, UrlIds, Where
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -63,7 +44,7 @@ class _Route(APIRoute):
 
 router = APIRouter(route_class=_Route)
 _OPEN = {"x-role": "none"}
-_QUERY, _BATCH = takes(schemas.Query, "read"), takes(Batch, "read")
+_QUERY, _BATCH = takes(schemas.Query, "read"), takes(schemas.Batch, "read")
 _MOST_ERRORS = 100  # of one body that are listed
 _LARGE = 1 << 16  # bytes: these take more than a millisecond
 _REFRESH_SECONDS = 3600.0
@@ -123,8 +104,8 @@ def _validation(place: str) -> Iterator[None]:
 
 
 def _recommend_all(jobs: list[tuple[Live, schemas.Query]]) -> list[Any]:
-    live, catalogue = jobs[0][0], jobs[0][0].current
-    found = recommend_together(catalogue, live.store, [query for _, query in jobs])
+    live = jobs[0][0]
+    found = answers.recommend_together(live.current, live.store, [query for _, query in jobs])
     return [each if isinstance(each, Exception) else to_json(each) for each in found]
 
 
@@ -159,12 +140,12 @@ async def recommend_user(
     user: PathId,
     n: N = 10,
     exclude: UrlIds = [],  # noqa: B006 - FastAPI copies it
-    candidates: SomeUrlIds = None,
+    candidates: schemas.SomeUrlIds = None,
     exclude_seen: bool = True,
     where: Where = None,
-    per: Per = [],  # noqa: B006
-    diversity: Diversity = 0.0,
-    reasons: Reasons = 0,
+    per: schemas.Per = [],  # noqa: B006
+    diversity: schemas.Diversity = 0.0,
+    reasons: schemas.Reasons = 0,
     strict: bool = False,
 ) -> Response:
     """Recommend items to a user."""
@@ -185,8 +166,10 @@ async def recommend(request: Request) -> Response:
 @router.post("/v1/recommendations:batch", tags=["recommendations"], openapi_extra=_BATCH)
 async def recommend_several(request: Request) -> Response:
     """Answer several queries with one model."""
-    queries = (await _body(request, Batch)).queries
-    return await _answer(request, lambda model, store: recommend_batch(model, store, queries))
+    queries = (await _body(request, schemas.Batch)).queries
+    return await _answer(
+        request, lambda model, store: answers.recommend_batch(model, store, queries)
+    )
 
 
 @router.get("/v1/similar/{item}", tags=["items"])
@@ -198,7 +181,7 @@ async def similar(request: Request, item: PathId, n: N = 10, where: Where = None
 @router.get("/v1/explanations/{user}/{item}", tags=["recommendations"])
 async def explanation(request: Request, user: PathId, item: PathId, n: N = 10) -> Response:
     """Return what each item of a user adds to the score of an item."""
-    return await _answer(request, lambda model, store: explain(model, store, user, item, n))
+    return await _answer(request, lambda model, store: answers.explain(model, store, user, item, n))
 
 
 @router.get("/v1/popular", tags=["items"])
@@ -208,12 +191,7 @@ async def popular(
     exclude: UrlIds = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
     """Return the items with most users."""
-
-    def job(model: Catalogue, _: EventStore) -> dict[str, Any]:
-        pairs = zip(*model.popular(n, model.selection(exclude).hidden), strict=True)
-        return {"items": [{**model.named(item), "score": score} for item, score in pairs]}
-
-    return await _answer(request, job)
+    return await _answer(request, lambda model, _: {"items": model.popular(n, exclude)})
 
 
 @router.get("/v1/items", tags=["items"])
@@ -231,16 +209,16 @@ async def users(request: Request, q: Text = "", n: N = 10) -> Response:
 @router.get("/v1/users/{user}", tags=["users"])
 async def one_user(request: Request, user: PathId, n: N = 100) -> Response:
     """Return the history of a user."""
-    return await _answer(request, lambda model, store: describe_user(model, store, user, n))
+    return await _answer(request, lambda model, store: answers.describe_user(model, store, user, n))
 
 
-@router.post("/v1/events", tags=["events"], openapi_extra=takes(Events, "write"))
+@router.post("/v1/events", tags=["events"], openapi_extra=takes(schemas.Events, "write"))
 async def events(request: Request) -> Response:
     """Store events. They are durable when this answers, and change the next list."""
-    live, given = _live(request), await _body(request, Events)
+    live, given = _live(request), await _body(request, schemas.Events)
 
     def job() -> dict[str, Any]:
-        done = store_events(live.current, live.store, given.events)
+        done = answers.store_events(live.current, live.store, given.events)
         live.metrics.events.inc(done["stored"])
         live.metrics.sequence.set(done["sequence"])
         return done
@@ -262,13 +240,16 @@ async def model(request: Request) -> Response:
     kept = ("parameters", "users", "items", "interactions", "created", "bytes", "choice")
 
     def job(model: Catalogue, _: EventStore) -> dict[str, Any]:
+        last = None
+        with suppress(StoreError):
+            last = live.last_event()
         return {
             "name": model.info["model"],
             **{name: model.info[name] for name in kept},
             "abilities": model.abilities,
             "titles": len(model.titles) - model.titles.count(None),
             "columns": model.columns,
-            "events": {"last": live.last_event(), "contained": model.sequence},
+            "events": {"last": last, "contained": model.sequence},
             "limits": schemas.MOST._asdict(),
             "keys": bool(live.keys),
         }
@@ -286,8 +267,7 @@ async def healthz() -> Response:
 async def readyz(request: Request) -> Response:
     """Answer 200 if the model is loaded and the event store can be read."""
     live = _live(request)
-    if await live.checks.run(_last_event, live) is None:
-        raise StoreError("the event store does not answer", hint="try again in a second")
+    await live.checks.run(_call_all, live.last_event)
     return _json(to_json({"status": "ready", "model": live.current.hash}))
 
 
@@ -295,10 +275,6 @@ async def readyz(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Return metrics in Prometheus' text format."""
     return Response(_live(request).metrics.text(), media_type="text/plain; version=0.0.4")
-
-
-def _last_event(lives: list[Live]) -> list[int | None]:
-    return [live.last_event() for live in lives]
 
 
 @router.get("/", include_in_schema=False, openapi_extra=_OPEN)

@@ -1,7 +1,4 @@
-"""A catalogue: one model, ready to answer. Immutable, so that it is swapped as a whole.
-
-A history is the user's items in the model, changed by events that the model does not contain.
-"""
+"""A catalogue: one model, ready to answer. Immutable, so that it is swapped as a whole."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ from ..models.recency import recency_weights
 from ..models.selection import Selection
 from ..models.tag_columns import SharedTags
 from .events import Change
-from .history import History, changed_history, known_history
+from .history import History, history_of
 from .schemas import EXACT
 
 _TRIES = 10
@@ -89,7 +86,7 @@ class Catalogue:
         self.data.users.find([self.data.users[some]])
         history = History(rows.row(some)[:10])
         self.best([history], 1, self.selection(), exclude_seen=True)
-        _ = self.search_text, self.ranks
+        _ = self.search_text
 
     @property
     def hash(self) -> str:
@@ -124,26 +121,9 @@ class Catalogue:
         """Return the id and the title of an item."""
         return {"item": json_id(self.data.items[number]), "title": self.titles[number]}
 
-    @cached_property
-    def ranks(self) -> NDArray[np.int64]:
-        """Place of each item by popularity."""
-        order = self.model.fitted.by_popularity
-        ranks = np.empty(len(order), np.int64)
-        ranks[order] = np.arange(len(order))
-        return ranks
-
-    def history(self, user: Any, changes: Sequence[Change] = ()) -> tuple[History, list[str]]:
-        """Return the history of a user with changes, and the changed items that are unknown."""
-        timed = bool(self.model.fitted.params.get("recency"))
-        if not changes:
-            return known_history(self.data, user, timed), []
-        _, after = changed_history(self.data, user, changes, timed)
-        keys, numbers = list(after), self.data.items.find(list(after))
-        order = np.argsort(numbers)
-        order = order[numbers[order] >= 0]
-        times = np.array([after[keys[k]] for k in order], self.data.time.dtype) if timed else None
-        unknown = sorted(str(keys[k]) for k in np.flatnonzero(numbers < 0))
-        return History(numbers[order].astype(np.int32), times), unknown
+    def history(self, user: Any, changes: Sequence[Change] = ()) -> History:
+        """Return the history of a user after changes."""
+        return history_of(self.data, user, changes, bool(self.model.fitted.params.get("recency")))
 
     def find(self, names: Vocabulary, ids: Sequence[Any]) -> NDArray[np.int64]:
         """Return the numbers of ids that are given as text or numbers; -1 for unknown ones."""
@@ -181,10 +161,11 @@ class Catalogue:
         pairs = zip(*(each.tolist() for each in lists), strict=True)
         return [(items[: n - items.count(-1)], of[: n - items.count(-1)]) for items, of in pairs]
 
-    def popular(self, n: int, hidden: NDArray[np.int64]) -> tuple[list[int], list[int]]:
-        """Return the items with most users, and the numbers of users."""
-        chosen = self.model.fitted.popular(n, hidden)
-        return chosen.tolist(), self.model.fitted.users_of_items[chosen].tolist()
+    def popular(self, n: int, exclude: Sequence[Any]) -> list[dict[str, Any]]:
+        """Return the items with most users; the score is their number."""
+        fitted = self.model.fitted
+        chosen = fitted.popular(n, self.selection(exclude).hidden).tolist()
+        return [{**self.named(k), "score": int(fitted.users_of_items[k])} for k in chosen]
 
     def _profiles(self, histories: Sequence[History]) -> Profiles:
         lengths = np.array([len(history.items) for history in histories], np.int64)
@@ -232,10 +213,10 @@ class Catalogue:
             raise ParameterError(
                 "this model cannot compare items", hint="see abilities in GET /v1/model"
             )
-        found = self.model.similar_items([self.data.items[number]], n, where).to_dict()
-        numbers = self.data.items.find(found["similar"]).tolist()
-        pairs = zip(numbers, found["similarity"], strict=True)
-        items = [{**self.named(k), "similarity": finite(value)} for k, value in pairs]
+        hidden = self.selection(where=where).hidden
+        found = self.model.fitted.similar(np.array([number]), n, hidden)
+        pairs = zip(*(each[0].tolist() for each in found), strict=True)
+        items = [{**self.named(k), "similarity": finite(value)} for k, value in pairs if k >= 0]
         return {**self.named(number), "items": items}
 
     @cached_property
@@ -249,18 +230,16 @@ class Catalogue:
     def search(self, q: str, n: int) -> dict[str, Any]:
         """Return how many items have a text in title or id, and n of them, the best first."""
         text, ends = self.search_text
-        wanted, fitted = folded(q), self.model.fitted
+        wanted, users = folded(q), self.model.fitted.users_of_items
         if not wanted:
-            numbers, total = fitted.by_popularity[:n], len(ends)
+            numbers, total = self.model.fitted.by_popularity, len(ends)
         else:
             at = np.array([found.start() for found in re.finditer(re.escape(wanted), text)], int)
             found, first = np.unique(np.searchsorted(ends, at, side="right"), return_index=True)
             later = at[first] != np.append(0, ends)[found]  # not at the beginning of the title
             other = found != self.find(self.data.items, [q])  # than the item with this id
-            order = np.lexsort((self.ranks[found], later, other))
-            numbers, total = found[order][:n], len(found)
-        count = fitted.users_of_items
-        items = [{**self.named(k), "users": int(count[k])} for k in numbers.tolist()]
+            numbers, total = found[np.lexsort((-users[found], later, other))], len(found)
+        items = [{**self.named(k), "users": int(users[k])} for k in numbers[:n].tolist()]
         return {"total": total, "items": items}
 
     def search_users(self, q: str, n: int) -> list[dict[str, Any]]:

@@ -7,9 +7,8 @@ import socket
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._compiled.ranges import most_threads
 from ..data.items import ItemTable
@@ -22,20 +21,14 @@ from .live import Live
 from .workers import Workers, listen
 
 
-@dataclass(frozen=True)
-class Service:
+class Service(NamedTuple):
     """A service that listens, and is about to run."""
 
     folder: Path
     info: Mapping[str, Any]
     store: EventStore
-    items: ItemTable | None
-    keys: Keys | None
-    key_file: Path | None
-    period: float | None
-    workers: int
-    no_auth: bool
     socket: socket.socket
+    workers: Workers
 
     @property
     def address(self) -> str:
@@ -45,14 +38,7 @@ class Service:
 
     def run(self) -> None:
         """Serve until a signal ends it."""
-        Workers(self._app, self.socket, self.workers).run()
-
-    def _app(self, worker: int, parent: int) -> Guard:
-        n_threads = max(1, most_threads() // self.workers)
-        given = self.folder, self.store, self.items, self.keys, self.key_file, self.period
-        live = Live(*given, n_threads, worker, parent)
-        live.open()
-        return create_app(live, local=live.keys is None and not self.no_auth)
+        self.workers.run()
 
 
 def open_service(
@@ -83,8 +69,15 @@ def open_service(
     store = check_store(place)
     made = listen(host, port)
     _log()
-    given = table, keys, api_key_file, period, workers, no_auth
-    return Service(folder, info, store, *given, made)
+
+    def start(worker: int, parent: int) -> Guard:
+        n_threads = max(1, most_threads() // workers)
+        given = table, keys, api_key_file, period, n_threads, worker, parent
+        live = Live(folder, store, *given)
+        live.open()
+        return create_app(live, local=keys is None and not no_auth)
+
+    return Service(folder, info, store, made, Workers(start, made, workers))
 
 
 def _log() -> None:

@@ -1,8 +1,9 @@
-"""Histories of users after events: items in the model, changed in the order of the log."""
+"""Histories of users: items in the model, changed by events in the order of the log."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,45 +15,53 @@ from .events import Change
 
 
 class History(NamedTuple):
-    """Numbers of somebody's items, ascending, and their times if the model uses them."""
+    """Numbers of somebody's items, ascending, and their times if the model uses them.
+
+    ``new`` has the items that the model does not know, with their times.
+    """
 
     items: NDArray[np.int32]
     times: NDArray[Any] | None = None
+    new: Mapping[Any, Any] = MappingProxyType({})
+
+    def pairs(self, data: Interactions) -> dict[Any, Any]:
+        """Return the time of each item by id; 0 where times do not count."""
+        times = [0] * len(self.items) if self.times is None else self.times
+        ids = data.items.names(self.items).tolist()
+        return {**dict(zip(ids, times, strict=True)), **self.new}
 
 
-def known_history(data: Interactions, user: Any, timed: bool) -> History:
-    """Return the history of a user in the data; an empty one for others."""
-    number = int(data.users.find([user])[0])
-    part = slice(0, 0) if number < 0 else slice(*data.indptr[number : number + 2].tolist())
-    return History(data.indices[part], data.time[part] if timed and data.time is not None else None)
-
-
-def changed_history(
-    data: Interactions, user: Any, changes: Sequence[Change], timed: bool
-) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Return the time of each item of a user before and after changes; 0 where times do not count.
+def history_of(
+    data: Interactions, user: Any, changes: Sequence[Change], timed: bool = False
+) -> History:
+    """Return the history of a user after changes; without any, that in the model.
 
     An item that is added again keeps its earlier time. Applying the same changes again changes
     nothing.
 
     >>> data = Interactions.from_pairs(["ann"], ["tea"], [5])
     >>> changes = [Change("jam", True, 9.0), Change("tea", False, 9.0)]
-    >>> changed_history(data, "ann", changes, timed=True)
-    ({'tea': np.int64(5)}, {'jam': np.int64(9)})
+    >>> history_of(data, "ann", changes, timed=True).pairs(data)
+    {'jam': np.int64(9)}
     """
-    known = known_history(data, user, timed)
-    items = [data.items[k] for k in known.items.tolist()]
-    times = [0] * len(items) if known.times is None else known.times
-    before = dict(zip(items, times, strict=True))
-    after = dict(before)
-    for change in changes:
-        item = data.items.parsed(change.item)
-        if not change.adds:
-            after.pop(item, None)
-            continue
-        when = 0 if known.times is None else event_time(change.time, data.time)
-        after[item] = min(after[item], when) if item in after else when
-    return before, after
+    number = int(data.users.find([user])[0])
+    part = slice(0, 0) if number < 0 else slice(*data.indptr[number : number + 2].tolist())
+    items, times = data.indices[part], data.time[part] if timed and data.time is not None else None
+    if not changes:
+        return History(items, times)
+    held = dict(zip(items.tolist(), [0] * len(items) if times is None else times, strict=True))
+    new: dict[Any, Any] = {}
+    ids = [data.items.parsed(change.item) for change in changes]
+    for change, name, place in zip(changes, ids, data.items.find(ids).tolist(), strict=True):
+        after, key = (new, name) if place < 0 else (held, place)
+        if change.adds:
+            when = 0 if times is None else event_time(change.time, data.time)
+            after[key] = min(after.get(key, when), when)
+        else:
+            after.pop(key, None)
+    order = sorted(held)
+    kept = None if times is None else np.array([held[k] for k in order], times.dtype)
+    return History(np.array(order, np.int32), kept, new)
 
 
 def event_time(seconds: float, times: Any) -> Any:

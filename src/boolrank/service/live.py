@@ -64,6 +64,7 @@ class Live:
         self.pool = Pool(self.n_threads, self.store.close)
         self.writers = Pool(1, self.store.close, most_together=1)
         self.checks = Pool(1, self.store.close)  # answers while requests and writers wait
+        self._pools = self.pool, self.writers, self.checks
         self._loader = ThreadPoolExecutor(1)
         about = {"folder": str(self.folder), "events": self.store.place}
         self._refresher = Worker(answer_refreshes, about)
@@ -80,7 +81,7 @@ class Live:
 
     async def start(self) -> None:
         """Load the model unless it is open, and begin to watch it."""
-        for pool in (self.pool, self.writers, self.checks):
+        for pool in self._pools:
             pool.start()
         await self.reload()
         loop = asyncio.get_running_loop()
@@ -93,7 +94,7 @@ class Live:
         """End threads and tasks."""
         for task in self._tasks:
             task.cancel()
-        for pool in (self.pool, self.writers, self.checks):
+        for pool in self._pools:
             pool.stop()
         self._loader.shutdown(wait=False)
         self._refresher.end()  # the folder has the old model or the new one
@@ -219,11 +220,8 @@ class Live:
             raise Refusal(503, "the refresh failed", "the log has the reason", ("retry-after", "1"))
         return found
 
-    def last_event(self) -> int | None:
-        """Return the last sequence number of the store; None if it does not answer."""
-        try:
-            last = self.store.last()[0]
-        except StoreError:
-            return None
+    def last_event(self) -> int:
+        """Return the last sequence number of the store."""
+        last = self.store.last()[0]
         self.metrics.sequence.set(last)
         return last

@@ -24,7 +24,6 @@ _ERRORS = {
     503: "The service is overloaded, or a part of it does not answer.",
 }
 _BODY_ERRORS = {
-    400: "The request is malformed.",
     409: "Something else has this id.",
     413: "The body is too large.",
     415: "The body is not declared as JSON.",

@@ -7,7 +7,7 @@ leaves the old model or the new one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..models import Recommender, load_model, model_info
 from ..models.model_folder import save_model
 from ..storage.folder import locked
 from .events import Change, EventStore
-from .history import changed_history
+from .history import history_of
 
 Pair = tuple[Any, Any, Any]  # user, item and time
 
@@ -45,28 +45,24 @@ def apply_changes(model: Recommender, changes: dict[str, list[Change]]) -> int:
     added, removed = list[Pair](), list[Pair]()
     for text, events in changes.items():
         user = data.users.parsed(text)
-        before, after = changed_history(data, user, events, timed)
-        removed += [(user, *pair) for pair in before.items() if not _same(after, *pair)]
-        added += [(user, *pair) for pair in after.items() if not _same(before, *pair)]
+        before, after = (history_of(data, user, some, timed).pairs(data) for some in ((), events))
+        removed += [(user, *pair) for pair in before.items() - after.items()]
+        added += [(user, *pair) for pair in after.items() - before.items()]
     if len(removed) - len(added) == data.size:
         raise InputError("the events remove all interactions", hint="the model stays as it is")
+    new, old = (_interactions(pairs, timed) for pairs in (added, removed))
     again = {pair[:2] for pair in removed} & {pair[:2] for pair in added}
-    if again:  # an update adds before it removes
-        model.update(removed=_interactions(removed, timed))
-        model.update(added=_interactions(added, timed))
-    elif added or removed:
-        model.update(
-            _interactions(added, timed) if added else None,
-            _interactions(removed, timed) if removed else None,
-        )
+    if again:  # with another time; an update adds before it removes
+        model.update(removed=old)
+        old = None
+    if new or old:
+        model.update(new, old)
     return len(added) + len(removed) - len(again)
 
 
-def _same(history: dict[Any, Any], item: Any, when: Any) -> bool:
-    return item in history and bool(history[item] == when)
-
-
-def _interactions(pairs: Iterable[Pair], timed: bool) -> Interactions:
+def _interactions(pairs: list[Pair], timed: bool) -> Interactions | None:
+    if not pairs:
+        return None
     users, items, times = zip(*sorted(pairs, key=lambda pair: pair[:2]), strict=True)
     return Interactions.from_pairs(users, items, list(times) if timed else None)
 

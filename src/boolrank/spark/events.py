@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..counts.weighting import user_weights
+from ..counts.overlaps import Overlaps
+from ..counts.weighting import Weighting, user_weights, weight_table
 from ..data.columns import find_columns
 from ..data.interactions import Interactions, none_within
 from ..data.packing import id_arrays, unpacked
@@ -61,16 +62,6 @@ class Staged(NamedTuple):
     numbers: NDArray[np.int64]
     text_bytes: int
     cap: int | None
-
-    @property
-    def users(self) -> int:
-        """Number of users."""
-        return sum(part.users for part in self.parts)
-
-    @property
-    def events(self) -> int:
-        """Number of distinct events."""
-        return sum(part.events for part in self.parts)
 
 
 def stage(
@@ -207,25 +198,49 @@ def table(place: Place, name: str) -> pa.Table:
 
 
 class Numbered(NamedTuple):
-    """Numbered items: how many, and the files of arrays over them."""
+    """Numbered items, the files of arrays over them, and the weights of users.
 
+    Executors map the same files. ``active`` users count, ``total`` is their weight.
+    """
+
+    users: int
+    active: int
+    exponent: float
+    total: int
     items: int
     files: dict[str, str]
 
+    @property
+    def dtype(self) -> str:
+        """Type of counts, or of masses of weighted users."""
+        return "int64" if self.exponent else "int32"
+
     def array(self, place: Place, name: str) -> NDArray[np.int64]:
-        """Return an array over items: users (degree), mass, or work to count the row."""
-        return np.asarray(place.array(self.files[name], "int64").mapped())
+        """Return users (degree), mass, or work to count the row, of each item."""
+        return np.asarray(place.array(self.files[name], "int64")[:])
+
+    def overlaps(self, place: Place, *, pairs: bool = True) -> Overlaps:
+        """Return the counts, mapped; without pairs before they are complete."""
+        kinds = {"indptr": "int64", "columns": "int32", "counts": self.dtype} if pairs else {}
+        found = {k: place.array(f"pairs-{k}", kind).mapped() for k, kind in kinds.items()}
+        weighting = None
+        if self.exponent:
+            degrees = self.array(place, "degree")
+            weighting = Weighting(self.exponent, self.total, self.active, degrees)
+        return Overlaps(self.users, self.array(place, "mass"), weighting=weighting, **found)
 
 
 def number_items(session: SparkSession, staged: Staged, place: Place, exponent: float) -> Numbered:
     """Write the ids of items in order, with their users, mass and work."""
+    total = int(weight_table(staged.activity, staged.numbers, exponent) @ staged.numbers)
     n, schema = len(staged.parts), f"item {staged.item_type}, degree long, mass long, work long"
     count = partial(streamed, partial(_count_items, place, staged, exponent))
     found = session.range(0, n, 1, n).mapInArrow(count, schema).groupBy("item").sum()
     sums = [f"`sum({name})` as {name}" for name in ("degree", "mass", "work")]
     one = found.selectExpr("item", *sums).repartition(1).sortWithinPartitions("item")
     (answer,) = gather(one, partial(_write_items, place, staged.kinds["items"]))
-    return Numbered(**answer)
+    active = int(staged.numbers[staged.activity > 0].sum())
+    return Numbered(int(staged.numbers.sum()), active, exponent, total, **answer)
 
 
 def _count_items(place: Place, staged: Staged, exponent: float, batches: Batches) -> Batches:

@@ -11,7 +11,6 @@ from uuid import uuid4
 from ..checks import whole
 from ..counts.counting import is_dense
 from ..counts.overlaps import Overlaps, prefers_dense
-from ..counts.weighting import weight_table
 from ..models.disk_fit import check_scales
 from ..models.fitted import Fitted
 from ..models.item_knn import ItemKNN
@@ -23,7 +22,7 @@ from ..models.spec import ModelSpec, parse_model
 from ..storage.job import Job
 from .cluster import Place, check_executors, check_packages, count_cores
 from .events import mapped_events, number_items, stage
-from .pairs import Counts, count, kernel_values, rows_scorer, similarities
+from .pairs import count, kernel_values, rows_scorer, similarities
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,15 +60,13 @@ def fit(
         place = Place(str(job.path), job.suffix)
         check_executors(session, place, n)
         staged = stage(frame, user, item, place, n, spec.params.get("activity_cap"))
-        weight_table(staged.activity, staged.numbers, exponent)  # raises if they are too many
         numbered = number_items(session, staged, place, exponent)
-        counts = Counts.of(staged, numbered, exponent)
-        nearest = None
-        if isinstance(checked, ItemKNN) and (checked.neighbours or counts.items) < counts.items - 1:
+        nearest, items = None, numbered.items
+        if isinstance(checked, ItemKNN) and (checked.neighbours or items) < items - 1:
             nearest = checked
-        ranges = count(session, place, staged, numbered, counts, n, nearest)
+        ranges = count(session, place, staged, numbered, n, nearest)
         data = mapped_events(place, staged, numbered)
-        overlaps = counts.overlaps(place, pairs=nearest is None)
+        overlaps = numbered.overlaps(place, pairs=nearest is None)
         steps = float(staged.activity.astype(float) ** 2 @ staged.numbers)
         if nearest is None and is_dense(*data.shape, steps, exponent):
             overlaps = replace(
@@ -77,13 +74,13 @@ def fit(
             )
         scorer: Scorer | None = None
         if isinstance(checked, KernelRanker) and _is_compressed(overlaps):
-            matrix = kernel_values(session, place, checked.kernel_for(data.shape[0]), counts, n)
+            matrix = kernel_values(session, place, checked.kernel_for(data.shape[0]), numbered, n)
             weights = checked.reg, checked.negative_weight
             scorer = SimplexScorer(matrix, *weights, overlaps.degrees)
         elif nearest is not None:
             scorer = rows_scorer(place, "pairs-counts")
         elif isinstance(checked, ItemKNN):
-            scorer = similarities(session, place, checked, counts, ranges)
+            scorer = similarities(session, place, checked, numbered, ranges)
         if scorer is None:
             checked.fit(data, overlaps)
         else:

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..counts.blocks import Block, combine, count_block, item_ranges
-from ..counts.overlaps import Overlaps
-from ..counts.weighting import Weighting, user_weights, weight_table
+from ..counts.weighting import user_weights
 from ..data.rows import Rows
 from ..engines.threads import threads
 from ..kernels import Kernel
@@ -34,41 +33,6 @@ _SENT, _COUNTED = 1 << 22, 1 << 25
 _PAIRS = 1 << 24
 
 
-class Counts(NamedTuple):
-    """Counted pairs in the folder, which executors map, too."""
-
-    users: int
-    active: int
-    items: int
-    exponent: float
-    total: int
-    sizes: str
-    degrees: str
-
-    @staticmethod
-    def of(staged: Staged, numbered: Numbered, exponent: float) -> Counts:
-        """Return what is known before pairs are counted."""
-        total = int(weight_table(staged.activity, staged.numbers, exponent) @ staged.numbers)
-        files = numbered.files["mass"], numbered.files["degree"]
-        active = int(staged.numbers[staged.activity > 0].sum())
-        return Counts(staged.users, active, numbered.items, exponent, total, *files)
-
-    @property
-    def dtype(self) -> str:
-        """Type of counts, or of masses of weighted users."""
-        return "int64" if self.exponent else "int32"
-
-    def overlaps(self, place: Place, *, pairs: bool = True) -> Overlaps:
-        """Return the counts, mapped; without pairs before they are complete."""
-        kinds = {"indptr": "int64", "columns": "int32", "counts": self.dtype} if pairs else {}
-        found = {k: place.array(f"pairs-{k}", kind).mapped() for k, kind in kinds.items()}
-        sizes, degrees = (place.array(name, "int64")[:] for name in (self.sizes, self.degrees))
-        weighting = None
-        if self.exponent:
-            weighting = Weighting(self.exponent, self.total, self.active, degrees)
-        return Overlaps(self.users, sizes, weighting=weighting, **found)
-
-
 class Ranges(NamedTuple):
     """Counted ranges of first items: their bounds, the files with their rows, and first pairs."""
 
@@ -82,7 +46,6 @@ def count(
     place: Place,
     staged: Staged,
     numbered: Numbered,
-    counts: Counts,
     n: int,
     nearest: ItemKNN | None,
 ) -> Ranges:
@@ -94,17 +57,14 @@ def count(
     most = int(np.minimum(work, numbered.items).sum())
     bounds = item_ranges(work, min(-(-most // n), _PAIRS)).tolist()
     send = partial(streamed, partial(_send, place, staged, numbered, bounds))
-    parts, n, schema = (
-        len(staged.parts),
-        len(bounds) - 1,
-        "number int, lengths binary, items binary",
-    )
+    parts, n = len(staged.parts), len(bounds) - 1
+    schema = "number int, lengths binary, items binary"
     lists = session.range(0, parts, 1, parts).mapInArrow(send, schema).repartitionById(n, "number")
-    answers = gather(lists, partial(_count_range, place, bounds, counts, nearest))
+    answers = gather(lists, partial(_count_range, place, bounds, numbered, nearest))
     answers.sort(key=lambda answer: int(answer["number"]))
     starts = [0, *accumulate(answer["pairs"] for answer in answers)]
     ranges = Ranges(bounds, [answer["file"] for answer in answers], starts)
-    kind = "float64" if nearest else counts.dtype
+    kind = "float64" if nearest else numbered.dtype
     each(session, n, partial(_place_rows, place, ranges, kind))
     return ranges
 
@@ -135,7 +95,7 @@ def _send(
 
 
 def _count_range(
-    place: Place, bounds: list[int], about: Counts, nearest: ItemKNN | None, batches: Batches
+    place: Place, bounds: list[int], about: Numbered, nearest: ItemKNN | None, batches: Batches
 ) -> dict[str, Any]:
     """Count a range from the lists that touch it, and write its rows."""
     number = task().partitionId()
@@ -184,20 +144,18 @@ def _place_rows(place: Place, ranges: Ranges, kind: str, number: int) -> dict[st
 
 
 def kernel_values(
-    session: SparkSession, place: Place, kernel: Kernel, counts: Counts, n: int
+    session: SparkSession, place: Place, kernel: Kernel, numbered: Numbered, n: int
 ) -> CompressedMatrix:
     """Return the matrix of a kernel, whose values executors compute chunk by chunk."""
-    overlaps = counts.overlaps(place)
-    correction, nearest = Correction.of(kernel, overlaps), np.zeros(overlaps.items)
+    correction, nearest = Correction.of(kernel, numbered.overlaps(place)), np.zeros(numbered.items)
     n = min(n, len(correction.pairs.firsts()))
-    for answer in each(session, n, partial(_fill, place, kernel, counts, n)):
+    for answer in each(session, n, partial(_fill, place, kernel, numbered, n)):
         np.maximum(nearest, place.array(answer["nearest"], "float64")[:], out=nearest)
     return correction.finished(place.array("values", "float64").mapped(), nearest)
 
 
-def _fill(place: Place, kernel: Kernel, counts: Counts, n: int, number: int) -> dict[str, Any]:
-    overlaps = counts.overlaps(place)
-    correction, nearest = Correction.of(kernel, overlaps), np.zeros(overlaps.items)
+def _fill(place: Place, kernel: Kernel, numbered: Numbered, n: int, number: int) -> dict[str, Any]:
+    correction, nearest = Correction.of(kernel, numbered.overlaps(place)), np.zeros(numbered.items)
     with threads(1):
         for first in correction.pairs.firsts()[number::n]:
             place.put("values", first, correction.chunk(first, nearest))
@@ -206,10 +164,10 @@ def _fill(place: Place, kernel: Kernel, counts: Counts, n: int, number: int) -> 
 
 
 def similarities(
-    session: SparkSession, place: Place, model: ItemKNN, counts: Counts, ranges: Ranges
+    session: SparkSession, place: Place, model: ItemKNN, numbered: Numbered, ranges: Ranges
 ) -> SparseScorer:
     """Return the rows of an item-kNN, whose values executors compute range by range."""
-    each(session, len(ranges.files), partial(_fill_range, place, model, counts, ranges.bounds))
+    each(session, len(ranges.files), partial(_fill_range, place, model, numbered, ranges.bounds))
     return rows_scorer(place, "values")
 
 
@@ -220,15 +178,13 @@ def rows_scorer(place: Place, values: str) -> SparseScorer:
 
 
 def _fill_range(
-    place: Place, model: ItemKNN, counts: Counts, bounds: list[int], number: int
+    place: Place, model: ItemKNN, numbered: Numbered, bounds: list[int], number: int
 ) -> dict[str, Any]:
-    overlaps, (start, stop) = counts.overlaps(place), bounds[number : number + 2]
-    indptr, columns, numbers = overlaps.rows()
-    part = slice(indptr[start], indptr[stop])
-    values, starts = np.empty(part.stop - part.start), indptr[start : stop + 1] - part.start
+    overlaps, rows = numbered.overlaps(place), slice(*bounds[number : number + 2])
+    indptr, columns, counts = overlaps.rows()
+    starts = indptr[rows.start : rows.stop + 1]
+    part, values = slice(starts[0], starts[-1]), np.empty(starts[-1] - starts[0])
     with threads(1):
-        model.similarities(overlaps)(
-            values, slice(start, stop), starts, columns[part], numbers[part]
-        )
+        model.similarities(overlaps)(values, rows, starts - part.start, columns[part], counts[part])
     place.put("values", part.start, values)
     return {}
