@@ -216,19 +216,24 @@ class Fitted:
         names, titles = self._names(chosen)
         return Recommendations(users, names, scores, profiles[0].lengths == 0, titles=titles)
 
+    def similar(self, items: NDArray[np.int64], n: int, hidden: NDArray[np.int64]) -> Ranked:
+        """(items, n) Return the items most similar to each, without hidden ones, and values."""
+        visible = len(self.interactions.items) - len(hidden)
+        chosen, values = np.full((len(items), n), -1), np.full((len(items), n), np.nan)
+        for k, item in enumerate(items):
+            keys, shown = self.scorer.similar(int(item))
+            keys = np.array(keys)
+            keys[hidden], keys[item] = -np.inf, -np.inf
+            order = np.argsort(-keys, kind="stable")[: min(n, visible - (item not in hidden))]
+            chosen[k, : len(order)], values[k, : len(order)] = order, shown[order]
+        return chosen, values
+
     def nearest(self, items: Ids, n: int, where: str | None) -> Recommendations:
         """Return the items most similar to each; see `Recommender.similar_items`."""
         known = self.interactions.items
         n, numbers = min(whole("", "n", n, low=0), len(known)), known.numbers(items)
         hidden = Selection.of(len(known), self.attributes, where=where).hidden
-        chosen, values = np.full((len(numbers), n), -1), np.full((len(numbers), n), np.nan)
-        for k, item in enumerate(numbers):
-            keys, shown = self.scorer.similar(int(item))
-            keys = np.array(keys)
-            keys[hidden], keys[item] = -np.inf, -np.inf
-            others = len(known) - len(hidden) - (item not in hidden)
-            order = np.argsort(-keys, kind="stable")[: min(n, others)]
-            chosen[k, : len(order)], values[k, : len(order)] = order, shown[order]
+        chosen, values = self.similar(numbers, n, hidden)
         names, titles = self._names(chosen)
         popular = np.zeros(len(numbers), bool)
         return Recommendations(known.names(numbers).tolist(), names, values, popular, True, titles)

@@ -38,8 +38,6 @@ DECIDING = ("ndcg@10", "auc")
 _VARIETY = ("coverage@10", "top10_share@10")
 # The first of these folds of users is for tuning, the others are left for tests.
 FOLDS = 6
-# How often parameters are drawn until they are new.
-_REDRAWS = 20
 # Users with fewer interactions are in no fold, as in the paper.
 _LEAST = 5
 
@@ -250,13 +248,13 @@ def _draw(
     number: int,
     rng: np.random.Generator,
     tried: Sequence[ModelSpec],
+    redraws: int = 20,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Draw parameters that were not tried before, unless these are hard to find."""
-    for _ in range(_REDRAWS):
-        draw = Draw(parent, number, rng)
-        params = {name: each.draw(draw, name, train) for name, each in entry.space.items()}
-        if ModelSpec(entry.name, params) not in tried:
-            break
+    draw = Draw(parent, number, rng)
+    params = {name: each.draw(draw, name, train) for name, each in entry.space.items()}
+    if redraws and ModelSpec(entry.name, params) in tried:
+        return _draw(entry, train, parent, number, rng, tried, redraws - 1)
     return draw.values, params
 
 
