@@ -208,6 +208,24 @@ def _versions(place: str) -> dict[int, int]:
         return {}
 
 
+def test_a_sqlite_file_of_a_killed_writer_is_read_as_it_was_before(tmp_path):
+    """The writer's pages are in the file already, and only its journal can undo them."""
+    path = tmp_path / "shop.db"
+    program = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.executescript("pragma cache_size = 1; create table t (version, text)")
+connection.execute("insert into t values (1, 'x')")
+connection.commit()
+connection.executemany("insert into t values (2, ?)", [("x" * 1000,)] * 5000)
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True)
+    assert path.with_name("shop.db-journal").exists()
+    with Database(f"sqlite:///{path}").stream("select version, count(*) n from t group by 1") as it:
+        assert it.read_all().to_pylist() == [{"version": 1, "n": 1}]
+
+
 def test_a_writer_that_is_killed_leaves_all_of_one_version_or_nothing(place):
     rng = np.random.default_rng(0)
     seen = []

@@ -104,9 +104,9 @@ def test_the_draw_of_default_parameters_gives_them_again(name, fold):
     entry = MODELS[name]
     drawn, rng = {}, np.random.default_rng(0)
     for key, each in entry.space.items():
-        drawn |= each.draws(key, entry.defaults[key])
+        drawn |= each.draws(key, entry.defaults[key], fold.train)
     for key, each in entry.space.items():
-        if each.draws(key, entry.defaults[key]):
+        if each.draws(key, entry.defaults[key], fold.train):
             value = each.draw(_Kept(drawn, 0, rng), key, fold.train)
             assert value == entry.defaults[key]
     if name in ("kernel-ranker", "spectral-ranker", "ease", "kernel-ease"):

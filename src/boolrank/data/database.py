@@ -7,9 +7,10 @@ length, and each distinct text once. Tables are written all or nothing.
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -158,6 +159,8 @@ class Database:
             path = Path(uri.removeprefix("sqlite:///"))
             if not write and not path.is_file():
                 raise InputError(f"there is no file {path}", hint="check its name and folder")
+            if not write:
+                _roll_back(path)
             uri = f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
             hint = "check that the folder exists"
         with needs("sql", f"Access to {self.kind} databases"):
@@ -184,6 +187,14 @@ class Database:
         for secret in filter(None, self._secrets):
             said = said.replace(secret, "***").replace(unquote(secret), "***")
         return said
+
+
+def _roll_back(path: Path) -> None:
+    """Undo what a killed writer of SQLite left: a connection that only reads cannot."""
+    if path.with_name(f"{path.name}-journal").exists():
+        uri = f"{path.absolute().as_uri()}?mode=rw"
+        with suppress(sqlite3.Error), closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection.execute("select * from sqlite_schema").fetchall()
 
 
 class SqlTable:

@@ -76,11 +76,13 @@ class LearnedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return how far vectors are on the side of each class."""
-        return np.asarray(self.machine_.decision_function(self._gram(X)))
+        gram = self._gram(X)  # first: it raises if this is not fitted
+        return np.asarray(self.machine_.decision_function(gram))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of each vector."""
-        return np.asarray(self.machine_.predict(self._gram(X)))
+        gram = self._gram(X)
+        return np.asarray(self.machine_.predict(gram))
 
     def _gram(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)

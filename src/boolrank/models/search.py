@@ -80,7 +80,7 @@ class Range(Protocol):
     def draw(self, trial: Draw, name: str, train: Interactions) -> Any:
         """Draw a value."""
 
-    def draws(self, name: str, value: Any) -> dict[str, Any]:  # noqa: ARG002 - for subclasses
+    def draws(self, name: str, value: Any, train: Interactions) -> dict[str, Any]:  # noqa: ARG002 - for subclasses
         """Return the draw of a value; empty if the range cannot give it."""
         return {}
 
@@ -96,7 +96,7 @@ class Real(Range):
     def draw(self, trial: Draw, name: str, train: Interactions) -> float:  # noqa: ARG002 - Range's
         return trial.suggest_float(name, self.low, self.high, log=self.log)
 
-    def draws(self, name: str, value: Any) -> dict[str, Any]:
+    def draws(self, name: str, value: Any, train: Interactions) -> dict[str, Any]:  # noqa: ARG002 - Range's
         return _within(self.low, value, self.high, name)
 
     def __str__(self) -> str:
@@ -128,7 +128,7 @@ class Recency(Range):
             return 0.0
         return trial.suggest_float(f"{name}.half_life", self.low, self.high, log=True)
 
-    def draws(self, name: str, value: Any) -> dict[str, Any]:
+    def draws(self, name: str, value: Any, train: Interactions) -> dict[str, Any]:  # noqa: ARG002 - Range's
         if not value:
             return {f"{name}.weighs": "alike"}
         half_life = _within(self.low, value, self.high, f"{name}.half_life")
@@ -162,8 +162,8 @@ class Large(Range):
         large = len(train.items) > _LARGE
         return self.values.draw(trial, name, train) if large else self.default
 
-    def draws(self, name: str, value: Any) -> dict[str, Any]:
-        return self.values.draws(name, value)
+    def draws(self, name: str, value: Any, train: Interactions) -> dict[str, Any]:
+        return self.values.draws(name, value, train)
 
     def __str__(self) -> str:
         return f"{self.values}, above {_LARGE:,} items"
@@ -193,7 +193,7 @@ class Arity(Range):
     def draw(self, trial: Draw, name: str, train: Interactions) -> int:
         return trial.suggest_int(name, self.low, self.most(train), log=True)
 
-    def draws(self, name: str, value: Any) -> dict[str, Any]:
+    def draws(self, name: str, value: Any, train: Interactions) -> dict[str, Any]:  # noqa: ARG002 - Range's
         """Return the draw of a value, which the data may turn out to be too small for."""
         return _within(self.low, value, self.limit, name)
 
@@ -222,8 +222,7 @@ class Kernels(Range):
         text: str = family.format(*given)
         power = trial.suggest_int(f"{name}.power", 1, self.powers) if self.powers > 1 else 1
         text = text if power == 1 else f"{text}**{power}"
-        columns = train.table.columns if self.tags and train.table is not None else {}
-        for column in (each for each in columns if columns[each].type == "set"):
+        for column in self._columns(train):
             of = f"{name}.{column}"
             term = trial.suggest_categorical(f"{of}.kernel", ("none", *self.tags))
             if term != "none":
@@ -231,7 +230,12 @@ class Kernels(Range):
                 text += f" + {weight:.3g}*{parse_kernel(term)[column]}"
         return text
 
-    def draws(self, name: str, value: Any) -> dict[str, Any]:
+    def _columns(self, train: Interactions) -> list[str]:
+        """Return the columns of tags that a kernel may have terms over."""
+        columns = train.table.columns if self.tags and train.table is not None else {}
+        return [name for name, column in columns.items() if column.type == "set"]
+
+    def draws(self, name: str, value: Any, train: Interactions) -> dict[str, Any]:
         """Return the draw of a kernel of one of the families, without power and tags."""
         for family, ranges in self.families.items():
             pattern = re.escape(family).replace(r"\{\}", r"(\d+)")
@@ -239,8 +243,8 @@ class Kernels(Range):
             if found:
                 drawn: dict[str, Any] = {f"{name}.family": family, f"{name}.power": 1}
                 for place, (each, text) in enumerate(zip(ranges, found.groups(), strict=True)):
-                    drawn |= each.draws(f"{name}.{family}.{place}", int(text))
-                return drawn
+                    drawn |= each.draws(f"{name}.{family}.{place}", int(text), train)
+                return drawn | {f"{name}.{each}.kernel": "none" for each in self._columns(train)}
         return {}
 
     def __str__(self) -> str:

@@ -179,7 +179,7 @@ def tune_model(
     file = f"{name}-{digest([study.fold, study.metrics, seed])[:16]}.json"
     path = None if folder is None else Path(folder) / "studies" / file
     most = trials if entry.space else 1
-    drawn = [_default_draw(entry)]  # by trial
+    drawn = [_default_draw(entry, fold.train)]  # by trial
     params: dict[str, Any] = {}
     tried = [ModelSpec(name, params)]
     with Executor(folder, n_threads, apart=True) as executor:
@@ -258,11 +258,11 @@ def _draw(
     return draw.values, params
 
 
-def _default_draw(entry: ModelEntry) -> dict[str, Any]:
+def _default_draw(entry: ModelEntry, train: Interactions) -> dict[str, Any]:
     """Return the draw of the default parameters, as far as they are in their ranges."""
     drawn: dict[str, Any] = {}
     for name, each in entry.space.items():
-        drawn |= each.draws(name, entry.defaults[name])
+        drawn |= each.draws(name, entry.defaults[name], train)
     return drawn
 
 
