@@ -108,7 +108,7 @@ def test_the_architecture_page_has_the_same_order():
 
 
 def test_importing_the_library_loads_nothing_slow():
-    slow = {"numba", "polars", "matplotlib", "sklearn", "typer", "rich", "jinja2"}
+    slow = {"numba", "polars", "matplotlib", "sklearn", "typer", "rich", "jinja2", "optuna"}
     slow |= {"pyspark", "pyarrow", "boolrank.spark"}
     assert not _modules_after("import boolrank") & slow
 

@@ -163,7 +163,7 @@ def test_a_release_is_published_without_a_password_and_after_the_tests() -> None
 # As after ``pip install boolrank`` alone.
 _BARE = (
     "import sys\n"
-    "for name in ('typer', 'rich', 'polars', 'matplotlib', 'jinja2'):\n"
+    "for name in ('typer', 'rich', 'polars', 'matplotlib', 'jinja2', 'optuna'):\n"
     "    sys.modules[name] = None\n"
 )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from .._extras import needs
 from ..data.inputs import is_name
 from ..data.splits import Split
 from ..errors import ParameterError
@@ -57,6 +58,9 @@ def compare(
 
     work, started, inputs = Work(), time.time(), columns.inputs(inputs)
     check_report()
+    if trials != 0:
+        with needs("tune", "Tuning"):  # fail now rather than for each model
+            import optuna  # noqa: F401
     installed = [name for name, entry in MODELS.items() if entry.available]
     names = installed if models is None else split_commas(models)
     budget = given({"metrics": metrics, "trials": trials, "seconds": seconds, "seed": seed})

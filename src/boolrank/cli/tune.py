@@ -41,11 +41,10 @@ def tune(
     """Try parameters of a model on validation data, and print the best.
 
     Validation data is the first of six folds of users by the paper's protocol; the users of the
-    other five are left for tests. The first trial has the default parameters; each further one
-    changes some parameters of the best before it. Failed trials are recorded. A stopped study
-    continues when the same command is run again. At the end there is a `fit` command for the best
-    model by each metric. With --items, kernels have terms over the tags of items: all columns of
-    sets, or --attributes.
+    other five are left for tests. The first trial has the default parameters, optuna's TPE sampler
+    draws the others. Failed trials are recorded. A stopped study continues when the same command is
+    run again. At the end there is a `fit` command for the best model by each metric. With --items,
+    kernels have terms over the tags of items: all columns of sets, or --attributes.
     """
     work, inputs = Work(), columns.inputs(inputs)
     budget = given({"trials": trials, "seconds": seconds})

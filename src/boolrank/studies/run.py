@@ -32,7 +32,7 @@ from .executor import Executor
 from .experiment import Experiment, to_toml
 
 # The last ones are optional.
-_LIBRARIES = ("numpy", "scipy", "numba", "narwhals", "implicit", "irspack")
+_LIBRARIES = ("numpy", "scipy", "numba", "narwhals", "implicit", "irspack", "optuna")
 
 
 @dataclass(frozen=True, eq=False)

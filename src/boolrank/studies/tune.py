@@ -1,7 +1,6 @@
-"""Tune a model on a validation fold, and studies of the trials.
+"""Tune a model: optuna's TPE sampler on a validation fold, and studies of the trials.
 
-The first trial has the default parameters. Trial k changes some parameters of the best one before
-it, by each metric in turn, with random numbers that are seeded with (seed, k).
+Trial k is drawn by a sampler that is seeded with (seed, k) and knows only the trials before it.
 So a study that was killed and resumed has the trials of an undisturbed one, a longer one starts
 with those of a shorter one, and the cache of results is all that needs to be kept. Trials run in a
 worker process, whose death does not end the study.
@@ -10,21 +9,22 @@ worker process, whose death does not end the study.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .._extras import needs
 from ..checks import real, whole
 from ..data.interactions import Interactions, check_interactions
 from ..data.protocols import paper_protocol
 from ..data.splits import Fold
 from ..errors import InputError, ParameterError, ParameterTypeError
 from ..evaluation.metrics import Metric, Metrics, parse_metrics
-from ..models.registry import ModelEntry, find_model
-from ..models.search import Draw
+from ..models.registry import find_model
 from ..models.spec import ModelSpec
 from ..table import counted
 from .cache import Task, check_folder, digest, read_json, write_json
@@ -104,10 +104,6 @@ class Study:
             )
         return ranked[0]
 
-    def leader(self, metric: str) -> int:
-        """Return the number of the best trial by a metric; of the first if none worked."""
-        return self.trials.index(self.ranked(metric)[0]) if self.failed < len(self.trials) else 0
-
     def spec(self, metric: str | None = None) -> ModelSpec:
         """Return the model with the best parameters by a metric; ``make()`` gives the model."""
         return ModelSpec(self.model, self.best(metric).params)
@@ -179,27 +175,29 @@ def tune_model(
     file = f"{name}-{digest([study.fold, study.metrics, seed])[:16]}.json"
     path = None if folder is None else Path(folder) / "studies" / file
     most = trials if entry.space else 1
-    drawn = [_default_draw(entry, fold.train)]  # by trial
-    params: dict[str, Any] = {}
-    tried = [ModelSpec(name, params)]
-    with Executor(folder, n_threads, apart=True) as executor:
+    with _quiet_optuna() as optuna, Executor(folder, n_threads, apart=True) as executor:
+        sides = ["minimize" if each in lower else "maximize" for each in study.metrics]
+        search = optuna.create_study(directions=sides)
         for number in range(most):
             spent = sum(trial.seconds for trial in study.trials)
             left = None if seconds is None else seconds - spent
             if left is not None and left <= 0:
                 break
-            if number:
-                parent = drawn[study.leader(study.metrics[number % len(study.metrics)])]
-                rng = np.random.default_rng([seed, number])
-                values, params = _draw(entry, fold.train, parent, number, rng, tried)
-                drawn.append(values)
-                tried.append(ModelSpec(name, params))
-            found = executor.attempt(Task(fold, tried[number], measured), left)
+            draws = int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
+            search.sampler = optuna.samplers.TPESampler(seed=draws, multivariate=False)
+            asked = search.ask()
+            space = entry.space if number else {}
+            params = {key: each.draw(asked, key, fold.train) for key, each in space.items()}
+            found = executor.attempt(Task(fold, ModelSpec(name, params), measured), left)
             means = {} if found.result is None else found.result.means
             undefined = [each for each in study.metrics if not math.isfinite(means.get(each, 0))]
             error = f"no user has a value of {undefined[0]}" if undefined else found.error
             means = {} if error else means
             trial = Trial(params, means, found.seconds, error, found.ended_after)
+            if trial.worked:
+                search.tell(asked, [trial.metrics[metric] for metric in study.metrics])
+            else:
+                search.tell(asked, state=optuna.trial.TrialState.FAIL)
             study = replace(study, trials=(*study.trials, trial))
             if path is not None and executor.computed:
                 write_json(path, study.to_dict(), indent=1)
@@ -241,29 +239,17 @@ def check_budget(trials: Any, seconds: Any, seed: Any, *, least: int) -> None:
         real("", "seconds", seconds, above=0)
 
 
-def _draw(
-    entry: ModelEntry,
-    train: Interactions,
-    parent: Mapping[str, Any],
-    number: int,
-    rng: np.random.Generator,
-    tried: Sequence[ModelSpec],
-    redraws: int = 20,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Draw parameters that were not tried before, unless these are hard to find."""
-    draw = Draw(parent, number, rng)
-    params = {name: each.draw(draw, name, train) for name, each in entry.space.items()}
-    if redraws and ModelSpec(entry.name, params) in tried:
-        return _draw(entry, train, parent, number, rng, tried, redraws - 1)
-    return draw.values, params
-
-
-def _default_draw(entry: ModelEntry, train: Interactions) -> dict[str, Any]:
-    """Return the draw of the default parameters, as far as they are in their ranges."""
-    drawn: dict[str, Any] = {}
-    for name, each in entry.space.items():
-        drawn |= each.draws(name, entry.defaults[name], train)
-    return drawn
+@contextmanager
+def _quiet_optuna() -> Iterator[Any]:
+    """Yield optuna without its messages; the level is restored afterwards."""
+    with needs("tune", "Tuning"):
+        import optuna
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        yield optuna
+    finally:
+        optuna.logging.set_verbosity(before)
 
 
 def best_spec(folder: str | Path, metric: str | None = None) -> ModelSpec:
