@@ -326,7 +326,12 @@ def test_a_failed_model_is_recorded_with_its_reason(split, monkeypatch):
     (said,) = verdicts(found, _commands(found)).values()
     assert said == f"**Use `popularity`**: AUC {found.models[2].by('auc').means['auc']:.4f}."
     assert doubts_about(found) == [f"Failed, with the reason in the table: `absent`, `{huge}`."]
-    check_page(render_page(comparison_page([found], _manifest(), _commands(found))))
+    page = render_page(comparison_page([found], _manifest(), _commands(found)))
+    check_page(page)
+    assert f"{found.title}: Failed, with" not in page
+    both = [found, replace(found, title="other")]
+    page = render_page(comparison_page(both, _manifest(), {}))
+    assert "other: Failed, with the reason in the table" in page
     out_of_memory = compare_models(split, ["popularity"], ["auc"], tuner=tuner)
     assert out_of_memory.failed[0].error == "out of memory: 8 TB"
     check_page(render_page(comparison_page([out_of_memory], _manifest(), {})))

@@ -74,12 +74,13 @@ def comparison_page(
     limit = "" if first.seconds is None else f" and at most {first.seconds:g} s"
     searched = " and ".join(map(metric_title, first.metrics))
     how = _TUNED.format(f"{first.trials} trials{limit}", searched) if first.trials else _UNTUNED
+    of = {each.title: f"{each.title}: " if len(sets) > 1 else "" for each in sets}
     use = {
-        command: text if len(sets) == 1 else f"{each.title}: {text}"
+        command: of[each.title] + text
         for each in sets
         for command, text in verdicts(each, commands).items()
     }
-    doubts = [Note(text) for each in sets for text in doubts_about(each)]
+    doubts = [Note(of[each.title] + text) for each in sets for text in doubts_about(each)]
     about = {"seed": str(first.seed)}
     fold = "fold 0 is for validation"
     about |= {f"split of {each.title}": f"{each.split!r}; {fold}" for each in sets}
