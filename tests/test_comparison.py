@@ -330,7 +330,7 @@ def test_a_failed_model_is_recorded_with_its_reason(split, monkeypatch):
     check_page(page)
     assert f"{found.title}: Failed, with" not in page
     both = [found, replace(found, title="other")]
-    page = render_page(comparison_page(both, _manifest(), {}))
+    page = render_page(comparison_page(both, _manifest(), _commands(found) | _commands(both[1])))
     assert "other: Failed, with the reason in the table" in page
     out_of_memory = compare_models(split, ["popularity"], ["auc"], tuner=tuner)
     assert out_of_memory.failed[0].error == "out of memory: 8 TB"
