@@ -12,7 +12,7 @@ BENCH  := $(VENV)/.ready-bench
 export PIP_CONSTRAINT ?= $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fuzz docs dist clean
+.PHONY: help demo test lint compiled bench fuzz docs dist clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,13 +20,18 @@ help: ## print this list
 demo: $(RUN) ## run the demonstration; its page is demo/report.html
 	$(BIN)/boolrank demo --out demo
 
-test: lint ## lint, then all tests: tests/, the examples in src/, README.md and docs/
+# Loops are compiled beside the linters, once: the processes of the tests would each compile them.
+test: $(READY) ## lint, then all tests: tests/, the examples in src/, README.md and docs/
+	@$(MAKE) --no-print-directory --jobs 2 lint compiled
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --doctest-modules tests src
 
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+compiled: $(READY)
+	@$(BIN)/boolrank doctor --all >/dev/null
 
 bench: $(BENCH) ## measure accuracy, time and memory, beside other libraries; about forty minutes
 	$(BIN)/python benchmarks/accuracy.py

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from boolrank import hold_out, load_dataset
-from boolrank.evaluation import METRICS, Rankings
+from boolrank.evaluation import Rankings, measure
 from boolrank.models import parse_model
 
 VALUES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
@@ -35,9 +36,10 @@ def main() -> None:
         found = model.recommend(users, n=10, diversity=value)
         seconds = time.perf_counter() - start
         lists = np.array([items.find(row.tolist()) for row in found.items])
-        rankings = Rankings.from_lists(lists, fold.relevant).trained_on(fold.train)
+        rankings = replace(Rankings.from_lists(lists, fold.relevant), train=fold.train)
         widths = {"ndcg": 10, "coverage": 13, "diversity": 14}
-        means = {each: np.nanmean(METRICS[each](rankings, 10)) for each in widths}
+        values = measure(rankings, [f"{each}@10" for each in widths])
+        means = {each: np.nanmean(values[f"{each}@10"]) for each in widths}
         shown = "".join(f"{means[each]:>{width}.4f}" for each, width in widths.items())
         print(f"{value:>9}{shown}{seconds:>9.1f}", flush=True)
 

@@ -3,7 +3,8 @@
     python benchmarks/gowalla.py [ROW ...]
 
 Each row runs in its own process on two threads: seconds to choose and fit, to list 20 items for all
-users, and the peak memory. Parameters are chosen on a held-out fifth of the training file.
+users, and the peak memory. ``auto`` chooses on a held-out fifth of the training file; the settings
+of other rows are fixed here.
 """
 
 from __future__ import annotations

@@ -16,7 +16,9 @@ import numpy as np
 from common import side_by_side
 from sklearn.metrics import roc_auc_score
 
+from boolrank import Interactions
 from boolrank.data.rows import Rows
+from boolrank.data.vocabulary import Vocabulary
 from boolrank.evaluation.metrics import METRICS, measure
 from boolrank.evaluation.rankings import Rankings
 
@@ -38,7 +40,8 @@ def lists(rng: np.random.Generator) -> None:
     start = rng.integers(0, ITEMS, USERS)
     top = ((start[:, None] + 37 * np.arange(K)) % ITEMS).astype(np.int32)
     relevant = random_rows(rng, USERS, 10)
-    popularity = rng.integers(1, 3000, ITEMS)
+    ids = (Vocabulary(np.arange(size)) for size in (6_040, ITEMS))
+    data = Interactions(*ids, *random_rows(rng, 6_040, 165))
     names = [
         f"{name}@{K}" if row.cut != "none" else name
         for name, row in METRICS.items()
@@ -55,7 +58,7 @@ def lists(rng: np.random.Generator) -> None:
 
     def ours(n_threads: int | None) -> None:
         rankings = Rankings.from_lists(top, relevant, n_threads)
-        measure(replace(rankings, popularity=popularity, n_users=6040), names, n_threads)
+        measure(replace(rankings, train=data), names, n_threads)
 
     ours(None)  # compile, or load from disk
     seconds = side_by_side(

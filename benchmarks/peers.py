@@ -3,8 +3,8 @@
     python benchmarks/peers.py [--sets filmtrust,ciaodvd] [--contestants disjunctive,als]
 
 Fit, and the 20 best unseen items of every user; `measuring.py` describes the measurement. Figures
-go to ``bench/peers.json`` and a table to ``bench/peers.md``; ``python benchmarks/readme.py`` copies
-the table into README.md. Real sets come from BOOLRANK_DATA; missing ones are left out.
+go to ``bench/peers.json`` and a table to ``bench/peers.md``, which ``python benchmarks/results.py``
+copies into docs/results.md. Real sets come from BOOLRANK_DATA; missing ones are left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Print the best of boolrank's models beside the best of the others, for the README.
+"""Print the best of boolrank's models beside the best of the others, for docs/results.md.
 
 ``python benchmarks/scoreboard.py FOLDER``, with the folder that `boolrank compare` wrote.
 """

@@ -20,7 +20,7 @@ from boolrank._compiled.ranking import best
 from boolrank._compiled.reach import Layout
 from boolrank._compiled.scores import base_scores
 from boolrank._compiled.weights import add_up_sparse
-from boolrank.data.rows import Rows
+from boolrank.models import Profiles
 from boolrank.models.sparse_scorer import SparseScorer
 
 Floats = NDArray[np.float64]
@@ -132,7 +132,7 @@ def test_sums_of_sparse_rows_take_any_floats(seed: int, m: int) -> None:
     values, profiles = floats(rng, len(columns)), draw_profiles(rng, m)
     add_up_sparse(np.empty((4, m)), indptr, columns, values, *profiles, None)
     scorer, hidden = SparseScorer(indptr, columns, values), np.flatnonzero(rng.random(m) < 0.1)
-    chosen, _ = scorer.top(Rows(*profiles), min(5, m), hidden, True)
+    chosen, _ = scorer.top(Profiles(*profiles), min(5, m), hidden, True)
     for found in chosen:
         listed = found[found >= 0]
         assert len(set(listed)) == len(listed)

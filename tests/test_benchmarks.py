@@ -1,4 +1,4 @@
-"""The benchmarks: contestants that rank as they should, runs apart, and the table in README.md."""
+"""The benchmarks: contestants that rank as they should, runs apart, and the published table."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_the_table_has_ratios_to_the_first_of_its_set_and_says_who_was_left_out(
 
 
 def test_only_what_is_between_the_markers_of_a_page_is_replaced(script):
-    replaced = script("readme").replaced
+    replaced = script("results").replaced
     page = "above\n<!-- bench:begin -->\nold\n<!-- bench:end -->\nbelow\n"
     new = replaced(page, "new\n")
     assert new == "above\n<!-- bench:begin -->\n\nnew\n\n<!-- bench:end -->\nbelow\n"
@@ -154,15 +154,15 @@ def test_only_what_is_between_the_markers_of_a_page_is_replaced(script):
         replaced("<!-- bench:begin -->", "new")
 
 
-def test_a_part_of_a_run_is_not_for_the_readme(script):
-    lacking = script("readme").missing(_found(script))
+def test_a_part_of_a_run_is_not_published(script):
+    lacking = script("results").missing(_found(script))
     assert {"movielens", "synthetic", "linear"} <= set(lacking)
     assert not {"filmtrust", "ciaodvd", "als"} & set(lacking)
 
 
-def test_the_readme_quotes_a_whole_table_with_the_command_that_made_it():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.findall(r"<!-- bench:begin -->\n(.*?)<!-- bench:end -->\n", readme, re.DOTALL)
+def test_the_page_quotes_a_whole_table_with_the_command_that_made_it():
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    found = re.findall(r"<!-- bench:begin -->\n(.*?)<!-- bench:end -->\n", page, re.DOTALL)
     assert len(found) == 1
     rows = _check_table(found[0])
     assert any("disjunctive" in row[0] for row in rows)

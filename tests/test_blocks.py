@@ -14,7 +14,7 @@ from boolrank.counts.weighting import user_weights
 from boolrank.data.synthetic import synthetic
 from boolrank.matrix import CompressedMatrix
 from boolrank.matrix import pairs as pairs_module
-from boolrank.matrix.compressed import Correction
+from boolrank.matrix.pairs import ItemPairs
 
 
 def draw(seed: int, users: int = 80, items: int = 60) -> Interactions:
@@ -77,11 +77,10 @@ def test_a_chunk_of_values_does_not_depend_on_others(kernel, exponent, monkeypat
     parsed = parse_kernel(kernel)
     whole = CompressedMatrix.of(parsed, counted)
     nearest = np.zeros(counted.items)
-    firsts = Correction.of(parsed, counted).pairs.firsts()
+    firsts = ItemPairs.of(parsed, counted).firsts()
     assert len(firsts) > 3
     for first in reversed(firsts):
-        alone = Correction.of(parsed, counted).chunk(first, nearest)
+        alone = ItemPairs.of(parsed, counted).correction(first, nearest)
         assert np.array_equal(alone, whole.values[first : first + 10_000])
-    assert np.array_equal(
-        Correction.of(parsed, counted).finished(whole.values, nearest).pull, whole.pull
-    )
+    again = CompressedMatrix.of_pairs(ItemPairs.of(parsed, counted), whole.values, nearest)
+    assert np.array_equal(again.pull, whole.pull)

@@ -486,6 +486,15 @@ def test_a_module_that_cannot_be_imported_is_reported(run, tmp_path, monkeypatch
     assert "\nhint: name a module" in err
 
 
+@pytest.mark.parametrize("option", ["--model", "--kernel"])
+def test_an_unknown_model_or_kernel_may_be_one_of_your_own(run, tmp_path, option):
+    events = tmp_path / "events.csv"
+    events.write_text("user,item\nann,tea\nbob,tea\n")
+    code, _, err = run("fit", events, option, "surely_mine", "--out", tmp_path / "model")
+    assert code == 2
+    assert "for one of your own, import its module (--import my_module)" in err
+
+
 def test_help_says_how_to_install_completion(run):
     assert "--install-completion" in run("-h")[1]
 

@@ -19,7 +19,7 @@ import pytest
 
 from boolrank import Interactions, KernelRanker
 from boolrank.cli import _output, _parts, recommend
-from boolrank.errors import InputError
+from boolrank.errors import ModelFileError
 from boolrank.models import MODELS, load_model, make_model
 
 DRINKS = """\
@@ -63,14 +63,24 @@ def test_fit_reports_the_model_the_data_the_time_and_the_memory(run, drinks, tmp
     assert re.search(r"; \d+\.\d s, [\d,]+ MB peak memory\n$", err)
 
 
-def test_fit_says_if_few_items_fill_the_lists_and_what_to_do(run, tmp_path):
+def test_a_choice_whose_lists_few_items_fill_has_a_note_with_what_to_do(run, tmp_path):
     data, out = "synthetic:600x300x6000", tmp_path / "model"
-    _, _, err = run("fit", data, "--model", "popularity", "--out", out)
-    assert re.search(r"^note: Ten items fill 8\d% of the places", err, re.MULTILINE)
-    assert f"To try other models: boolrank fit {data} --out {out}\n" in err
     _, _, err = run("fit", data, "--trials", "1", "--out", out)  # popularity comes first
-    assert f"To try other models: boolrank compare {data}\n" in err
-    _, _, err = run("fit", data, "--kernel", "linear", "--out", out)
+    assert re.search(r"^note: Ten items fill 8\d% of the places", err, re.MULTILINE)
+    assert f"To try more: boolrank compare {data}\n" in err
+
+
+def test_lists_for_everybody_that_few_items_fill_have_a_note_with_what_to_do(run, tmp_path):
+    data, out = "synthetic:600x300x6000", tmp_path / "model"
+    run("fit", data, "--model", "popularity", "--out", out)
+    _, _, err = run("recommend", out, "--csv")
+    assert re.search(
+        r"^note: Ten items fill 8\d% .* without --model tries others$", err, re.MULTILINE
+    )
+    _, _, err = run("recommend", out, "--users", "0,1")
+    assert "note: Ten items" not in err, "two lists say little"
+    run("fit", data, "--kernel", "linear", "--out", out)
+    _, _, err = run("recommend", out, "--csv")
     assert "note:" not in err
 
 
@@ -346,7 +356,7 @@ def test_an_interrupted_file_of_lists_continues_and_leaves_nothing(
     monkeypatch.setattr(_parts.Parts, "put", stop)
     assert run("recommend", model, "--out", out)[0] == 130
     (folder,) = out.parent.iterdir()
-    assert len(list(folder.iterdir())) == 2
+    assert len(list(folder.glob("*.bin"))) == 2
     written = []
     monkeypatch.setattr(_parts.Parts, "put", lambda *part: (written.append(part[1]), put(*part)))
     assert run("recommend", model, "--out", out)[0] == 0
@@ -359,20 +369,29 @@ def test_an_interrupted_file_of_lists_continues_and_leaves_nothing(
 @pytest.mark.parametrize("key", ["the same", "another"])
 def test_two_runs_into_one_file_do_not_disturb_each_other(tmp_path, key):
     frame, path = pl.DataFrame({"rank": [1]}), tmp_path / "recs.csv"
-    with _parts.Parts(path, "the same") as parts:
-        parts.put(0, frame)
-        with pytest.raises(InputError, match=r"another process writes .*recs.csv; wait"):
-            _parts.Parts(path, key).__enter__()
+    with _parts.Parts.open(path, "the same") as parts:
+        for number in range(2):  # before and after the first part is there
+            wrong = pytest.raises(ModelFileError, match=r"another process writes .*recs.csv; wait")
+            with wrong, _parts.Parts.open(path, key):
+                pass
+            parts.put(number, frame)
         parts.join(1, safe=False)
     assert path.read_text() == "rank\n1\n"
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_run_that_fails_leaves_no_folder_of_a_killed_one(tmp_path):
+    (tmp_path / ".recs.csv-parts").mkdir()
+    with pytest.raises(ValueError, match="stop"), _parts.Parts.open(tmp_path / "recs.csv", "key"):
+        raise ValueError("stop")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.skipif(os.name == "nt", reason="such names are not allowed there")
 def test_signs_of_patterns_in_the_name_of_a_file_are_plain_signs(tmp_path):
-    path, other = tmp_path / "re[c*.csv", tmp_path / f".re[cs.csv-{'0' * 32}"
+    path, other = tmp_path / "re[c*.csv", tmp_path / ".re[cs.csv-parts"
     other.mkdir()
-    with _parts.Parts(path, "key") as parts:
+    with _parts.Parts.open(path, "key") as parts:
         parts.put(0, pl.DataFrame({"rank": [1]}))
         assert parts.get(0) is not None
         parts.join(1, safe=False)
@@ -750,7 +769,7 @@ def test_an_output_that_fails_leaves_the_old_one_and_nothing_else(tmp_path, monk
     frame = pl.DataFrame({"rank": [1], "score": [0.5], "popular": [True]})
 
     def write():
-        with _parts.Parts(path, "key") as parts:
+        with _parts.Parts.open(path, "key") as parts:
             parts.put(0, frame)
             parts.join(1, safe=False)
 
@@ -758,9 +777,9 @@ def test_an_output_that_fails_leaves_the_old_one_and_nothing_else(tmp_path, monk
         write()
     if isinstance(error, KeyboardInterrupt):  # parts stay, for the next run
         (folder,) = set(tmp_path.iterdir()) - {path}
-        assert [file.name for file in folder.iterdir()] == ["000000.parquet"]
-        with _parts.Parts(path, "another key"):
-            pass
+        assert len(list(folder.glob("*.bin"))) == 1
+        with _parts.Parts.open(path, "another key") as parts:
+            assert parts.get(0) is None
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

@@ -167,7 +167,7 @@ def test_a_folder_that_is_a_file_is_refused_before_reading(run, folder, verb):
     assert code == 1
     assert messages.splitlines() == [
         f"error: {folder}/file cannot be written: {folder}/file is a file, not a folder",
-        "hint: choose another folder, or make room",
+        "hint: choose another place, or make room",
     ]
 
 

@@ -84,6 +84,7 @@ def test_few_blocks_are_not_run_and_each_has_a_reason():
         "quickstart.md: it installs",
         "reproduce.md: it needs the data sets",
         "reproduce.md: it needs the data",
+        "results.md: it needs the data sets",
         "scale.md: it needs a cluster",
         "serving.md: it needs PostgreSQL",
     ]

@@ -266,7 +266,7 @@ def test_invalid_evaluations_are_errors(data: Interactions, run, error, message:
 
 def mean_popularity(rankings: Rankings, k: int) -> NDArray[np.float64]:
     """Mean number of training users of the first k items."""
-    return rankings.popularity[rankings.top[:, :k]].mean(axis=1)
+    return rankings.train.popularity()[rankings.top[:, :k]].mean(axis=1)
 
 
 def test_a_function_is_measured_beside_metrics_with_names(data: Interactions) -> None:

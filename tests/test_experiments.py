@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from importlib import import_module, invalidate_caches
 
 import numpy as np
 import pytest
@@ -189,10 +190,86 @@ def test_the_version_is_part_of_the_key(monkeypatch, tmp_path):
     assert Cache(tmp_path).path(_task()) != before
 
 
+OWN = """
+from dataclasses import dataclass
+
+from boolrank import Kernel
+
+
+@dataclass(frozen=True, repr=False)
+class Own(Kernel):
+    name = "own_in_a_file"
+    formula = "c"
+
+    def value(self, k):
+        return k.common
+"""
+
+
+@pytest.fixture
+def own_module(monkeypatch, tmp_path):
+    """Write and import a module with a kernel of its name, again if it was imported before."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def write(name, text=OWN):
+        file = tmp_path / f"{name}.py"
+        file.write_text(text.replace("own_in_a_file", name))
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        invalidate_caches()
+        import_module(name)
+        return file
+
+    return write
+
+
+def test_results_of_a_kernel_of_a_module_depend_on_its_file(own_module, tmp_path):
+    computed = []
+    for text in (OWN, OWN, OWN.replace("k.common", "2 * k.common")):
+        own_module("own_in_a_file", text)
+        own = replace(SMALL, models=(_ranker("0.5*own_in_a_file + linear"),))
+        computed.append(run_experiment(own, tmp_path / "results").computed)
+    assert computed == [3, 0, 3]
+    assert not _task().key["code"]
+
+
+def test_a_file_that_is_edited_after_its_import_does_not_get_results_of_old_code(
+    own_module, tmp_path
+):
+    file = own_module("edited_own")
+    own = replace(SMALL, models=(_ranker("edited_own"),))
+    run_experiment(own, tmp_path / "results")
+    file.write_text(file.read_text().replace("k.common", "k.common * k.common"))
+    assert run_experiment(own, tmp_path / "results").computed == 0, "the code is still the old one"
+    own_module("edited_own", file.read_text())
+    assert run_experiment(own, tmp_path / "results").computed == 3
+
+
+def test_results_of_a_kernel_depend_on_the_file_of_its_base_class(own_module, tmp_path):
+    derived = "from base_of_own import Own\n\n\nclass Derived(Own):\n    name = 'derived_own'\n"
+    for text in (OWN, OWN.replace("k.common", "2 * k.common")):
+        own_module("base_of_own", text)
+        own_module("derived_own", derived)
+        own = replace(SMALL, models=(_ranker("derived_own"),))
+        assert run_experiment(own, tmp_path / "results").computed == 3
+
+
+@pytest.mark.parametrize("how", ["no name", "no file"])
+def test_results_of_a_kernel_without_a_file_are_not_kept(own_module, monkeypatch, tmp_path, how):
+    name = f"own_{how.replace(' ', '_')}"
+    file = own_module(name)
+    if how == "no file":
+        file.unlink()
+    else:
+        monkeypatch.delattr(sys.modules[name], "__file__")
+    own = replace(SMALL, models=(_ranker(name),))
+    assert [run_experiment(own, tmp_path / "results").computed for _ in range(2)] == [3, 3]
+
+
 def test_results_that_cannot_be_written_are_an_error(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with pytest.raises(InputError, match=r"cannot be written.*another folder"):
+    with pytest.raises(InputError, match=r"cannot be written.*another place"):
         run_experiment(SMALL, blocked)
     assert Cache(blocked).read(_task()) is None
 

@@ -20,6 +20,7 @@ import pytest
 from boolrank.data import DATASETS, Download, fetch, fetch_dataset
 from boolrank.data.fetch import fetch_file
 from boolrank.errors import DownloadError
+from boolrank.storage import output
 
 BODY = bytes(range(256)) * 8192  # 2 MB
 SHA = f"sha256:{hashlib.sha256(BODY).hexdigest()}"
@@ -160,8 +161,8 @@ def test_a_download_without_an_end_is_stopped(serve, get, tmp_path, monkeypatch,
 def test_a_link_in_place_of_the_part_is_not_followed(serve, get, tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    monkeypatch.setattr(fetch, "uuid4", lambda: UUID(int=7))
-    (tmp_path / f"set.zip.{UUID(int=7).hex}.part").symlink_to(victim)
+    monkeypatch.setattr(output, "uuid4", lambda: UUID(int=7))
+    (tmp_path / f".set.zip-{UUID(int=7).hex}").symlink_to(victim)
     with pytest.raises(DownloadError, match="cannot be written"):
         get(serve())
     assert victim.read_text() == "precious"
@@ -274,9 +275,9 @@ def test_ctrl_c_leaves_nothing_and_exits_with_130(serve, tmp_path):
     child = subprocess.Popen(call, stderr=subprocess.PIPE)
     with child:
         until = time.monotonic() + 30
-        while not list(place.glob("*.part")) and time.monotonic() < until:
+        while not list(place.glob(".*")) and time.monotonic() < until:
             time.sleep(0.01)
-        assert list(place.glob("*.part"))
+        assert list(place.glob(".*"))
         child.send_signal(signal.SIGINT)
         _, err = child.communicate(timeout=30)
     assert child.returncode == 130

@@ -303,5 +303,6 @@ def test_globs_without_match_and_folders_are_refused(tmp_path):
 def test_without_polars_the_error_has_the_install_command(write, monkeypatch):
     path = write("events.csv", "user,item\n1,2\n")
     monkeypatch.setitem(sys.modules, "polars", None)
+    monkeypatch.delitem(sys.modules, "boolrank.data.files", raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'boolrank\[cli\]'"):
         Interactions.from_files(path)

@@ -16,9 +16,9 @@ import time
 import numpy as np
 import pytest
 
-from boolrank import ModelFileError
+from boolrank import InputError, ModelFileError
 from boolrank.storage import folder as module
-from boolrank.storage.folder import read_about, read_folder, write_folder
+from boolrank.storage.folder import held, read_about, read_folder, write_folder
 from folder_fuzz import seal
 
 ARRAYS = {"a": np.arange(6.0), "b": np.arange(4, dtype=np.int32)}
@@ -163,17 +163,17 @@ def test_without_verifying_sizes_are_checked_and_contents_are_not(saved):
 
 
 @pytest.mark.parametrize("failing", ["write_file", "_sync"])
-@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()], ids=["disk", "^C"])
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
 def test_a_failed_write_leaves_the_old_content_and_nothing_else(saved, monkeypatch, failing, error):
     before = sorted(file.name for file in saved.iterdir())
     calls = []
 
-    def fail(*_):
+    def fail(path, *_):
         calls.append(1)
-        raise error
+        raise error(28, "disk full", str(path)) if error is OSError else error
 
     monkeypatch.setattr(module, failing, fail)
-    with pytest.raises((ModelFileError, KeyboardInterrupt), match=r"disk full|^$"):
+    with pytest.raises((InputError, KeyboardInterrupt), match=r"disk full; .* make room|^$"):
         write_folder(saved, {"x": 2}, ARRAYS)
     monkeypatch.undo()
     assert calls
@@ -190,7 +190,7 @@ def test_only_a_folder_of_ours_is_replaced(saved, tmp_path):
     file = tmp_path / "file"
     file.write_text("mine")
     for path in (other, saved, file, tmp_path):
-        with pytest.raises(ModelFileError, match=r"not a model folder|is a file"):
+        with pytest.raises((InputError, ModelFileError), match=r"not a model folder|is a file"):
             write_folder(path, {}, ARRAYS)
     assert (other / "values.bin").read_text() == "mine too"
     assert read_folder(saved)[0] == {"x": 1}
@@ -208,7 +208,7 @@ def test_leftovers_of_a_killed_writer_are_removed_by_the_next(saved, tmp_path):
 
 def test_an_unwritable_target_is_refused_before_the_work(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ModelFileError, match="file is a file, not a folder"):
+    with pytest.raises(InputError, match="file is a file, not a folder"):
         write_folder(tmp_path / "file" / "below" / "model", {}, ARRAYS)
     here = tmp_path / "here"
     here.mkdir()
@@ -216,9 +216,21 @@ def test_an_unwritable_target_is_refused_before_the_work(tmp_path, monkeypatch):
     with pytest.raises(ModelFileError, match="current folder"):
         write_folder(".", {}, ARRAYS)
     monkeypatch.setattr(module.os, "access", lambda *_: False)
-    with pytest.raises(ModelFileError, match="no permission to write"):
+    with pytest.raises(InputError, match="no permission to write"):
         write_folder(tmp_path / "model", {}, ARRAYS)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "here"]
+
+
+def test_only_errors_about_the_folder_say_that_it_cannot_be_written(tmp_path):
+    with pytest.raises(FileNotFoundError, match="elsewhere"), held(tmp_path / "model"):
+        (tmp_path / "elsewhere").read_bytes()
+    with pytest.raises(BlockingIOError, match="busy"), held(tmp_path / "model"):
+        raise BlockingIOError(11, "busy")
+    with pytest.raises(OSError, match="unplugged"), held(tmp_path / "model"):
+        raise OSError(5, "unplugged")
+    wrong = pytest.raises(InputError, match=r"shown cannot be written: No such file.*make room")
+    with wrong, held(tmp_path / "model", shown=tmp_path / "shown") as folder:
+        (folder / "no" / "file").touch()
 
 
 def test_a_link_to_a_folder_stays_a_link_and_modes_stay(saved, tmp_path):

@@ -301,7 +301,7 @@ def test_shuffled_tokens_give_a_kernel_or_our_own_error(words: list[str]) -> Non
 
 @pytest.mark.parametrize("bad", [None, 3, b"linear", ["linear"]])
 def test_only_text_is_parsed(bad: object) -> None:
-    with pytest.raises(ParameterTypeError, match="a kernel must be a Kernel, or text such as"):
+    with pytest.raises(ParameterTypeError, match="kernel must be a Kernel, or text such as"):
         parse_kernel(bad)
 
 
@@ -321,7 +321,7 @@ def test_a_text_with_too_many_terms_raises() -> None:
 @pytest.mark.parametrize("node", [Sum, Product])
 @pytest.mark.parametrize("parts", [A, None, 3, "ab"])
 def test_parts_come_as_one_tuple(node: type, parts: object) -> None:
-    with pytest.raises(ParameterTypeError, match="takes its kernels as one tuple"):
+    with pytest.raises(ParameterTypeError, match="must be one tuple of kernels"):
         node(parts)
 
 

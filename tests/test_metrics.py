@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from boolrank import InputError, ParameterError
+from boolrank import InputError, Interactions, ParameterError
 from boolrank.data.rows import Rows
+from boolrank.data.vocabulary import Vocabulary
 from boolrank.errors import ParameterTypeError
 from boolrank.evaluation.metrics import METRICS, Metric, measure, parse_metric
 from boolrank.evaluation.rankings import Rankings
@@ -41,6 +42,12 @@ PEERS = {
 def _rows(lists: list[list[int]]) -> Rows:
     ends = np.cumsum([0, *(len(each) for each in lists)])
     return Rows(ends.astype(np.int64), np.array([i for each in lists for i in each], np.int32))
+
+
+def _train(lists: list[list[int]], items: int) -> Interactions:
+    """Return the training data of users with these items."""
+    users = Vocabulary(np.arange(len(lists)), "user")
+    return Interactions(users, Vocabulary(np.arange(items), "item"), *_rows(lists))
 
 
 def _random(seed: int, users: int = 30, items: int = 40, levels: int | None = None):
@@ -123,7 +130,7 @@ def test_lists_and_scores_give_the_same_values(seed: int, levels: int | None) ->
     names = [name for name in ALL if METRICS[name.partition("@")[0]].value not in _NOT_OF_LISTS]
     a, b = (
         measure(
-            replace(each, popularity=np.ones(40, np.int64), n_users=3, train=_rows([[*range(40)]])),
+            replace(each, train=_train([[*range(40)]], 40)),
             names,
         )
         for each in (whole, lists)
@@ -192,8 +199,7 @@ HAND_MODEL = {
 @pytest.fixture
 def hand() -> Rankings:
     rankings = Rankings.from_scores(HAND_SCORES, _rows(HAND_RELEVANT), _rows(HAND_KNOWN), n=10)
-    train = _rows(HAND_TRAIN)
-    return replace(rankings, popularity=np.bincount(train.indices), n_users=8, train=train)
+    return replace(rankings, train=_train(HAND_TRAIN, 5))
 
 
 @pytest.mark.parametrize("name", HAND)
@@ -206,12 +212,11 @@ def test_model_metrics_equal_hand_computed_values(hand: Rankings, name: str) -> 
     assert measure(hand, [name])[name] == pytest.approx(HAND_MODEL[name], abs=1e-15)
 
 
-def test_a_metric_is_a_function(hand: Rankings) -> None:
-    assert METRICS["precision"](hand, 2) == pytest.approx(HAND["precision@2"], nan_ok=True)
-    assert METRICS["ndcg"].at(3)(hand) == pytest.approx(HAND["ndcg@3"], nan_ok=True)
-    assert METRICS["coverage"](hand, 1) == HAND_MODEL["coverage@1"]
+def test_a_row_of_the_table_is_a_metric_with_its_cut(hand: Rankings) -> None:
+    found = measure(hand, METRICS["ndcg"].at(3))
+    assert found["ndcg@3"] == pytest.approx(HAND["ndcg@3"], nan_ok=True)
     with pytest.raises(ParameterError, match="recall needs a cut"):
-        METRICS["recall"](hand)
+        measure(hand, METRICS["recall"])
 
 
 def test_every_metric_has_hand_computed_values() -> None:
@@ -222,7 +227,7 @@ def test_the_share_of_ten_items_counts_places() -> None:
     """Nine users share item 0; their other items and the two of the last user are once each."""
     lists = [[0, user] for user in range(1, 10)] + [[10, 11]]
     rankings = Rankings.from_lists(lists, _rows([[0]] * 10))
-    rankings = replace(rankings, popularity=np.ones(12, np.int64), n_users=10)
+    rankings = replace(rankings, train=_train([[*range(12)]], 12))
     found = measure(rankings, ["top10_share@1", "top10_share@2"])
     assert found == {"top10_share@1": 1.0, "top10_share@2": (9 + 9) / 20}
 
@@ -237,8 +242,7 @@ def test_auc_is_undefined_if_all_candidates_are_relevant() -> None:
 
 def test_empty_lists_are_undefined_and_not_an_error() -> None:
     rankings = Rankings.from_lists(np.full((2, 3), -1), _rows([[0], [1]]))
-    rankings = replace(rankings, popularity=np.array([1, 1]), n_users=2)
-    rankings = replace(rankings, train=_rows([[0], [1]]))
+    rankings = replace(rankings, train=_train([[0], [1]], 2))
     found = measure(rankings, ["gini@3", "coverage@3", "novelty@3", "mrr", "diversity@3"])
     assert np.isnan(found["diversity@3"]).all()
     assert np.isnan(found["gini@3"])
@@ -248,13 +252,10 @@ def test_empty_lists_are_undefined_and_not_an_error() -> None:
 
 
 def test_gini_is_0_for_even_and_near_1_for_uneven_exposure() -> None:
-    even = replace(
-        Rankings.from_lists([[0], [1], [2]], _rows([[], [], []])),
-        popularity=np.ones(3, np.int64),
-        n_users=3,
-    )
+    even = Rankings.from_lists([[0], [1], [2]], _rows([[], [], []]))
+    even = replace(even, train=_train([[0, 1, 2]], 3))
     assert measure(even, ["gini@1"])["gini@1"] == 0
-    uneven = replace(even, top=np.zeros((3, 1), np.int32), popularity=np.ones(1000, np.int64))
+    uneven = replace(even, top=np.zeros((3, 1), np.int32), train=_train([[0]], 1000))
     assert measure(uneven, ["gini@1"])["gini@1"] == pytest.approx(0.999)
 
 
@@ -262,9 +263,7 @@ def test_gini_is_0_for_even_and_near_1_for_uneven_exposure() -> None:
 def test_gini_is_half_the_mean_difference_relative_to_the_mean(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lists = np.array([rng.permutation(9)[:4] for _ in range(12)])
-    some = replace(
-        Rankings.from_lists(lists, _rows([[]] * 12)), popularity=np.ones(9, np.int64), n_users=1
-    )
+    some = replace(Rankings.from_lists(lists, _rows([[]] * 12)), train=_train([[*range(9)]], 9))
     counts = np.bincount(lists[:, :3].ravel(), minlength=9)
     apart = np.abs(counts[:, None] - counts[None, :]).mean()
     found = measure(some, ["gini@3", "coverage@3"])
@@ -285,9 +284,7 @@ def test_results_are_bit_identical_for_any_number_of_threads() -> None:
         measure(
             replace(
                 Rankings.from_scores(scores, _rows(relevant), _rows(known), n_threads=n),
-                popularity=np.arange(1, 41),
-                n_users=41,
-                train=_rows([[*range(k, 40)] for k in range(40)]),
+                train=_train([[*range(k, 40)] for k in range(40)], 40),
             ),
             ALL,
             n_threads=n,
@@ -431,13 +428,11 @@ def _scores_with_nan() -> NDArray[np.float64]:
         (lambda: measure(Rankings.from_lists([[0]], _rows([[0]])), ["auc"]), "needs all scores"),
         (
             lambda: measure(Rankings.from_lists([[0]], _rows([[0]])), ["gini@1"]),
-            "need the popularity",
+            "need the training data",
         ),
         (
-            lambda: METRICS["diversity"](
-                replace(Rankings.from_lists([[0]], _rows([[0]])), popularity=np.ones(1)), 1
-            ),
-            "diversity needs the training data",
+            lambda: measure(Rankings.from_lists([[0]], _rows([[0]])), ["diversity@1"]),
+            "need the training data",
         ),
     ],
 )

@@ -11,10 +11,9 @@ from scipy import sparse
 
 from boolrank import CfOmd, EcfOmd, Interactions, KernelRanker, parse_kernel
 from boolrank.counts.overlaps import Overlaps
-from boolrank.data.rows import Rows
 from boolrank.errors import ConvergenceWarning, ParameterTypeError
 from boolrank.matrix import DenseMatrix
-from boolrank.models import omd
+from boolrank.models import Profiles, omd
 from boolrank.models.omd import MarginScorer
 from boolrank.testing import check_recommender
 
@@ -123,7 +122,7 @@ def test_neither_storage_nor_other_profiles_change_scores(kernel):
     data = _drawn(80, 300, 0.03)
     scorer = CfOmd(0.1, 30.0, kernel).fit(data).scorer
     assert scorer.matrix.storage == "compressed"
-    profiles = data.rows.part(0, 70)
+    profiles = Profiles(*data.rows.part(0, 70))
     scores = scorer.scores(profiles)
     dense = DenseMatrix.of(parse_kernel(kernel), Overlaps.of(data), plain=True)
     plain = MarginScorer(dense, 0.1, 30.0)
@@ -135,10 +134,10 @@ def test_neither_storage_nor_other_profiles_change_scores(kernel):
 
 def test_an_empty_profile_has_scores_and_disturbs_no_other(data):
     scorer = CfOmd().fit(data).scorer
-    empty, one = scorer.scores(Rows.of_lists([[], [0]]))
+    empty, one = scorer.scores(Profiles.of_lists([[], [0]]))
     assert np.isfinite(empty).all()
     assert (empty < 0).all()
-    assert np.array_equal(one, scorer.scores(Rows.of_lists([[0]]))[0])
+    assert np.array_equal(one, scorer.scores(Profiles.of_lists([[0]]))[0])
 
 
 def test_threads_change_no_bit(data):

@@ -14,7 +14,7 @@ from boolrank import Interactions, Overlaps
 from boolrank.counts import blocks as blocks_module
 from boolrank.counts import counting as counting_module
 from boolrank.counts import weighting as weighting_module
-from boolrank.counts.counting import count_by_products, count_dense, count_sparse
+from boolrank.counts.counting import count_dense, count_sparse
 from boolrank.counts.weighting import user_weights
 from boolrank.engines.threads import threads
 from boolrank.errors import (
@@ -24,7 +24,7 @@ from boolrank.errors import (
     ParameterTypeError,
 )
 
-WAYS = (count_by_products, count_dense, count_sparse)
+WAYS = (count_dense, count_sparse)
 
 
 def draw(
@@ -94,7 +94,7 @@ def test_user_exponents_out_of_range_and_weights_that_do_not_fit_are_refused(mon
         Overlaps.of(data, user_exponent=0.1)
 
 
-@pytest.mark.parametrize("count", [*WAYS, *(partial(way, exponent=0.7) for way in WAYS[1:])])
+@pytest.mark.parametrize("count", [*WAYS, *(partial(way, exponent=0.7) for way in WAYS)])
 def test_an_update_equals_counting_again(count) -> None:
     rng = np.random.default_rng(5)
     data, X = draw(1, 40, 30, 0.15)

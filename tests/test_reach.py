@@ -12,7 +12,7 @@ from boolrank import Interactions, KernelRanker
 from boolrank._compiled.profiles import NOISE
 from boolrank._compiled.ranking import best
 from boolrank._compiled.reach import HIDDEN, OWN, Layout, list_reached, reach, set_state
-from boolrank.data.rows import Rows
+from boolrank.models import Profiles
 from boolrank.models.scorer import Scorer
 from boolrank.models.sparse_scorer import SparseScorer
 
@@ -70,7 +70,7 @@ def test_sums_of_sparse_rows_have_the_lists_of_their_scores(
     values = rng.standard_normal(int(indptr[-1]))
     values = np.round(values) if coarse else values
     scorer = SparseScorer(indptr, np.nonzero(there)[1].astype(np.int32), values)
-    profiles = Rows.of_lists([rng.choice(m, size) for size in (1, 2, 5, 30)])
+    profiles = Profiles.of_lists([rng.choice(m, size) for size in (1, 2, 5, 30)])
     hidden = np.flatnonzero(rng.random(m) < 0.1)
     for n, hide_own in ((5, True), (m, True), (20, False)):
         ours = scorer.top(profiles, n, hidden, hide_own)
@@ -86,7 +86,7 @@ def test_a_compressed_kernel_has_the_lists_of_a_scan(seed: int, kernel: str) -> 
     pairs = np.argwhere(rng.random((users, items)) < 0.05 * rng.random(items) * 2)
     data = Interactions.from_pairs(*(pairs if len(pairs) else np.zeros((1, 2), int)).T)
     scorer = KernelRanker(kernel, storage="compressed").fit(data).scorer
-    profiles = data.rows.take(np.flatnonzero(data.rows.lengths))
+    profiles = Profiles(*data.rows.take(np.flatnonzero(data.rows.lengths)))
     hidden = np.flatnonzero(rng.random(len(data.items)) < 0.1)
     scanned = replace(scorer)
     object.__setattr__(scanned, "_layout", None)

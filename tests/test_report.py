@@ -20,9 +20,10 @@ from boolrank import (
 )
 from boolrank.evaluation import parse_metric
 from boolrank.report.cautions import cautions, concentration
-from boolrank.report.figures import Dots, Plot, curves_figure, scatter_figure
+from boolrank.report.figures import Dots, arity_plots, scatter_figure
 from boolrank.report.page import claim_folder
 from boolrank.report.tables import by_metric, evaluation_table, split_variety
+from boolrank.studies import Curve
 from pages import Outline
 
 
@@ -117,11 +118,11 @@ def test_one_model_has_no_differences(evaluations):
 
 def test_points_of_curves_have_tooltips():
     """The discs lie on the markers of matplotlib."""
-    series = {"one <": ([1, 2, 4], [0.25, 0.5, 1.0])}
-    svg = Plot("f", "", curves_figure(series, "y")).element()
+    (plot,) = arity_plots([Curve("one <", (1, 2, 4), (0.25, 0.5, 1.0))])
+    svg = plot.element()
     assert "<title>arity 4: one &lt; 1</title>" in svg
     discs = [tuple(map(float, at)) for at in re.findall(r'<circle .*?cx="(.*?)" cy="(.*?)"', svg)]
-    markers = re.findall(r'<use xlink:href="#f-m\w+" x="([\d.]+)" y="([\d.]+)"', svg)
+    markers = re.findall(r'<use xlink:href="#spectrum-m\w+" x="([\d.]+)" y="([\d.]+)"', svg)
     drawn = [tuple(map(float, at)) for at in markers]
     assert len(discs) == 3
     for disc in discs:
@@ -138,13 +139,14 @@ def test_labels_in_a_figure_overlap_no_label_and_no_point():
     points = rng.normal(100, 14, (13, 2))
     dots = {f"a model {k}": Dots([x], [y], k % 3 == 0) for k, (x, y) in enumerate(points)}
     figure = scatter_figure(dots, "x", "y")
+    figure.draw_without_rendering()
     (axes,) = figure.axes
     places = axes.transData.transform(points)
     boxes = [Text.get_window_extent(text) for text in axes.texts]
     assert len(boxes) == len(dots)
     for k, box in enumerate(boxes):
-        assert axes.bbox.contains(*box.min)
-        assert axes.bbox.contains(*box.max)
+        assert figure.bbox.contains(*box.min)
+        assert figure.bbox.contains(*box.max)
         assert not any(box.contains(*place) for place in places)
         assert not box.count_overlaps(boxes[:k])
 
@@ -153,7 +155,7 @@ def test_points_of_a_figure_have_labels():
     dots = {"one": Dots([1.0, 2.0], [0.5, 0.6], strong=True), "two": Dots([30.0], [0.55])}
     figure = scatter_figure(dots, "seconds", "AUC")
     axes = figure.axes[0]
-    assert [text.get_text() for text in axes.texts] == ["one", "two"]
+    assert [text.get_text() for text in axes.texts] == ["one", "two"], "in the order of AUC"
     assert list(axes.lines[0].get_xdata()) == [1.0, 2.0]
 
 

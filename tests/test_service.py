@@ -549,26 +549,18 @@ def test_a_model_knows_its_last_event_and_other_stores_apply_all(
 def test_a_link_that_is_switched_to_another_model_is_followed(
     saved: dict[str, Path], tmp_path: Path
 ) -> None:
+    from boolrank.service import ServiceOptions
     from boolrank.service.command import open_service
 
     for number, text in enumerate((MODELS[0], MODELS[4])):
         shutil.copytree(saved[text], tmp_path / f"release{number}")
     link = tmp_path / "current"
     link.symlink_to("release0")
-    service = open_service(
-        link,
-        host="127.0.0.1",
-        port=0,
-        workers=1,
-        items=None,
-        events=None,
-        period=None,
-        api_key_file=None,
-        no_auth=False,
-    )
-    service.socket.close()
-    assert service.store.place == f"{link}-events.sqlite", "it stays after a switch"
-    with client_of(service.folder, service.store.place) as client:
+    _, workers = open_service(link, ServiceOptions(port=0))
+    workers.made.close()
+    place = Path(f"{link}-events.sqlite")
+    assert place.exists(), "it stays after a switch"
+    with client_of(link, str(place)) as client:
         assert get(client, "/v1/model")["name"] == "kernel-ranker"
         add(client, ("u1", "a new item"))
         (tmp_path / "next").symlink_to("release1")
@@ -794,7 +786,8 @@ def test_readiness_does_not_wait_for_writers(folder: Path, tmp_path: Path) -> No
 def test_without_its_store_the_service_answers_for_profiles_alone(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from boolrank.service.events import EventStore, StoreError
+    from boolrank.service.events import EventStore
+    from boolrank.service.problems import StoreError
 
     def fail(*_: Any) -> Any:
         raise StoreError("gone", hint="wait")

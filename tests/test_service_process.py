@@ -462,19 +462,18 @@ def test_bad_options_are_refused_with_a_hint(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    from boolrank.service import ServiceOptions
     from boolrank.service.command import open_service
 
     monkeypatch.chdir(folder.parent)
     Path("empty.csv").write_text("item,price\n" * 100, encoding="utf-8")
     if str(options.get("events")).startswith("postgres"):
         pytest.importorskip("adbc_driver_postgresql", reason="the extra sql is missing")
-    given: dict[str, Any] = {"folder": "model", "host": "127.0.0.1", "port": 0, "workers": 1}
-    given |= dict.fromkeys(("items", "events", "period", "api_key_file")) | {"no_auth": False}
-    given |= options
-    for name in ("folder", "items", "api_key_file"):
-        given[name] = given[name] and Path(given[name])
+    paths = ("items", "api_key_file")
+    given = {name: Path(text) if name in paths else text for name, text in options.items()}
+    model = Path(given.pop("folder", "model"))
     with pytest.raises(BoolrankError, match=message) as caught:
-        open_service(given.pop("folder"), **given)
+        open_service(model, ServiceOptions(port=0, **given))
     assert caught.value.hint
     assert "secret" not in str(caught.value) + caplog.text
 

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from boolrank import Interactions, synthetic
 from boolrank.data.protocols import leave_one_out
-from boolrank.data.rows import Rows
 from boolrank.errors import MatrixTooLargeError, ParameterTypeError
 from boolrank.evaluation import evaluate_fold
-from boolrank.models import Glslim, Slim
+from boolrank.models import Glslim, Profiles, Slim
 from boolrank.models.elastic_net import ElasticNet, Operators, Subsets
 
 
@@ -189,8 +188,8 @@ def test_a_profile_chooses_the_subset_and_share_that_predict_it_best(data):
     scorer = model.scorer
     items = scorer.items
     operators = [dense(starts, scorer.columns, scorer.values, items) for starts in scorer.indptr]
-    profiles = Rows.of_lists([[1, 5, 9], [0], list(range(20))])
-    numbers, shares = scorer.subsets(profiles)
+    profiles = Profiles.of_lists([[1, 5, 9], [0], list(range(20))])
+    numbers, shares = scorer.subsets(profiles.rows)
     grid = np.linspace(0, 1, 2_001)
     for k in range(profiles.n_rows):
         y = np.zeros(items)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from decimal import Decimal
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
 
 from boolrank import spark
 from boolrank.spark import cluster
+from boolrank.storage.job import Job
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 
@@ -190,9 +192,10 @@ def test_a_failed_fit_leaves_the_old_model(
 
 
 def test_an_executor_that_does_not_see_the_folder_says_so(session: Any, tmp_path: Path) -> None:
-    place = cluster.Place(str(tmp_path / "elsewhere"), "0" * 32)
-    with pytest.raises(InputError, match=r"does not see .*elsewhere; name a folder that all"):
-        cluster.each(session, 2, partial(cluster._probe, place))
+    wrong = pytest.raises(InputError, match=r"does not see .*elsewhere; name a folder that all")
+    with Job.open(tmp_path / "model", "key") as job, wrong:
+        job.path = tmp_path / "elsewhere"
+        cluster.each(session, 2, partial(cluster._probe, job))
 
 
 @pytest.mark.parametrize(
@@ -216,8 +219,10 @@ def test_missing_java_and_missing_packages_are_named(monkeypatch: pytest.MonkeyP
     with pytest.raises(InputError, match="Java 17"):
         spark.start("local[1]")
     monkeypatch.setitem(sys.modules, "pyspark", None)
+    for name in [name for name in sys.modules if name.startswith("boolrank.spark")]:
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(MissingExtraError, match=r"boolrank\[spark\]"):
-        spark.start("local[1]")
+        import_module("boolrank.spark")
 
 
 _STOPPED = """

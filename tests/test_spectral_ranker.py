@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from boolrank import Interactions, SpectralRanker
-from boolrank.data.rows import Rows
+from boolrank.models import Profiles
 from boolrank.models.spectral_ranker import eigenvectors
 from boolrank.models.spectral_scorer import SpectralScorer
 
@@ -119,8 +119,8 @@ def test_lists_are_those_of_all_scores(
         values, own = 0 * values, 0 * own
     singles = [a.astype(np.float32) for a in (size * left, right)]
     scorer = SpectralScorer(indptr, columns, values.astype(np.float32), own, *singles)
-    profiles = Rows.of_lists([np.flatnonzero(rng.random(m) < 0.2) for _ in range(6)])
-    profiles = Rows.of_lists([profiles.row(at) for at in range(6) if len(profiles.row(at))])
+    profiles = Profiles.of_lists([np.flatnonzero(rng.random(m) < 0.2) for _ in range(6)])
+    profiles = Profiles.of_lists([profiles.row(at) for at in range(6) if len(profiles.row(at))])
     hidden = np.flatnonzero(rng.random(m) < 0.1)
     n = min(n, m)
     chosen, scores = scorer.top(profiles, n, hidden, hide_own)
@@ -147,9 +147,9 @@ def test_products_in_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_parts_of_any_item_add_up_to_its_score() -> None:
     data = draw(4)
     model = SpectralRanker(rank=5).fit(data)
-    scorer, profile = model.fitted.scorer, data.rows.row(0)
-    scores = scorer.scores(Rows.of_lists([profile]))[0]
-    sums = [scorer.parts(profile, item).sum() for item in range(len(data.items))]
+    scorer, profile = model.fitted.scorer, Profiles.of_lists([data.rows.row(0)])
+    scores = scorer.scores(profile)[0]
+    sums = [parts.sum() for parts in scorer.parts(profile, range(len(data.items)))]
     assert np.allclose(sums, scores, rtol=1e-9, atol=1e-9)
 
 

@@ -451,7 +451,9 @@ def test_results_of_a_function_are_cached_by_its_version(fold, tmp_path, monkeyp
 def test_a_cached_study_starts_no_worker(fold, tmp_path, monkeypatch):
     whole = tune_model("popularity", fold, folder=tmp_path)
     written = []
-    monkeypatch.setattr("boolrank.studies.executor.write_fold", lambda *args: written.append(args))
+    monkeypatch.setattr(
+        "boolrank.studies.executor.write_folder", lambda *args: written.append(args)
+    )
     assert tune_model("popularity", fold, folder=tmp_path).trials == whole.trials
     assert not written
 

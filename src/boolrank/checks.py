@@ -1,4 +1,4 @@
-"""Validate numbers: the one place that says which parameter of what is wrong, and what is allowed.
+"""Validate numbers and names: the one place that says what is wrong, and what is allowed.
 
 >>> real("Ease", "reg", 500, low=0), whole("conjunctive", "arity", 2.0, low=1)
 (500.0, 2)
@@ -10,12 +10,17 @@ boolrank.errors.ParameterError: arity of conjunctive must be a whole number, 1 o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from math import inf, isfinite
 from typing import Any
 
 import numpy as np
 
 from .errors import ParameterError, ParameterTypeError
+
+# What to do about a kernel or a model that is not known.
+IMPORT = "import its module (--import my_module)"
 
 
 def real(
@@ -29,12 +34,8 @@ def real(
 ) -> float:
     """Return a finite number as a float; raise if it is not one or is out of range.
 
-    Parameters
-    ----------
-    owner, name : what has the parameter ("" if nothing needs saying), and its name
-    value : a Python or numpy number; bools are refused
-    low, high : the inclusive bounds, if any
-    above : an exclusive lower bound, in place of ``low``
+    ``name`` is the parameter and ``owner`` what it belongs to, or "". Bools are refused. Bounds are
+    inclusive, except ``above``.
     """
     try:
         number = float(_number(owner, name, value, "a number"))
@@ -61,7 +62,7 @@ def whole(
 def flag(owner: str, name: str, value: Any) -> bool:
     """Return True or False as a Python bool; raise if the value is neither."""
     if not isinstance(value, bool | np.bool_):
-        raise _wrong_type(owner, name, value, "True or False")
+        raise wrong_type(owner, name, value, "True or False")
     return bool(value)
 
 
@@ -76,13 +77,14 @@ def _number(owner: str, name: str, value: Any, wanted: str) -> int | float:
     numbers = int, float, np.integer, np.floating
     # numpy counts time differences among the integers.
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, numbers):
-        raise _wrong_type(owner, name, value, wanted)
+        raise wrong_type(owner, name, value, wanted)
     if isinstance(value, np.longdouble):
         return float(value)  # its item() is not a Python number
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _wrong_type(owner: str, name: str, value: Any, wanted: str) -> ParameterTypeError:
+def wrong_type(owner: str, name: str, value: Any, wanted: str) -> ParameterTypeError:
+    """Return the error for a value of another type than the one wanted."""
     return ParameterTypeError(
         f"{_subject(owner, name)} must be {wanted}, not {value!r} of type {type(value).__name__}",
         parameter=name,
@@ -116,3 +118,18 @@ def _subject(owner: str, name: str) -> str:
 
 def _shown(bound: float) -> str:
     return f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"
+
+
+def near_name(name: str, known: Iterable[str], *, extensible: bool = False) -> str:
+    """Return a hint for an unknown name: the most similar one, or all and how to add one's own.
+
+    >>> near_name("ncdg", ["auc", "ndcg"]), near_name("x", ["auc", "ndcg"])
+    ("did you mean 'ndcg'?", 'there are auc, ndcg')
+    >>> near_name("x", ["auc", "ndcg"], extensible=True)
+    'there are auc, ndcg; for one of your own, import its module (--import my_module)'
+    """
+    known = list(known)
+    longer = [each for each in known if len(name) > 1 and each.startswith(name)]
+    near = longer or get_close_matches(name, known, n=1)
+    own = f"; for one of your own, {IMPORT}" * extensible
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}{own}"

@@ -25,7 +25,7 @@ from .kernels import Disjunctive
 from .kernels.expressiveness import spectral_ratio
 from .models import MODELS, KernelRanker, Popularity
 from .models.spec import ModelSpec
-from .storage.folder import obstacle
+from .storage.output import obstacle
 from .studies.families import FAMILIES
 from .studies.run import machine
 

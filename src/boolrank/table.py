@@ -34,12 +34,8 @@ def counted(number: int, thing: str, verb: str = "") -> str:
     >>> counted(1, "fold"), counted(5000, "user"), counted(1, "row", "have")
     ('1 fold', '5,000 users', '1 row has')
     """
-    if number == 1:
-        return f"1 {thing} {_OF_ONE[verb]}" if verb else f"1 {thing}"
-    return f"{number:,} {thing}s {verb}".rstrip()
-
-
-_OF_ONE = {"have": "has", "are": "is"}
+    one = {"have": "has", "are": "is"}.get(verb, "")
+    return (f"1 {thing} {one}" if number == 1 else f"{number:,} {thing}s {verb}").rstrip()
 
 
 @dataclass(frozen=True)
@@ -207,7 +203,8 @@ class Table:
         writer.writerow(column.name for column in self.columns)
         for row in self.rows:
             cells = map(_flat, row)
-            writer.writerow(map(_inert, cells) if safe else cells)
+            inert = (re.sub(FORMULA, r"'\1", c) if isinstance(c, str) else c for c in cells)
+            writer.writerow(inert if safe else cells)
         return out.getvalue()
 
     def to_markdown(self) -> str:
@@ -295,10 +292,6 @@ def _flat(value: Any) -> Any:
     if isinstance(value, bool | dict | list):
         return json.dumps(value, ensure_ascii=False)
     return None if _is_missing(value) else value
-
-
-def _inert(value: Any) -> Any:
-    return re.sub(FORMULA, r"'\1", value) if isinstance(value, str) else value
 
 
 def _html(text: str) -> str:

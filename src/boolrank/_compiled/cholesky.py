@@ -144,7 +144,7 @@ def _fill_square(square, row, matrix):
         square[a, a] = diagonal[row[a]] - leading[row[a]] ** 2
 
 
-@loop(fastmath={"contract"})
+@loop
 def _factorise(square, size):
     """Put the transposed Cholesky factor in place of the upper triangle; return the least pivot.
 

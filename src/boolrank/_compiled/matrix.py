@@ -99,13 +99,13 @@ def subtract_product(start, stop, values, first, indptr, columns, left, right):
         values[k] -= product(left[row], right[columns[k]])
 
 
-@np.errstate(all="ignore")
 def pulls(matrix):
     """Return the mean value of each item with all others, as doubles."""
     if matrix.exponents is None:
         return matrix.pull
-    largest = matrix.lead * np.exp2(matrix.lead_exp)
-    return frozen(matrix.pull * np.exp2(matrix.exponents) + largest / len(matrix.pull))
+    with np.errstate(all="ignore"):
+        largest = matrix.lead * np.exp2(matrix.lead_exp)
+        return frozen(matrix.pull * np.exp2(matrix.exponents) + largest / len(matrix.pull))
 
 
 @loop

@@ -125,9 +125,9 @@ def rank(matrix, base, layout, negative_weight, problem, profiles, hidden, hide_
     gaps = np.zeros(len(start) - 1)
     # In the log domain no scores differ by rounding alone.
     noise = NOISE if matrix.exponents is None else 0.0
-    profiles = start, items, pulls(matrix)[items], factors
+    profiles = start, items, factors
     request = hidden, bool(hide_own), noise, order
-    scoring = base, float(negative_weight), *map(float, problem)
+    scoring = base, pulls(matrix), float(negative_weight), *map(float, problem)
     _rank((chosen, scores, gaps), matrix, layout, profiles, scoring, request)
     return chosen, scores, gaps
 
@@ -143,13 +143,14 @@ def _sums(_out, matrix, _layout, profiles, scoring, *_):
 @ranged(_sums)
 def _rank(begin, end, out, matrix, layout, profiles, scoring, request):
     chosen, scores, gaps = out
-    start, items, b, factors = profiles
-    base, negative_weight, reg, tolerance = scoring
+    start, items, factors = profiles
+    base, pull, negative_weight, reg, tolerance = scoring
     hidden, hide_own, noise, order = request
     longest = 0
     for at in range(begin, end):
         longest = max(longest, start[order[at] + 1] - start[order[at]])
-    row, alpha, room = np.empty(len(base)), np.empty(longest), np.empty(2 * longest * longest)
+    row, alpha, b = np.empty(len(base)), np.empty(longest), np.empty(longest)
+    room = np.empty(2 * longest * longest)
     states = np.zeros(len(base), np.uint8)
     set_state(states, hidden, HIDDEN, True)
     for at in range(begin, end):
@@ -158,7 +159,9 @@ def _rank(begin, end, out, matrix, layout, profiles, scoring, request):
         if first == last:
             continue
         own, weights = items[first:last], alpha[: last - first]
-        gaps[k] = _solve(matrix, own, reg, b[first:last], tolerance, weights, room)
+        for s in range(len(own)):
+            b[s] = pull[own[s]]
+        gaps[k] = _solve(matrix, own, reg, b[: len(own)], tolerance, weights, room)
         _multiply(weights, factors, first)
         set_state(states, own, OWN, hide_own)
         length = np.int64(-1)

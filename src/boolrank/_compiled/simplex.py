@@ -63,7 +63,7 @@ def _fill(A, ready, matrix, items, reg, i):
     ready[i] = True
 
 
-@loop(fastmath={"contract"})
+@loop
 def _pairwise(matrix, items, reg, target, most_steps, alpha, A, g, ready):
     """Move weight between the least g of all and the largest with weight, to a target gap."""
     size = len(g)
@@ -125,7 +125,7 @@ def _least(values, room):
     return at
 
 
-@loop(fastmath={"contract"})
+@loop
 def _on_face(A, b, tolerance, alpha, g, room):
     """Renew alpha and g by conjugate gradients over the weights above 0.
 

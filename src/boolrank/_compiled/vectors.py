@@ -24,7 +24,7 @@ def product(x, y):
     return (a + b) + (c + d)
 
 
-@loop(fastmath={"contract"})
+@loop
 def add_rows(out, matrix, rows, weights):
     """Add the weighted rows to out, four at a time: out is read and written less often."""
     whole = len(rows) - len(rows) % 4

@@ -10,17 +10,15 @@ import io
 import os
 import sys
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from .._extras import needs
 from ..engines.user_modules import import_user_module
 from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
 from ._output import printable
 from ._signals import SignalGuard
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 __all__ = ["main"]
 

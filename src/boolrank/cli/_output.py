@@ -19,9 +19,9 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from .._memory import peak_memory
-from ..data.scans import check_name
-from ..errors import InputError, ParameterError
-from ..storage.folder import obstacle
+from ..data.archives import check_name
+from ..errors import ParameterError
+from ..storage.output import check_output
 from ..table import Table
 
 if TYPE_CHECKING:
@@ -76,13 +76,18 @@ class Output:
     safe_csv: bool = False
 
     def __post_init__(self) -> None:
-        if self.as_json + self.as_csv + self.as_latex > 1:
+        if len(self.formats) > 1:
             problem = "--json, --csv and --latex exclude each other"
             raise ParameterError(problem, hint="give one of them")
 
     @property
+    def formats(self) -> list[str]:
+        """The formats that were asked for, by option."""
+        return [name for name in ("json", "csv", "latex") if getattr(self, f"as_{name}")]
+
+    @property
     def is_table(self) -> bool:
-        return not (self.as_json or self.as_csv or self.as_latex)
+        return not self.formats
 
     def show(self, *tables: Table, records: Sequence[dict[str, Any]] | None = None) -> None:
         """Print tables; as JSON or CSV print ``records``, by default those of the first table.
@@ -279,13 +284,11 @@ class Work:
         return time.perf_counter() - self._started
 
 
-def check_output(path: Path, endings: Collection[str]) -> None:
+def check_file(path: Path, endings: Collection[str]) -> None:
     """Raise if a file cannot be written, before the work for it is done."""
     if path.suffix.lower() not in endings:
         raise ParameterError(
             f"{path} has no known file type", hint=f"name a file in {', '.join(endings)}"
         )
     check_name(path)
-    why = "it is a folder" if path.is_dir() else obstacle(path.parent)
-    if why:
-        raise InputError(f"{path} cannot be written: {why}", hint="choose another file")
+    check_output(path, is_file=True)

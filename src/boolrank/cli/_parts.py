@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import glob
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError
-from ..storage.folder import locked
-from ..studies.cache import unwritable, whole_file
+from ..storage.job import Job
+from ..storage.output import unwritable, whole_file
 from ..table import FORMULA
 
 if TYPE_CHECKING:
@@ -24,57 +21,41 @@ WRITERS = {".parquet": "sink_parquet", ".csv": "sink_csv", ".jsonl": "sink_ndjso
 
 
 class Parts:
-    """Parts of a result in a hidden folder, which is named by what determines the result."""
+    """Numbered parts of a result, in Parquet files of a job; `Parts.open` makes them."""
 
-    def __init__(self, target: Path, key: Any) -> None:
-        self.target, name = target, hashlib.sha256(json.dumps(key, default=str).encode())
-        self._folder = target.with_name(f".{target.name}-{name.hexdigest()[:32]}")
-        self._lock = ExitStack()
+    def __init__(self, target: Path, job: Job) -> None:
+        self.target, self._job = target, job
 
-    def __enter__(self) -> Parts:
-        try:
-            with self._reported():
-                self._folder.mkdir(parents=True, exist_ok=True)
-                self._lock.enter_context(locked(self._folder, wait=False))
-                name = glob.escape(f".{self.target.name}-")
-                for other in self.target.parent.glob(name + "[0-9a-f]" * 32):
-                    if other != self._folder and other.is_dir():
-                        with locked(other, wait=False):
-                            shutil.rmtree(other)  # of a run that was killed and will not continue
-        except InputError:
-            with self._lock, suppress(OSError):  # parts of an earlier run stay
-                self._folder.rmdir()
-            raise
-        return self
+    @staticmethod
+    @contextmanager
+    def open(target: Path, key: Any) -> Iterator[Parts]:
+        """Hold a hidden folder beside the target, which is removed unless the run is interrupted.
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Remove parts, unless somebody interrupted the run and may continue it."""
-        with self._lock, suppress(OSError):
-            if kind is None or issubclass(kind, Exception):
-                shutil.rmtree(self._folder)
-            self._folder.rmdir()  # if nothing was written
+        The key determines the result.
+        """
+        folder = target.with_name(f".{target.name}-parts")
+        with Job.open(folder, json.dumps(key, default=str), shown=target) as job:
+            yield Parts(target, job)
+            shutil.rmtree(folder)
 
     def get(self, number: int) -> pl.DataFrame | None:
         """Return a part that was written before."""
         import polars as pl
 
-        with suppress(FileNotFoundError, pl.exceptions.PolarsError):  # of a machine that stopped
-            return pl.read_parquet(self._path(number), glob=False)
-        return None
+        known = number < self._job.state.get("parts", 0)
+        return pl.read_parquet(self._path(number), glob=False) if known else None
 
     def put(self, number: int, frame: pl.DataFrame) -> None:
-        """Write a part, all or nothing."""
-        path = self._path(number)
+        """Write the part behind those that are known."""
         with self._reported():
-            frame.write_parquet(path.with_suffix(".fresh"))
-            path.with_suffix(".fresh").replace(path)
+            frame.write_parquet(self._path(number))
+        self._job.commit(self._path(number), parts=number + 1)
 
     def join(self, count: int, *, safe: bool) -> None:
         """Write all parts into the target. With ``safe``, formulas in CSV are marked as text."""
         import polars as pl
 
-        paths = [self._path(number) for number in range(count)]
-        scans = [pl.scan_parquet(path, glob=False) for path in paths]
+        scans = [pl.scan_parquet(self._path(number), glob=False) for number in range(count)]
         rows = [scan.select(pl.len()).collect().item() for scan in scans]
         some = [scan for scan, length in zip(scans, rows, strict=True) if length] or scans[:1]
         frame = pl.concat(some, how="vertical_relaxed")
@@ -85,22 +66,16 @@ class Parts:
             getattr(frame, WRITERS[ending])(fresh)
 
     def _path(self, number: int) -> Path:
-        return self._folder / f"{number:06}.parquet"
+        return self._job.file(f"part-{number}")
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
-        """Raise errors of the system and of polars as errors about the target."""
+        """Raise errors of writing as errors about the target."""
         import polars as pl
 
         try:
             yield
-        except BlockingIOError:
-            raise InputError(
-                f"another process writes {self.target}",
-                hint="wait for it, or choose another file",
-                parameter="out",
-            ) from None
         except OSError as error:
-            raise unwritable(self.target, error.strerror or str(error)) from None
+            raise unwritable(self.target, error) from None
         except pl.exceptions.PolarsError as error:
             raise unwritable(self.target, str(error).rpartition("error: ")[2]) from None

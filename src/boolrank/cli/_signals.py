@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from traceback import walk_stack
 from types import FrameType
 from typing import Any
 
@@ -76,8 +77,5 @@ class SignalGuard:
 
 def _is_within(library: str, frame: FrameType | None) -> bool:
     """Return whether a function of a library is being called."""
-    while frame is not None:
-        if str(frame.f_globals.get("__name__")).partition(".")[0] == library:
-            return True
-        frame = frame.f_back
-    return False
+    modules = (str(each.f_globals.get("__name__")) for each, _ in walk_stack(frame))
+    return any(name.partition(".")[0] == library for name in modules)

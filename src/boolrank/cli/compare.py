@@ -14,8 +14,8 @@ from ..data.splits import Split
 from ..errors import ParameterError
 from ..models import MODELS
 from ..models.spec import ModelSpec, split_commas
+from ..storage.output import check_output
 from ..studies import FOLDS, Experiment, compare_models, record
-from ..studies.cache import check_folder
 from ..studies.comparison import check_comparison
 from ._inputs import Columns, command_text, fit_command, given, say_read
 from ._output import Output, Work, say
@@ -65,7 +65,7 @@ def compare(
     names = installed if models is None else split_commas(models)
     budget = given({"metrics": metrics, "trials": trials, "seconds": seconds, "seed": seed})
     check_comparison(names, **budget)
-    check_folder(out)
+    check_output(out)
     split = given({"order": order, "least": least})
     if all(is_name([each]) for each in inputs):
         parts = {Path(each).name: [each] for each in inputs}

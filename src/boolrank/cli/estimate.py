@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from .._memory import free_memory, size
 from ..checks import real
 from ..counts.estimate import Estimate
@@ -39,4 +41,4 @@ def estimate(
         f"{size(free_memory())} of memory are free; a cluster sends {size(found.shuffle)}. "
         "The process itself takes about 0.4 GB more."
     )
-    output.show(Table.of("", formats, rows, note=note), records=[found.to_dict()])
+    output.show(Table.of("", formats, rows, note=note), records=[asdict(found)])

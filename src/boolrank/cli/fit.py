@@ -6,7 +6,7 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
-from ..data.event_filters import EventFilters
+from ..data.conditions import EventFilters
 from ..data.inputs import is_name
 from ..errors import ParameterError
 from ..models import model_info
@@ -113,12 +113,10 @@ def fit(
     with work.status("Saving"):
         fitted.save(out)
     work.done(f"{out}: {spec} on {fitted.interactions!r}")
-    with work.status("Looking at lists"):
-        caution = concentration(fitted)
+    # The race has compiled what lists need. Of a model that was asked for, `recommend` says it.
+    caution = None if choice is None else concentration(fitted)
     if caution is not None:
-        others = {} if choice else {"items": items, "out": out}
-        command = command_text("compare" if choice else "fit", inputs, columns.given() | others)
-        say(f"note: {caution} To try other models: {command}")
+        say(f"note: {caution} To try more: {command_text('compare', inputs, columns.given())}")
 
 
 def _fit_within(
@@ -158,12 +156,12 @@ def _fit_on_spark(
     out: Path,
 ) -> None:
     """Read, fit and save on a cluster."""
-    from .. import spark
-
     if spec is None:
         raise ParameterError("--engine spark needs a model", hint="add --model kernel-ranker")
     with warnings.catch_warnings(), work.status("Fitting on Spark"):
         warnings.filterwarnings("ignore", category=FutureWarning)  # of pyspark, about pandas 3
+        from .. import spark
+
         session = spark.start(master or "local[*]")
         try:
             spark.fit(spark.read(session, inputs, columns.given()), out, model=spec)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,17 +101,13 @@ def explain(
         if not isinstance(fitted, KernelRanker):
             problem = f"{type(fitted).__name__} has no rules"
             raise ParameterError(problem, hint="fit --model kernel-ranker", parameter="rules")
+        rules_of = partial(fitted.rules_profile, unknown="ignore")
+        found = (fitted.rules if profile is None else rules_of)(known, item, n or 10)
         title = f"Rules for {called} and {whom}" if asked else f"Rules for {whom}"
-        if profile is None:
-            found = fitted.rules(known, item, n or 10)
-        else:
-            found = fitted.rules_profile(known, item, n or 10, unknown="ignore")
         _show_rules(title, found, fitted, output)
         return
-    if profile is None:
-        parts = fitted.explain(known, item)
-    else:
-        parts = fitted.explain_profile(known, item, unknown="ignore")
+    reasons = partial(fitted.explain_profile, unknown="ignore")
+    parts = (fitted.explain if profile is None else reasons)(known, item)
     if not parts:
         say(f"note: {whom} has no history and gets popular items, without reasons")
     items, table = fitted.interactions.items, fitted.item_table

@@ -14,9 +14,10 @@ from ..data.vocabulary import plain_id
 from ..errors import ParameterError
 from ..models import Recommendations, load_model, model_info
 from ..models.selection import parse_limits
+from ..report.cautions import concentration
 from ..table import Column, Table, counted
 from ._inputs import at_most_one, given, parse_ids, parse_items, read_ids, read_profiles
-from ._output import Output, Work, check_output, say
+from ._output import Output, Work, check_file, say
 from ._parts import WRITERS, Parts
 
 if TYPE_CHECKING:
@@ -85,14 +86,15 @@ def recommend(
         elif rows > _MAX_ROWS:
             hint = f"add --out, --json or --csv, or name fewer {whom}s"
             raise ParameterError(f"{rows:,} rows are too many for a table", hint=hint)
-    key = model_info(folder)["hash"], options
-    stored = Parts(target, [*key, whom, wanted]) if isinstance(target, Path) else None
-    rank = partial(method, **options)
-    with work.counter("Recommending") as count, stored or nullcontext():
+    key, rank = [model_info(folder)["hash"], options, whom, wanted], partial(method, **options)
+    opened = Parts.open(target, key) if isinstance(target, Path) else nullcontext()
+    with work.counter("Recommending") as count, opened as stored:
         parts, empty = _ranked(whom, rank, wanted[:shown], stored, count, frames=target is not None)
         if stored is not None:
             stored.join(len(parts), safe=output.safe_csv)
     _note_empty(whom, empty, options)
+    if not chosen and (caution := concentration(fitted)) is not None:
+        say(f"note: {caution} boolrank fit without --model tries others")
     if target is not None:
         rows = sum(parts) if isinstance(target, Path) else _write(parts, target)
         work.done(f"{target}: {counted(rows, 'row')} for {counted(shown, whom)}")
@@ -136,14 +138,13 @@ def _target(
     out: Path | None, to: str | None, sql_table: str, output: Output
 ) -> Path | SqlTable | None:
     """Return the file or the table to write; raise if there are two, or if it is not writable."""
-    forms = {"json": output.as_json, "csv": output.as_csv, "latex": output.as_latex}
-    at_most_one([*given({"to": to, "out": out}), *(name for name in forms if forms[name])])
+    at_most_one([*given({"to": to, "out": out}), *output.formats])
     if to is not None:  # fail now rather than after the work
         table = SqlTable(to, sql_table)
         with table.database.cursor(write=True):
             return table
     if out is not None:
-        check_output(out, WRITERS)
+        check_file(out, WRITERS)
     return out
 
 

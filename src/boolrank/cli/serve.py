@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .._extras import needs
+from ..service import ServiceOptions
 from ..storage.folder import locked
 from ._inputs import seconds_of
 from ._output import Work, say
@@ -17,18 +18,7 @@ from ._output import Work, say
 _METRICS = "boolrank-metrics-"
 
 
-def serve(
-    folder: Path,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    workers: int = 1,
-    items: Path | None = None,
-    events: str | None = None,
-    refresh: str | None = None,
-    api_key_file: Path | None = None,
-    no_auth: bool = False,
-) -> None:
+def serve(folder: Path, *, options: ServiceOptions) -> None:
     """Serve a model over HTTP, with a web page at /.
 
     Events that are posted are stored before they are acknowledged, change the next list of their
@@ -40,19 +30,11 @@ def serve(
         with needs("serve", "The service"):
             from ..service.command import open_service
         with work.status("Opening"):
-            service = open_service(
-                folder,
-                host=host,
-                port=port,
-                workers=workers,
-                items=items,
-                events=events,
-                period=None if refresh is None else seconds_of(refresh, "refresh"),
-                api_key_file=api_key_file,
-                no_auth=no_auth,
-            )
-        say(f"{folder}: {service.info['model']}, http://{service.address} (Ctrl-C ends it)")
-        service.run()
+            text = options.refresh
+            period = None if text is None else seconds_of(text, "refresh")
+            model, processes = open_service(folder, options, period)
+        say(f"{folder}: {model}, http://{processes.address} (Ctrl-C ends it)")
+        processes.run()
 
 
 @contextmanager

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..kernels.expressiveness import PairSpectrum
+from ..storage.output import write_text
 from ..studies import parse_arities, spectral_curve
-from ..studies.cache import write_text
 from ..table import Column, Table
 from ._inputs import Columns, read_events
-from ._output import Output, Work, check_output
+from ._output import Output, Work, check_file
 
 _ARITIES = "1:10,12:20:2,25:50:5,60:150:10"  # denser where curves bend
 _TITLE = "Normalised spectral ratio: 0 = all items identical, 1 = no two items related"
@@ -35,7 +35,7 @@ def spectrum(
     work, inputs = Work(), columns.inputs(inputs)
     chosen = parse_arities(arities or _ARITIES)
     if out is not None:
-        check_output(out, (".svg", ".png"))
+        check_file(out, (".svg", ".png"))
         check_report()
     events = read_events(work, inputs, columns.given())
     if arities is None:

@@ -11,8 +11,8 @@ from ..errors import ParameterError
 from ..models.spec import parse_model, split_commas
 from ..models.tag_columns import tag_table
 from ..report.cautions import cautions
+from ..storage.output import check_output
 from ..studies import Study, Trial, arity_from_spectrum, best_arity, tune_model, validation_fold
-from ..studies.cache import check_folder
 from ..table import Column, Table, counted
 from ._inputs import Columns, fit_command, given, read_events, read_items, refuse
 from ._output import Output, Work, say
@@ -53,7 +53,7 @@ def tune(
         problem = f"tune chooses the parameters of {spec.name}"
         raise ParameterError(problem, hint=f"write --model {spec.name}")
     if arity is None:
-        check_folder(out)
+        check_output(out)
     else:
         refuse("--arity", given({"model": model}) | budget)
         if "," in (metric or ""):

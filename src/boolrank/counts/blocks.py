@@ -14,22 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from ..data.rows import Rows
+from ..data.rows import Rows, cut
 
 # (column, count) places that one round may reserve: 32 MB. New memory is slow.
 _PLACES = 1 << 22
 
 
 class Block(NamedTuple):
-    """The rows of the items from ``first`` on: both halves, without the diagonal.
+    """Rows of the items from ``first`` on, without the diagonal: lengths, columns and counts.
 
-    Attributes
-    ----------
-    sizes : (k,) users of each item, or their mass
-    lengths : (k,) items that share users with each item
-    columns : these items, ascending in each row
-    counts : the users they share, or their mass
+    Sizes and counts are numbers of users, or their mass.
     """
 
     first: int
@@ -102,8 +98,6 @@ def combine(blocks: Sequence[Block]) -> Block:
     >>> combine([one, one])[1:]
     (array([2, 2]), array([1, 1]), array([1, 0], dtype=int32), array([2, 2], dtype=int32))
     """
-    from scipy.sparse import csr_array
-
     if len(blocks) == 1:
         return blocks[0]
     items = 1 + max(int(block.columns.max(initial=0)) for block in blocks)
@@ -132,12 +126,3 @@ def item_ranges(work: NDArray[np.int64], pairs: int) -> NDArray[np.int64]:
     array([0, 2, 3, 5])
     """
     return np.array(cut(np.concatenate(([0], np.cumsum(np.minimum(work, len(work))))), pairs))
-
-
-def cut(bound: NDArray[np.int64], most: int) -> list[int]:
-    """Return the bounds of ranges of rows with at most ``most`` entries, or of one row."""
-    cuts = [0]
-    while cuts[-1] < len(bound) - 1:
-        stop = int(np.searchsorted(bound, bound[cuts[-1]] + most, side="right")) - 1
-        cuts.append(max(stop, cuts[-1] + 1))
-    return cuts

@@ -1,20 +1,24 @@
-"""Counting in memory: with BLAS, into a dense matrix, or into compressed sparse rows."""
+"""Counting into a dense matrix, into compressed sparse rows, or into files in bounded memory."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from .._memory import free_memory, require_memory, size
 from ..data.interactions import Interactions
+from ..data.rows import Rows, cut
 from ..errors import MatrixTooLargeError
-from .blocks import TooManyPairsError, count_block
+from ..storage.disk_array import DiskArray, mapped
+from ..storage.job import Job
+from .blocks import Block, TooManyPairsError, combine, count_block, item_ranges, work_per_item
 from .overlaps import Overlaps
 from .weighting import weigh
 
-# Multiplications in BLAS that take as long as one counting step, measured.
-_BLAS_STEPS = 50.0
 # Single precision counts exactly up to this many users.
 SINGLE = 1 << 24
 # Largest dense matrix of counts to consider, 2 GB, and its bytes per pair.
@@ -23,18 +27,16 @@ _DENSE_UP_TO, _DENSE_BYTES = 22_000, 4
 _PAIR_BYTES = 16
 # Items of a user whose pairs take half a minute to count.
 _LONGEST = 100_000
+# On disk, bytes per pair of a range: column and count, twice while blocks of users are combined,
+# and per event: item, its transpose, and the length of the user's list.
+_PAIR, _COMBINED, _EVENT = 12, 48, 32
 
 
 def count(interactions: Interactions, exponent: float) -> Overlaps:
-    """Count with the method estimated to be fastest."""
-    n, items = interactions.shape
+    """Count with the method estimated to be faster."""
     lengths = interactions.rows.lengths.astype(float)
-    steps = float(lengths @ lengths)  # an upper bound of the pairs that share a user
-    if not is_dense(n, items, steps, exponent):
-        return count_sparse(interactions, exponent)
-    if not exponent and float(n) * items * items < _BLAS_STEPS * steps:
-        return count_by_products(interactions)
-    return count_dense(interactions, exponent)
+    dense = is_dense(*interactions.shape, float(lengths @ lengths), exponent)
+    return (count_dense if dense else count_sparse)(interactions, exponent)
 
 
 def is_dense(n: int, items: int, steps: float, exponent: float) -> bool:
@@ -42,25 +44,6 @@ def is_dense(n: int, items: int, steps: float, exponent: float) -> bool:
     room = _DENSE_BYTES * items * items * (2 if exponent else 1)
     small = items <= _DENSE_UP_TO and n <= SINGLE
     return small and steps >= items * items / 4 and room <= free_memory()
-
-
-def count_by_products(interactions: Interactions) -> Overlaps:
-    """Count with BLAS, by products of blocks of the dense matrix."""
-    from scipy.linalg.blas import ssyrk
-
-    from .._compiled.weights import spread
-
-    n, items = interactions.shape
-    sizes = interactions.popularity()
-    total: Any = np.zeros((items, items), np.float32, order="F")
-    step = max(1, (1 << 26) // items)
-    matrix = interactions.matrix()
-    for start in range(0, n, step):
-        block = matrix[start : start + step].toarray()
-        total = ssyrk(1.0, block.T, beta=1.0, c=total, lower=1, overwrite_c=1)
-    dense, ones = total.T, np.ones(items)
-    spread(dense, ones, ones, sizes.astype(np.float64))
-    return Overlaps(n, sizes, dense=dense)
 
 
 def count_dense(interactions: Interactions, exponent: float = 0.0) -> Overlaps:
@@ -111,3 +94,61 @@ def _without_longest(interactions: Interactions) -> str:
         "leave out users with very long histories, such as "
         f"{interactions.users[busiest]!r} with {int(lengths[busiest]):,} items, or rare items"
     )
+
+
+def count_on_disk(
+    rows: Rows,
+    items: int,
+    exponent: float,
+    job: Job,
+    memory: int,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> Overlaps:
+    """Count into files of a job, range by range of items, with at most ``memory`` bytes.
+
+    ``progress`` gets the steps done and all steps. The indices of ``rows`` may be in a file.
+    """
+    parts = list(pairwise(cut(rows.indptr, max(memory // (2 * _EVENT), 1))))
+    work, degrees = np.zeros((2, items), np.int64)
+    for part in parts:
+        some = rows.part(*part)
+        work += work_per_item(some, items)
+        degrees += np.bincount(some.indices, minlength=items)
+    weighting, weights = weigh(rows.lengths, degrees, exponent)
+    room = memory // 2 // (_PAIR if len(parts) == 1 else _COMBINED)
+    longest = int(np.minimum(work, items).max(initial=0))
+    if longest > room:
+        raise MatrixTooLargeError(
+            f"the {longest:,} pairs of one item do not fit: {size(memory)} are left for counting",
+            hint="allow more memory, or leave out the most active users",
+            parameter="memory",
+        )
+    kinds: dict[str, Any] = {"columns": "int32", "counts": weights.dtype}
+    kinds |= {"lengths": "int64", "sizes": "int64"}
+    files = {name: job.array(f"overlaps-{name}", kind) for name, kind in kinds.items()}
+    paths = [file.path for file in files.values()]
+    done = job.state.get("counted", (0, 0))[0]
+    kept = rows.part(*parts[0]) if len(parts) == 1 else None
+    steps = np.concatenate(([0], np.cumsum(work))).tolist()
+    for first, last in pairwise((done + item_ranges(work[done:], room)).tolist()):
+        found = [
+            count_block(kept or rows.part(*part), weights[slice(*part)], first, last, items)
+            for part in parts
+        ]
+        _append(files, combine(found))
+        job.commit(*paths, counted=(last, len(files["columns"])))
+        progress(steps[last], steps[-1])
+    indptr = np.concatenate(([0], np.cumsum(files["lengths"][:])))
+    sizes, pairs_of = files["sizes"][:], (files["columns"], files["counts"])
+    return Overlaps(rows.n_rows, sizes, None, indptr, *pairs_of, weighting)  # type: ignore[arg-type]
+
+
+def _append(files: dict[str, DiskArray], block: Block) -> None:
+    for name, file in files.items():
+        file.append(getattr(block, name))
+
+
+def on_disk(overlaps: Overlaps) -> Overlaps:
+    """Return overlaps whose files are mapped, for a model that keeps them."""
+    columns, counts = mapped(overlaps.columns), mapped(overlaps.counts)
+    return replace(overlaps, columns=columns, counts=counts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -28,16 +27,9 @@ _RANGES = 200
 
 @dataclass(frozen=True)
 class Estimate:
-    """Memory, disk and time of a fit, in memory, on disk and on a cluster.
+    """Bytes and time of a fit: memory beside the process, in memory or on disk, and the folder.
 
-    Attributes
-    ----------
-    steps : additions: the sum of squared activities
-    pairs : ordered pairs of items that share a user, from a sample of rows
-    memory : bytes of a fit in memory, beside the process itself
-    disk_memory : least bytes of a fit on disk, likewise
-    disk : bytes of the model on disk
-    shuffle : bytes that a cluster sends
+    ``steps`` are additions, ``pairs`` are estimated, and a cluster sends ``shuffle`` bytes.
     """
 
     users: int
@@ -86,7 +78,3 @@ class Estimate:
     def seconds(self) -> float:
         """Return the time of a fit on two threads, in memory or on disk."""
         return _STEP * self.steps + _PAIR * self.pairs
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all numbers by name."""
-        return dict(vars(self))

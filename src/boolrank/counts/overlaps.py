@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import csr_array
 
-from .._memory import parse_size
 from ..checks import real
 from ..data.interactions import Interactions, joined
 from ..data.rows import Rows
@@ -67,12 +67,10 @@ class Overlaps(State):
         interactions: Interactions,
         n_threads: int | None = None,
         user_exponent: float = 0.0,
-        memory: int | str | None = None,
     ) -> Overlaps:
         """Count in one pass over the data, with the method estimated to be fastest.
 
-        Users weigh activity^-user_exponent, from 0 to 1; with 0 all count as 1. With ``memory``,
-        such as ``"4GB"``, pairs are counted within that memory, in a temporary file that is mapped.
+        Users weigh activity^-user_exponent, from 0 to 1; with 0 all count as 1.
 
         >>> data = Interactions.from_pairs([1, 1, 2], ["a", "b", "a"])
         >>> counts = Overlaps.of(data, user_exponent=1)
@@ -81,11 +79,8 @@ class Overlaps(State):
         """
         exponent = real("Overlaps", "user_exponent", user_exponent, low=0, high=1)
         from .counting import count
-        from .disk_counts import count_within
 
         with threads(n_threads):
-            if memory is not None:
-                return count_within(interactions, exponent, parse_size("memory", memory))
             return count(interactions, exponent)
 
     @staticmethod
@@ -131,8 +126,6 @@ class Overlaps(State):
 
     def updated(self, before: Interactions, after: Interactions) -> Overlaps:
         """Return the overlaps after a change of interactions, from the changed rows alone."""
-        from scipy.sparse import csr_array
-
         union, keys = joined(after, before)
         n, m = union.shape
         changed = np.unique(np.setxor1d(keys[0], keys[1], assume_unique=True) // m)

@@ -17,15 +17,7 @@ UNIT, MOST = 40, 62
 
 @dataclass(frozen=True, eq=False)
 class Weighting(State):
-    """Weights of users by activity.
-
-    Attributes
-    ----------
-    exponent : the user exponent
-    total : sum of all weights
-    active : number of users with at least one item
-    degrees : (m,) users of each item
-    """
+    """Sum of the weights of users, number of ``active`` users, and users of each item."""
 
     kind: ClassVar[str] = "weighting"
 

@@ -1,7 +1,6 @@
-"""Zip archives and Excel workbooks, read in place and never unpacked.
+"""Zip archives and Excel workbooks, read in place and never unpacked, up to a size.
 
-Archives with a member outside their folder (an absolute path, or one with ``..``) are refused, and
-so are files that expand to far more than a data set.
+Archives with a member outside their folder (an absolute path, or one with ``..``) are refused.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
 
 from .._extras import needs
 from ..errors import InputError
@@ -74,6 +72,14 @@ def _members(path: Path, members: list[str], name: str, only: bool) -> list[str]
     return matching
 
 
+def check_name(path: Path) -> None:
+    """Raise for a name that is not UTF-8, which polars cannot open."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"the name {str(path)!r} is not UTF-8", hint="rename it") from None
+
+
 def check_expansion(path: Path) -> None:
     """Raise for a gzip file that holds more than 4 GB and a hundred times its size."""
     size = path.stat().st_size
@@ -116,10 +122,7 @@ def sheet(label: str, content: bytes, *, only: bool = False) -> bytes:
             hint="save the one with the events as CSV",
         )
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(map(_cells, rows))
+    csv.writer(out, lineterminator="\n").writerows(
+        [int(v) if isinstance(v, float) and v.is_integer() else v for v in row] for row in rows
+    )
     return out.getvalue().encode()
-
-
-def _cells(row: list[Any]) -> list[Any]:
-    """Return whole numbers without a fraction."""
-    return [int(v) if isinstance(v, float) and v.is_integer() else v for v in row]

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, ParameterTypeError
 
 # Usual names by role, first those that are taken before the others. Case, blanks, punctuation and
 # these ends do not matter: "Customer ID" and "customer" are one name; "customer_name" comes after.
@@ -77,11 +77,6 @@ def find_columns(
     return found
 
 
-def has_usual_name(names: Sequence[str]) -> bool:
-    """Return True if a column has a usual name of any role."""
-    return any(likely(names, role) for role in USUAL_NAMES)
-
-
 def likely(names: Sequence[str], role: str) -> list[str]:
     """Return the columns with the best rank of the usual names of a role."""
     ranked: dict[tuple[int, bool], list[str]] = {}
@@ -95,18 +90,30 @@ def likely(names: Sequence[str], role: str) -> list[str]:
     return ranked[min(ranked)] if ranked else []
 
 
-def opened(frame: Any, **options: Any) -> Any:
-    """Return a frame as narwhals has it; raise if columns share a name or have one like 0."""
+def opened(frame: Any, what: str, other: str) -> Any:
+    """Return a frame as narwhals has it, eager, and other objects with an Arrow stream unchanged.
+
+    Raise if columns share a name or have one like 0. ``what`` is read and ``other``, another way to
+    give it, are for messages.
+    """
     import narwhals as nw
 
     try:
-        table: Any = nw.from_native(frame, **options)
+        table: Any = nw.from_native(frame, pass_through=True)
     except nw.exceptions.DuplicateError:
         check_names(getattr(frame, "column_names", None) or list(frame.columns))
         raise
+    is_stream = hasattr(frame, "__arrow_c_stream__")
+    if isinstance(table, nw.LazyFrame) and not is_stream:
+        table = table.collect()
     if isinstance(table, nw.DataFrame):
         check_names(table.columns)
-    return table
+    elif not is_stream:
+        raise ParameterTypeError(
+            f"{what} are a frame or an Arrow stream, not {type(frame).__name__}",
+            hint=f"make a pandas, polars or pyarrow frame, or use {other}",
+        )
+    return table if isinstance(table, nw.DataFrame) else frame
 
 
 def check_names(names: Sequence[Any]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from .._extras import needs
 from ..errors import DatasetNotFoundError, InputError
 from .archives import AGAIN, contents
-from .event_filters import EventFilters, parse_filters
+from .conditions import EventFilters, parse_filters
 from .formats import Format
 from .interactions import Interactions, joined
 

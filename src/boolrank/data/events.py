@@ -1,24 +1,30 @@
-"""Events in frames: users, items, times and ratings, and an account of reading."""
+"""Events in frames and matrices: users, items, times and ratings, and an account of reading."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array, sparray, spmatrix
 
-from ..errors import InputError, ParameterTypeError
+from ..errors import InputError
 from ..table import counted
 from .columns import find_columns, opened
+from .conditions import BOOLEANS, Condition
 from .database import ArrowStream
-from .values import BOOLEANS, Condition
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
+    from numpy.typing import ArrayLike
+
+    MatrixLike = ArrayLike | sparray[Any, Any] | spmatrix[Any]
+
+Ids = Sequence[Hashable] | None
 
 
 @dataclass
@@ -26,7 +32,7 @@ class Reading:
     """An account of reading: columns by role, numbers of rows, and dropped rows by reason.
 
     ``padded`` counts ids with blanks around them, ``notes`` has remarks for people. ``partial``
-    marks one of many batches, in which it is no error if few rows count.
+    marks one of many batches, in which it is no error if no rating counts.
     """
 
     source: str = "a frame"
@@ -77,21 +83,10 @@ def read_frame(
     import narwhals as nw
 
     condition = None if positive is None else Condition.parse(positive)
-    table = opened(frame, eager_only=True, pass_through=True)
-    if not isinstance(table, nw.DataFrame) and hasattr(frame, "__arrow_c_stream__"):
-        table = ArrowStream(frame)
-    elif not isinstance(table, nw.DataFrame):
-        try:
-            lazy: Any = nw.from_native(frame)
-            table = lazy.collect()
-        except TypeError:
-            raise ParameterTypeError(
-                f"events are a frame or an Arrow stream, not {type(frame).__name__}",
-                hint="make a pandas, polars or pyarrow frame, or use Interactions.from_pairs",
-            ) from None
-    columns = find_columns(table.columns, positive, **given)
-    if isinstance(table, ArrowStream):
-        table = nw.from_native(table.collect(columns))
+    table: Any = opened(frame, "events", "Interactions.from_pairs")
+    stream = None if isinstance(table, nw.DataFrame) else ArrowStream(table)
+    columns = find_columns((stream or table).columns, positive, **given)
+    table = table if stream is None else nw.from_native(stream.collect(columns))
     if given["time"] is None and columns["time"] and not _is_time(table[columns["time"]].dtype):
         columns["time"] = None
     return to_events(table, columns, condition, Reading(columns=columns, rows=len(table)))
@@ -102,13 +97,10 @@ def to_events(
     columns: Mapping[str, str | None],
     condition: Condition | None,
     reading: Reading,
-    place: Callable[[str, str | None], str] | None = None,
+    *,
+    drop_missing: bool = False,
 ) -> Events:
-    """Return the events of a narwhals frame.
-
-    A missing id in a frame is an error. Files and queries have a ``place``, which tells where a
-    column first has a value, or none: their rows without an id are dropped, unless most lack one.
-    """
+    """Return the events of a narwhals frame; raise for rows without an id, or drop them."""
     import narwhals as nw
 
     rating, time = columns["rating"], columns["time"]
@@ -116,8 +108,8 @@ def to_events(
     for role in ("user", "item"):
         name = str(columns[role])
         missing = table[name].null_count()
-        if missing and (place is None or (2 * missing > len(table) and not reading.partial)):
-            raise without_ids(missing, role, name, place and place(name, None))
+        if missing and not drop_missing:
+            raise without_ids(missing, role, name)
         if missing:
             reading.drop(f"without {role}", missing)
             table = table.filter(~nw.col(name).is_null())
@@ -132,9 +124,8 @@ def to_events(
     return Events(users, items, rows, numbers, when, reading)
 
 
-def without_ids(missing: int, role: str, name: str, place: str | None = None) -> InputError:
+def without_ids(missing: int, role: str, name: str, where: str = "") -> InputError:
     """Return the error for rows without a user or an item."""
-    where = f", the first in {place}" if place else ""
     return InputError(
         f"{counted(missing, 'row', 'have')} nothing in the column {name!r}{where}",
         hint=f"drop these rows, or name another column with {role}=...",
@@ -159,7 +150,9 @@ def check_times(values: Any, count: int) -> NDArray[Any]:
     """Return the times of ``count`` events as numbers or datetimes in UTC, or raise."""
     array = np.asarray(values)
     if array.dtype.kind == "O" and all(isinstance(value, date) for value in array.ravel()):
-        array = np.array([_naive(value) for value in array.tolist()], "datetime64[us]")
+        zoned = ((value, getattr(value, "tzinfo", None)) for value in array.tolist())
+        naive = [v.astimezone(UTC).replace(tzinfo=None) if zone else v for v, zone in zoned]
+        array = np.array(naive, "datetime64[us]")
     if array.dtype.kind not in "iufM":
         raise InputError(
             f"times are numbers, dates or datetimes, not {array.dtype} values", parameter="time"
@@ -171,15 +164,11 @@ def check_times(values: Any, count: int) -> NDArray[Any]:
     return array
 
 
-def _naive(when: Any) -> Any:
-    zoned = getattr(when, "tzinfo", None) is not None
-    return when.astimezone(UTC).replace(tzinfo=None) if zoned else when
-
-
 def _positive(table: Any, name: str, condition: Condition | None, reading: Reading) -> Any:
     """Return the rows of a narwhals frame with a rating that counts: all by default, unless false.
 
-    A condition compares numbers with numbers, truth values with both, and text with text.
+    A condition compares numbers with numbers, truth values with both, and text with text, where
+    yes, Y and true are one value.
     """
     import narwhals as nw
 
@@ -189,10 +178,10 @@ def _positive(table: Any, name: str, condition: Condition | None, reading: Readi
         return table
     unwanted = "false" if condition is None else f"not {condition.text}"
     condition = condition or Condition("= true", "=", "true")
+    truth = BOOLEANS.get(str(condition.value).lower())
     if is_bool:
         ratings = ratings.cast(nw.Float64)
-        truth = BOOLEANS.get(str(condition.value).lower(), condition.value)
-        condition = condition._replace(value=truth)
+        condition = condition if truth is None else condition._replace(value=truth)
     is_word = isinstance(condition.value, str)
     is_text = ratings.dtype in (nw.String, nw.Categorical, nw.Enum)
     if not (is_text if is_word else is_bool or is_number):
@@ -202,7 +191,13 @@ def _positive(table: Any, name: str, condition: Condition | None, reading: Readi
             hint="compare numbers as positive='>= 4', text as positive='= good'",
             parameter="positive",
         )
-    chosen = condition(ratings).fill_null(False) & ~ratings.is_null()
+    if is_word and truth is not None:
+        words = [word for word, value in BOOLEANS.items() if value is truth]
+        alike = ratings.cast(nw.String).str.to_lowercase().is_in(words)
+        chosen = condition._replace(value=True)(alike)
+    else:
+        chosen = condition(ratings)
+    chosen = chosen.fill_null(False) & ~ratings.is_null()
     if len(table) and not chosen.any() and not reading.partial:
         values = sorted(ratings.drop_nulls().unique().to_list())
         shown = "missing" if not values else f"{values[0]} to {values[-1]}"
@@ -262,3 +257,36 @@ def _encode(series: Any, kind: str) -> tuple[Vocabulary, NDArray[np.int64]]:
         ids = np.array(texts.gather(order).to_list(), object)
         return Vocabulary(ids, kind), ranks[codes.to_physical().to_numpy()]
     return Vocabulary.of(series.to_numpy(), kind)
+
+
+def read_matrix(matrix: MatrixLike, users: Ids, items: Ids) -> tuple[Any, ...]:
+    """Return users, items, and the row and column number of each nonzero cell."""
+    unchecked: Any = matrix
+    try:
+        cells = coo_array(unchecked)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{type(matrix).__name__} is not a matrix: {error}") from None
+    if cells.ndim != 2:
+        raise InputError(f"a matrix of users and items has 2 dimensions, not {cells.ndim}")
+    cells.sum_duplicates()
+    nan = np.flatnonzero(cells.data != cells.data)  # True for NaN
+    if len(nan):
+        row, column = int(cells.row[nan[0]]), int(cells.col[nan[0]])
+        raise InputError(
+            f"the matrix has {len(nan):,} NaN, the first in row {row}, column {column}",
+            hint="put 0 where there is no interaction",
+        )
+    some = cells.data != 0
+    names, rows = _side(users, "user", cells.shape[0])
+    titles, columns = _side(items, "item", cells.shape[1])
+    return names, titles, rows[cells.row[some]], columns[cells.col[some]]
+
+
+def _side(given: Ids, kind: str, size: int) -> tuple[Vocabulary, NDArray[np.int64]]:
+    """Return the ids of the rows or columns of a matrix, by default their numbers."""
+    names, numbers = Vocabulary.of(np.arange(size) if given is None else given, kind)
+    if len(numbers) != size:
+        raise InputError(f"the matrix has {size} {kind}s, but {len(numbers)} ids are given")
+    if len(names) != size:
+        raise InputError(f"the ids of {kind}s are not distinct", parameter=f"{kind}s")
+    return names, numbers

@@ -7,16 +7,15 @@ one of the first download is stored in ``FILE.sha256`` and required of later dow
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 from zipfile import is_zipfile
 
 from .._version import __version__
-from ..errors import DownloadError
+from ..errors import DownloadError, InputError
+from ..storage.output import whole_file
 from .dataset import Dataset, Download
 
 _PIECE = 1 << 18
@@ -52,19 +51,12 @@ def fetch_dataset(
 def fetch_file(download: Download, folder: Path, progress: Progress = lambda *_: None) -> Path:
     """Download one file into a folder."""
     target = folder / download.file
-    part = folder / f"{download.file}.{uuid4().hex}.part"  # of this download alone
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
+        with whole_file(target) as part:
             _receive(download, part, progress)
             _check(download, part)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-    except DownloadError:
-        raise
-    except OSError as error:
-        raise DownloadError(f"{target} cannot be written: {error}") from None
+    except InputError as error:
+        raise DownloadError(error.message, hint=error.hint) from None
     return target
 
 
@@ -94,8 +86,6 @@ def _receive(download: Download, part: Path, progress: Progress) -> None:
                         f"most {_LARGEST:,} bytes and {_LONGEST / 60:.0f} minutes"
                     )
                 progress(download.file, have, total)
-            file.flush()
-            os.fsync(file.fileno())
     except HTTPError as error:
         error.close()
         raise DownloadError(f"{download.address} answers {error.code} ({error.reason})") from None

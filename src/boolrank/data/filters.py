@@ -9,22 +9,21 @@
     value      = number | 'text' | 'date' | "true" | "false"
 
 A parser evaluates as it reads; nothing is ever executed. As in SQL, a comparison with something
-unknown is neither true nor false, and items for which a filter is not true are left out.
+unknown is neither true nor false, and items for which a filter is not true are left out. Truth is
+1, 0 (unknown) or -1: "and" is the minimum, "or" the maximum, and "not" the negative.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
-from datetime import UTC, datetime
-from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from .conditions import COMPARISONS, parse_date
 from .item_columns import Column, Words
 from .items import ItemTable
 
@@ -35,8 +34,6 @@ _TOKEN = re.compile(
     |(?P<sign><=|>=|!=|<>|==|=|<|>|\(|\)|,))""",
     re.VERBOSE,
 )
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
-_COMPARISONS |= {"=": eq, "==": eq, "!=": ne, "<>": ne}
 # By type of column: a word for its values, the type to compare them with, and a hint.
 _TYPES: dict[str, tuple[str, type, str]] = {
     "bool": ("truth values", bool, "compare it with true or false"),
@@ -49,23 +46,7 @@ _KEYWORDS = ("and", "or", "not", "in", "has", "is", "null", "true", "false")
 _EXAMPLE = "write it as \"category = 'books' and price < 20\""
 _QUOTED = f"{_EXAMPLE}; names with other signs are in double quotes"
 
-Mask = NDArray[np.bool_]
-
-
-class Truth(NamedTuple):
-    """Where a condition is true, and where it is false; elsewhere it is unknown."""
-
-    true: Mask
-    false: Mask
-
-    def __invert__(self) -> Truth:
-        return Truth(self.false, self.true)
-
-    def __and__(self, other: Truth) -> Truth:
-        return Truth(self.true & other.true, self.false | other.false)
-
-    def __or__(self, other: Truth) -> Truth:
-        return ~(~self & ~other)
+Truth = NDArray[np.int64]
 
 
 class _Token(NamedTuple):
@@ -74,7 +55,7 @@ class _Token(NamedTuple):
     start: int
 
 
-def filter_items(table: ItemTable, where: str) -> Mask:
+def filter_items(table: ItemTable, where: str) -> NDArray[np.bool_]:
     """(items,) Return where a filter is true.
 
     >>> import pandas as pd
@@ -87,7 +68,7 @@ def filter_items(table: ItemTable, where: str) -> Mask:
         raise InputError(
             f"a filter is text, not {type(where).__name__}", hint=_EXAMPLE, parameter="where"
         )
-    return _Parser(table, where).parse().true
+    return np.asarray(_Parser(table, where).parse() > 0)
 
 
 class _Parser:
@@ -142,20 +123,19 @@ class _Parser:
 
     def parse(self) -> Truth:
         found = self.any()
-        if self.tokens[self.at].kind != "end":
-            raise self.unexpected("'and', 'or' or the end")
+        self.need("end", expected="'and', 'or' or the end")
         return found
 
     def any(self) -> Truth:
         found = self.all()
         while self.taken("keyword", "or"):
-            found |= self.all()
+            found = np.maximum(found, self.all())
         return found
 
     def all(self) -> Truth:
         found = self.condition()
         while self.taken("keyword", "and"):
-            found &= self.condition()
+            found = np.minimum(found, self.condition())
         return found
 
     def condition(self) -> Truth:
@@ -163,7 +143,7 @@ class _Parser:
         if self.depth > _MAX_DEPTH:
             raise self.wrong(f"the filter is nested more than {_MAX_DEPTH} deep", "make it simpler")
         if self.taken("keyword", "not"):
-            found = ~self.condition()
+            found = -self.condition()
         elif self.taken("sign", "("):
             found = self.any()
             self.need("sign", ")")
@@ -177,9 +157,8 @@ class _Parser:
         if self.taken("keyword", "is"):
             negative = self.taken("keyword", "not")
             self.need("keyword", "null")
-            found = Truth(~column.present, column.present)
-            return ~found if negative else found
-        sign = self.taken("sign", *_COMPARISONS)
+            return np.where(column.present, 1, -1) if negative else np.where(column.present, -1, 1)
+        sign = self.taken("sign", *COMPARISONS)
         if sign is not None:
             return self.compared(name, column, sign, self.value())
         negative = self.taken("keyword", "not")
@@ -191,7 +170,7 @@ class _Parser:
             found = self.compared(name, column, "=", True)
         else:
             raise self.unexpected("a comparison, 'in', 'has' or 'is'")
-        return ~found if negative else found
+        return -found if negative else found
 
     def value(self) -> float | str | bool:
         number, text = self.taken("number"), self.taken("text")
@@ -205,22 +184,22 @@ class _Parser:
         self.need("sign", "(")
         found = self.compared(name, column, "=", self.value())
         while self.taken("sign", ","):
-            found |= self.compared(name, column, "=", self.value())
+            found = np.maximum(found, self.compared(name, column, "=", self.value()))
         self.need("sign", ")", expected="',' or ')'")
         return found
 
     def has(self, name: str, column: Column, value: float | str | bool) -> Truth:
         if column.type != "set":
             raise self.mismatch(name, column, f"use = or in, as in \"{name} in ('a', 'b')\"")
-        there = np.zeros(len(self.table), bool)
-        there[column.rows.numbers[column.rows.indices == self.operand(name, column, value)]] = True
-        return Truth(there, ~there)
+        found = np.full(len(self.table), -1)
+        found[column.rows.numbers[column.rows.indices == self.operand(name, column, value)]] = 1
+        return found
 
     def compared(self, name: str, column: Column, sign: str, value: float | str | bool) -> Truth:
         if column.type == "set":
             raise self.mismatch(name, column, f"use has, as in \"{name} has 'a'\"")
-        holds = _COMPARISONS[sign](column.values, self.operand(name, column, value))
-        return Truth(holds & column.present, ~holds & column.present)
+        holds = COMPARISONS[sign](column.values, self.operand(name, column, value))
+        return np.where(holds, 1, -1) * column.present
 
     def operand(self, name: str, column: Column, given: float | str | bool) -> float:
         """Return the number that stands for a value in a column."""
@@ -234,11 +213,10 @@ class _Parser:
         if column.type != "date":
             return float(value)
         try:
-            when = datetime.fromisoformat(value)
-        except ValueError:
+            return parse_date(value).timestamp()
+        except (ValueError, OverflowError):
             hint = "write it as '2026-01-31' or '2026-01-31 12:00'"
             raise self.wrong(f"{value!r} is not a date", hint) from None
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
     def mismatch(self, name: str, column: Column, hint: str) -> InputError:
         return self.wrong(f"{name!r} has {_TYPES[column.type][0]}", hint)

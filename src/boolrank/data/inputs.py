@@ -10,13 +10,14 @@ from typing import Any, Unpack
 
 from ..errors import InputError, ParameterError
 from .catalogue import DATASETS
+from .conditions import EventFilters
 from .dataset import Dataset
-from .event_filters import EventFilters
 from .interactions import Interactions
 from .protocols import published_folds
 from .splits import Split
 from .synthetic import synthetic
 
+_FILTERS = EventFilters.__annotations__
 _SYNTHETIC = re.compile(r"synthetic(?::(\d+)x(\d+)x(\d+)(?::(\d+))?)?")
 
 
@@ -42,12 +43,11 @@ def load_dataset(
 'movielens-1m'? `boolrank datasets` lists them
     """
     made = _SYNTHETIC.fullmatch(name)
-    if made and filters:
-        problem = f"synthetic data have no {next(iter(filters))}"
-        raise ParameterError(problem, hint="leave it out", parameter=next(iter(filters)))
-    if made:
-        return synthetic(*(int(number) for number in made.groups() if number is not None))
-    return find_dataset(name).load(folder, file_order=file_order, **filters)
+    if made is None:
+        return find_dataset(name).load(folder, file_order=file_order, **filters)
+    for each in filters:
+        raise ParameterError(f"synthetic data have no {each}", hint="leave it out", parameter=each)
+    return synthetic(*(int(number) for number in made.groups() if number is not None))
 
 
 def find_dataset(name: str) -> Dataset:
@@ -97,21 +97,19 @@ def load_inputs(
             problem = f"{len(inputs)} queries cannot be read together"
             raise ParameterError(problem, hint="give one, such as with union all")
         return Interactions.from_sql(inputs[0], file_order=file_order, **columns)
-    named = next((each for each in inputs if is_name([each])), None)
-    filters = {name: columns[name] for name in EventFilters.__annotations__ if name in columns}
-    given = [name for name, value in columns.items() if value is not None and name not in filters]
-    if named is not None and len(inputs) > 1:
-        raise ParameterError(
-            f"{named!r} is a data set, which cannot be read together with other inputs",
-            hint="give it alone, or files alone",
-        )
-    if named is not None and given:
-        raise InputError(
-            f"{named} is a data set with columns of its own",
-            hint=f"leave out {given[0]}=..., or give its file",
-            parameter=given[0],
-        )
-    if named is not None:
+    for named in (each for each in inputs if is_name([each])):
+        if len(inputs) > 1:
+            raise ParameterError(
+                f"{named!r} is a data set, which cannot be read together with other inputs",
+                hint="give it alone, or files alone",
+            )
+        filters = {name: columns.pop(name) for name in _FILTERS if name in columns}
+        for given in (name for name, value in columns.items() if value is not None):
+            raise InputError(
+                f"{named} is a data set with columns of its own",
+                hint=f"leave out {given}=..., or give its file",
+                parameter=given,
+            )
         return load_dataset(named, folder, file_order=file_order, **filters)
     try:
         return Interactions.from_files(*inputs, file_order=file_order, **columns)

@@ -10,25 +10,23 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from .._extras import needs
 from ..checks import whole
 from ..errors import InputError, ParameterTypeError
 from ..table import counted
-from .event_filters import EventFilters, filtered, parse_filters
-from .events import Events, Reading, check_times, read_frame
-from .files import read_files, read_query
-from .matrices import read_matrix
+from .conditions import EventFilters, filtered, parse_filters
+from .events import Events, Reading, check_times, read_frame, read_matrix
 from .rows import Rows
 from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import polars as pl
     from narwhals.typing import IntoFrame
-    from scipy.sparse import csr_array
 
+    from .events import MatrixLike
     from .items import ItemTable
-    from .matrices import MatrixLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,6 +140,9 @@ class Interactions:
         ``from_frame``.
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
+        with needs("cli", "Reading files"):
+            from .files import read_files
+
         return _of_events(filters, read_files, paths, columns, positive, file_order)
 
     @staticmethod
@@ -161,6 +162,9 @@ class Interactions:
         Rows are read batch by batch. The other parameters are those of ``from_files``.
         """
         columns = {"user": user, "item": item, "time": time, "rating": rating}
+        with needs("cli", "Reading queries"):
+            from .files import read_query
+
         return _of_events(filters, read_query, query, database, columns, positive, file_order)
 
     @property
@@ -258,22 +262,19 @@ class Interactions:
         >>> data.k_core(2)
         Interactions: 2 users x 2 items, 4 interactions
         """
-        k, rows, kept = whole("", "k_core", k, 1), self.rows.numbers, np.zeros(self.size, bool)
-        core = ~kept
-        while not np.array_equal(core, kept):
-            kept = core
-            of_users = np.bincount(rows[kept], minlength=len(self.users))
-            of_items = np.bincount(self.indices[kept], minlength=len(self.items))
-            core = kept & (of_users[rows] >= k) & (of_items[self.indices] >= k)
-        if not core.any():
+        k, core, keep = whole("", "k_core", k, 1), self, np.ones(self.size, bool)
+        while core is self or not keep.all():
+            core = core[keep]
+            active, popular = core.rows.lengths >= k, core.popularity() >= k
+            keep = active[core.rows.numbers] & popular[core.indices]
+        if not core.size:
             raise InputError(f"the {k}-core is empty", hint="lower k_core=..., or give more data")
-        made, outside = self[core], {f"outside the {k}-core": int((~core).sum())}
-        users, items = made.shape
+        outside, (users, items) = {f"outside the {k}-core": self.size - core.size}, core.shape
         readings = [
             replace(each, users=users, items=items, dropped=each.dropped | outside)
             for each in self.readings
         ]
-        return replace(made, duplicates=self.duplicates, readings=tuple(readings))
+        return replace(core, duplicates=self.duplicates, readings=tuple(readings))
 
     def capped(self, most: int | None) -> Interactions:
         """Return all users and items, but no interactions of users with more than ``most`` items.
@@ -305,8 +306,6 @@ class Interactions:
 
     def matrix(self) -> csr_array[Any, Any]:
         """Return the users × items matrix of 0 and 1."""
-        from scipy.sparse import csr_array
-
         return csr_array((np.ones(self.size, np.float32), self.indices, self.indptr), self.shape)
 
     def popularity(self) -> NDArray[np.int64]:
@@ -327,9 +326,10 @@ class Interactions:
 def _of_events(filters: EventFilters, read: Callable[..., Events], *given: Any) -> Interactions:
     parse_filters(filters)  # raise before the work
     events = filtered(read(*given), filters)
-    made, reading = Interactions.from_numbers(*events[:5]), events.reading
-    (reading.users, reading.items), reading.duplicates = made.shape, made.duplicates
-    return replace(made, readings=(reading,))
+    whole, reading = Interactions.from_numbers(*events[:5]), events.reading
+    made = _part(whole, np.ones(whole.size, bool)) if filters else whole
+    (reading.users, reading.items), reading.duplicates = made.shape, whole.duplicates
+    return replace(made, duplicates=whole.duplicates, readings=(reading,))
 
 
 def _distinct(

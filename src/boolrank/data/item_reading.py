@@ -7,22 +7,20 @@ import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from .._extras import needs
-from ..errors import InputError, ParameterTypeError
+from ..checks import near_name
+from ..errors import InputError
 from ..storage.state import LARGE
+from ..table import counted
 from .columns import check_names, likely, opened
 from .item_columns import Column, Numbers, Words
 from .items import MAX_NAME, ItemTable
-from .scans import check_regular, expand, readable, scan_file, without_blank
-from .values import cleaned, fits, forms, whole_numbers
-from .vocabulary import Vocabulary, is_missing, near_name
-
-if TYPE_CHECKING:
-    import polars as pl
+from .vocabulary import Vocabulary, is_missing
 
 _TITLES = ("title", "name", "label", "description")
 _SEPARATORS = ("|", ";")
@@ -38,34 +36,27 @@ def read_item_file(
 
     Columns of a text file are numbers, truth values or dates if all values are, else text.
     """
+    with needs("cli", "Reading files"):
+        from .scans import check_regular, expand, readable, scan_file, without_blank
+        from .values import typed_attribute
+
     files = expand([path])
     if len(files) > 1:
         hint = "join them, or name one"
         raise InputError(f"{path} are {len(files)} files", hint=hint, parameter="items")
     scan = scan_file(files[0])
     check_regular(scan)
-    with readable(scan.source):
+    with readable(scan):
         frame = scan.frame.collect()
     if scan.is_text:
         frame = without_blank(frame)
         check_names(scan.names)
         item, title = _find(frame.columns, item, title)
         frame = frame.with_columns(
-            _typed(frame[name], name == item, name == title or name in (sets or ()))
+            typed_attribute(frame[name], name == item, name == title or name in (sets or ()))
             for name in frame.columns
         )
-    return read_items(frame, item, title, sets, scan.source.label)
-
-
-def _typed(series: pl.Series, is_id: bool, is_text: bool) -> pl.Series:
-    """Return a column of text in the first form that all values have."""
-    series = cleaned(series)[0]
-    if is_id or is_text:
-        made = fits(whole_numbers, series) if is_id else None
-        return series if made is None else made
-    tried = (fits(form, series) for form in forms("attribute", None))
-    some = series.null_count() < len(series)
-    return next((each for each in tried if some and each is not None), series)
+    return read_items(frame, item, title, sets, scan.label)
 
 
 def read_items(
@@ -76,7 +67,11 @@ def read_items(
     source: str = "the item table",
 ) -> ItemTable:
     """Return the table of a frame; see `ItemTable.from_frame`."""
-    table = _collected(frame)
+    table = opened(frame, "items", "ItemTable.from_file")
+    if not isinstance(table, nw.DataFrame):
+        with needs("cli", "Reading Arrow streams"):
+            import polars as pl
+        table = nw.from_native(pl.DataFrame(table))
     names = list(table.columns)
     item, title = _find(names, item, title)
     for name in sets or ():
@@ -94,24 +89,6 @@ def read_items(
             warnings.warn(f"left out: {error}", stacklevel=3)
     title = title if title in columns and columns[title].type == "text" else None
     return ItemTable(ids, columns, title, source)
-
-
-def _collected(frame: Any) -> Any:
-    """Return a frame or an Arrow stream as a narwhals frame."""
-    import narwhals as nw
-
-    table = opened(frame, pass_through=True)
-    if table is frame and hasattr(frame, "__arrow_c_stream__"):
-        with needs("cli", "Reading Arrow streams"):
-            import polars as pl
-        table = opened(pl.DataFrame(frame))
-    if table is frame:
-        raise ParameterTypeError(
-            f"items are a frame or an Arrow stream, not {type(frame).__name__}",
-            hint="make a pandas, polars or pyarrow frame, or use ItemTable.from_file",
-            parameter="items",
-        )
-    return table.collect() if isinstance(table, nw.LazyFrame) else table
 
 
 def _find(names: Sequence[str], item: str | None, title: str | None) -> tuple[str, str | None]:
@@ -146,8 +123,7 @@ def _ids(values: list[Any], name: str, source: str) -> tuple[Vocabulary, Any]:
         raise InputError(f"{source} has no rows", hint="write a row per item", parameter="items")
     missing = sum(map(is_missing, values))
     if missing:
-        rows = "1 row has" if missing == 1 else f"{missing:,} rows have"
-        problem = f"{rows} nothing in the column {name!r} of {source}"
+        problem = f"{counted(missing, 'row', 'have')} nothing in the column {name!r} of {source}"
         raise InputError(problem, hint="fill or remove them", parameter="items")
     ids, numbers = Vocabulary.of(values, "item")
     if len(ids) < len(values):
@@ -163,8 +139,6 @@ def _ids(values: list[Any], name: str, source: str) -> tuple[Vocabulary, Any]:
 
 def _column(series: Any, wanted: bool, told: bool, is_title: bool) -> Column:
     """Return a narwhals column; as a set if ``wanted`` and it looks like one, or if ``told``."""
-    import narwhals as nw
-
     kind = series.dtype
     if not 0 < len(series.name) <= MAX_NAME:
         raise InputError(f"a column with the name {series.name[:20]!r}")

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import near_name
 from ..errors import InputError, UnknownIdError
 from ..storage.state import Reader, pack
 from ..table import counted
 from .item_columns import Column, Numbers, Words
 from .packing import packed_ids, unpacked_ids
-from .vocabulary import Vocabulary, near_name
+from .vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -134,16 +135,16 @@ class ItemTable:
         return len(items) - found, len(self) - found
 
     @cached_property
-    def titles(self) -> NDArray[Any] | None:
-        """(items,) The titles, None for items without one; None if there is no such column."""
+    def titles(self) -> NDArray[Any]:
+        """(items,) The titles, None for items without one."""
         column = None if self.title is None else self.columns[self.title]
         if not isinstance(column, Words):
-            return None
+            return np.full(len(self), None)
         return np.asarray(np.array([*column.words, None], object)[column.values])
 
     def titles_of(self, numbers: NDArray[Any]) -> NDArray[Any] | None:
         """Return the titles of row numbers of any shape, None for negative numbers."""
-        if self.titles is None:
+        if self.title is None:
             return None
         titles = self.titles[np.maximum(numbers, 0)]
         titles[numbers < 0] = None
@@ -170,19 +171,18 @@ class ItemTable:
     def near(self, text: str) -> str:
         """Return the titles, or the id, that are closest to a text; "" if none is."""
         close = get_close_matches(text.casefold(), self._by_title, n=2)
-        titles = self.titles if close else None
-        found = [] if titles is None else [repr(titles[self._by_title[each][0]]) for each in close]
+        found = (repr(self.titles[self._by_title[each][0]]) for each in close)
         return " or ".join(found) or self.ids.similar(text)
 
     def label(self, number: int) -> str:
         """Return the id and the title of a row."""
-        title = None if self.titles is None else self.titles[number]
+        title = self.titles[number]
         return str(self.ids[number]) if title is None else f"{self.ids[number]} {title!r}"
 
     @cached_property
     def _by_title(self) -> dict[str, list[int]]:
         rows: dict[str, list[int]] = {}
-        for row, title in enumerate([] if self.titles is None else self.titles.tolist()):
+        for row, title in enumerate(self.titles.tolist()):
             if title is not None:
                 rows.setdefault(title.casefold(), []).append(row)
         return rows
@@ -250,7 +250,7 @@ def packed_table(table: ItemTable) -> tuple[dict[str, Any], dict[str, NDArray[An
 def unpacked_table(about: Any, reader: Reader) -> ItemTable:
     """Return the table that was packed; raise if description or arrays are not valid."""
     listed, title = table_columns(about, reader), about["title"]
-    ids = unpacked_ids({"table": about["ids"]}, "table", reader)
+    ids = unpacked_ids(about["ids"], "table", reader)
     columns: dict[str, Column] = {}
     for number, name in enumerate(listed):
         content = about["columns"][number]["content"]

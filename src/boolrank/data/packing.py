@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelFileError
+from ..storage.disk_array import DiskArray
 from ..storage.state import Array, Reader
 from .interactions import Interactions
 from .rows import Rows
@@ -30,13 +32,19 @@ def packed(
     Raise for ids that `unpacked` cannot restore, unless ``savable`` is False, for a hash.
     """
     arrays: dict[str, NDArray[Any]] = {"indptr": data.indptr, "indices": data.indices}
-    kinds = {}
+    kinds, of_ids = packed_vocabularies(data.users, data.items, savable)
     if times and data.time is not None and np.isfinite(data.time).all():
         kinds["time"], arrays["time"] = packed_times(data.time)
-    for name, vocabulary in (("users", data.users), ("items", data.items)):
-        kinds[name], of_ids = packed_ids(name, vocabulary, savable)
-        arrays |= of_ids
-    return kinds, arrays
+    return kinds, arrays | of_ids
+
+
+def packed_vocabularies(
+    users: Vocabulary, items: Vocabulary, savable: bool = True
+) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    """Return the types and the arrays of the ids of users and items."""
+    kind, arrays = packed_ids("users", users, savable)
+    other, more = packed_ids("items", items, savable)
+    return {"users": kind, "items": other}, arrays | more
 
 
 def packed_ids(
@@ -54,11 +62,14 @@ def packed_ids(
     return kind, {f"{name}-text": text, f"{name}-ends": ends}
 
 
-def id_arrays(kinds: Any, name: str) -> dict[str, str]:
-    """Return the arrays of ids under a name, each with its type."""
-    if kinds[name] == "int64":
-        return {f"{name}-ids": "int64"}
-    return {f"{name}-text": "uint8", f"{name}-ends": "int64"}
+def read_arrays(source: Path, kinds: Any, file: Callable[[str], Path]) -> Interactions:
+    """Return interactions whose packed arrays are in files of our own, mapped and not verified."""
+    types = {"indptr": "int64", "indices": "int32"}
+    for name in ("users", "items"):
+        parts = {"ids": "int64"} if kinds[name] == "int64" else {"ends": "int64", "text": "uint8"}
+        types |= {f"{name}-{part}": kind for part, kind in parts.items()}
+    arrays = {name: DiskArray(file(name), kind).mapped() for name, kind in types.items()}
+    return unpacked(kinds, Reader(source, arrays, verify=False))
 
 
 def packed_texts(texts: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -86,7 +97,8 @@ def packed_times(time: NDArray[Any]) -> tuple[str, NDArray[Any]]:
 
 def unpacked(kinds: Any, reader: Reader) -> Interactions:
     """Return the interactions that were packed, or raise if the arrays are not valid."""
-    users, items = (unpacked_ids(kinds, name, reader) for name in ("users", "items"))
+    kinds = kinds if isinstance(kinds, dict) else {}
+    users, items = (unpacked_ids(kinds.get(name), name, reader) for name in ("users", "items"))
     indptr = reader.array("indptr", Array("int64", ("users+1",), 0))
     indices = reader.array("indices", Array("int32", ("interactions",), 0, "items"))
     reader.rows("indptr", indptr, len(indices))
@@ -108,12 +120,11 @@ def unpacked_times(kind: Any, reader: Reader) -> NDArray[Any]:
     return time
 
 
-def unpacked_ids(kinds: Any, name: str, reader: Reader) -> Vocabulary:
+def unpacked_ids(kind: Any, name: str, reader: Reader) -> Vocabulary:
     """Return the vocabulary that was packed under a name, or raise if the arrays are not valid."""
-    kind = str(kinds.get(name)) if isinstance(kinds, dict) else ""
     if kind == "int64":
         ids = reader.array(f"{name}-ids", Array("int64", (name,)))
-    elif kind in _FROM_TEXT:
+    elif str(kind) in _FROM_TEXT:
         ends = reader.array(f"{name}-ends", Array("int64", (name,), 0))
         blob = reader.array(f"{name}-text", Array("uint8", ("*",)))
         reader.rows(f"{name}-ends", np.concatenate(([0], ends)), len(blob))

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import one_of, real, whole
+from ..checks import near_name, one_of, real, whole
 from ..errors import InputError, ParameterError
 from ..table import counted
 from .interactions import Interactions, joined
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, check_folds
-from .vocabulary import near_name
 
 Ints = NDArray[np.int64]
 

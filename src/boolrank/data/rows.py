@@ -50,7 +50,7 @@ class Rows(NamedTuple):
     @property
     def lengths(self) -> NDArray[np.int64]:
         """(rows,) number of items of each row."""
-        return np.diff(self.indptr)
+        return self.indptr[1:] - self.indptr[:-1]
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -96,3 +96,12 @@ class Rows(NamedTuple):
         starts = np.cumsum(lengths) - lengths
         shift = np.repeat(self.indptr[numbers] - starts, lengths)
         return np.asarray(np.arange(len(shift)) + shift)
+
+
+def cut(bound: NDArray[np.int64], most: int) -> list[int]:
+    """Return the bounds of ranges of rows with at most ``most`` entries, or of one row."""
+    cuts = [0]
+    while cuts[-1] < len(bound) - 1:
+        stop = int(np.searchsorted(bound, bound[cuts[-1]] + most, side="right")) - 1
+        cuts.append(max(stop, cuts[-1] + 1))
+    return cuts

@@ -9,19 +9,18 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
-from .._extras import needs
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
 from ..errors import InputError
-from .archives import check_expansion, contents, sheet
+from .archives import check_expansion, check_name, contents, sheet
 
-if TYPE_CHECKING:
-    import polars as pl
-
-AnyFrame = TypeVar("AnyFrame", "pl.DataFrame", "pl.LazyFrame")
+AnyFrame = TypeVar("AnyFrame", pl.DataFrame, pl.LazyFrame)
 
 ENDINGS = {
     **dict.fromkeys((".csv", ".txt", ".dat", ".tsv", ".tab"), "text"),
@@ -69,8 +68,10 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
             hint = f"download it first, such as with: curl -LO {each}"
             raise InputError(f"{each} is an address, and only files are read", hint=hint)
         if path.is_dir():
-            inside = (file for file in path.rglob("*.parquet") if file.is_file())
-            files = sorted(file for file in inside if not _is_hidden(file.relative_to(path)))
+            inside = sorted(file for file in path.rglob("*.parquet") if file.is_file())
+            # Files of other programs, such as those in _delta_log, begin with _ or a dot.
+            parts = {file: file.relative_to(path).parts for file in inside}
+            files = [f for f in inside if not any(p.startswith(("_", ".")) for p in parts[f])]
             problem = f"{path} is a folder without Parquet files"
             hint = f"name its files, such as '{path}/*.csv'"
         else:
@@ -85,26 +86,33 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
     return list(found)
 
 
-def _is_hidden(path: Path) -> bool:
-    """Return True for files of other programs, such as those in ``_delta_log``."""
-    return any(part.startswith(("_", ".")) for part in path.parts)
+class FileScan(NamedTuple):
+    """A file, or the content of one in an archive or a workbook, and its scan.
 
-
-def check_name(path: Path) -> None:
-    """Raise for a name that is not UTF-8, which polars cannot open."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        raise InputError(f"the name {str(path)!r} is not UTF-8", hint="rename it") from None
-
-
-class Source(NamedTuple):
-    """A file, or the content of one in an archive or a workbook."""
+    All columns of a text file are text, and ``names`` is its header.
+    """
 
     label: str
     kind: str
     data: Path | bytes
     separator: str = ""  # of a text file
+    frame: pl.LazyFrame = pl.LazyFrame()
+    schema: Mapping[str, Any] = {}
+    names: Sequence[str] = ()
+    partitions: tuple[str, ...] = ()  # columns of text that are in the names of its folders
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind == "text"
+
+    @property
+    def kinds(self) -> dict[str, Any]:
+        """Types of values, those in lists too; unknown where text may stand for numbers."""
+        kinds = {
+            name: kind.inner if kind == pl.List else kind for name, kind in self.schema.items()
+        }
+        untyped = self.schema if self.is_text else self.partitions
+        return kinds | dict.fromkeys(untyped, pl.Unknown())
 
     def open(self) -> IO[bytes]:
         if isinstance(self.data, bytes):
@@ -117,30 +125,13 @@ class Source(NamedTuple):
             yield from text
 
 
-class FileScan(NamedTuple):
-    """One file, not read yet. All columns of a text file are text, and ``names`` is its header."""
-
-    source: Source
-    frame: pl.LazyFrame
-    schema: Mapping[str, Any]
-    names: list[str]
-    partitions: tuple[str, ...] = ()  # columns of text that are in the names of its folders
-
-    @property
-    def is_text(self) -> bool:
-        return self.source.kind == "text"
-
-
 def scan_file(path: Path | str) -> FileScan:
     """Open a file with the reader for its ending; raise if its content is of another kind.
 
     Text is an address in an object store, for polars. Folders such as ``day=2026-01-31`` of a
     Parquet file are columns.
     """
-    with needs("cli", "Reading files"):
-        import polars as pl
-
-    source = Source(path, "remote", b"") if isinstance(path, str) else _source(path)
+    source = FileScan(path, "remote", b"") if isinstance(path, str) else _source(path)
     keys: tuple[str, ...] = ()
     with readable(source):
         if isinstance(source.data, Path) and source.data.suffix.lower() == ".gz":
@@ -162,10 +153,10 @@ def scan_file(path: Path | str) -> FileScan:
         else:
             frame = pl.scan_ndjson(source.data, infer_schema_length=None)
         schema = dict(frame.collect_schema())
-        return FileScan(source, frame, schema, list(schema), keys)
+        return source._replace(frame=frame, schema=schema, names=list(schema), partitions=keys)
 
 
-def _source(path: Path) -> Source:
+def _source(path: Path) -> FileScan:
     """Return a file with its kind; of an archive or a workbook the content as text."""
     label, kind = str(path), _kind(path.name)
     check_name(path)
@@ -183,8 +174,8 @@ def _source(path: Path) -> Source:
         kind = _kind(label.rpartition(", ")[2])
     if kind == "workbook":
         content = path.read_bytes() if isinstance(data, Path) else data
-        return Source(label, "text", sheet(label, content, only=True))
-    return Source(label, kind, data)
+        return FileScan(label, "text", sheet(label, content, only=True))
+    return FileScan(label, kind, data)
 
 
 def _kind(name: str) -> str:
@@ -198,10 +189,8 @@ def _kind(name: str) -> str:
     return kind
 
 
-def _scan_text(source: Source) -> FileScan:
+def _scan_text(source: FileScan) -> FileScan:
     """Scan a text file: its separator by the ending, or the most frequent one in the header."""
-    import polars as pl
-
     with source.open() as file:
         start = file.read(1 << 16)
     if not start.strip():
@@ -227,15 +216,13 @@ def _scan_text(source: Source) -> FileScan:
         glob=False,
         with_column_names=lambda _: unique,
     )
-    source = source._replace(separator=separator)
-    return FileScan(source, frame, dict(frame.collect_schema()), names)
+    schema = dict(frame.collect_schema())
+    return source._replace(separator=separator, frame=frame, schema=schema, names=names)
 
 
 @contextmanager
-def readable(source: Source) -> Iterator[None]:
+def readable(source: FileScan) -> Iterator[None]:
     """Convert errors of polars and the system, with the number of the broken line if possible."""
-    from polars.exceptions import PanicException, PolarsError
-
     try:
         yield
     except (PolarsError, PanicException, ImportError, *_UNREADABLE) as error:
@@ -248,8 +235,6 @@ def readable(source: Source) -> Iterator[None]:
 
 def without_blank(frame: AnyFrame) -> AnyFrame:
     """Return a frame without blank lines."""
-    import polars as pl
-
     return frame.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
@@ -261,9 +246,9 @@ def check_regular(scan: FileScan) -> None:
     """
     if not scan.is_text:
         return
-    separator = scan.source.separator.encode()
+    separator = scan.separator.encode()
     others = bytes(set(range(256)) - {*b'\r\n"', *separator})
-    with readable(scan.source), scan.source.open() as file:
+    with readable(scan), scan.open() as file:
         chunks = iter(lambda: file.read(1 << 22), b"")
         left = b"".join(chunk.translate(None, others) for chunk in chunks)
     if b'"' in left:
@@ -272,10 +257,10 @@ def check_regular(scan: FileScan) -> None:
         left = left.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     line = separator * (len(scan.names) - 1) + b"\n"
     if (left if left.endswith(b"\n") else left + b"\n").replace(line, b""):
-        _check_lines(scan.source)
+        _check_lines(scan)
 
 
-def _check_lines(source: Source) -> None:
+def _check_lines(source: FileScan) -> None:
     """Raise for the first broken line of a text file. Slow: for broken files only."""
     if source.kind in ("parquet", "remote"):
         return

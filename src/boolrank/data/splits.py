@@ -22,7 +22,7 @@ from ..storage.folder import read_folder, write_folder
 from ..storage.state import Array, Reader
 from ..table import counted
 from .interactions import Interactions
-from .items import ItemTable, packed_table, unpacked_table
+from .items import packed_table, unpacked_table
 from .packing import packed, packed_times, unpacked, unpacked_times
 from .rows import Rows
 from .vocabulary import Vocabulary
@@ -58,25 +58,8 @@ class Fold:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of everything that results depend on, without times and ids."""
-        about = [self.train.shape, self.folded_in, self.unseen_items, self.cold_users]
-        digest = hashlib.sha256(json.dumps(about).encode())
-        for array in (*self.train.rows, *self.known, *self.relevant):
-            digest.update(np.ascontiguousarray(array, "<i8").data)
-        return digest.hexdigest()
-
-    @cached_property
-    def time_hash(self) -> str:
-        """SHA-256 of the training times, on which results of models with recency depend."""
-        if self.train.time is None:
-            return ""
-        return content_hash({}, {"time": packed_times(self.train.time)[1]})
-
-    @cached_property
-    def table_hash(self) -> str:
-        """SHA-256 of the tags of items, on which results of kernels over tags depend."""
-        table = self.train.table
-        return "" if table is None else content_hash(*_packed_rows(table, self.train.items))
+        """SHA-256 of everything that results depend on: no ids, but times and tags of items."""
+        return content_hash(*packed_fold(self))
 
     def __repr__(self) -> str:
         counts = {"of unseen items": self.unseen_items, "users without history": self.cold_users}
@@ -198,8 +181,8 @@ def check_folds(split: Split) -> Split:
     return split
 
 
-def write_fold(fold: Fold, path: Path) -> None:
-    """Write a fold for another process, with numbers for ids.
+def packed_fold(fold: Fold) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the description and the arrays of a fold, with numbers for ids.
 
     Ids may be of any type, and no result depends on them. Users who are folded in get numbers that
     no training user has.
@@ -209,26 +192,20 @@ def write_fold(fold: Fold, path: Path) -> None:
     users = users if fold.folded_in else train.users.numbers(fold.users)
     arrays: dict[str, NDArray[Any]] = {"users": users}
     for part, rows in (("train", train.rows), ("known", fold.known), ("relevant", fold.relevant)):
-        arrays |= {f"{part}-indptr": rows.indptr, f"{part}-indices": rows.indices}
+        arrays |= {f"{part}-{name}": array for name, array in rows._asdict().items()}
     about = {name: getattr(fold, name) for name in ("folded_in", "unseen_items", "cold_users")}
     if train.time is not None:
         about["time"], arrays["time"] = packed_times(train.time)
     if train.table is not None:
-        about["table"], of_table = _packed_rows(train.table, train.items)
+        numbers = Vocabulary(np.arange(len(train.items)), "item")
+        table = replace(train.table.aligned(train.items), ids=numbers)
+        about["table"], of_table = packed_table(table)
         arrays |= of_table
-    write_folder(path, {"shape": train.shape} | about, arrays)
-
-
-def _packed_rows(
-    table: ItemTable, items: Vocabulary
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the description and the arrays of the rows of items, with numbers for ids."""
-    numbers = Vocabulary(np.arange(len(items)), "item")
-    return packed_table(replace(table.aligned(items), ids=numbers))
+    return {"shape": train.shape} | about, arrays
 
 
 def read_fold(path: str | Path) -> Fold:
-    """Return a fold that `write_fold` wrote."""
+    """Return a fold whose description and arrays were written to a folder."""
     about, arrays = read_folder(path)
     users, items = (Vocabulary(np.arange(count)) for count in about.pop("shape"))
     train, known, relevant = (

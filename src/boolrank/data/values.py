@@ -1,4 +1,4 @@
-"""Values of text columns: the forms of ids, times and ratings, and conditions on ratings.
+"""Values of text columns: the forms of ids, times and ratings.
 
 A form is a function from a column of text to a column of another type, null where a value has
 another form. A column takes the first form of its role that fits every value.
@@ -7,64 +7,16 @@ another form. A column takes the first form of its role that fits every value.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from functools import partial
-from operator import eq, ge, gt, le, lt, ne
-from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import ParameterError
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+from .conditions import BOOLEANS, DECIMAL_COMMA, MISSING, Condition
 
-Form = Callable[["pl.Series"], "pl.Series"]
+Form = Callable[[pl.Series], pl.Series]
 
-# Texts of a missing value, as pandas, R, SQL and spreadsheets write it.
-MISSING = ("", "NaN", "nan", "NaT", "NA", "N/A", "n/a", "<NA>", "#N/A", "null", "NULL", "None")
-BOOLEANS = {
-    **dict.fromkeys(("true", "t", "yes", "y"), True),
-    **dict.fromkeys(("false", "f", "no", "n"), False),
-}
-_COMPARISONS = {">=": ge, "<=": le, "==": eq, "=": eq, "!=": ne, ">": gt, "<": lt}
 _SAMPLE = 100  # values that tell whether a form is worth a try
-_DECIMAL_COMMA = r"^([-+]?\d+),(\d{1,2})$"  # 1,234 may be a thousand
-
-
-class Condition(NamedTuple):
-    """A condition on ratings, such as ``>= 4`` or ``= good``."""
-
-    text: str
-    sign: str
-    value: float | str
-
-    @staticmethod
-    def parse(text: str) -> Condition:
-        """Parse a condition.
-
-        >>> Condition.parse(">= 3,5").value, Condition.parse(" > 60%").value
-        (3.5, 0.6)
-        >>> Condition.parse("= good")
-        Condition(text='= good', sign='=', value='good')
-        """
-        match = re.fullmatch(r"(>=|<=|==|=|!=|>|<)\s*(\w.*|[-+.]\d.*)", text.strip())
-        if match is not None:
-            plain = re.sub(_DECIMAL_COMMA.replace("$", "(?=%?$)"), r"\1.\2", match[2])
-            number = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+))\s*(%?)", plain)
-            if number is not None:
-                value = float(number[1]) / (100 if number[2] else 1)
-                return Condition(text.strip(), match[1], value)
-            if _COMPARISONS[match[1]] in (eq, ne):
-                return Condition(text.strip(), match[1], match[2])
-        raise ParameterError(
-            f"positive is a comparison with a number, or with = and a text, not {text!r}",
-            hint="write it as '>= 4', or for text as '= good'",
-            parameter="positive",
-        )
-
-    def __call__(self, ratings: Any) -> Any:
-        """Return the expression that is true where it holds, and null without a rating."""
-        return _COMPARISONS[self.sign](ratings, self.value)
 
 
 def forms(role: str, condition: Condition | None) -> list[Form]:
@@ -78,8 +30,8 @@ def forms(role: str, condition: Condition | None) -> list[Form]:
     if condition is None:
         return [_booleans]
     if isinstance(condition.value, str):
-        return [_booleans, _text]
-    return [_numbers, _decimal_commas, _shares, _booleans]
+        return [_text]
+    return [_decimals, _shares, _booleans]
 
 
 def fits(form: Form, series: pl.Series) -> pl.Series | None:
@@ -91,12 +43,36 @@ def fits(form: Form, series: pl.Series) -> pl.Series | None:
     return made if made.null_count() == series.null_count() else None
 
 
+def typed_attribute(series: pl.Series, is_id: bool, is_text: bool) -> pl.Series:
+    """Return an attribute of items in the first form that all values have."""
+    series = cleaned(series)[0]
+    if is_id or is_text:
+        made = fits(whole_numbers, series) if is_id else None
+        return series if made is None else made
+    tried = (fits(form, series) for form in forms("attribute", None))
+    some = series.null_count() < len(series)
+    return next((each for each in tried if some and each is not None), series)
+
+
 def whole_numbers(series: pl.Series) -> pl.Series:
     """Return whole numbers where they are written in canonical form: not as 007."""
-    import polars as pl
-
     numbers = series.cast(pl.Int64, strict=False)
     return numbers.set(numbers.cast(pl.String).ne_missing(series), None)
+
+
+def exact_text(series: pl.Series) -> pl.Series:
+    """Return values as text; whole numbers have no fraction, whatever their type.
+
+    >>> exact_text(pl.Series([7.0, 7.5])).to_list()
+    ['7', '7.5']
+    """
+    text, kind = series.cast(pl.String), series.dtype
+    if not kind.is_numeric() or kind.is_integer():
+        return text
+    whole = series.cast(pl.Int64, strict=False)
+    # Past 2^53 floats are not exact.
+    is_whole = (whole == series) & (whole.abs() < 1 << 53)
+    return whole.cast(pl.String).zip_with(is_whole.fill_null(False), text)
 
 
 def _text(series: pl.Series) -> pl.Series:
@@ -104,8 +80,6 @@ def _text(series: pl.Series) -> pl.Series:
 
 
 def _numbers(series: pl.Series) -> pl.Series:
-    import polars as pl
-
     return series.cast(pl.Float64, strict=False)
 
 
@@ -116,26 +90,26 @@ def _measures(series: pl.Series) -> pl.Series:
     return numbers.set(codes | ~numbers.is_finite(), None)
 
 
-def _decimal_commas(series: pl.Series) -> pl.Series:
-    return _numbers(series.str.replace(_DECIMAL_COMMA, "$1.$2"))
+def _decimals(series: pl.Series) -> pl.Series:
+    """Return numbers with a decimal point or a decimal comma."""
+    numbers = _numbers(series)
+    if numbers.null_count() == series.null_count():
+        return numbers
+    return _numbers(series.str.replace(DECIMAL_COMMA, "$1.$2"))
 
 
 def _shares(series: pl.Series) -> pl.Series:
-    numbers = _decimal_commas(series.str.replace(r"\s*%$", "")) / 100
+    numbers = _decimals(series.str.replace(r"\s*%$", "")) / 100
     return numbers.set(~series.str.ends_with("%"), None)
 
 
 def _booleans(series: pl.Series) -> pl.Series:
-    import polars as pl
-
     lower = series.str.to_lowercase()
     return lower.replace_strict(BOOLEANS, default=None, return_dtype=pl.Boolean)
 
 
 def _dates(series: pl.Series, form: str | None = None) -> pl.Series:
     """Return dates of a format, by default of the one that polars finds."""
-    import polars as pl
-
     zone = "UTC" if form is None else None
     try:
         return series.str.to_datetime(form, time_unit="us", strict=False, time_zone=zone)
@@ -165,8 +139,6 @@ def is_ambiguous(series: pl.Series, made: pl.Series) -> bool:
 
 def is_date_like(series: pl.Series) -> bool:
     """Return True if all values are dates; numbers are not."""
-    import polars as pl
-
     if series.dtype != pl.String or not len(series.drop_nulls()):
         return series.dtype.is_temporal()
     series = cleaned(series)[0]
@@ -188,7 +160,6 @@ def is_boolean(series: pl.Series) -> bool:
 def suggest(ratings: pl.Series) -> str:
     """Return a condition that keeps the better ratings, "" if there are none.
 
-    >>> import polars as pl
     >>> suggest(pl.Series([1, 2, 5])), suggest(pl.Series(["bad", "good", "bad"]))
     ('>= 4', '= bad')
     """
@@ -204,7 +175,5 @@ def suggest(ratings: pl.Series) -> str:
 
 def _words(series: pl.Series) -> pl.Series:
     """Return the values as text, without missing ones."""
-    import polars as pl
-
     texts = list(map(str, series.drop_nulls().to_list()))
     return cleaned(pl.Series(texts, dtype=pl.String))[0].drop_nulls()

@@ -10,7 +10,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import cached_property
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +23,8 @@ from ..errors import InputError, ParameterTypeError, UnknownIdError
 _NEAR = 20_000
 # Most ids of a request, and most ids of a vocabulary, for which a dictionary pays.
 _FEW, _MANY = 10_000, 1_000_000
+# Ids of a list to recommend.
+_LIST = 256
 # Types with a total order, so that sorting does not depend on the order of the input.
 _ORDERED = {int, float, str, bytes, bool, UUID, date, datetime, time, timedelta, Decimal}
 
@@ -91,23 +93,28 @@ class Vocabulary:
         >>> Vocabulary.of([7, 9])[0].find([9, 8])
         array([ 1, -1])
         """
-        whole = self.ids.dtype.kind == "i"
-        if not self._is_quick(keys):
+        whole, types = self.ids.dtype.kind == "i", self._few_types(keys)
+        if not types:
             wanted = self._wanted(keys)
             if len(self) and whole and wanted.dtype.kind == "i":
                 at = np.minimum(np.searchsorted(self.ids, wanted), len(self) - 1)
                 return np.where(self.ids[at] == wanted, at, -1)
             keys = wanted.tolist()
+            types = set(map(type, keys))
         try:
-            found = np.array([self._index.get(key, -1) for key in keys], np.int64)
+            found = np.array(list(map(self._index.get, keys, repeat(-1))), np.int64)
         except TypeError as error:
             raise _unhashable(error) from None
-        if whole:  # 3.0 and True are not the whole numbers that they equal
+        if whole and types != {int}:  # 3.0 and True are not the whole numbers that they equal
             found[[type(key) is not int for key in keys]] = -1
         return found
 
     def names(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Return the ids of row numbers of any shape, None for negative numbers."""
+        if numbers.size <= _LIST:  # without numpy's indexing, which hands over the GIL
+            few = np.empty(numbers.size, object)
+            few[:] = [None if k < 0 else self.ids.item(k) for k in numbers.ravel().tolist()]
+            return few.reshape(numbers.shape)
         names = self.ids[np.maximum(numbers, 0)].astype(object)
         names[numbers < 0] = None
         return np.asarray(names)
@@ -150,10 +157,14 @@ class Vocabulary:
     def _index(self) -> dict[Hashable, int]:
         return {key: number for number, key in enumerate(self)}
 
-    def _is_quick(self, keys: Iterable[Hashable] | NDArray[Any]) -> bool:
-        """Return whether to look up ids one by one, without handing over the GIL to numpy."""
-        quick = isinstance(keys, list) and len(keys) <= _FEW and len(self) <= _MANY
-        return quick and not any(issubclass(each, np.generic) for each in set(map(type, keys)))
+    def _few_types(self, keys: Iterable[Hashable] | NDArray[Any]) -> set[type]:
+        """Return the types of ids that are worth looking up one by one, none for others.
+
+        This keeps the GIL, which numpy hands over.
+        """
+        few = isinstance(keys, list) and len(keys) <= _FEW and len(self) <= _MANY
+        types = set(map(type, keys)) if few else set()
+        return set() if any(issubclass(each, np.generic) for each in types) else types
 
     def _wanted(self, keys: Iterable[Hashable] | NDArray[Any]) -> NDArray[Any]:
         if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
@@ -179,17 +190,6 @@ class Vocabulary:
         place = bisect_left(range(len(self)), str(key), key=lambda i: str(self[i]))
         some = self.ids[max(0, place - _NEAR // 2) : place + _NEAR // 2]
         return next(iter(get_close_matches(str(key), map(str, some), n=1)), "")
-
-
-def near_name(name: str, known: Iterable[str]) -> str:
-    """Return a hint for an unknown name: the most similar one, or all.
-
-    >>> near_name("ncdg", ["auc", "ndcg"]), near_name("x", ["auc", "ndcg"])
-    ("did you mean 'ndcg'?", 'there are auc, ndcg')
-    """
-    known = list(known)
-    near = get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
 
 
 def plain_id(key: Any) -> Any:

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..data.protocols import hold_out
 from ..data.rows import Rows
+from ..data.splits import Split
 from ..evaluation import Rankings
 from ..kernels.expressiveness import PairSpectrum
+from ..models import Recommender
 from ..models.spec import ModelSpec, parse_model
 from ..studies import Experiment, run_experiment
 from ..studies.arity import Curve, family, spectral_curve
 from ..studies.choose import Choice, choose
 from ..table import Column, Table
 from .tastes import TITLES, PlantedTastes, plant_tastes
-
-if TYPE_CHECKING:
-    from ..data.splits import Split
-    from ..models.recommender import Recommender
 
 # Compared with the model that is chosen; the last one recommends the same films to everybody.
 OTHERS = ("item-knn", "kernel-ranker(kernel=linear)", "kernel-ranker", "popularity")
@@ -48,19 +46,15 @@ _FILMS = 8
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """All results.
-
-    A viewer's films stand beside recommendations, with the reasons for the first one. Hits are
-    shares of recommendations of a liked taste, by model.
-    """
+    """All results."""
 
     seed: int
     data: PlantedTastes
     split: Split
     choice: Choice
-    viewer: Table
-    reasons: list[tuple[str, float]]
-    hits: Mapping[str, float]
+    viewer: Table  # films of a viewer beside recommendations
+    reasons: list[tuple[str, float]]  # for the first of them
+    hits: Mapping[str, float]  # shares of recommendations of a liked taste, by model
     compared: Table
     curves: list[Curve]
 

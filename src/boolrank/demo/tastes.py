@@ -11,25 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..data.interactions import Interactions
 from ..data.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-def _titles() -> dict[str, tuple[list[str], list[str]]]:
-    """Return first and second words of the titles of each taste; each pair is a film."""
-    lines = Path(__file__).with_name("titles.txt").read_text(encoding="utf-8").splitlines()
-    parts = (line.replace("|", ":").split(":") for line in lines)
-    return {taste: (first.split(), second.split()) for taste, first, second in parts}
-
-
-TITLES = _titles()
+_LINES = Path(__file__).with_name("titles.txt").read_text(encoding="utf-8").splitlines()
+# First and second words of the titles of each taste; each pair is a film.
+TITLES = {
+    taste: (first.split(), second.split())
+    for taste, first, second in (line.replace("|", ":").split(":") for line in _LINES)
+}
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,11 +35,7 @@ class OutOfTimeError(WorkerEndedError):
 class Worker:
     """A process for one function; call `end` when it is no longer needed.
 
-    Parameters
-    ----------
-    start : function of a module of ours; called in the process with ``about``, it returns the
-        function that answers questions
-    about : JSON types
+    In the process, ``start`` is called with ``about`` and returns the function that answers.
     """
 
     def __init__(self, start: Callable[[Json], Callable[[Json], Json]], about: Json) -> None:

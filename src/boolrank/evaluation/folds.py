@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -151,7 +151,7 @@ def rank_fold(model: Any, fold: Fold, n: int = 10, n_threads: int | None = None)
             scores = np.where(empty[:, None], popularity, scores)
         relevant, known = fold.relevant.part(start, stop), fold.known.part(start, stop)
         parts.append(Rankings.from_scores(scores, relevant, known, n, n_threads))
-    return Rankings.joined(parts).trained_on(fold.train)
+    return replace(Rankings.joined(parts), train=fold.train)
 
 
 def _scores(model: Any, fold: Fold, start: int, stop: int) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.interactions import Interactions
 from ..errors import InputError
 from .rankings import Rankings
 
@@ -53,8 +54,8 @@ def _from_scores(values: Floats | None) -> Floats:
 
 def _counts(rankings: Rankings, k: int) -> NDArray[np.int64]:
     """Return how often each item is among the first k of a user."""
-    top, popularity = _top(rankings, k)
-    return np.bincount(top[top >= 0], minlength=len(popularity))
+    top, train = _top(rankings, k)
+    return np.bincount(top[top >= 0], minlength=len(train.items))
 
 
 def coverage(rankings: Rankings, k: int) -> float:
@@ -79,9 +80,9 @@ def top10_share(rankings: Rankings, k: int) -> float:
 
 def novelty(rankings: Rankings, k: int) -> Floats:
     """Return the mean information of the items of each list, in bits."""
-    top, popularity = _top(rankings, k)
+    top, train = _top(rankings, k)
     # An item without training users would be infinitely novel; it counts as an item with one.
-    information = np.log2(rankings.n_users) - np.log2(np.maximum(popularity, 1))
+    information = np.log2(len(train.users)) - np.log2(np.maximum(train.popularity(), 1))
     sums = np.where(top >= 0, information[top], 0.0).sum(axis=1)
     counts = (top >= 0).sum(axis=1)
     return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
@@ -91,13 +92,10 @@ def diversity(rankings: Rankings, k: int) -> Floats:
     """Return the mean cosine distance between the items of each list."""
     from scipy.sparse import csr_array, diags_array
 
-    top, popularity = _top(rankings, k)
-    if rankings.train is None:
-        raise InputError("diversity needs the training data", hint="make rankings with rank_fold")
+    top, train = _top(rankings, k)
+    popularity = train.popularity()
     listed, counts = top >= 0, (top >= 0).sum(axis=1)
-    indptr, indices = rankings.train
-    events = csr_array((np.ones(len(indices)), indices, indptr), (len(indptr) - 1, len(popularity)))
-    items = (events @ diags_array(np.maximum(popularity, 1) ** -0.5)).T.tocsr()
+    items = (train.matrix() @ diags_array(np.maximum(popularity, 1) ** -0.5)).T.tocsr()
     # The squared sum of a list's item vectors is the sum of all cosines, including those of items
     # with themselves, which are 1.
     ends = np.concatenate(([0], np.cumsum(counts)))
@@ -112,16 +110,16 @@ def diversity(rankings: Rankings, k: int) -> Floats:
     return np.asarray(np.where(pairs > 0, 1 - cosines, np.nan))
 
 
-def _top(rankings: Rankings, k: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the first k items of each user, and the popularity of all items."""
+def _top(rankings: Rankings, k: int) -> tuple[NDArray[np.int32], Interactions]:
+    """Return the first k items of each user, and the training data."""
     if rankings.top.shape[1] < min(k, rankings.depth):
         raise InputError(
             f"the rankings have the best {rankings.top.shape[1]} items, and {k} are needed",
             hint=f"make them with n={k}",
         )
-    if rankings.popularity is None:
+    if rankings.train is None:
         raise InputError(
-            "coverage, gini, novelty and top10_share need the popularity of items in training",
-            hint="set popularity and n_users of the rankings with dataclasses.replace",
+            "coverage, diversity, gini, novelty and top10_share need the training data",
+            hint="set train of the rankings with dataclasses.replace",
         )
-    return rankings.top[:, :k], rankings.popularity
+    return rankings.top[:, :k], rankings.train

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.vocabulary import near_name
+from ..checks import near_name
 from ..engines.threads import threads
 from ..errors import InputError, ParameterError, ParameterTypeError
 from . import formulas
@@ -99,17 +99,6 @@ class Metric:
             raise ParameterError(f"{self.name} has no cut", hint=f"write {self.name} without @{k}")
         return replace(self, k=k)
 
-    def __call__(self, rankings: Rankings, k: int | None = None) -> Floats | float:
-        """Return a value for each user, or one for the model.
-
-        >>> from boolrank.data.rows import Rows
-        >>> rankings = Rankings.from_lists([[3, 0, 2], [0, 1, 2]], Rows.of_lists([[1, 3], [2]]))
-        >>> METRICS["recall"](rankings, 2)
-        array([0.5, 0. ])
-        """
-        metric = self.at(self.k if k is None else k)
-        return measure(rankings, metric)[str(metric)]
-
 
 AnyMetric = str | Metric | Callable[..., Any]
 Metrics = Iterable[AnyMetric] | AnyMetric
@@ -135,9 +124,8 @@ def parse_metric(metric: AnyMetric) -> Metric:
         raise ParameterError(f"a metric is written as 'auc' or 'ndcg@10', not {metric!r}")
     name = match[1].lower().replace("-", "_")
     if name not in METRICS:
-        raise ParameterError(
-            f"there is no metric {match[1]!r}", hint=near_name(name, METRICS), parameter="metrics"
-        )
+        hint = near_name(name, METRICS, extensible=True)
+        raise ParameterError(f"there is no metric {match[1]!r}", hint=hint, parameter="metrics")
     return METRICS[name].at(None if match[2] is None else int(match[2]))
 
 

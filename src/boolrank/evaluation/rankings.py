@@ -29,8 +29,7 @@ class Rankings:
     depth : largest length of a ranking: the number of items, or the length of the lists
     strict, half : (u,) share of pairs of a relevant and another candidate that are in the right
         order, with ties wrong and half right; None for lists, NaN if there is no pair
-    popularity, n_users : (m,) number of training users of each item, and in total
-    train : items of each training user
+    train : the training data, for metrics of popularity and similarity
     """
 
     indptr: NDArray[np.int64]
@@ -39,9 +38,7 @@ class Rankings:
     depth: int
     strict: Floats | None = None
     half: Floats | None = None
-    popularity: NDArray[np.int64] | None = None
-    n_users: int = 0
-    train: Rows | None = None
+    train: Interactions | None = None
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -114,11 +111,6 @@ class Rankings:
             row = int(np.flatnonzero(repeats)[0])
             raise InputError(f"row {row} of the lists has an item twice")
         return Rankings(relevant.indptr, ranks, top, top.shape[1])
-
-    def trained_on(self, data: Interactions) -> Rankings:
-        """Return the rankings with the training data that metrics need."""
-        rows = data.rows
-        return replace(self, popularity=data.popularity(), n_users=rows.n_rows, train=rows)
 
     @staticmethod
     def joined(parts: Sequence[Rankings]) -> Rankings:

@@ -11,13 +11,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import chain
 from operator import add, mul
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import KernelOverflowError, ParameterError, ParameterTypeError
+from ..checks import wrong_type
+from ..errors import KernelOverflowError, ParameterError
 from .base import Form, Kernel
 from .cells import Cells
 from .counts import Counts, Pairs
@@ -35,10 +37,7 @@ _LOW_POWER = 8
 def check_kernel(owner: str, name: str, value: object) -> Kernel:
     """Check a parameter that must be a kernel."""
     if not isinstance(value, Kernel):
-        raise ParameterTypeError(
-            f"{name} of {owner} must be a kernel, not {value!r} of type {type(value).__name__}",
-            parameter=name,
-        )
+        raise wrong_type(owner, name, value, "a kernel")
     return value
 
 
@@ -60,6 +59,30 @@ class Combination(Kernel):
 
     def mass_value(self, k: Masses) -> Any:
         return self._combine(lambda part: part.mass_value(k))
+
+
+@dataclass(frozen=True, repr=False)
+class Joined(Kernel):
+    """Two kernels or more, joined by a sign; those of the same kind inside are flattened."""
+
+    sign: ClassVar[str]
+    parts: tuple[Kernel, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.parts, tuple | list):
+            raise wrong_type(self.name, "parts", self.parts, "one tuple of kernels")
+        nested = (part.parts if isinstance(part, type(self)) else (part,) for part in self.parts)
+        parts = tuple(chain(*nested))
+        for part in parts:
+            check_kernel(self.name, "a part", part)
+        if len(parts) < 2:
+            raise ParameterError(
+                f"a {self.name} has two kernels or more, not {len(parts)}", parameter="parts"
+            )
+        object.__setattr__(self, "parts", parts)
+
+    def __repr__(self) -> str:
+        return self.sign.join(part.in_brackets(self.binding + 1) for part in self.parts)
 
 
 class SameCosines(Combination):
@@ -85,7 +108,7 @@ class SameCosines(Combination):
 
 
 @dataclass(frozen=True, repr=False)
-class Sum(Combination, in_text=False):
+class Sum(Joined, Combination, in_text=False):
     """κ₁ + κ₂ + …: the feature spaces side by side.
 
     >>> from boolrank import Linear, Tanimoto
@@ -95,12 +118,7 @@ class Sum(Combination, in_text=False):
     array(1.2)
     """
 
-    name = "sum"
-    binding = 0
-    parts: tuple[Kernel, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", flat_parts(self))
+    name, sign, binding = "sum", " + ", 0
 
     @property
     def form(self) -> Form:
@@ -130,12 +148,9 @@ class Sum(Combination, in_text=False):
             total += part.cosines_of(pairs) * weights
         return total
 
-    def __repr__(self) -> str:
-        return " + ".join(part.in_brackets(0) for part in self.parts)
-
 
 @dataclass(frozen=True, repr=False)
-class Product(Combination, in_text=False):
+class Product(Joined, Combination, in_text=False):
     """κ₁·κ₂·…: pairs of features, one of each space, both true.
 
     >>> from boolrank import Linear, Tanimoto
@@ -143,12 +158,10 @@ class Product(Combination, in_text=False):
     array([0.2, 3. ])
     """
 
-    name = "product"
-    binding = 2
-    parts: tuple[Kernel, ...]
+    name, sign, binding = "product", "*", 2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", flat_parts(self))
+        super().__post_init__()
         if any(isinstance(part, Scaled) for part in self.parts):
             raise ParameterError(
                 "a weight stands before a product, not at one of its parts", hint="use k1 * k2"
@@ -163,7 +176,8 @@ class Product(Combination, in_text=False):
 
     @property
     def form(self) -> Form:
-        return _form_of_product(self.parts)
+        forms = {part.form for part in self.parts}
+        return forms.pop() if len(forms) == 1 and "union" not in forms else "any"
 
     def _combine(self, value: Callable[[Kernel], Any]) -> Any:
         return reduce(mul, map(value, self.parts))
@@ -179,9 +193,6 @@ class Product(Combination, in_text=False):
 
     def cosines_of(self, pairs: Pairs) -> Floats:
         return np.asarray(self._combine(lambda part: part.cosines_of(pairs)))
-
-    def __repr__(self) -> str:
-        return "*".join(part.in_brackets(2) for part in self.parts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -200,7 +211,7 @@ class Power(Combination, in_text=False):
 
     @property
     def form(self) -> Form:
-        return _form_of_product((self.kernel,))
+        return "any" if self.kernel.form == "union" else self.kernel.form
 
     def _combine(self, value: Callable[[Kernel], Any]) -> Any:
         base = value(self.kernel)
@@ -295,31 +306,3 @@ class Normalized(Kernel, in_text=False):
         return self.kernel.cosines_of(pairs)
 
     cosines_of = values_of
-
-
-def flat_parts(node: Any) -> tuple[Kernel, ...]:
-    """Return the parts of a node, with those of parts of its own kind in their place."""
-    if not isinstance(node.parts, tuple | list):
-        raise ParameterTypeError(
-            f"a {node.name} takes its kernels as one tuple, such as (linear, tanimoto), not "
-            f"{node.parts!r} of type {type(node.parts).__name__}",
-            parameter="parts",
-        )
-    parts = tuple(
-        inner
-        for part in node.parts
-        for inner in (part.parts if isinstance(part, type(node)) else (part,))
-    )
-    for part in parts:
-        check_kernel(node.name, "a part", part)
-    if len(parts) < 2:
-        raise ParameterError(
-            f"a {node.name} has two kernels or more, not {len(parts)}", parameter="parts"
-        )
-    return parts
-
-
-def _form_of_product(parts: tuple[Kernel, ...]) -> Form:
-    """Products of functions of one count are one; products of sums over the union are not."""
-    forms = {part.form for part in parts}
-    return forms.pop() if len(forms) == 1 and "union" not in forms else "any"

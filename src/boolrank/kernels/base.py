@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -22,7 +22,7 @@ from .values import compute_values
 from .wide import Wide, inverse_root
 
 if TYPE_CHECKING:
-    from ..data.matrices import MatrixLike
+    from ..data.events import MatrixLike
 
 Form = Literal["common", "agreeing", "union", "any"]
 
@@ -64,10 +64,6 @@ class Kernel(ABC):
            [0.347, 0.549]])
 
     `parse_kernel` finds it by its name, once the class is defined.
-
-    >>> from boolrank import parse_kernel
-    >>> parse_kernel("2*damped(power=0.4)")
-    2*damped(power=0.4)
     """
 
     name: ClassVar[str]
@@ -198,9 +194,8 @@ class Kernel(ABC):
         array([ 6., 15.])
         """
         self._check_one_set()
-        pairs = Pairs.of(n, x, z, c)
         with np.errstate(all="ignore"):
-            return self.values_of(pairs)
+            return self.values_of(Pairs.of(n, x, z, c))
 
     def on_masses(
         self, total: int, x: ArrayLike, z: ArrayLike, c: ArrayLike, users: int
@@ -212,9 +207,7 @@ class Kernel(ABC):
         array([0.12, 0.31])
         """
         self._check_one_set()
-        pairs = replace(Pairs.of(total, x, z, c), users=users)
-        pairs.check()
-        return mass_values(self, pairs, normalize=False)
+        return mass_values(self, Pairs.of(total, x, z, c, users).checked(), normalize=False)
 
     def __call__(self, X: MatrixLike, Z: MatrixLike | None = None) -> NDArray[np.float64]:
         """Compute the (m, k) Gram matrix of the rows of binary matrices, dense or sparse.

@@ -60,17 +60,13 @@ def as_binary(X: Any, name: str, width: int | None = None) -> Any:
     bad = np.asarray((values != 0) & (values != 1))
     if not bad.any():
         return matrix
-    row, column = np.argwhere(bad)[0] if not sparse else _place(matrix, int(np.argmax(bad)))
+    places = [side[bad] for side in matrix.nonzero()] if sparse else np.nonzero(bad)
+    row, column = (side[0] for side in places)
     value, place = matrix[row, column], ".data" if sparse else ""
     hint = f"choose a threshold, such as {name} > 0"
     if np.isnan(value):
         hint = f"fill in missing values, such as np.nan_to_num({name}{place})"
     raise wrong(f"boolean kernels take 0 and 1, but {name}[{row}, {column}] is {value}", hint=hint)
-
-
-def _place(matrix: Any, at: int) -> tuple[int, int]:
-    """Return the row and the column of a stored element."""
-    return int(np.searchsorted(matrix.indptr, at, side="right")) - 1, matrix.indices[at]
 
 
 def active(X: Any) -> NDArray[np.int64]:

@@ -1,13 +1,8 @@
 """Features of a pair of vectors in four cells: true of both, of x alone, of z alone, of neither.
 
-Logical connectives act on cells by sums of products, all positive: not even NOT subtracts, so no
-digits cancel. The two operands of a connective choose their features independently: n_A·n_B pairs.
-Numbers are wide, or doubles: sums of positive products are right to about 1e-15, and the cells of
-leaves, which are differences, come from tables of twice the precision.
-
->>> a = Cells(4.0, 1.0, 1.0, 0.0, 2.0)
->>> a.negation().both, a.conjunction(a).both, a.disjunction(a).both, a.exclusive(a).both
-(2.0, 1.0, 7.0, 4.0)
+Connectives of cells are sums of positive products, so no digits cancel. Numbers are wide, or
+doubles, right to about 1e-15; the cells of leaves, which are differences, come from tables of twice
+the precision.
 """
 
 from __future__ import annotations
@@ -18,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .counts import Counts
+from .counts import Counts, Pairs
 from .functions import minimum
 from .masses import Masses
 from .wide import Wide, at_least_zero, by_squaring, inverse_root, on_part, times_two_to, where
@@ -128,70 +123,62 @@ def wide_cells(kernel: Kernel, k: Counts) -> Cells:
     return Cells.of(lifted(kernel, k))
 
 
-def cell_cosines(kernel: Kernel, pairs: Layout, tables: dict[Any, Any]) -> Floats | None:
-    """Compute cosines of a grid or a list; return None if that needs wide numbers.
-
-    Return an empty array if some counts are impossible.
-    """
+def cell_cosines(kernel: Kernel, pairs: Pairs, layout: Layout) -> Floats | None:
+    """Compute cosines of a grid or a list; return None if that needs wide numbers."""
     from .._compiled.ranges import for_ranges
 
-    n, x, z, c = pairs.n, pairs.x, pairs.z, pairs.c
+    n, x, z, c, most = layout
     try:
         probe = np.zeros(1, np.int64)
-        kernel.cell_value(_leaf(pairs, probe, probe, probe, tables))
+        kernel.cell_value(_leaf(pairs, layout, probe, probe, probe))
         if kernel.features(Wide.of(n)).exp > _HIGHEST:
             return None
     except NoCells:
         return None
-    sizes = np.flatnonzero(sum(np.bincount(side, minlength=pairs.most + 1) for side in (x, z)))
-    roots = np.zeros(pairs.most + 1)
+    sizes = np.flatnonzero(sum(np.bincount(side, minlength=most + 1) for side in (x, z)))
+    roots = np.zeros(most + 1)
     roots[sizes] = inverse_root(kernel.own_value(Counts.of_vectors(n, sizes))).floats()
-    out, bad = np.empty(c.shape), []
+    out = np.empty(c.shape)
     step = max(_BLOCK // max(out[:1].size, 1), 1)
 
     def fill(start: int, stop: int) -> None:
         for first in range(start, stop, step):
             part = slice(first, min(first + step, stop))
             given, of_x, of_z = c[part].ravel(), x[part], z[part]
-            if c.ndim == 2:
-                of_x, of_z = np.repeat(of_x, len(z)), np.tile(z, len(of_x))
             with np.errstate(invalid="ignore"):  # threads do not inherit the caller's
                 common = given.astype(np.int64)
-            try:
-                value = kernel.cell_value(_leaf(pairs, of_x, of_z, common, tables))
-            except ValueError:
-                bad.append(first)
-                return
             if given.dtype.kind == "f" and (common != given).any():
-                bad.append(first)
-                return
+                pairs.check()
+            if c.ndim == 2:
+                of_x, of_z = np.repeat(of_x, len(z)), np.tile(z, len(of_x))
+            value = kernel.cell_value(_leaf(pairs, layout, of_x, of_z, common))
             out[part] = (value * (roots[of_x] * roots[of_z])).reshape(out[part].shape)
 
     for_ranges(fill, len(c), _STEPS * out.size)
-    return np.empty(0) if bad else out
+    return out.reshape(pairs.shape)
 
 
-def _leaf(pairs: Layout, x: Any, z: Any, c: Any, tables: dict[Any, Any]) -> Callable[[Any], Cells]:
+def _leaf(pairs: Pairs, layout: Layout, x: Any, z: Any, c: Any) -> Callable[[Any], Cells]:
     def leaf(part: Kernel) -> Cells:
         if part.form not in _FORMS:
             raise NoCells
         from .._compiled.cells import leaf_cells
 
-        found = tables.get((part, "cells"))
-        if found is None or found[0] < pairs.most:  # tables of other pairs over n may be too short
-            found = tables[part, "cells"] = pairs.most, *_tables(part, pairs)
+        found = pairs.tables.get((part, "cells"))
+        if found is None or found[0] < layout.most:  # tables of other pairs may be too short
+            found = pairs.tables[part, "cells"] = layout.most, *_tables(part, layout)
         _, total, *table = found
         out = np.empty((4, len(c)))
-        if not leaf_cells(pairs.n, x, z, c, *table, out):
-            raise ValueError
+        if not leaf_cells(layout.n, x, z, c, *table, out):
+            pairs.check()
         return Cells(total, *out)
 
     return leaf
 
 
-def _tables(kernel: Kernel, pairs: Layout) -> tuple[float, int, int, Floats, Floats]:
+def _tables(kernel: Kernel, layout: Layout) -> tuple[float, int, int, Floats, Floats]:
     """Return the number of features, the form, the first index of the tables, and the tables."""
-    n, most = pairs.n, pairs.most
+    n, most = layout.n, layout.most
     reach, start = min(2 * most, n) if kernel.form != "common" else most, 0
     counts = Counts.of_vectors(n, np.arange(reach + 1))
     if kernel.form == "agreeing":  # vectors of 0 to `reach` variables with the empty one

@@ -3,9 +3,6 @@
 They take wide whole numbers, possibly far past the largest double, and lose no digits to
 cancellation: differences of near-equal numbers are summed from positive terms, or are ``expm1`` of
 a logarithm.
-
->>> float(choose(Wide.of(50), 3).floats()), float(hits(Wide.of(50), Wide.of(2), 3).floats())
-(19600.0, 2304.0)
 """
 
 from __future__ import annotations
@@ -94,20 +91,18 @@ def hits(n: Wide, t: Wide, d: int) -> Wide:
     The share of subsets that miss is symmetric in t and d, so the shorter loop of the two serves.
     If both are long, the share is a second difference of Stirling's formula.
     """
-    return _share_hit(n, t, d) * choose(n, d)
-
-
-def _share_hit(n: Wide, t: Wide, d: int) -> Wide:
     most = t.floats().max()
     if n.shape == () and t.hi.size > _MANY and most <= 2 * t.hi.size:
         from .._compiled.draws import hit_shares
 
         hi, lo = hit_shares(int(n.floats()), d, int(most))
         at = t.floats().astype(np.int64)
-        return Wide.of(hi[at]) + Wide.of(lo[at])
-    few = np.asarray(np.minimum(t.floats(), float(d)) <= _FEW)
-    by_steps = on_part(_share_hit_by_steps, few, n, t, d)
-    return where(few, by_steps, on_part(_share_hit_by_series, ~few, n, t, d))
+        share = Wide.of(hi[at]) + Wide.of(lo[at])
+    else:
+        few = np.asarray(np.minimum(t.floats(), float(d)) <= _FEW)
+        by_steps = on_part(_share_hit_by_steps, few, n, t, d)
+        share = where(few, by_steps, on_part(_share_hit_by_series, ~few, n, t, d))
+    return share * choose(n, d)
 
 
 def _share_hit_by_steps(n: Wide, t: Wide, d: int) -> Wide:

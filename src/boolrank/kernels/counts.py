@@ -118,10 +118,10 @@ class Pairs:
     """Counts of many pairs, as integer arrays that broadcast against each other.
 
     ``tables`` caches the look-up tables of kernels, and may be shared by pairs over the same n.
-    Counts that come from outside (`of`) are checked before use; others are ``trusted``. With
-    ``users``, the numbers are masses: n is the total weight of so many users; ``roots`` are then
-    1/√κ(x, x) and 1/√κ(z, z), if they are known. Tables serve sizes up to ``most`` at least: their
-    digits depend on it, and must not on the pairs that come first.
+    Counts that come from outside (`of`) are checked before use, by loops on the way; others are
+    ``trusted``. With ``users``, the numbers are masses: n is the total weight of so many users;
+    ``roots`` are then 1/√κ(x, x) and 1/√κ(z, z), if they are known. Tables serve sizes up to
+    ``most`` at least: their digits depend on it, and must not on the pairs that come first.
     """
 
     n: NDArray[Any]
@@ -142,8 +142,10 @@ class Pairs:
         return Pairs(np.asarray(overlaps.total), x, z, c, tables, users=users, most=most)
 
     @staticmethod
-    def of(n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike) -> Pairs:
-        """Make pairs of counts from outside, which are not trusted."""
+    def of(
+        n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike, users: int | None = None
+    ) -> Pairs:
+        """Make pairs of counts or masses from outside, which are not trusted."""
         arrays = []
         for name, given in zip("nxzc", (n, x, z, c), strict=True):
             try:
@@ -158,7 +160,7 @@ class Pairs:
         except ValueError:
             shapes = ", ".join(f"{name} {a.shape}" for name, a in zip("nxzc", arrays, strict=True))
             raise CountsError(f"counts must broadcast, but their shapes are {shapes}") from None
-        return Pairs(arrays[0], arrays[1], arrays[2], arrays[3], trusted=False)
+        return Pairs(arrays[0], arrays[1], arrays[2], arrays[3], trusted=False, users=users)
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
@@ -195,9 +197,10 @@ class Pairs:
         self._refuse(x + z - c > self.n, "the union x + z - c is more than n")
 
     def _refuse(self, bad: NDArray[np.bool_], why: str) -> None:
+        bad = np.broadcast_to(bad, self.shape)
         if not bad.any():
             return
-        at = tuple(int(i) for i in np.argwhere(np.broadcast_to(bad, self.shape))[0])
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
         n, x, z, c = (np.broadcast_to(a, self.shape)[at].item() for a in self.columns)
         place = f" at {list(at)}" if at else ""
         raise CountsError(f"impossible counts{place}: n={n}, x={x}, z={z}, c={c}: {why}")

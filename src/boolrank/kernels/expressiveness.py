@@ -23,7 +23,7 @@ from .counts import Counts, Pairs
 from .wide import times_two_to
 
 if TYPE_CHECKING:
-    from ..data.matrices import MatrixLike
+    from ..data.events import MatrixLike
 
 # Elements of a block of overlap counts: 64 MB with all its temporaries.
 _BLOCK = 1 << 20

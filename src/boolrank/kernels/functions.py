@@ -1,9 +1,4 @@
-"""Functions of wide numbers, correct to about 30 digits, and the table of numpy's functions.
-
->>> import numpy as np
->>> float((np.exp(Wide.of(1000)) / np.exp(Wide.of(999))).floats())
-2.718281828459045
-"""
+"""Functions of wide numbers, correct to about 30 digits, and the table of numpy's functions."""
 
 from __future__ import annotations
 

@@ -2,19 +2,12 @@
 
 After Polato and Aiolli, Propositional kernels, Entropy 23, 2021. A kernel with features of 0 and 1
 counts propositions that are true of both vectors. A connective of two kernels has the n_A·n_B pairs
-of their propositions as features; NOT has their negations:
-
-    NOT A:  n_A - A(x, x) - A(z, z) + A(x, z)
-    A AND B:  A(x, z)·B(x, z)
-    A OR B:  NOT (NOT A AND NOT B)
-
-Values are computed from cells (see `cells`), without these differences.
+of their propositions as features; NOT has their negations. Values are computed from `cells`.
 """
 
 from __future__ import annotations
 
 import ast
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
@@ -25,8 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import wrong_type
 from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
-from .algebra import KERNEL, Product, flat_parts
+from .algebra import KERNEL, Joined, Product
 from .base import Kernel
 from .cells import Cells, wide_cells
 from .counts import Counts
@@ -39,10 +33,7 @@ _MOST_LETTERS = 10
 
 
 class _Propositional(Kernel):
-    """A kernel whose features are propositions about those of its parts."""
-
-    @abstractmethod
-    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells: ...
+    """A kernel whose features are propositions about those of its parts; it has `cells`."""
 
     def value(self, k: Counts) -> Any:
         return self.cells(lambda part: wide_cells(part, k)).both
@@ -87,23 +78,18 @@ class Not(_Propositional, in_text=False):
         return f"~{self.kernel.in_brackets(3)}"
 
 
-class _Connective(_Propositional):
+class _Connective(Joined, _Propositional):
     """A connective of two kernels or more."""
 
-    sign: ClassVar[str]
     combine: ClassVar[Callable[[Cells, Cells], Cells]]
-    parts: tuple[Kernel, ...]
 
     def __post_init__(self) -> None:
-        parts = flat_parts(self)
-        check_propositions(self.sign, self.parts)
-        object.__setattr__(self, "parts", parts)
+        given = self.parts
+        super().__post_init__()
+        check_propositions(self.sign.strip(), given)
 
     def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
         return reduce(type(self).combine, (part.cells(leaf) for part in self.parts))
-
-    def __repr__(self) -> str:
-        return f" {self.sign} ".join(part.in_brackets(self.binding + 1) for part in self.parts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,9 +100,8 @@ class Or(_Connective, in_text=False):
     array(2.)
     """
 
-    name, sign, binding = "or", "|", -2
+    name, sign, binding = "or", " | ", -2
     combine = Cells.disjunction
-    parts: tuple[Kernel, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,9 +112,8 @@ class Xor(_Connective, in_text=False):
     array([2., 4.])
     """
 
-    name, sign, binding = "xor", "^", -1
+    name, sign, binding = "xor", " ^ ", -1
     combine = Cells.exclusive
-    parts: tuple[Kernel, ...]
 
 
 def implies(a: Any, b: Any) -> Any:
@@ -202,27 +186,17 @@ def connect(node: ast.expr, read: Callable[[ast.expr], Any]) -> Any:
 def _check_formula(owner: str, name: str, value: Any) -> str:
     """Return a formula in a standard notation."""
     if not isinstance(value, str):
-        raise ParameterTypeError(
-            f"{name} of {owner} must be text such as 'a and not b', not {value!r} of type "
-            f"{type(value).__name__}",
-            parameter=name,
-        )
+        raise wrong_type(owner, name, value, "text such as 'a and not b'")
     try:
         line = " ".join(value.replace("#", "?").split())  # Python would drop a comment
         text = ast.unparse(ast.parse(line, mode="eval").body)
-        letters, _ = _truth(text)
+        _truth(text)
     except (MemoryError, RecursionError, SyntaxError, ValueError) as error:
         if isinstance(error, BoolrankError):
             raise
         raise KernelSyntaxError(
             f"{value[:200]!r} is not a formula", hint="write one such as 'a and (b or not c)'"
         ) from None
-    if len(letters) > _MOST_LETTERS:
-        raise KernelSyntaxError(
-            f"a formula has at most {_MOST_LETTERS} letters, and {value[:200]!r} has "
-            f"{len(letters)}",
-            hint="combine kernels by ~ & | ^ if no letter is repeated",
-        )
     return text
 
 
@@ -235,7 +209,11 @@ def _truth(formula: str) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
     names = {each.id for each in nodes if isinstance(each, ast.Name) and each not in called}
     letters = tuple(sorted(names))
     if len(letters) > _MOST_LETTERS:
-        return letters, np.empty(0, np.bool_)
+        raise KernelSyntaxError(
+            f"a formula has at most {_MOST_LETTERS} letters, and {formula[:200]!r} has "
+            f"{len(letters)}",
+            hint="combine kernels by ~ & | ^ if no letter is repeated",
+        )
     worlds = np.arange(1 << len(letters))
     tables = {letter: worlds >> i & 1 == 1 for i, letter in enumerate(letters)}
 
@@ -281,11 +259,11 @@ class Formula(_Propositional):
     formula = "#{a, b, … ∈ variables : formula(x) and formula(z)}"
     text: str = field(metadata={"range": "such as 'a and not b'", "check": _check_formula})
 
-    def value(self, k: Counts) -> Any:
+    def value(self, k: Any) -> Any:
+        """Compute the formula on counts or on masses."""
         return self._count(Cells.of(k), True, True)
 
-    def mass_value(self, k: Masses) -> Any:
-        return self._count(Cells.of(k), True, True)
+    mass_value = value
 
     def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
         return np.asarray(self._count(leaf(Linear()), True, True))

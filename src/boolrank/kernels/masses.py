@@ -1,8 +1,7 @@
 """Kernels on masses: users have weights, and a formula of arity d draws d users by weight.
 
-Masses are whole numbers, sums of the users' weights (see `counts`). A formula sees them as shares
-of the total. It adds positive terms, or cancels a factor of 3 at most, so doubles are right to
-about 1e-14; wide numbers serve values that no double holds.
+Masses are whole numbers; a formula sees them as shares of the total. Terms are positive, or cancel
+a factor of 3 at most, so doubles are right to about 1e-14. Wide numbers serve other values.
 """
 
 from __future__ import annotations

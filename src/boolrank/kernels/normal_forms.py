@@ -32,17 +32,15 @@ class _AllConjunctions(Kernel):
     weight: float = field(default=1, metadata=POSITIVE)
     max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
 
-    @abstractmethod
-    def _literals(self, k: Counts) -> tuple[Wide, Wide, Wide]:
-        """Count the literals true of x, of z, and half of those true of one of them alone."""
-
     def value(self, k: Counts) -> Wide:
         return weighted_subsets(getattr(k, self.form), float(self.weight), self.max_arity)
 
     def cosine(self, k: Counts) -> Wide:
         if self.max_arity is not None or not k.lifted:
             return super().cosine(k)
-        return power_cosine(getattr(k, self.form), *self._literals(k), float(self.weight))
+        x, z = (k.x, k.z) if self.choices == 1 else (k.n, k.n)
+        fewer = (k.only_x + k.only_z) * (self.choices / 2)
+        return power_cosine(getattr(k, self.form), x, z, fewer, float(self.weight))
 
     def features(self, n: Wide) -> Wide:
         if self.weight != 1:
@@ -68,9 +66,6 @@ class MonotoneDNF(_AllConjunctions):
     form = "common"
     choices = 1
 
-    def _literals(self, k: Counts) -> tuple[Wide, Wide, Wide]:
-        return k.x, k.z, (k.only_x + k.only_z) * 0.5
-
     def mass_value(self, k: Masses) -> Any:
         if self.max_arity is not None:
             return super().mass_value(k)
@@ -94,16 +89,62 @@ class DNF(_AllConjunctions):
     form = "agreeing"
     choices = 2
 
-    def _literals(self, k: Counts) -> tuple[Wide, Wide, Wide]:
-        return k.n, k.n, k.only_x + k.only_z
 
-
-@dataclass(frozen=True, repr=False)
-class Composed(Kernel, in_text=False):
-    """``outer @ inner``: the outer kernel, with the features of the inner one as variables.
+class _Layers(Kernel):
+    """An outer kernel, with the features of an inner one as variables.
 
     An inner kernel with features of 0 and 1 lifts counts to counts: κ(x, x) of its features are
     active in x, κ(z, z) in z, and κ(x, z) in both.
+    """
+
+    @property
+    @abstractmethod
+    def layers(self) -> tuple[Kernel, Kernel]:
+        """The outer and the inner kernel."""
+
+    def lift(self, k: Counts) -> Counts:
+        """Count the features of the inner kernel; level by level in a nest."""
+        inner = self.layers[1]
+        if isinstance(inner, Composed):
+            return lifted(inner.outer, inner.lift(k))
+        return lifted(inner, k)
+
+    def value(self, k: Counts) -> Wide:
+        return self.layers[0].value(self.lift(k))
+
+    def own_value(self, k: Counts) -> Wide:
+        return self.layers[0].own_value(self.lift(k))
+
+    def cosine(self, k: Counts) -> Wide:
+        return self.layers[0].cosine(self.lift(k))
+
+    def cosines_of(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Use the outer kernel's formula for cosines if it has one: raw values may not fit."""
+        if type(self.layers[0]).cosine is Kernel.cosine:
+            return super().cosines_of(pairs)
+        return compute_values(Normalized(self), pairs, normalize=False)
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        outer, inner = self.layers
+
+        def cells(part: Kernel) -> Cells:
+            if not isinstance(part, Linear):  # another kernel's features over those of the inner
+                raise NoCells
+            return inner.cells(leaf)
+
+        return outer.cell_value(cells)
+
+    def features(self, n: Wide) -> Wide:
+        outer, inner = self.layers
+        return outer.features(inner.features(n).rounded())
+
+    def features_in_neither(self, k: Counts) -> Wide | None:
+        return self.layers[0].features_in_neither(self.lift(k))
+
+
+@dataclass(frozen=True, repr=False)
+class Composed(_Layers, in_text=False):
+    """``outer @ inner``: the outer kernel, with the features of the inner one as variables.
 
     >>> from boolrank import Conjunctive, Linear
     >>> (Linear() @ Conjunctive(2)).on_counts(n=9, x=4, z=4, c=3)
@@ -115,34 +156,9 @@ class Composed(Kernel, in_text=False):
     outer: Kernel = field(metadata=KERNEL)
     inner: Kernel = field(metadata=KERNEL)
 
-    def value(self, k: Counts) -> Wide:
-        return self.outer.value(_lifted(self.inner, k))
-
-    def own_value(self, k: Counts) -> Wide:
-        return self.outer.own_value(_lifted(self.inner, k))
-
-    def cosine(self, k: Counts) -> Wide:
-        return self.outer.cosine(_lifted(self.inner, k))
-
-    def cosines_of(self, pairs: Pairs) -> NDArray[np.float64]:
-        """Use the outer kernel's formula for cosines if it has one: raw values may not fit."""
-        if type(self.outer).cosine is Kernel.cosine:
-            return super().cosines_of(pairs)
-        return compute_values(Normalized(self), pairs, normalize=False)
-
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        def inner(part: Kernel) -> Cells:
-            if not isinstance(part, Linear):  # another kernel's features over those of the inner
-                raise NoCells
-            return self.inner.cells(leaf)
-
-        return self.outer.cell_value(inner)
-
-    def features(self, n: Wide) -> Wide:
-        return self.outer.features(self.inner.features(n).rounded())
-
-    def features_in_neither(self, k: Counts) -> Wide | None:
-        return self.outer.features_in_neither(_lifted(self.inner, k))
+    @property
+    def layers(self) -> tuple[Kernel, Kernel]:
+        return self.outer, self.inner
 
     def __repr__(self) -> str:
         # `@` groups to the left.
@@ -150,15 +166,8 @@ class Composed(Kernel, in_text=False):
         return f"{outer} @ {self.inner.in_brackets(3)}"
 
 
-def _lifted(inner: Kernel, k: Counts) -> Counts:
-    """Count the features of a kernel; level by level in a nest."""
-    if isinstance(inner, Composed):
-        return lifted(inner.outer, _lifted(inner.inner, k))
-    return lifted(inner, k)
-
-
 @dataclass(frozen=True, repr=False)
-class _NormalForm(Kernel):
+class _NormalForm(_Layers):
     """Clauses of clauses; with ``monotone=False`` variables may be negated."""
 
     outer: ClassVar[type[Kernel]]
@@ -169,29 +178,17 @@ class _NormalForm(Kernel):
     monotone: bool = field(default=True, metadata=FLAG)
 
     @property
+    def layers(self) -> tuple[Kernel, Kernel]:
+        return self.outer(self.clauses), self.inner[self.monotone](self.literals)  # type: ignore[call-arg]
+
+    @property
     def composition(self) -> Composed:
         """Return the same kernel as a composition of two."""
-        return Composed(self.outer(self.clauses), self.inner[self.monotone](self.literals))  # type: ignore[call-arg]
+        return Composed(*self.layers)
 
-    def value(self, k: Counts) -> Wide:
-        return self._checked(k).value(k)
-
-    def own_value(self, k: Counts) -> Wide:
-        return self._checked(k).own_value(k)
-
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        return self.composition.cell_value(leaf)
-
-    def features(self, n: Wide) -> Wide:
-        return self.composition.features(n)
-
-    def features_in_neither(self, k: Counts) -> Wide | None:
-        return self.composition.features_in_neither(k)
-
-    def _checked(self, k: Counts) -> Composed:
-        composition = self.composition
-        check_fits(self, "clauses", composition.inner.features(k.n), self.inner_clause)
-        return composition
+    def lift(self, k: Counts) -> Counts:
+        check_fits(self, "clauses", self.layers[1].features(k.n), self.inner_clause)
+        return super().lift(k)
 
 
 @dataclass(frozen=True, repr=False)

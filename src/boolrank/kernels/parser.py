@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from operator import add, matmul, mul
 from typing import Any
 
-from ..errors import BoolrankError, KernelSyntaxError, ParameterTypeError
+from ..checks import near_name, wrong_type
+from ..errors import BoolrankError, KernelSyntaxError
 from .algebra import Normalized
 from .base import KERNELS, Kernel
 from .logic import SIGNS, WORDS, connect
@@ -50,11 +50,7 @@ def parse_kernel(text: str | Kernel) -> Kernel:
     if isinstance(text, Kernel):
         return text
     if not isinstance(text, str):
-        raise ParameterTypeError(
-            "a kernel must be a Kernel, or text such as 'disjunctive(8)', not "
-            f"{text!r} of type {type(text).__name__}",
-            parameter="kernel",
-        )
+        raise wrong_type("", "kernel", text, "a Kernel, or text such as 'disjunctive(8)'")
     if len(text) > _MOST_CHARACTERS:
         raise KernelSyntaxError(f"a kernel expression has at most {_MOST_CHARACTERS:,} characters")
     if "#" in text:
@@ -189,12 +185,9 @@ class _Reader:
 
     def unknown(self, name: str) -> KernelSyntaxError:
         known = (*KERNELS, *_FUNCTIONS)
-        short = [full for full in known if len(name) > 1 and full.startswith(name.lower())]
-        close = short or get_close_matches(name.lower(), known, n=1)
-        hint = f"there are {', '.join(known)}; import the module of one of your own"
         return KernelSyntaxError(
             f"there is no kernel {_short(name)!r} in {_short(self.text)!r}",
-            hint=f"did you mean {close[0]!r}?" if close else hint,
+            hint=near_name(name.lower(), known, extensible=True),
         )
 
     def error(self, node: ast.expr, why: str) -> KernelSyntaxError:

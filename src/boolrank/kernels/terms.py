@@ -1,13 +1,11 @@
-"""Kernels over the tags of items, and sums of such and of kernels over users.
+"""Kernels over the tags of items, and sums of these and of kernels over users.
 
-A tag is a boolean variable of items, as a user is, so every kernel applies. ``linear[genres]`` is
-bound to the tags in the column ``genres``. Counts over users and over tags have no common unit.
-Where a sum has bound terms, each of its terms is normalised first:
+``linear[genres]`` is bound to the tags in the column ``genres``. Where a sum has bound terms, each
+of its terms is normalised first:
 
-    κ(i, j) = Σ w_t·cosine_t(i, j) / Σ w_t,
+    κ(i, j) = Σ w_t·cosine_t(i, j) / Σ w_t.
 
-the weight of a term is its share in the value of every item with itself, and an item without users
-or without tags is a null vector of that term alone.
+An item without users or without tags is a null vector of that term alone.
 """
 
 from __future__ import annotations
@@ -16,17 +14,15 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import NamedTuple
 
-from ..errors import ParameterError, ParameterTypeError
+from ..checks import wrong_type
+from ..errors import ParameterError
 from .algebra import KERNEL, Normalized, SameCosines, Scaled, Sum
 from .base import Kernel
 
 
 def _column(owner: str, name: str, value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise ParameterTypeError(
-            f"{name} of {owner} must be the name of a column of items, not {value!r}",
-            parameter=name,
-        )
+        raise wrong_type(owner, name, value, "the name of a column of items")
     return value
 
 

@@ -98,9 +98,13 @@ def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[Floats, NDArray[np.int
 
     The exponent of 0 is far below all others.
     """
-    own = _own_table(kernel, pairs)
+    own = roots = None
+    if pairs.users is None and kernel.form == "common" and pairs.n.size == 1 and pairs.size:
+        most = int(max(pairs.x.max(), pairs.z.max()))
+        if most < max(_SHORT, 4 * pairs.size):  # a longer table would cost more than the values
+            own = kernel.own_value(Counts.of_vectors(int(pairs.n.flat[0]), np.arange(most + 1)))
+            roots = inverse_root(own)
     distinct, inverse = pairs.distinct() if own is None else (pairs.flat(), slice(None))
-    roots = None if own is None else inverse_root(own)
     hi, exp = np.empty(len(distinct.c)), np.empty(len(distinct.c), np.int64)
     for start in range(0, len(hi), _BLOCK):
         part = slice(start, start + _BLOCK)
@@ -115,20 +119,12 @@ def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[Floats, NDArray[np.int
     return hi[inverse].reshape(pairs.shape), exp[inverse].reshape(pairs.shape)
 
 
-def _own_table(kernel: Kernel, pairs: Pairs) -> Wide | None:
-    """Return the values of vectors of 0, 1, ... variables with themselves, if others follow."""
-    if pairs.users is not None or kernel.form != "common" or pairs.n.size != 1 or not pairs.size:
-        return None
-    most = int(max(pairs.x.max(), pairs.z.max()))
-    if most >= max(_SHORT, 4 * pairs.size):
-        return None  # building the table would cost more than computing the values
-    return kernel.own_value(Counts.of_vectors(int(pairs.n.flat[0]), np.arange(most + 1)))
-
-
 def _in_blocks(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
     size = len(pairs.c)
     out = np.empty(size)
-    own, inverse = _vectors(pairs)
+    # Each distinct vector with itself; the index has those of all x, then of all z.
+    n, sizes = np.concatenate((pairs.n, pairs.n)), np.concatenate((pairs.x, pairs.z))
+    own, inverse = Pairs(n, sizes, sizes, sizes).distinct()
     roots = inverse_root(kernel.own_value(own.block(0, len(own.c)))) if normalize else Wide.of(1.0)
     for start in range(0, size, _BLOCK):
         stop = min(start + _BLOCK, size)
@@ -142,17 +138,6 @@ def _in_blocks(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
     return out
 
 
-def _vectors(pairs: Pairs) -> tuple[Pairs, NDArray[np.intp]]:
-    """Pair each distinct vector with itself; return also the index of each x, then of each z."""
-    n, x = np.concatenate((pairs.n, pairs.n)), np.concatenate((pairs.x, pairs.z))
-    if n.min() == n.max():
-        distinct, inverse = np.unique(x, return_inverse=True)
-        n = np.full(len(distinct), n[0])
-    else:
-        (n, distinct), inverse = np.unique(np.stack((n, x)), axis=1, return_inverse=True)
-    return Pairs(n, distinct, distinct, distinct), inverse.ravel()
-
-
 class Layout(NamedTuple):
     """Pairs as compiled loops take them: a grid, a column of x against a row of z, or a list."""
 
@@ -160,19 +145,16 @@ class Layout(NamedTuple):
     x: NDArray[np.int64]
     z: NDArray[np.int64]
     c: NDArray[Any]
-    most: int  # the largest size, or -1 if some size is impossible
+    most: int  # the largest size
 
 
 class _Table(NamedTuple):
-    """A compiled loop and its arguments, for vectors with at most so many active variables.
+    """A compiled loop and its arguments."""
 
-    The loop's results are still to be multiplied by a power of two.
-    """
-
-    most: int
+    most: int  # active variables of a vector
     loop: str
     arguments: tuple[Any, ...]
-    power: int = 0
+    power: int = 0  # of two, by which results are to be multiplied
 
 
 def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None:
@@ -181,8 +163,6 @@ def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None
     The loop finds impossible counts itself, so possible ones cost no pass of their own.
     """
     layout = _layout(pairs)
-    if layout.most < 0:
-        return None
     reach = _reach(kernel, layout)
     if reach >= min(LONGEST_TABLE, max(_SHORT, 4 * pairs.size)):
         return None  # building the table would cost more than computing the values
@@ -203,14 +183,9 @@ def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None
 def values_of_cells(kernel: Kernel, pairs: Pairs) -> Floats | None:
     """Compute cosines from cells; return None if the kernel has none, or tables would be long."""
     layout = _layout(pairs)
-    if not 0 <= 2 * layout.most < min(LONGEST_TABLE, max(_SHORT, 4 * pairs.size)):
+    if 2 * layout.most >= min(LONGEST_TABLE, max(_SHORT, 4 * pairs.size)):
         return None
-    values = cell_cosines(kernel, layout, pairs.tables)
-    if values is None:
-        return None
-    if values.size < pairs.size:
-        pairs.check()
-    return values.reshape(pairs.shape)
+    return cell_cosines(kernel, pairs, layout)
 
 
 def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
@@ -223,14 +198,10 @@ def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
     if pairs.users is not None:
         return mass_centred_values(kernel, pairs)
     layout = _layout(pairs)
-    if layout.most < 0:
-        pairs.check()
     reach = _reach(kernel, layout)
     table: Floats | None = pairs.tables.get((kernel, "centred"))
     if table is None or len(table) <= reach:
         distances = kernel.from_full(Counts.of_vectors(layout.n, np.arange(reach + 1)))
-        if distances is None:
-            raise ParameterTypeError(f"{kernel} has no distances from the full vector")
         table = pairs.tables[kernel, "centred"] = distances.floats()
     return _run("centred", pairs, layout, (table,))
 
@@ -262,8 +233,14 @@ def _table(kernel: Kernel, n: int, most: int, reach: int, normalize: bool) -> _T
     own = kernel.own_value(Counts.of_vectors(n, np.arange((most if agreeing else reach) + 1)))
     root = _inverse_roots(own) if normalize else (np.ones(len(own.hi)), np.zeros(len(own.hi), int))
     if kernel.form == "union":
-        exact = normalize or _is_exact(kernel, n, own)
-        return _union_table(most, own, root, normalize) if exact else None
+        if not normalize and not _is_exact(kernel, n, own):
+            return None
+        # Scale the table to at most 1; the scale goes into the roots, or is the table's power.
+        top = int(own.exp.max() + 1) // 2 * 2
+        hi, lo = (times_two_to(part, own.exp - top) for part in (own.hi, own.lo))
+        coarse = np.rint(hi * _GRID) / _GRID
+        roots = times_two_to(root[0], root[1] + (top // 2 if normalize else 0))
+        return _Table(most, "union", (coarse, (hi - coarse) + lo, roots), 0 if normalize else top)
     by_count = own
     if agreeing:  # n - reach to n agreeing variables: a vector of the rest with the empty one
         empty, rest = Wide.of(0), Wide.of(np.arange(reach, -1, -1))
@@ -271,17 +248,6 @@ def _table(kernel: Kernel, n: int, most: int, reach: int, normalize: bool) -> _T
     value, root = _folded(by_count.hi, by_count.exp), _folded(*root)
     plain = not (value[1].any() or root[1].any())
     return _Table(most, "one_count", (agreeing, n - reach if agreeing else 0, value, root, plain))
-
-
-def _union_table(
-    most: int, own: Wide, root: tuple[Floats, NDArray[np.int64]], normalize: bool
-) -> _Table:
-    """Scale the table to at most 1; the scale goes into the roots, or is the table's power."""
-    top = int(own.exp.max() + 1) // 2 * 2
-    hi, lo = (times_two_to(part, own.exp - top) for part in (own.hi, own.lo))
-    coarse = np.rint(hi * _GRID) / _GRID
-    roots = times_two_to(root[0], root[1] + (top // 2 if normalize else 0))
-    return _Table(most, "union", (coarse, (hi - coarse) + lo, roots), 0 if normalize else top)
 
 
 def _is_exact(kernel: Kernel, n: int, own: Wide) -> bool:
@@ -311,17 +277,20 @@ def _folded(hi: Floats, exp: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int6
 
 
 def _layout(pairs: Pairs) -> Layout:
-    shape = pairs.shape
-    n = int(_whole(pairs.n).ravel()[0])
+    """Arrange pairs; raise for sizes that no vector has. Loops raise for other impossible counts.
+
+    Trusted pairs are tested, too: a damaged model may hold any.
+    """
+    shape, n = pairs.shape, int(_whole(pairs.n).flat[0])
     if len(shape) == 2 and pairs.x.shape == (shape[0], 1) and pairs.z.shape == (1, shape[1]):
-        x, z = _whole(pairs.x[:, 0]), _whole(pairs.z[0])
-        c = np.broadcast_to(_native(pairs.c), shape)
+        x, z, c = pairs.x[:, 0], pairs.z[0], np.broadcast_to(pairs.c, shape)
     else:
-        x, z = (_whole(np.broadcast_to(a, shape).reshape(-1)) for a in (pairs.x, pairs.z))
-        c = _native(np.broadcast_to(pairs.c, shape).reshape(-1))
-    most = int(max(x.max(initial=0), z.max(initial=0), pairs.most))
-    possible = most <= n < 1 << 53 and min(x.min(initial=0), z.min(initial=0)) >= 0
-    return Layout(n, x, z, c, most if possible else -1)
+        x, z, c = (np.broadcast_to(a, shape).reshape(-1) for a in pairs.columns[1:])
+    x, z = _whole(x), _whole(z)
+    most = int(max(x.max(initial=0), z.max(initial=0)))
+    if not most <= n < 1 << 53 or min(x.min(initial=0), z.min(initial=0)) < 0:
+        pairs.check()
+    return Layout(n, x, z, _native(c), min(max(most, pairs.most), n))
 
 
 def _native(counts: NDArray[Any]) -> NDArray[Any]:

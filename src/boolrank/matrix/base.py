@@ -1,26 +1,19 @@
-"""Questions that every item matrix answers, whether values are plain, scaled or centred.
+"""Item matrices, with values that are plain, scaled or centred.
 
-The mean of a column excludes its diagonal, which is 1 for every item: it moves no weight and no
-score, and beside it the small values of expressive kernels would be rounded away.
+Columns whose values are too small for doubles are scaled, each by a power of two. Where values
+crowd near 1, the item that everybody has becomes the origin. With e_i = 1 - K(i, everybody's),
 
-To a long disjunction all popular items are nearly alike: they have nearly every feature of an item
-that everybody has, and their values differ beyond the last digit of a double near 1. So that item
-becomes the origin. With e_i = 1 - K(i, everybody's),
+    stored_ij = ⟨φ_i - φ_*, φ_j - φ_*⟩ = K_ij - 1 + e_i + e_j,     stored_ii = 2·e_i.
 
-    stored_ij = ⟨φ_i - φ_*, φ_j - φ_*⟩ = K_ij - 1 + e_i + e_j,     stored_ii = 2·e_i,
-
-which is as small as the items are near, with digits of its own. Weights sum to 1, so moving the
-origin changes no problem, and scores lose only what is the same for all items of a profile. This
-works for kernels that are additive in the union, the disjunctive ones: e is a quotient of
-binomials. Other kernels are stored as they are: their tiny values between rare items matter.
-
-Columns whose values are too small for doubles are scaled, each by a power of two.
+Weights sum to 1, so moving the origin changes no problem, and scores lose only what is the same for
+all items of a profile. This works for kernels that are additive in the union.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -98,17 +91,10 @@ class Scale(State):
 
 
 class ItemMatrix(State, ABC):
-    """A kernel matrix of m items.
+    """A kernel matrix of m items."""
 
-    Attributes
-    ----------
-    pull : (m,) mean of each stored column, which counts against the item
-    distance : (m,) distance of items from the origin, where values crowd near 1
-    scale : scaling of columns whose values are too small for doubles
-    """
-
-    pull: Floats
-    distance: Floats | None
+    pull: Floats  # (m,) mean of each stored column without its diagonal
+    distance: Floats | None  # (m,) of items from the origin, where values crowd near 1
     scale: Scale | None
     storage: ClassVar[str]
 
@@ -120,12 +106,9 @@ class ItemMatrix(State, ABC):
     def stored(self, item: int) -> Floats:
         """(m,) Return a row as it is stored."""
 
-    @abstractmethod
-    def _stored_column(self, item: int, rows: NDArray[np.int32]) -> Floats:
-        """Return some values of a column as they are stored."""
-
-    def compiled(self) -> Arrays:
-        """Return the matrix for compiled loops."""
+    @cached_property
+    def arrays(self) -> Arrays:
+        """The matrix for compiled loops."""
         from .._compiled.matrix import Arrays
 
         scale = {} if self.scale is None else vars(self.scale) | {"floor": self.scale.floor}
@@ -170,7 +153,7 @@ class ItemMatrix(State, ABC):
         """
         if self.scale is None or target in rows:
             return self.row(target)[rows], float(self.means[target])
-        stored = self._stored_column(target, rows)
+        stored = np.array([self.stored(int(row))[target] for row in rows])
         return self.scale.terms(stored, self.pull[target], target, rows)
 
 

@@ -5,8 +5,7 @@ Two items without a common user have a value that depends on their sizes alone, 
     K = P·B·Pᵀ + S,   B[a, b] = κ(a, b, 0; n),   S_ij = κ(x_i, x_j, c_ij; n) - B[x_i, x_j],
 
 with P from items to the few distinct sizes ("classes"), and S zero unless the items share a user.
-This is exact for every kernel, and never needs m × m numbers. With weighted users, P·B·Pᵀ is a
-product of low rank. Tags add a part of the same form, P·V·Pᵀ, over the distinct sets of tags.
+With weighted users, P·B·Pᵀ is a product of low rank. Tags add a part P·V·Pᵀ over distinct sets.
 """
 
 from __future__ import annotations
@@ -21,9 +20,8 @@ from ..errors import ParameterError
 from ..kernels import Kernel, Linear
 from ..kernels.terms import Terms
 from .base import ItemMatrix
-from .compressed import CompressedMatrix
-from .dense import DenseMatrix
 from .pairs import CHUNK
+from .storages import CompressedMatrix, DenseMatrix
 from .tag_part import TagPart, Tags
 
 STORAGES = ("auto", "compressed", "dense")
@@ -63,19 +61,18 @@ def kernel_matrix(
     needed = {"dense": 8 * m * m, "compressed": values + background + 20 * m}
     smaller = min(needed, key=needed.__getitem__)
     available = free_memory() if limit is None else limit
-    chosen = storage
     if overlaps.in_files:
         return CompressedMatrix.of(terms.users or Linear(), overlaps, plain=plain)
     if storage == "auto":
-        chosen = "dense" if prefers_dense(m, pairs) else "compressed"
-        chosen = chosen if needed[chosen] <= available else smaller
-    other = f"use storage={smaller!r}, or " if smaller != chosen else ""
+        faster = "dense" if prefers_dense(m, pairs) else "compressed"
+        storage = faster if needed[faster] <= available else smaller
+    other = f"use storage={smaller!r}, or " if smaller != storage else ""
     require_memory(
-        needed[chosen],
-        f"a {chosen} kernel matrix of {m:,} items takes",
+        needed[storage],
+        f"a {storage} kernel matrix of {m:,} items takes",
         hint=f"{other}leave out the rarest items or the most active users",
         parameter="storage",
         free=available,
     )
-    matrix = DenseMatrix if chosen == "dense" else CompressedMatrix
-    return matrix.of(terms.users or Linear(), overlaps, part, plain=plain)
+    matrix = DenseMatrix if storage == "dense" else CompressedMatrix
+    return matrix.of(terms.users or Linear(), overlaps, part, plain=plain or part is not None)

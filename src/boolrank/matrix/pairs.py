@@ -1,16 +1,15 @@
 """Values of items: of pairs that share users, in compressed rows, and of all others.
 
-Pairs that share users are computed chunk by chunk. The others, the background, depend on two sizes
-alone: a table, or, with weighted users, a smooth function of two masses, of low rank. Its factors
-come from cross approximation with complete pivoting: of the function on a sample of masses, the
-largest residual names a row and a column that become exact, until nothing is left. The function is
-a polynomial for disjunctive and threshold kernels, so few suffice: 3 to 20.
+The factors of a background of low rank come from cross approximation with complete pivoting: of the
+function on a sample of masses, the largest residual names a row and a column that become exact,
+until nothing is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,10 @@ from ..counts.overlaps import Overlaps
 from ..errors import InputError
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
-from ..kernels.values import scaled_cosines
-from ..kernels.wide import Wide, inverse_root, times_two_to
-from .base import NOTHING, Scale
+from ..kernels.values import centred_values, cosines, own_values, scaled_cosines
+from ..kernels.wide import inverse_root, times_two_to
+from .base import NOTHING, Floats, Scale, distances
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 # Pairs whose values are computed at once: 50 MB of temporaries.
@@ -36,51 +34,44 @@ _SAMPLE, _NOTHING, _NOISE, _STEPS, _MOST = 256, 2.0**-49, 2.0**-41, 8, 128
 
 @dataclass(frozen=True, eq=False)
 class ItemPairs:
-    """Pairs of items that share users, in compressed rows, and classes of items."""
+    """Values of a kernel: of pairs of items that share users, in compressed rows, and of others.
 
+    All but the values follows from the numbers of users, so that processes that share files of
+    counts can compute a chunk each.
+    """
+
+    kernel: Kernel
     overlaps: Overlaps
-    value: Callable[[Pairs], Floats]  # of a kernel
+    distance: Floats | None  # of items from the origin, if values are centred
     indptr: NDArray[np.int64]
     columns: Any  # int32, an array or a file
     counts: Any  # likewise
     class_sizes: NDArray[np.int64]
     classes: Ints
-    numbers: NDArray[np.int64]  # items of each class
     roots: Floats | None = None  # of weighted items: 1/√κ(x, x)
+    product: tuple[Floats, Floats] | None = None  # of weighted items: a background of low rank
     tables: dict[Any, Any] = field(default_factory=dict)  # of the kernel, shared by all pairs
 
     @staticmethod
-    def by_size(overlaps: Overlaps, value: Callable[[Pairs], Floats]) -> ItemPairs:
-        sizes, classes, numbers = np.unique(overlaps.sizes, return_inverse=True, return_counts=True)
-        of_classes = sizes, classes.astype(np.int32), numbers
-        return ItemPairs(overlaps, value, *overlaps.rows(), *of_classes)
+    def of(kernel: Kernel, overlaps: Overlaps, *, centred: bool = True) -> ItemPairs:
+        """Prepare; ``centred`` allows another origin where values crowd."""
+        distance = distances(kernel, overlaps) if centred else None
+        if overlaps.weighting is None:
+            sizes, classes = np.unique(overlaps.sizes, return_inverse=True)
+            rows = *overlaps.rows(), sizes, classes.astype(np.int32)
+            return ItemPairs(kernel, overlaps, distance, *rows)
+        one_class = np.zeros(1, np.int64), np.zeros(overlaps.items, np.int32)
+        pairs = ItemPairs(kernel, overlaps, distance, *_rows_with_large(overlaps), *one_class)
+        with np.errstate(all="ignore"):
+            own = own_values(kernel, overlaps, overlaps.sizes)
+            scaled = times_two_to(own.hi, own.exp - own.exp.max())
+            squares = scaled if distance is None else 2 * distance
+            product = low_rank(pairs.value, overlaps, squares)
+            return replace(pairs, roots=inverse_root(own).floats(), product=product)
 
-    @staticmethod
-    def of_one_class(overlaps: Overlaps, value: Callable[[Pairs], Floats], own: Wide) -> ItemPairs:
-        """Add all pairs with an item of most of the mass: no background holds for those."""
-        from scipy.sparse import csr_array
-
-        m = overlaps.items
-        indptr, columns, counts = overlaps.rows()
-        large = np.flatnonzero(2 * overlaps.sizes > overlaps.total)
-        if len(large):
-            if not isinstance(columns, np.ndarray):
-                raise InputError(
-                    f"item number {large[0]} has more than half of the weight of all users",
-                    hint="fit in memory, without a limit, or use user_exponent=0",
-                    parameter="user_exponent",
-                )
-            a, b = (side.ravel() for side in np.meshgrid(large, np.arange(m)))
-            a, b = a[a != b], b[a != b]
-            rows = np.concatenate((np.repeat(np.arange(m), np.diff(indptr)), a, b))
-            data = np.concatenate((counts, np.zeros(2 * len(a), np.int64)))
-            found = csr_array((data, (rows, np.concatenate((columns, b, a)))), (m, m))
-            found.sum_duplicates()
-            indptr, counts = found.indptr.astype(np.int64), found.data
-            columns = found.indices.astype(np.int32)
-        one = np.zeros(1, np.int64), np.zeros(m, np.int32), np.array([m])
-        roots = inverse_root(own).floats()
-        return ItemPairs(overlaps, value, indptr, columns, counts, *one, roots)
+    def value(self, pairs: Pairs) -> Floats:
+        """Return the values of pairs of items, centred if these are."""
+        return (cosines if self.distance is None else centred_values)(self.kernel, pairs)
 
     def firsts(self) -> range:
         """Return the places of the first pairs of chunks.
@@ -89,8 +80,8 @@ class ItemPairs:
         """
         return range(0, len(self.columns), CHUNK)
 
-    def chunk(self, first: int) -> tuple[Ints, Floats]:
-        """Return the second items of a chunk of pairs that share users, and the values."""
+    def chunk(self, first: int) -> tuple[Ints, Pairs]:
+        """Return the second items of a chunk of pairs that share users, and the pairs."""
         from .._compiled.matrix import of_pairs
 
         part = slice(first, first + CHUNK)
@@ -102,48 +93,61 @@ class ItemPairs:
             a, b = np.empty((2, len(counts)))
             of_pairs((a, b), first, self.indptr, columns, self.roots)
             pairs = replace(pairs, roots=(a, b))
-        return columns, self.value(pairs)
+        return columns, pairs
 
     def values(self) -> Floats:
         """Return the values of all pairs that share users."""
         out = np.empty(len(self.columns))
-        for first in self.firsts():
-            store(out, first, self.chunk(first)[1])
+        with np.errstate(all="ignore"):
+            for first in self.firsts():
+                store(out, first, self.value(self.chunk(first)[1]))
         return out
 
-    def raise_largest(self, largest: Floats, first: int, values: Floats) -> None:
-        """Raise the largest value of each row to those of a chunk."""
-        stop = first + len(values)
+    def correction(self, first: int, nearest: Floats) -> Floats:
+        """Return values of a chunk less the background, and raise the largest of each row."""
+        columns, pairs = self.chunk(first)
+        with np.errstate(all="ignore"):
+            values = self.value(pairs)
         start = int(np.searchsorted(self.indptr, first, side="right")) - 1
-        rows = np.arange(start, int(np.searchsorted(self.indptr, stop)))
+        rows = np.arange(start, int(np.searchsorted(self.indptr, first + len(values))))
         rows = rows[np.diff(self.indptr)[rows] > 0]
         found = np.maximum.reduceat(values, np.maximum(self.indptr[rows] - first, 0))
-        largest[rows] = np.maximum(largest[rows], found)
+        nearest[rows] = np.maximum(nearest[rows], found)
+        self.subtract(values, first, columns, self.background, np.ones(len(nearest)))
+        return values
 
+    def subtract(
+        self, values: Floats, first: int, columns: Ints, background: Floats, share: Floats
+    ) -> None:
+        """Subtract a background from the values of a chunk."""
+        from .._compiled.matrix import subtract_background, subtract_product
+
+        places = first, self.indptr, columns
+        subtract_background(values, *places, self.classes, background, share)
+        if self.product is not None:
+            subtract_product(values, *places, *self.product)
+
+    @cached_property
     def background(self) -> Floats:
         """Return the values of disjoint pairs of classes; 0 where no two items can be disjoint.
 
         It is 0 for weighted items, which are of one class.
         """
-        if self.roots is not None:
-            return np.zeros((1, 1))
-        x, z = np.meshgrid(self.class_sizes, self.class_sizes, indexing="ij")
-        possible = x + z <= self.overlaps.total
-        out = np.zeros(x.shape)
+        possible, pairs = self.disjoint()
+        out = np.zeros(possible.shape)
         if possible.any():
-            a, b = x[possible], z[possible]
-            pairs = Pairs.of_items(self.overlaps, a, b, np.zeros_like(a), self.tables)
-            out[possible] = self.value(pairs)
+            with np.errstate(all="ignore"):
+                out[possible] = self.value(pairs)
         return out
 
-    def totals(self, values: Floats, symmetric: bool) -> Floats:
-        """Return the sum of each column."""
-        if symmetric:
-            return self._reduced(np.add, values)
-        sums = np.bincount(self.columns, weights=values, minlength=len(self.classes))
-        return sums.astype(np.float64)
+    def disjoint(self) -> tuple[NDArray[np.bool_], Pairs]:
+        """Return which two classes can have disjoint items, and pairs of these classes."""
+        x, z = np.meshgrid(self.class_sizes, self.class_sizes, indexing="ij")
+        possible = (x + z <= self.overlaps.total) & (self.overlaps.weighting is None)
+        a, b = x[possible], z[possible]
+        return possible, Pairs.of_items(self.overlaps, a, b, np.zeros_like(a), self.tables)
 
-    def _reduced(self, function: np.ufunc, values: Any, empty: int = 0) -> NDArray[Any]:
+    def reduced(self, function: np.ufunc, values: Any, empty: int = 0) -> NDArray[Any]:
         """Reduce each row; the rows of a file in parts of about a chunk, which changes nothing."""
         out = np.full(len(self.classes), empty, values.dtype)
         some = np.flatnonzero(np.diff(self.indptr))
@@ -154,31 +158,23 @@ class ItemPairs:
             out[rows] = function.reduceat(values[first:last], self.indptr[rows] - first)
         return out
 
-    def scaled(self, kernel: Kernel) -> tuple[Floats, Floats, Floats, Scale]:
+    def scaled(self) -> tuple[Floats, Floats, Floats, Scale]:
         """Return background, share, values and scale; the largest of each column is apart."""
-        found: list[NDArray[np.int64]] = []
-
-        def mantissas(pairs: Pairs) -> Floats:
-            value, power = scaled_cosines(kernel, pairs)
-            power[value == 0] = NOTHING
-            found.append(power)
-            return value
-
-        scaled = replace(self, value=mantissas)
-        values = scaled.values()
-        powers = np.concatenate([*found, np.empty(0, np.int64)])
-        found.clear()
-        background = scaled.background()
-        under = np.full(background.shape, NOTHING)
-        if found:  # otherwise no two items can be disjoint
-            possible = np.add.outer(self.class_sizes, self.class_sizes) <= self.overlaps.total
-            under[possible] = found[0]
+        values, powers = np.empty(len(self.columns)), np.empty(len(self.columns), np.int64)
+        for first in self.firsts():
+            part = slice(first, first + CHUNK)
+            values[part], powers[part] = scaled_cosines(self.kernel, self.chunk(first)[1])
+        possible, pairs = self.disjoint()
+        background, under = np.zeros(possible.shape), np.zeros(possible.shape, np.int64)
+        if possible.any():
+            background[possible], under[possible] = scaled_cosines(self.kernel, pairs)
+        powers[values == 0] = under[background == 0] = NOTHING
         class_top = under.max(axis=0)
         # Values are symmetric: row j holds column j.
-        first = np.maximum(self._reduced(np.maximum, powers, NOTHING), class_top[self.classes])
+        first = np.maximum(self.reduced(np.maximum, powers, NOTHING), class_top[self.classes])
         rows = np.repeat(np.arange(len(self.classes)), np.diff(self.indptr))
         largest = np.where(powers == first[rows], values, 0.0)
-        lead = self._reduced(np.maximum, largest, 0)
+        lead = self.reduced(np.maximum, largest, 0)
         is_lead = (largest > 0) & (largest == lead[rows])
         items, at = np.unique(rows[is_lead], return_index=True)
         at = np.flatnonzero(is_lead)[at]
@@ -186,7 +182,7 @@ class ItemPairs:
         nearest[items] = self.columns[at]
         rest = powers.copy()
         rest[at] = NOTHING
-        second = np.maximum(self._reduced(np.maximum, rest, NOTHING), class_top[self.classes])
+        second = np.maximum(self.reduced(np.maximum, rest, NOTHING), class_top[self.classes])
         values = times_two_to(values, powers - second[self.columns])
         for item in items:  # the same pair again, in the row of the nearest item
             row = nearest[item]
@@ -195,6 +191,30 @@ class ItemPairs:
         share = times_two_to(np.ones(len(second)), class_top[self.classes] - second)
         scale = Scale(second.astype(float), nearest, lead, first.astype(float))
         return times_two_to(background, under - class_top), share, values, scale
+
+
+def _rows_with_large(overlaps: Overlaps) -> tuple[NDArray[np.int64], Any, Any]:
+    """Add all pairs with an item of most of the mass: no background holds for those."""
+    from scipy.sparse import csr_array
+
+    m = overlaps.items
+    indptr, columns, counts = overlaps.rows()
+    large = np.flatnonzero(2 * overlaps.sizes > overlaps.total)
+    if not len(large):
+        return indptr, columns, counts
+    if not isinstance(columns, np.ndarray):
+        raise InputError(
+            f"item number {large[0]} has more than half of the weight of all users",
+            hint="fit in memory, without a limit, or use user_exponent=0",
+            parameter="user_exponent",
+        )
+    a, b = (side.ravel() for side in np.meshgrid(large, np.arange(m)))
+    a, b = a[a != b], b[a != b]
+    rows = np.concatenate((np.repeat(np.arange(m), np.diff(indptr)), a, b))
+    data = np.concatenate((counts, np.zeros(2 * len(a), np.int64)))
+    found = csr_array((data, (rows, np.concatenate((columns, b, a)))), (m, m))
+    found.sum_duplicates()
+    return found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data
 
 
 def store(out: Any, first: int, values: Floats) -> None:

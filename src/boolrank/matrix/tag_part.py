@@ -36,20 +36,13 @@ class Tags(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TagPart:
-    """Bound terms of a kernel on the tags of items.
+    """Bound terms of a kernel on the tags of items."""
 
-    Attributes
-    ----------
-    share : weight of the part over users; that of the tags is 1 - share
-    classes : (m,) number of each item's combination of sets
-    first : an item of each class
-    """
-
-    share: float
+    share: float  # weight of the part over users; that of the tags is 1 - share
     terms: list[tuple[float, Bound]]
     tags: Mapping[str, Tags]
-    classes: NDArray[np.int32]
-    first: NDArray[np.intp]
+    classes: NDArray[np.int32]  # (m,) number of each item's combination of sets
+    first: NDArray[np.intp]  # an item of each class
 
     @staticmethod
     def of(terms: Terms, tags: Mapping[str, Tags]) -> TagPart:

@@ -10,6 +10,7 @@ from .model_folder import load_model, model_info
 from .omd import CfOmd, EcfOmd
 from .parameters import Parameter, param, recency_param, threads_param
 from .popularity import Popularity
+from .profiles import Profiles
 from .recommendations import Recommendations
 from .recommender import Recommender
 from .registry import MODELS, ModelEntry, find_model, make_model
@@ -35,6 +36,7 @@ __all__ = [
     "ModelSpec",
     "Parameter",
     "Popularity",
+    "Profiles",
     "Real",
     "Recommendations",
     "Recommender",

@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .._extras import needs
 from .._memory import free_memory, held_memory, parse_size, require_memory, size
 from .._version import __version__
-from ..counts.disk_counts import count_on_disk, on_disk
+from ..counts.counting import count_on_disk, on_disk
 from ..counts.estimate import Estimate
 from ..data.event_store import store_events
-from ..data.interactions import Interactions, check_interactions
+from ..data.interactions import Interactions
 from ..data.packing import packed
-from ..data.scans import expand
 from ..engines.threads import threads
 from ..errors import MatrixTooLargeError, ParameterError
 from ..storage.job import Job
@@ -75,7 +75,6 @@ def fit_on_disk(
         if "created" not in job.state:
             job.commit(created=time.time())
         if isinstance(source, Interactions):
-            check_interactions(source, f"{type(model).__name__} fits")
             data = source
         else:
             positive = chosen.pop("positive")
@@ -154,6 +153,9 @@ def _key(source: Interactions | Sequence[str | Path]) -> Any:
     """Return what tells a source from others: contents, or names, sizes and times of files."""
     if isinstance(source, Interactions):
         return fingerprint(*packed(source, savable=False))
+    with needs("cli", "Reading files"):
+        from ..data.scans import expand
+
     found = list[Any]()
     for each in expand(source):
         about = each.stat() if isinstance(each, Path) else None

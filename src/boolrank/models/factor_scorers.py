@@ -8,6 +8,7 @@ what the library learned of its users.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..storage.state import array
+from .profiles import Profiles
 from .scorer import Floats, Scorer
 
 # Ridge of the map, relative to what it is fitted on: with fewer users than factors it would
@@ -62,17 +64,17 @@ class AlsScorer(Scorer):
         matrix: Floats = self._gram + (self.confidence - 1) * (own.T @ own)
         return matrix
 
-    def scores(self, profiles: Rows) -> Floats:
+    def scores(self, profiles: Profiles) -> Floats:
         users = np.empty((profiles.n_rows, self.factors.shape[1]))
         for k in range(len(users)):
             total = self.confidence * self.factors[profiles.row(k)].sum(axis=0)
             users[k] = _solved(self._system(profiles.row(k)), total)
         return users @ self.factors.T
 
-    def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
-        direction = _solved(self._system(profile), self.factors[item])
-        parts: Floats = self.confidence * (self.factors[profile] @ direction)
-        return parts
+    def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
+        own = profile.indices
+        directions = _solved(self._system(own), self.factors[items].T)
+        return list((self.confidence * (self.factors[own] @ directions)).T)
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         return _cosines(self.factors, item)
@@ -134,7 +136,7 @@ class FoldInScorer(Scorer):
     def _known(self) -> dict[bytes, int]:
         return {key: row for row, key in enumerate(_keys(Rows(self.indptr, self.indices)))}
 
-    def scores(self, profiles: Rows) -> Floats:
+    def scores(self, profiles: Profiles) -> Floats:
         rows = np.array([self._known.get(key, -1) for key in _keys(profiles)])
         users = _mean_factors(profiles, self.factors) @ self.folding
         users[rows >= 0] = self.users[rows[rows >= 0]]
@@ -145,11 +147,11 @@ class FoldInScorer(Scorer):
         return _cosines(self.factors, item)
 
 
-def _keys(profiles: Rows) -> list[bytes]:
+def _keys(profiles: Rows | Profiles) -> list[bytes]:
     return [profiles.row(k).astype(np.int32).tobytes() for k in range(profiles.n_rows)]
 
 
-def _mean_factors(profiles: Rows, items: Floats) -> Floats:
+def _mean_factors(profiles: Rows | Profiles, items: Floats) -> Floats:
     """(u, f + 1) Return the mean factors of each profile's items, and 1."""
     sums = np.add.reduceat(items[profiles.indices], profiles.indptr[:-1], axis=0)
     return np.hstack([sums / profiles.lengths[:, None], np.ones((len(sums), 1))])

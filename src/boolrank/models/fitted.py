@@ -18,10 +18,11 @@ from ..data.items import ItemTable
 from ..data.rows import Rows
 from ..storage.disk_array import release_pages
 from ..storage.state import pack
+from .profiles import Profiles
 from .recency import check_times, recency_weights
 from .recommendations import Recommendations
-from .scorer import Floats, Scorer, given, part_of
-from .selection import Ranked, Selection
+from .scorer import Floats, Ranked, Scorer, empty_lists
+from .selection import Selection
 from .tag_columns import TagSets, tag_columns
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 # A scorer in larger files gives its pages back after this many profiles: long ones read most rows.
 _LARGE, _PROFILES = 1 << 31, 16
 
-Profiles = tuple[Rows, Floats | None]  # items, and weights in their order
 Ids = Sequence[Hashable] | NDArray[Any]
 
 
@@ -131,16 +131,16 @@ class Fitted:
             lengths = np.zeros(len(users), np.int64)
             lengths[users >= 0] = taken.lengths
             taken = Rows.of_lengths(lengths, taken.indices)
-        return taken, weights
+        return Profiles(*taken, weights)
 
     def new_profiles(self, lists: Iterable[Iterable[Hashable]], unknown: str) -> Profiles:
         """Return profiles with items by id; ``unknown`` is ``"raise"`` or ``"ignore"``."""
         one_of("unknown", unknown, ("raise", "ignore"))
         items = self.interactions.items
         if unknown == "raise":
-            return Rows.of_lists([items.numbers(each) for each in lists]), None
+            return Profiles.of_lists([items.numbers(each) for each in lists])
         found = (items.find(each) for each in lists)
-        return Rows.of_lists([numbers[numbers >= 0] for numbers in found]), None
+        return Profiles.of_lists([numbers[numbers >= 0] for numbers in found])
 
     @cached_property
     def _mapped(self) -> list[NDArray[Any]]:
@@ -156,20 +156,20 @@ class Fitted:
 
         There are -1 and NaN where a list is shorter.
         """
-        rows, weights = profiles
-        shape, some = (rows.n_rows, n), rows.lengths > 0
-        chosen, scores = np.full(shape, -1, np.int32), np.full(shape, np.nan)
-        if self._mapped and rows.n_rows > _PROFILES:  # pages read count as memory of the process
-            for start in range(0, rows.n_rows, _PROFILES):
-                stop = min(start + _PROFILES, rows.n_rows)
-                part = rows.part(start, stop), part_of(weights, rows, start, stop)
-                chosen[start:stop], scores[start:stop] = self.ranked(part, n, hidden, exclude_own)
+        count, some = profiles.n_rows, profiles.lengths > 0
+        if self._mapped and count > _PROFILES:  # pages read count as memory of the process
+            chosen, scores = empty_lists(count, n)
+            for start in range(0, count, _PROFILES):
+                stop = min(start + _PROFILES, count)
+                part = self.ranked(profiles.part(start, stop), n, hidden, exclude_own)
+                chosen[start:stop], scores[start:stop] = part
                 release_pages(self._mapped)
             return chosen, scores
+        if some.all():
+            return self.scorer.top(profiles, n, hidden, exclude_own)
+        chosen, scores = empty_lists(count, n)
         if some.any():
-            found = self.scorer.top(_nonempty(rows), n, hidden, exclude_own, **given(weights))
-            if some.all():
-                return found
+            found = self.scorer.top(_nonempty(profiles), n, hidden, exclude_own)
             chosen[some], scores[some] = found
         popular = self.popular(n, hidden)
         chosen[~some, : len(popular)] = popular
@@ -178,22 +178,18 @@ class Fitted:
 
     def lists(self, profiles: Profiles, n: int, selection: Selection, exclude_own: bool) -> Ranked:
         """(u, n) Return the items that a selection picks for profiles, and scores."""
-        rows, weights = profiles
 
-        def rank(some: NDArray[np.int64], depth: int) -> Ranked:
-            taken = rows.take(some)
-            own = weights if weights is None or taken is rows else weights[rows.places(some)]
-            return self.ranked((taken, own), depth, selection.hidden, exclude_own)
+        def rank(some: Profiles, depth: int) -> Ranked:
+            return self.ranked(some, depth, selection.hidden, exclude_own)
 
-        return selection.lists(rank, rows.n_rows, n, self.scorer)
+        return selection.lists(rank, profiles, n, self.scorer)
 
     def scores(self, profiles: Profiles, items: Ids | None = None) -> Floats:
         """(u, items) Return the scores of items by id, all by default; NaN for empty profiles."""
-        rows, weights = profiles
-        some = rows.lengths > 0
+        some = profiles.lengths > 0
         out = np.full((len(some), len(self.interactions.items)), np.nan)
         if some.any():
-            out[some] = self.scorer.scores(_nonempty(rows), **given(weights))
+            out[some] = self.scorer.scores(_nonempty(profiles))
         return out if items is None else out[:, self.interactions.items.numbers(items)]
 
     def recommend(
@@ -214,7 +210,7 @@ class Fitted:
         n = min(whole("", "n", n, low=0), len(items))
         chosen, scores = self.lists(profiles, n, selection, exclude_own)
         names, titles = self._names(chosen)
-        return Recommendations(users, names, scores, profiles[0].lengths == 0, titles=titles)
+        return Recommendations(users, names, scores, profiles.lengths == 0, titles=titles)
 
     def similar(self, items: NDArray[np.int64], n: int, hidden: NDArray[np.int64]) -> Ranked:
         """(items, n) Return the items most similar to each, without hidden ones, and values."""
@@ -244,7 +240,7 @@ class Fitted:
         return self.interactions.items.names(items), titles
 
 
-def _nonempty(profiles: Rows) -> Rows:
-    """Return the rows that have items."""
-    lengths = profiles.lengths
-    return profiles if lengths.all() else Rows.of_lengths(lengths[lengths > 0], profiles.indices)
+def _nonempty(profiles: Profiles) -> Profiles:
+    """Return the profiles that have items."""
+    starts = profiles.indptr[:-1][profiles.lengths > 0]
+    return profiles._replace(indptr=np.append(starts, profiles.indptr[-1]))

@@ -17,6 +17,7 @@ same group, and an item with itself,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -26,10 +27,10 @@ from numpy.typing import NDArray
 
 from .._memory import require_memory
 from ..data.interactions import Interactions
-from ..data.rows import Rows
 from ..errors import ParameterError
 from ..storage.state import array
-from .scorer import Floats, Scorer, weighed
+from .profiles import Profiles
+from .scorer import Floats, Scorer
 from .sparse_scorer import SparseScorer
 
 # Scores are rounded to about 2^-36 of their terms in double precision and 2^-16 in single: more
@@ -153,20 +154,23 @@ class GroupScorer(Scorer):
         """The items of each group."""
         return ItemGroups.by_number(self.group, len(self.own))
 
-    def scores(self, profiles: Rows, weights: Floats | None = None) -> Floats:
+    def scores(self, profiles: Profiles) -> Floats:
         from .._compiled.weights import add_up, add_up_own
 
-        (start, items), grid = profiles, _GRIDS[self.values.dtype.name]
+        (start, items, weights), grid = profiles, _GRIDS[self.values.dtype.name]
         group, first, members = self.group, self.groups.start, self.groups.members
         out = np.empty((profiles.n_rows, len(group)))
         add_up(out, self.values, start, group[items], weights, group, first, members, grid)
         add_up_own(out, self.values, start, items, weights, group, first, self.own, grid)
         return out
 
-    def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
-        parts: Floats = self.values[self.group[profile], self.group[item]].astype(np.float64)
-        parts[profile == item] = self.own[self.group[item]]
-        return weighed(parts, weights)
+    def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
+        own, out = profile.indices, list[Floats]()
+        for item in items:
+            parts: Floats = self.values[self.group[own], self.group[item]].astype(np.float64)
+            parts[own == item] = self.own[self.group[item]]
+            out.append(profile.weigh(parts))
+        return out
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self.values[self.group[item]].astype(np.float64)[self.group]

@@ -13,7 +13,6 @@ import numpy as np
 
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
-from ..data.rows import Rows
 from ..data.vocabulary import plain_id
 from ..errors import InputError
 from ..kernels import Disjunctive, Kernel, Sum, parse_kernel
@@ -21,7 +20,7 @@ from ..kernels.rules import NODES, Rules, find_rules, has_rules
 from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
 from ..table import counted
-from .fitted import Fitted, Ids, Profiles
+from .fitted import Fitted, Ids
 from .parameters import (
     activity_cap_param,
     param,
@@ -29,8 +28,9 @@ from .parameters import (
     threads_param,
     user_exponent_param,
 )
+from .profiles import Profiles
 from .recommender import Recommender
-from .scorer import Floats, given
+from .scorer import Floats
 from .search import Arity, Kernels, Real
 from .simplex_scorer import SimplexScorer
 from .tag_columns import SharedTags, tag_columns
@@ -121,8 +121,8 @@ class KernelRanker(Recommender):
         terms = Terms.of(fitted.params["kernel"])
         if not terms.bound:
             return found
-        (_, own), recency = profile
-        alpha = fitted.scorer.weights(Rows.of_lists([own]), recency)  # type: ignore[attr-defined]  # see _learn
+        own = profile.indices
+        alpha = fitted.scorer.weights(profile)  # type: ignore[attr-defined]  # see _learn
         for place, (item, (_, parts)) in enumerate(zip(items, found, strict=True)):
             through_users, of_tags = parts.copy(), dict[SharedTags, float]()
             for weight, term in terms.bound:
@@ -189,7 +189,7 @@ class KernelRanker(Recommender):
                 "rules: --kernel 'disjunctive(8) + conjunctive(2)[genres]'",
                 parameter="kernel",
             )
-        (_, own), recency = profile
+        own = profile.indices
         if not len(own):
             return Rules((), None, True)
         target = None if item is None else data.items.number(item)
@@ -197,7 +197,7 @@ class KernelRanker(Recommender):
         beta = np.full(m, -fitted.params["negative_weight"] / m)
         if target is not None:
             beta[target] = 0.0
-        beta[own] += fitted.scorer.weights(Rows.of_lists([own]), recency)  # type: ignore[attr-defined]  # see _learn
+        beta[own] += fitted.scorer.weights(profile)  # type: ignore[attr-defined]  # see _learn
         has, parts = np.isin(np.arange(m), own), list[Rules]()
         for share, term, column in columns:
             if column:
@@ -209,7 +209,7 @@ class KernelRanker(Recommender):
             found = find_rules(share * term.normalized(), X, beta, x, n, names, has, nodes)
             said = [replace(r, formula=f"{column or 'users'}: {r.formula}") for r in found.rules]
             parts.append(replace(found, rules=tuple(said)))
-        scores = fitted.scorer.scores(Rows.of_lists([own]), **given(recency))[0]
+        scores = fitted.scorer.scores(profile)[0]
         # The decisions of a ranker are its lists: the first tenth of all items.
         listed = scores > np.sort(scores)[-max(m // 10, 1) - 1] if m > 1 else scores > 0
         joined, ids = Rules.joined(parts, n).against(listed), data.items
@@ -230,8 +230,8 @@ class KernelRanker(Recommender):
     def weights(self, users: Ids) -> list[Floats]:
         """Return the weights of each user's items, which sum to 1, in the order of item ids."""
         fitted = self.fitted
-        rows, recency = fitted.profiles(fitted.interactions.users.numbers(users))
-        return np.split(fitted.scorer.weights(rows, recency), rows.indptr[1:-1])  # type: ignore[attr-defined]
+        profiles = fitted.profiles(fitted.interactions.users.numbers(users))
+        return np.split(fitted.scorer.weights(profiles), profiles.indptr[1:-1])  # type: ignore[attr-defined]
 
 
 def _for_users(kernel: Kernel, users: int) -> Kernel:

@@ -13,6 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from .._version import __version__
+from ..checks import IMPORT
 from ..counts.overlaps import Overlaps
 from ..data.items import packed_table, table_columns, unpacked_table
 from ..data.packing import packed, unpacked
@@ -132,11 +133,18 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
     except (BoolrankError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, ModelFileError):
             raise
-        unknown = isinstance(error, KernelSyntaxError) or str(about.get("model")) not in MODELS
+        missing, kind = "", "model"
+        if isinstance(error, KernelSyntaxError):
+            missing, kind = error.message, "kernel"
+        elif str(about.get("model")) not in MODELS:
+            missing = f"there is no model {about.get('model')!r}"
+        if missing:
+            raise ModelFileError(
+                f"{path} needs a {kind} that is not imported: {missing}", hint=IMPORT
+            ) from None
         raise ModelFileError(
             f"{path} was not written by this version of boolrank ({type(error).__name__}: {error})",
-            hint="import the module of its model or kernel" if unknown else "save the model again",
-            parameter="import" if unknown else "",
+            hint="save the model again",
         ) from None
     model.restore(Fitted(params, data, scorer, overlaps, created, choice, table))
     return model

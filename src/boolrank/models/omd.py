@@ -17,32 +17,26 @@ over all items, which is the same for everybody; with |I| of m items the two dif
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
-from ..data.rows import Rows
-from ..errors import ConvergenceWarning
 from ..kernels import Kernel, Linear, parse_kernel
 from ..matrix import ItemMatrix, kernel_matrix
 from ..storage.state import array
-from ..table import counted
 from .kernel_ranker import MOST_REG
 from .parameters import param, threads_param
+from .profiles import Profiles
 from .recommender import Recommender
 from .scorer import Floats, Scorer
 from .search import PLAIN, Real
-from .simplex_scorer import OthersScorer, check_profiles
-
-if TYPE_CHECKING:
-    from .._compiled.matrix import Arrays
+from .simplex_scorer import OthersScorer, check_profiles, warn_of_gaps
 
 # Duality gap, relative to 1 + reg, at which a user's problem is solved; where the others' weights
 # cost much, rounding leaves more of it, relative to that cost.
@@ -75,11 +69,6 @@ class MarginScorer(Scorer):
         return len(self.matrix.pull)
 
     @cached_property
-    def arrays(self) -> Arrays:
-        """The matrix for compiled loops."""
-        return self.matrix.compiled()
-
-    @cached_property
     def _factor(self) -> tuple[NDArray[Any], ...] | None:
         """The linear kernel as a product, for compiled loops."""
         from .._compiled.rows import transposed
@@ -102,35 +91,27 @@ class MarginScorer(Scorer):
         x, product, nothing = np.ones(self.items), np.empty(self.items), np.zeros(self.items)
         every, bound = np.arange(self.items, dtype=np.int32), np.inf
         for _ in range(_ROUNDS):
-            fill_scores(product, self.arrays, nothing, 0.0, every, x)
+            fill_scores(product, self.matrix.arrays, nothing, 0.0, every, x)
             bound = min(bound, float((product / x).max()))
             x = np.maximum(product / product.max(), 1e-12)
         return bound
 
-    def scores(self, profiles: Rows) -> Floats:
+    def scores(self, profiles: Profiles) -> Floats:
         return self._solve(profiles)[0]
 
-    def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
-        return self.parts_each(profile, [item])[0]
-
-    def parts_each(
-        self,
-        profile: NDArray[np.int32],
-        items: Sequence[int],
-        weights: Floats | None = None,  # noqa: ARG002 - for other models
-    ) -> list[Floats]:
+    def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
         # The own weights sum to 1, so each carries its share of what the others subtract.
-        scores, alpha = self._solve(Rows.of_lists([profile]))
+        scores, alpha = self._solve(profile)
         out = list[Floats]()
         for item in items:
-            parts: Floats = alpha * self.matrix.row(item)[profile]
+            parts: Floats = alpha * self.matrix.row(item)[profile.indices]
             out.append(parts + alpha * (scores[0, item] - parts.sum()))
         return out
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         return self.matrix.nearness(item)
 
-    def _solve(self, profiles: Rows) -> tuple[Floats, Floats]:
+    def _solve(self, profiles: Profiles) -> tuple[Floats, Floats]:
         """(u, m) Return the scores of all items, and the weights of the profiles' own."""
         from .._compiled.negatives import margin_scores
 
@@ -141,8 +122,10 @@ class MarginScorer(Scorer):
         exact = _GAP * (1 + self.reg) + _ROUNDING * self.negative_reg / others
         regs = np.array([self.reg, self.negative_reg])
         problem = regs, exact, self.largest, _MOST_STEPS
-        margin_scores((scores, alpha, gaps), self.arrays, self._factor, *profiles, *problem)
-        _warn_of_gaps(gaps, _LOOSE * exact)
+        margin_scores(
+            (scores, alpha, gaps), self.matrix.arrays, self._factor, *profiles.rows, *problem
+        )
+        warn_of_gaps(gaps, _LOOSE * exact)
         return scores, alpha
 
 
@@ -208,15 +191,3 @@ class EcfOmd(Recommender):
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> OthersScorer:
         return OthersScorer(kernel_matrix(Linear(), overlaps or Overlaps.of(data)), self.reg)
-
-
-def _warn_of_gaps(gaps: Floats, loose: Floats) -> None:
-    """Warn if problems were solved less accurately than promised."""
-    count = int((gaps > loose).sum())
-    if count:
-        warnings.warn(
-            f"the weights of {counted(count, 'profile')} are right to a duality gap of "
-            f"{gaps.max():.1e} only; a larger reg makes them well-defined",
-            ConvergenceWarning,
-            stacklevel=4,
-        )

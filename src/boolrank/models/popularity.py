@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
-from ..data.rows import Rows
 from ..storage.state import array
+from .profiles import Profiles
 from .recommender import Recommender
-from .scorer import Floats, Scorer
+from .scorer import Floats, Ranked, Scorer, empty_lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class PopularityScorer(Scorer):
     def items(self) -> int:
         return len(self.sizes)
 
-    def scores(self, profiles: Rows) -> Floats:
+    def scores(self, profiles: Profiles) -> Floats:
         return np.tile(self.sizes.astype(np.float64), (profiles.n_rows, 1))
 
     @cached_property
@@ -39,22 +39,16 @@ class PopularityScorer(Scorer):
         return Layout.of(self.sizes.astype(np.float64), np.zeros(self.items, np.int32), 1)
 
     def top(
-        self,
-        profiles: Rows,
-        n: int,
-        hidden: NDArray[np.int64],
-        exclude_own: bool,
-        weights: Floats | None = None,
-    ) -> tuple[NDArray[np.int32], Floats]:
+        self, profiles: Profiles, n: int, hidden: NDArray[np.int64], exclude_own: bool
+    ) -> Ranked:
         """Take the first items of one order: the case of sparse rows without entries."""
         from .._compiled.reach import rank_sums
 
-        chosen = np.full((profiles.n_rows, n), -1, np.int32)
-        scores = np.full((profiles.n_rows, n), np.nan)
+        lists = empty_lists(profiles.n_rows, n)
         sparse = np.zeros(self.items + 1, np.int64), np.empty(0, np.int32), np.empty(0)
         layout, request = self._layout.without(hidden), (hidden, exclude_own)
-        rank_sums((chosen, scores), sparse, layout, (*profiles, weights), request)
-        return chosen, scores
+        rank_sums(lists, sparse, layout, tuple(profiles), request)
+        return lists
 
 
 @dataclass(repr=False, eq=False)

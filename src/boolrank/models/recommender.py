@@ -19,10 +19,11 @@ from ..data.items import ItemTable, updated_table
 from ..engines.threads import threads
 from ..errors import NotFittedError, ParameterError
 from ..table import Table
-from .fitted import Fitted, Ids, Profiles
+from .fitted import Fitted, Ids
 from .parameters import Estimator
+from .profiles import Profiles
 from .recommendations import Recommendations
-from .scorer import Floats, Scorer, given
+from .scorer import Floats, Scorer
 from .tag_columns import SharedTags
 
 if TYPE_CHECKING:
@@ -283,7 +284,7 @@ class Recommender(Estimator, ABC):
         self._check_ability(fitted.scorer.explains(), "explain its scores by items")
         names = fitted.interactions.items
         target = names.number(item)
-        if not len(profile[0].indices):
+        if not len(profile.indices):
             return []
         with threads(self._n_threads):
             ((own, parts),) = self.reasons(fitted, profile, [target])
@@ -295,9 +296,8 @@ class Recommender(Estimator, ABC):
         self, fitted: Fitted, profile: Profiles, items: Sequence[int]
     ) -> list[tuple[Sequence[Any], Floats]]:
         """Return for each item the numbers of own items, or tags, and what each adds."""
-        (_, own), weights = profile
-        every = fitted.scorer.parts_each(own, items, **given(weights))
-        return [(own.tolist(), parts) for parts in every]
+        own = profile.indices.tolist()
+        return [(own, parts) for parts in fitted.scorer.parts(profile, items)]
 
     def similar_items(self, items: Ids, n: int = 10, where: str | None = None) -> Recommendations:
         """Return the n items most similar to each item, of those that pass the filter.

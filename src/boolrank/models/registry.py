@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from .._extras import needs
-from ..data.vocabulary import near_name
+from ..checks import near_name
 from ..errors import ParameterError
 from ..kernels import Kernel
 from .parameters import Parameter, parameters_of
@@ -214,7 +214,8 @@ MODELS = {entry.name: entry for entry in _ENTRIES}
 def find_model(name: str) -> ModelEntry:
     """Return the row of a model; raise with the closest name if there is none."""
     if name not in MODELS:
-        raise ParameterError(f"no model {name!r}", hint=near_name(name, MODELS), parameter="model")
+        hint = near_name(name, MODELS, extensible=True)
+        raise ParameterError(f"no model {name!r}", hint=hint, parameter="model")
     return MODELS[name]
 
 

@@ -25,7 +25,8 @@ from ..data.filters import filter_items
 from ..data.items import ItemTable
 from ..data.rows import Rows
 from ..errors import InputError, ParameterError, ParameterTypeError
-from .scorer import Floats, Items, Scorer
+from .profiles import Profiles
+from .scorer import Floats, Items, Ranked, Scorer, empty_lists
 
 # A diverse list is picked from this many times its length; longer rankings change little.
 _POOL = 10
@@ -33,8 +34,7 @@ _POOL = 10
 _DEEPER = 4
 _CACHED = 1 << 24  # similarities that are kept: 128 MB
 
-Ranked = tuple[Items, Floats]
-Rank = Callable[[NDArray[np.int64], int], Ranked]  # profiles, length -> items and scores
+Rank = Callable[[Profiles, int], Ranked]  # of profiles, to a length
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,22 +85,22 @@ class Selection:
         )
         return Selection(hidden, limits, real("", "diversity", diversity, low=0, high=1))
 
-    def lists(self, rank: Rank, count: int, n: int, scorer: Scorer) -> Ranked:
-        """Return n items for each of ``count`` profiles, picked from rankings of any length."""
+    def lists(self, rank: Rank, profiles: Profiles, n: int, scorer: Scorer) -> Ranked:
+        """Return n items for each profile, picked from rankings of any length."""
         if not self.limits and not self.diversity:
-            return rank(np.arange(count), n)
+            return rank(profiles, n)
         if self.diversity and not scorer.compares():
             raise ParameterError(
                 "this model cannot compare items, which diversity needs",
                 hint="`boolrank models` lists abilities",
                 parameter="diversity",
             )
-        chosen, scores = np.full((count, n), -1, np.int32), np.full((count, n), np.nan)
+        chosen, scores = empty_lists(profiles.n_rows, n)
         similar = _similarities(scorer)
-        left = np.arange(count)
+        left = np.arange(profiles.n_rows)
         depth = min(n * (_POOL if self.diversity else _DEEPER), scorer.items)
         while len(left) and n:
-            again, ranked = [], rank(left, depth)
+            again, ranked = [], rank(profiles.take(left), depth)
             for k, items, values in zip(left.tolist(), *ranked, strict=True):
                 size = int(np.count_nonzero(items >= 0))
                 picked = self._pick(items[:size], values[:size], n, similar)

@@ -14,22 +14,19 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import require_memory
-from ..data.rows import Rows
 from ..engines.threads import threads
 from ..errors import ConvergenceWarning
 from ..matrix import CompressedMatrix, ItemMatrix
 from ..storage.state import array
 from ..table import counted
-from .scorer import Floats, Scorer, given
-
-if TYPE_CHECKING:
-    from .._compiled.matrix import Arrays
+from .profiles import Profiles
+from .scorer import Floats, Ranked, Scorer
 
 # Duality gap at which a problem counts as solved, relative to the largest diagonal entry, usually
 # 1 + reg. Weights are then right to about 1e-12, so that both storages give the same scores; a gap
@@ -42,45 +39,41 @@ _LONG = 4096
 
 
 def simplex_weights(
-    arrays: Arrays,
-    reg: float,
-    profiles: Rows,
-    factors: Floats | None = None,
-    *,
-    against_others: bool = False,
+    matrix: ItemMatrix, reg: float, profiles: Profiles, *, against_others: bool = False
 ) -> Floats:
     """Return the weight of each item of each profile, in the order of ``profiles.indices``.
 
-    They are against the mean of all items, or against that of items outside the profile. Factors
-    multiply them, and the sum is 1 again.
+    They are against the mean of all items, or against that of items outside the profile. The
+    weights of the profiles multiply them, and the sum is 1 again.
     """
     from .._compiled.profiles import weights
 
     check_profiles(profiles)
-    alpha, gaps = weights(arrays, *profiles, factors, reg, against_others, TOLERANCE)
-    _warn_of_gaps(gaps)
+    alpha, gaps = weights(matrix.arrays, *profiles, reg, against_others, TOLERANCE)
+    warn_of_gaps(gaps)
     return np.asarray(alpha)
 
 
-def _warn_of_gaps(gaps: Floats) -> None:
-    loose = int((gaps > _LOOSE).sum())
-    if loose:
+def warn_of_gaps(gaps: Floats, loose: Floats | float = _LOOSE) -> None:
+    """Warn if problems were solved less accurately than promised."""
+    count = int(np.count_nonzero(gaps > loose))
+    if count:
         warnings.warn(
-            f"the weights of {counted(loose, 'profile')} are right to a duality gap of "
+            f"the weights of {counted(count, 'profile')} are right to a duality gap of "
             f"{gaps.max():.1e} only; a larger reg makes them well-defined",
             ConvergenceWarning,
             stacklevel=6,
         )
 
 
-def check_profiles(profiles: Rows) -> None:
+def check_profiles(profiles: Profiles) -> None:
     """Raise if the problem of a very long profile would not fit into memory."""
     longest = int(profiles.lengths.max(initial=0))
+    if longest <= _LONG:
+        return
     with threads(None) as count:
-        needed = 16 * longest**2 * count
-    if longest > _LONG:
         require_memory(
-            needed,
+            16 * longest**2 * count,
             f"on {count} threads, the weights of a profile of {longest:,} items take",
             hint="use fewer threads, or leave out the longest profiles: they are seldom people",
         )
@@ -107,16 +100,11 @@ class SimplexScorer(Scorer):
         return len(self.sizes)
 
     @cached_property
-    def arrays(self) -> Arrays:
-        """The matrix for compiled loops."""
-        return self.matrix.compiled()
-
-    @cached_property
     def _base(self) -> Floats:
         """(m,) Scores for an empty profile."""
         from .._compiled.scores import base_scores
 
-        return np.asarray(base_scores(self.arrays, self.negative_weight))
+        return np.asarray(base_scores(self.matrix.arrays, self.negative_weight))
 
     @cached_property
     def _layout(self) -> Any:
@@ -130,59 +118,46 @@ class SimplexScorer(Scorer):
             return None  # as many classes as pairs of a size and tags
         return Layout.of(self._base, matrix.classes, len(matrix.background))
 
-    def weights(self, profiles: Rows, weights: Floats | None = None) -> Floats:
+    def weights(self, profiles: Profiles) -> Floats:
         """Return the weight of each item of each profile; those of a profile sum to 1."""
-        return simplex_weights(self.arrays, self.reg, profiles, weights)
+        return simplex_weights(self.matrix, self.reg, profiles)
 
-    def scores(self, profiles: Rows, weights: Floats | None = None) -> Floats:
+    def scores(self, profiles: Profiles) -> Floats:
         from .._compiled.profiles import score
 
         out = np.empty((profiles.n_rows, self.items))
-        alpha = self.weights(profiles, weights)
-        score(out, self.arrays, self._base, self.negative_weight, *profiles, alpha)
+        alpha = self.weights(profiles)
+        score(out, self.matrix.arrays, self._base, self.negative_weight, *profiles.rows, alpha)
         return out
 
     def top(
-        self,
-        profiles: Rows,
-        n: int,
-        hidden: NDArray[np.int64],
-        exclude_own: bool,
-        weights: Floats | None = None,
-    ) -> tuple[NDArray[np.int32], Floats]:
+        self, profiles: Profiles, n: int, hidden: NDArray[np.int64], exclude_own: bool
+    ) -> Ranked:
         from .._compiled.profiles import rank
 
         check_profiles(profiles)
         problem = self.reg, TOLERANCE
         layout = None if self._layout is None else self._layout.without(hidden)
-        model = self.arrays, self._base, layout, self.negative_weight, problem
+        model = self.matrix.arrays, self._base, layout, self.negative_weight, problem
         request = hidden, exclude_own, n, self._order(profiles)
-        chosen, scores, gaps = rank(*model, (*profiles, weights), *request)
-        _warn_of_gaps(gaps)
+        chosen, scores, gaps = rank(*model, profiles, *request)
+        warn_of_gaps(gaps)
         return chosen, scores
 
-    def _order(self, profiles: Rows) -> NDArray[np.int64]:
+    def _order(self, profiles: Profiles) -> NDArray[np.int64]:
         """(u,) Return an order by the most popular item, so that its row stays in the cache."""
         if profiles.n_rows == 1:
             return np.zeros(1, np.int64)
         key = self.sizes[profiles.indices] * self.items + profiles.indices
         return np.argsort(np.maximum.reduceat(key, profiles.indptr[:-1]), kind="stable")
 
-    def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
-        return self.parts_each(profile, [item], weights)[0]
-
-    def parts_each(
-        self, profile: NDArray[np.int32], items: Sequence[int], weights: Floats | None = None
-    ) -> list[Floats]:
+    def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
         # Weights sum to 1, so the score is Σ α_i·(K_ij - negative_weight·q_j).
-        alone, matrix, out = Rows.of_lists([profile]), self.matrix, list[Floats]()
-        alpha, plain = (
-            self.weights(alone, weights),
-            matrix.scale is None and matrix.distance is None,
-        )
-        scores = np.empty(0) if plain else self.scores(alone, **given(weights))[0]
+        matrix, alpha, out = self.matrix, self.weights(profile), list[Floats]()
+        plain = matrix.scale is None and matrix.distance is None
+        scores = np.empty(0) if plain else self.scores(profile)[0]
         for item in items:
-            values, mean = matrix.terms(item, profile)
+            values, mean = matrix.terms(item, profile.indices)
             parts: Floats = alpha * (values - self.negative_weight * mean)
             if matrix.scale is not None and parts.any():
                 parts *= scores[item] / parts.sum()
@@ -208,36 +183,22 @@ class OthersScorer(Scorer):
     def items(self) -> int:
         return len(self.matrix.pull)
 
-    @cached_property
-    def arrays(self) -> Arrays:
-        """The matrix for compiled loops."""
-        return self.matrix.compiled()
-
-    def scores(self, profiles: Rows) -> Floats:
+    def scores(self, profiles: Profiles) -> Floats:
         from .._compiled.negatives import mean_scores
 
-        alpha = simplex_weights(self.arrays, self.reg, profiles, against_others=True)
+        alpha = simplex_weights(self.matrix, self.reg, profiles, against_others=True)
         out = np.empty((profiles.n_rows, self.items))
-        mean_scores(out, self.arrays, *profiles, alpha)
+        mean_scores(out, self.matrix.arrays, *profiles.rows, alpha)
         return out
 
-    def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
-        return self.parts_each(profile, [item])[0]
-
-    def parts_each(
-        self,
-        profile: NDArray[np.int32],
-        items: Sequence[int],
-        weights: Floats | None = None,  # noqa: ARG002 - for other models
-    ) -> list[Floats]:
+    def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
         # score_j = Σ (α_i + s)·K_ij - s·(m·q_j + 1), s = 1/(items outside the profile).
-        alone, out = Rows.of_lists([profile]), list[Floats]()
-        others = self.items - len(profile)
+        out, others = list[Floats](), self.items - len(profile.indices)
         share = 1 / others if others > 0 else 0.0
-        alpha = simplex_weights(self.arrays, self.reg, alone, against_others=True) + share
-        scores = self.scores(alone)[0]
+        alpha = simplex_weights(self.matrix, self.reg, profile, against_others=True) + share
+        scores = self.scores(profile)[0]
         for item in items:
-            parts: Floats = alpha * self.matrix.row(item)[profile]
+            parts: Floats = alpha * self.matrix.row(item)[profile.indices]
             out.append(parts + alpha / alpha.sum() * (scores[item] - parts.sum()))
         return out
 

@@ -16,7 +16,7 @@ users move. The same choice serves new profiles, so a fitted model knows no user
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -32,6 +32,7 @@ from ..storage.state import array
 from .elastic_net import ElasticNet, Operators, Subsets
 from .fitted import Fitted
 from .parameters import param, threads_param
+from .profiles import Profiles
 from .recommender import Recommender
 from .scorer import Floats, Scorer, column_of
 from .search import NEIGHBOURS, Real, Whole
@@ -131,8 +132,8 @@ class SubsetScorer(Scorer):
     def items(self) -> int:
         return int(self.indptr.shape[1]) - 1
 
-    def scores(self, profiles: Rows) -> Floats:
-        return self._mixed(profiles, self.items)[1]
+    def scores(self, profiles: Profiles) -> Floats:
+        return self._mixed(profiles.rows, self.items)[1]
 
     def subsets(self, profiles: Rows) -> Subsets:
         """Return the subset of each profile, and the share of the operator of all."""
@@ -146,12 +147,15 @@ class SubsetScorer(Scorer):
         mix(out, *profiles, self.indptr, self.columns, self.values)
         return Subsets(*out[:2]), out[2]
 
-    def parts(self, profile: NDArray[np.int32], item: int) -> Floats:
-        (number,), (share,) = self.subsets(Rows.of_lists([profile]))
-        whole, *local = (
-            column_of(item, profile, starts, self.columns, self.values) for starts in self.indptr
-        )
-        return whole if share == 1 else share * whole + (1 - share) * local[number]
+    def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
+        ((number,), (share,)), out = self.subsets(profile.rows), list[Floats]()
+        for item in items:
+            whole, *local = (
+                column_of(item, profile.indices, starts, self.columns, self.values)
+                for starts in self.indptr
+            )
+            out.append(whole if share == 1 else share * whole + (1 - share) * local[number])
+        return out
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         """Take the mean of the operators' rows."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .._memory import require_memory
 from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
-from ..matrix.compressed import Parts
+from ..matrix.pairs import ItemPairs
 from .inverse import singular
 from .scorer import Floats
 from .sparse_scorer import SparseScorer
@@ -57,12 +57,14 @@ class SparseMatrix(NamedTuple):
 
     Attributes
     ----------
-    parts : lower triangle of the items that share users, and the background of others
+    pairs : lower triangle of the items that share users, as compressed rows
+    background : of other items: classes, values of classes, and factors of a product to add
     diagonal : (m,) values of items with themselves
     order : (m,) numbers of the items
     """
 
-    parts: Parts
+    pairs: tuple[NDArray[Any], ...]
+    background: tuple[NDArray[Any], ...]
     diagonal: Floats
     order: NDArray[np.int32]
 
@@ -72,18 +74,20 @@ class SparseMatrix(NamedTuple):
         from .._compiled.cholesky import lower_triangle
         from .._compiled.ranges import frozen
 
+        order = np.argsort(-overlaps.degrees, kind="stable").astype(np.int32)
+        classes, background = np.zeros(overlaps.items, np.int32), np.zeros((1, 1))
+        left, right = np.empty((2, overlaps.items, 0))
         if kernel is None:
             (indptr, columns, counts), unit = overlaps.rows(), overlaps.unit
-            classes, nothing = np.zeros(overlaps.items, np.int32), np.empty((overlaps.items, 0))
-            background = classes, np.zeros((1, 1)), nothing, nothing
-            parts = Parts(indptr, columns, counts / unit, *background)
-            diagonal = overlaps.sizes / unit
+            values, diagonal = counts / unit, overlaps.sizes / unit
         else:
-            parts, diagonal = Parts.of(kernel, overlaps), np.ones(overlaps.items)
-        order = np.argsort(-overlaps.degrees, kind="stable").astype(np.int32)
-        indptr, columns, values = lower_triangle(*map(frozen, parts[:3]), order)
-        background = parts.classes[order], parts.background, parts.left[order], parts.right[order]
-        return SparseMatrix(Parts(indptr, columns, values, *background), diagonal[order], order)
+            found = ItemPairs.of(kernel, overlaps, centred=False)
+            indptr, columns, values = found.indptr, found.columns, found.values()
+            classes, background, diagonal = found.classes, found.background, np.ones(len(order))
+            left, right = found.product or (left, right)
+        pairs = lower_triangle(*map(frozen, (indptr, columns, values)), order)
+        around = classes[order], background, left[order], right[order]
+        return SparseMatrix(pairs, around, diagonal[order], order)
 
     def weights(
         self,
@@ -143,9 +147,8 @@ class SparseMatrix(NamedTuple):
     def _compiled(self, reg: float, leading: Floats) -> tuple[NDArray[Any], ...]:
         from .._compiled.ranges import frozen
 
-        pairs, background = self.parts[:3], self.parts[3:]
         arrays: tuple[NDArray[Any], ...] = frozen(
-            (*pairs, self.diagonal + reg, *background, leading)
+            (*self.pairs, self.diagonal + reg, *self.background, leading)
         )
         return arrays
 
@@ -154,7 +157,7 @@ class SparseMatrix(NamedTuple):
         from .._compiled.cholesky import fill_factor
 
         before = np.arange(len(self.order))
-        near = np.minimum(np.diff(self.parts.indptr), _NEIGHBOURS)
+        near = np.minimum(np.diff(self.pairs[0]), _NEIGHBOURS)
         ptr = np.concatenate(([0], np.cumsum(np.where(before <= _NEIGHBOURS, before, near) + 1)))
         columns, values = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
         pivots = np.empty(len(self.order))

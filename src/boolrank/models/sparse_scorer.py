@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.rows import Rows
 from ..storage.state import array
-from .scorer import Floats, Scorer, column_of, weighed
+from .profiles import Profiles
+from .scorer import Floats, Ranked, Scorer, column_of, empty_lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +29,11 @@ class SparseScorer(Scorer):
     def items(self) -> int:
         return len(self.indptr) - 1
 
-    def scores(self, profiles: Rows, weights: Floats | None = None) -> Floats:
+    def scores(self, profiles: Profiles) -> Floats:
         from .._compiled.weights import add_up_sparse
 
         out = np.empty((profiles.n_rows, self.items))
-        add_up_sparse(out, self.indptr, self.columns, self.values, *profiles, weights)
+        add_up_sparse(out, self.indptr, self.columns, self.values, *profiles)
         return out
 
     @cached_property
@@ -43,24 +44,18 @@ class SparseScorer(Scorer):
         return Layout.of(np.zeros(self.items), np.zeros(self.items, np.int32), 1)
 
     def top(
-        self,
-        profiles: Rows,
-        n: int,
-        hidden: NDArray[np.int64],
-        exclude_own: bool,
-        weights: Floats | None = None,
-    ) -> tuple[NDArray[np.int32], Floats]:
+        self, profiles: Profiles, n: int, hidden: NDArray[np.int64], exclude_own: bool
+    ) -> Ranked:
         from .._compiled.reach import rank_sums
 
-        chosen = np.full((profiles.n_rows, n), -1, np.int32)
-        scores = np.full((profiles.n_rows, n), np.nan)
-        sparse, request = (self.indptr, self.columns, self.values), (hidden, exclude_own)
-        layout = self._layout.without(hidden)
-        rank_sums((chosen, scores), sparse, layout, (*profiles, weights), request)
-        return chosen, scores
+        lists = empty_lists(profiles.n_rows, n)
+        sparse, layout = (self.indptr, self.columns, self.values), self._layout.without(hidden)
+        rank_sums(lists, sparse, layout, tuple(profiles), (hidden, exclude_own))
+        return lists
 
-    def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
-        return weighed(column_of(item, profile, self.indptr, self.columns, self.values), weights)
+    def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
+        sparse = profile.indices, self.indptr, self.columns, self.values
+        return [profile.weigh(column_of(item, *sparse)) for item in items]
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self._row(item)

@@ -5,6 +5,7 @@ score_j = Σ w_i·(S_ij + L_i·R_j)   over the items i of a profile
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.rows import Rows
 from ..storage.state import array
-from .scorer import Floats, Scorer, column_of, weighed
+from .profiles import Profiles
+from .scorer import Floats, Ranked, Scorer, column_of, empty_lists
 
 Singles = NDArray[np.float32]
 
@@ -47,7 +48,8 @@ class SpectralScorer(Scorer):
 
     @property
     def _sparse(self) -> tuple[NDArray[Any], ...]:
-        return self.indptr, self.columns, self.values, self.own
+        # Unsigned indices need no test for counting from the end: a sixth faster.
+        return self.indptr, self.columns.view(np.uint32), self.values, self.own
 
     @cached_property
     def _across(self) -> Floats:
@@ -65,45 +67,42 @@ class SpectralScorer(Scorer):
 
         return Outline.of(self.right)
 
-    def _sums(self, profiles: Rows, weights: Floats | None) -> Floats:
+    def _sums(self, profiles: Profiles) -> Floats:
         """(u, k) Return the sum of the left factors of each profile's items."""
         from .._compiled.low_rank import sum_rows
 
         out = np.empty((profiles.n_rows, self.left.shape[1]))
-        sum_rows(out, self.left, *profiles, weights)
+        sum_rows(out, self.left, *profiles)
         return out
 
-    def scores(self, profiles: Rows, weights: Floats | None = None) -> Floats:
+    def scores(self, profiles: Profiles) -> Floats:
         from .._compiled.low_rank import add_products, add_sparse
 
         out = np.empty((profiles.n_rows, self.items))
-        add_sparse(out, self._sparse, *profiles, weights)
-        add_products(out, self._sums(profiles, weights), self._across, self._norms)
+        add_sparse(out, self._sparse, *profiles)
+        add_products(out, self._sums(profiles), self._across, self._norms)
         return out
 
     def top(
-        self,
-        profiles: Rows,
-        n: int,
-        hidden: NDArray[np.int64],
-        exclude_own: bool,
-        weights: Floats | None = None,
-    ) -> tuple[NDArray[np.int32], Floats]:
+        self, profiles: Profiles, n: int, hidden: NDArray[np.int64], exclude_own: bool
+    ) -> Ranked:
         """Rank by products in single precision, and score what these cannot rule out."""
         from .._compiled.low_rank import rank_near
 
-        chosen = np.full((profiles.n_rows, n), -1, np.int32)
-        scores = np.full((profiles.n_rows, n), np.nan)
         operator = self._sparse, self.right, self._norms, self._outline
-        sums = self._sums(profiles, weights)
-        rank_near((chosen, scores), sums, operator, (*profiles, weights), (hidden, exclude_own))
-        return chosen, scores
+        lists, sums = empty_lists(profiles.n_rows, n), self._sums(profiles)
+        rank_near(lists, sums, operator, tuple(profiles), (hidden, exclude_own))
+        return lists
 
-    def parts(self, profile: NDArray[np.int32], item: int, weights: Floats | None = None) -> Floats:
-        parts = self.left[profile].astype(np.float64) @ self.right[item]
-        parts += column_of(item, profile, self.indptr, self.columns, self.values)
-        parts[profile == item] += self.own[item]
-        return weighed(parts, weights)
+    def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
+        own, out = profile.indices, list[Floats]()
+        left = self.left[own].astype(np.float64)
+        for item in items:
+            parts = left @ self.right[item]
+            parts += column_of(item, own, self.indptr, self.columns, self.values)
+            parts[own == item] += self.own[item]
+            out.append(profile.weigh(parts))
+        return out
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self._row(item)

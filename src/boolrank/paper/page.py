@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..data.inputs import find_dataset
+from ..evaluation.result import Evaluation
 from ..report.figures import Plot, arity_plots
 from ..report.page import Block, Entries, Figures, Note, Page, Section, made, write_page
 from ..report.tables import COST_COLUMNS, COSTS, costs
 from ..table import Column, Table
 from .published import COLUMNS, PAPER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..evaluation.result import Evaluation
-    from .reproduce import Reproduction, SetResult
+from .reproduce import Reproduction, SetResult
 
 _FAR = 2.0  # differences of more than this many of the paper's deviations are marked
 _RANKING = ("mAP@10", "nDCG@10")  # metrics that the paper does not have

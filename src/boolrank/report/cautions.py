@@ -13,9 +13,9 @@ from ..models import Recommender
 from .tables import metric_title
 
 _VARIETY = ("top10_share@10", "coverage@10")
-# Ten items with a larger share of all places are many people's whole list.
+# If ten items fill a larger share of all lists, many users get the same list.
 _LARGE_SHARE = 0.25
-# An alternative has at most this part of the share, and at least this multiple of the coverage.
+# An alternative has at most this fraction of the share and this multiple of the coverage.
 _LESS, _MORE = 2 / 3, 1.25
 # The share of ten items in the lists is suspicious if it exceeds this multiple of the share of the
 # ten most popular items in the data.
@@ -54,7 +54,7 @@ def cautions(ranked: Mapping[str, Mapping[str, float]], metric: str) -> list[str
 
 
 def concentration(model: Recommender) -> str | None:
-    """Return a sentence if a few items fill the lists of a fitted model, more than the data do.
+    """Return a sentence if the lists of a model are far more concentrated than the data.
 
     >>> from boolrank import Popularity, synthetic
     >>> concentration(Popularity().fit(synthetic(300, 200, 3000)))[:32]

@@ -6,17 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..studies.cache import write_text
+from ..storage.output import write_text
+from ..studies import SetComparison
 from ..table import Table
 from .cautions import cautions
 from .figures import Dots, Plot, scatter_figure
 from .page import Block, Entries, Figures, Note, Page, Section, data_size, made, write_page
 from .tables import COSTS, DEVIATION, SIGNIFICANT, by_metric, comparison_table, metric_title
-
-if TYPE_CHECKING:
-    from ..studies import SetComparison
 
 # By data set and metric, the command that fits the best model.
 Commands = Mapping[tuple[str, str], str]

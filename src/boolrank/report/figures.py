@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
-from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._extras import needs
+from ..studies.arity import Curve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from ..studies.arity import Curve
 
 # All distinct: a page finds them by their text.
 _INK, _GRID = "#1f2430", "#d9dce3"
@@ -54,10 +49,9 @@ _STYLE: dict[Any, Any] = {
 } | {f"{axis}tick.{kind}.size": 0 for axis in "xy" for kind in ("major", "minor")}
 _LINE: dict[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 4, "clip_on": False}
 _RING: dict[str, Any] = {"markersize": 9, "fillstyle": "none", "markeredgewidth": 2}
-# Places of a name around its point, nearest first: distances in points (1/72 inch), and sides.
-_FAR = (5.0, 11.0, 19.0, 29.0, 41.0, 55.0)
-_SIDES = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]
-_LEADER = {"arrowstyle": "-", "color": _INK, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+# From a name to its point.
+_LEADER = {"arrowstyle": "-", "color": _GRID, "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 4}
+_NAME = 24  # characters
 
 
 class Plot(NamedTuple):
@@ -101,45 +95,6 @@ class Dots(NamedTuple):
     strong: bool = False
 
 
-def curves_figure(
-    series: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    y_label: str,
-    *,
-    spread: Mapping[str, ArrayLike] | None = None,
-    dots: Mapping[str, tuple[float, float]] | None = None,
-    top: float | None = None,
-) -> Figure:
-    """Draw lines over the arity, on a logarithmic axis.
-
-    Parameters
-    ----------
-    series : arities and values by label
-    spread : half widths of the bands around the lines, by label
-    dots : single points by label, drawn as rings
-    top : the end of the y axis, which then starts at 0
-    """
-    with _canvas("arity", y_label) as (figure, axes):
-        from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-        for colour, (label, (xs, ys)) in zip(_SERIES, series.items(), strict=False):
-            axes.plot(xs, ys, color=colour, label=label, zorder=3, **_LINE)
-            if spread is not None:
-                middle, off = np.asarray(ys), np.asarray(spread[label])
-                band: dict[str, Any] = {"color": colour, "alpha": 0.15, "linewidth": 0}
-                axes.fill_between(xs, middle - off, middle + off, **band)
-        for colour, (label, (x, y)) in zip(_SERIES[2:], (dots or {}).items(), strict=False):
-            axes.plot([x], [y], "o", color=colour, label=label, clip_on=False, zorder=4, **_RING)
-        axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_locator(LogLocator(2, (1,), numticks=8))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.grid(visible=False, axis="x")
-        if top is not None:
-            axes.set_ylim(0, top)
-        figure.legend(loc="outside upper left", ncols=3, labelcolor="linecolor")
-    return figure
-
-
 def arity_plots(
     curves: Sequence[Curve],
     title: str = "",
@@ -149,72 +104,71 @@ def arity_plots(
     """Return figures of AUC, if it was measured, and of the spectral ratio against the arity.
 
     ``title`` and ``name`` tell the figures of several data sets apart; ``points`` are single points
-    to draw, by label, for each of the two.
+    to draw as rings, by label, for each of the two.
     """
     plots = []
     if all(curve.means for curve in curves):
-        spread = {curve.family: np.nan_to_num(curve.deviations) for curve in curves}
-        wide = any(each.any() for each in spread.values())  # of one fold there is none
-        figure = curves_figure(
-            {curve.family: (curve.arities, curve.means) for curve in curves},
-            f"{title}AUC{', ± standard deviation' if wide else ''}",
-            spread=spread,
-            dots=points[0],
-        )
+        wide = any(np.nan_to_num(curve.deviations).any() for curve in curves)  # not of one fold
+        label = f"{title}AUC{', ± standard deviation' if wide else ''}"
+        figure = _curves_figure(curves, "means", label, points[0])
         plots.append(Plot(f"auc{name}", f"{title}AUC against arity", figure))
-    ratios = {curve.family: (curve.arities, curve.ratios) for curve in curves}
-    y_label = f"{title}normalised spectral ratio"
-    figure = curves_figure(ratios, y_label, dots=points[1], top=1.04)
-    return [*plots, Plot(f"spectrum{name}", f"{y_label} against arity", figure)]
+    label = f"{title}normalised spectral ratio"
+    figure = _curves_figure(curves, "ratios", label, points[1])
+    return [*plots, Plot(f"spectrum{name}", f"{label} against arity", figure)]
+
+
+def _curves_figure(
+    curves: Sequence[Curve],
+    values: Literal["means", "ratios"],
+    y_label: str,
+    rings: Mapping[str, tuple[float, float]],
+) -> Figure:
+    """Draw curves on a logarithmic axis; means have a band of their deviations."""
+    with _canvas("arity", y_label) as (figure, axes):
+        from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+        for colour, curve in zip(_SERIES, curves, strict=False):
+            xs, ys = curve.arities, np.array(getattr(curve, values))
+            axes.plot(xs, ys, color=colour, label=curve.family, zorder=3, **_LINE)
+            if values == "means":
+                off = np.nan_to_num(curve.deviations)
+                axes.fill_between(xs, ys - off, ys + off, color=colour, alpha=0.15, linewidth=0)
+        for colour, (label, (x, y)) in zip(_SERIES[2:], rings.items(), strict=False):
+            axes.plot([x], [y], "o", color=colour, label=label, clip_on=False, zorder=4, **_RING)
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_locator(LogLocator(2, (1,), numticks=8))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.grid(visible=False, axis="x")
+        if values == "ratios":
+            axes.set_ylim(0, 1.04)
+        figure.legend(loc="outside upper left", ncols=3, labelcolor="linecolor")
+    return figure
 
 
 def scatter_figure(dots: Mapping[str, Dots], x_label: str, y_label: str) -> Figure:
-    """Draw points with names beside them."""
+    """Draw points, with their names in a column beside them in the order of the first values."""
     with _canvas(x_label, y_label, 4.0) as (figure, axes):
         for name, (xs, ys, strong) in dots.items():
             colour, size = (_SERIES[0], 7) if strong else (_INK, 5)
             axes.plot(xs, ys, label=name, color=colour, marker="o", markersize=size, linewidth=0.8)
-        axes.margins(0.14)
-        axes.locator_params(axis="x", nbins=5)
-        _write_names(figure, axes, dots)
-    return figure
-
-
-def _write_names(figure: Figure, axes: Axes, dots: Mapping[str, Dots]) -> None:
-    """Write each name beside the first of its points, clear of points and of other names.
-
-    A name that has no room is left to the tooltip.
-    """
-    from matplotlib.text import Text
-    from matplotlib.transforms import Bbox
-
-    figure.draw_without_rendering()  # from here on, the axes stay where they are
-    figure.set_layout_engine("none")
-    points = [point for each in dots.values() for point in zip(each.x, each.y, strict=True)]
-    places = axes.transData.transform(points)
-    room = 4 * figure.dpi / 72  # points have a radius of 3.5
-    taken = [Bbox.from_extents(*(place - room), *(place + room)) for place in places]
-    for name, (xs, ys, strong) in dots.items():
-        for far, (right, up) in product(_FAR, _SIDES):
-            text = axes.annotate(
-                name,
-                (xs[0], ys[0]),
-                xytext=(right * far, up * far),
-                textcoords="offset points",
-                ha=("center", "left", "right")[right],
-                va=("center", "bottom", "top")[up],
+        axes.locator_params(axis="x", nbins=4)
+        order = sorted(dots, key=lambda name: dots[name].y[0])
+        for height, name in zip(np.linspace(0.03, 0.97, len(order)), order, strict=True):
+            (x, *_), (y, *_), strong = dots[name]
+            axes.annotate(
+                name if len(name) <= _NAME else f"{name[: _NAME - 1]}…",
+                (x, y),
+                xytext=(1.05, height),
+                textcoords="axes fraction",
+                va="center",
                 color=_SERIES[0] if strong else _INK,
                 fontsize=10,
                 fontweight="bold" if strong else "normal",
-                arrowprops=_LEADER if far > _FAR[1] else None,
+                arrowprops=_LEADER,
+                zorder=1,  # below the points
             )
-            text.get_window_extent()  # places it
-            box = Text.get_window_extent(text)  # without the leader
-            inside = axes.bbox.contains(*box.min) and axes.bbox.contains(*box.max)
-            if inside and not box.count_overlaps(taken):
-                taken.append(box)
-                break
-            text.remove()
+    return figure
 
 
 @contextmanager

@@ -10,19 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._extras import needs
 from .._version import __version__
+from ..data.interactions import Interactions
 from ..errors import InputError
-from ..studies.cache import check_folder, write_text
+from ..storage.output import check_output, write_text
 from ..table import Table
 from .figures import Plot
-
-if TYPE_CHECKING:
-    from ..data.interactions import Interactions
 
 _MARKER = ".boolrank"  # a file with the name of the command that writes into the folder
 
@@ -98,7 +96,7 @@ def claim_folder(folder: str | Path, command: str) -> None:
     A new folder, an empty one and one with output of the same command are fine.
     """
     folder = Path(folder)
-    check_folder(folder)
+    check_output(folder)
     marker = folder / _MARKER
     owner = marker.read_text(encoding="utf-8", errors="replace").strip() if marker.is_file() else ""
     if owner != command and folder.is_dir() and any(folder.iterdir()):

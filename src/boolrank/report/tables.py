@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..evaluation.metrics import METRICS, parse_metric
-from ..evaluation.significance import compare
+from ..evaluation.result import Evaluation
+from ..evaluation.significance import Comparison, compare
+from ..studies import SetComparison
 from ..table import Column, Table
-
-if TYPE_CHECKING:
-    from ..evaluation.result import Evaluation
-    from ..evaluation.significance import Comparison
-    from ..studies import SetComparison
 
 # Differences with a smaller p are called significant.
 SIGNIFICANT = 0.05
@@ -82,9 +79,7 @@ def split_variety(table: Table) -> list[Table]:
     """Return the columns on accuracy, and those on the variety of lists with their formulas."""
     names = [column.name for column in table.columns]
     cuts = {name: name.partition("@")[0] for name in names}
-    lists = [
-        name for name, metric in cuts.items() if metric in METRICS and METRICS[metric].of_lists
-    ]
+    lists = [name for name in names if cuts[name] in METRICS and METRICS[cuts[name]].of_lists]
     if not lists:
         return [table]
     titles = [name for name in lists if not name.endswith(DEVIATION)]

@@ -9,14 +9,16 @@ import ipaddress
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from ..errors import InputError, ParameterError
-from .problems import Refusal, problem
+from .problems import LATER, Refusal, problem
 from .schemas import MOST
 
 if TYPE_CHECKING:
@@ -24,17 +26,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("boolrank.service")
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
 SECONDS = 30.0  # for a request
 ROLES = ("read", "write")
 _LEAST_KEY = 16  # characters
-_MOST_HELD = 8 * MOST.bytes  # of all requests at once
-_LATER, _RETRY = "try again in a second", ("retry-after", "1")
+_MOST_HELD = 8 * MOST.bytes  # in the bodies of all current requests
 
 _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -56,9 +51,6 @@ class Keys:
 
     def __init__(self, keys: Sequence[tuple[str, str]]) -> None:
         self._keys = [(role, hashlib.sha256(key.encode()).digest()) for role, key in keys]
-
-    def __bool__(self) -> bool:
-        return bool(self._keys)
 
     @staticmethod
     def read(path: Path) -> Keys:
@@ -86,28 +78,23 @@ class Keys:
         return Keys(keys)
 
     def roles(self, key: bytes) -> set[str]:
-        """Return what a key allows. The time does not depend on the key."""
+        """Return the roles of a key, in constant time."""
         given = hashlib.sha256(key).digest()
         found = [role for role, known in self._keys if hmac.compare_digest(given, known)]
         return {*found, "read"} if found else set()
 
 
-def _is_local(host: bytes) -> bool:
-    """Return whether a Host header has an address or the name of this machine."""
-    name = re.sub(r":\d+$", "", host.decode("latin-1")).strip("[]").lower()
-    try:
-        return bool(ipaddress.ip_address(name))
-    except ValueError:
-        return name == "localhost"
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address of a host; None for other names than localhost."""
+    with suppress(ValueError):
+        return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+    return None
 
 
 def check_exposure(host: str, keys: Keys | None, no_auth: bool) -> None:
     """Raise if a service beyond this machine has neither keys nor permission to have none."""
-    try:
-        local = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        local = host == "localhost"
-    if not (local or keys or no_auth):
+    address = _address(host)
+    if not (keys or no_auth or (address is not None and address.is_loopback)):
         raise ParameterError(
             f"--host {host} is open to other machines, and there are no keys",
             hint="give --api-key-file FILE, or --no-auth if something else protects the service",
@@ -118,12 +105,12 @@ def check_exposure(host: str, keys: Keys | None, no_auth: bool) -> None:
 class Guard:
     """An ASGI application around another.
 
-    The path keeps ``%2F`` and ``%25`` encoded, so that ids may have slashes. A ``local`` service
-    answers only under names of this machine: a page of another site may give its own name our
-    address, and would then count as ours. ``crowded`` tells whether there are too many connections.
+    The path keeps ``%2F`` and ``%25`` encoded, so that ids may contain slashes. A ``local`` service
+    requires a Host header that names this machine, against DNS rebinding. ``crowded`` tells whether
+    there are too many connections.
     """
 
-    def __init__(self, app: App, live: Live, local: bool = False) -> None:
+    def __init__(self, app: ASGIApp, live: Live, local: bool = False) -> None:
         self.app, self.live, self.local = app, live, local
         self.crowded: Callable[[], bool] = lambda: False
         self._held = 0  # bytes of bodies that are being received or answered
@@ -132,33 +119,44 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start, answer = time.perf_counter(), _Answer(send)
-        method = scope["method"]
+        start, status, method = time.perf_counter(), 0, scope["method"]
         # The server leaves the body out for HEAD.
         scope = {**scope, "method": "GET" if method == "HEAD" else method, "guard": self, "held": 0}
         scope["path"] = _canonical(scope.get("raw_path") or scope["path"].encode())
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *_HEADERS]
+            await send(message)
+
+        failure: Exception | None = None
         try:
             async with asyncio.timeout(SECONDS) as scope["deadline"]:
                 self._check(scope)
                 await self.app(scope, receive, answer)
         except Refusal as error:
-            await answer.refuse(error)
+            failure = error
         except (TimeoutError, asyncio.CancelledError):  # too late, or the service ends
-            await answer.refuse(Refusal(503, "the request took too long", _LATER, _RETRY))
-        except Exception:
+            failure = Refusal(503, "the request took too long", LATER)
+        except Exception as error:
             log.exception("a request failed")
-            await answer.refuse(Refusal(500, "the service failed", "its log has the reason"))
+            failure = error
         finally:
             self._held -= scope["held"]
+        if failure is not None and not status:  # else an answer has begun
+            await problem(failure)({"type": "http"}, receive, answer)
         route = getattr(scope.get("route"), "path", "other")
-        self.live.metrics.observe(method, route, answer.status, time.perf_counter() - start)
+        self.live.metrics.observe(method, route, status, time.perf_counter() - start)
 
     def _check(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
         if self.crowded():
-            close = ("connection", "close")
-            raise Refusal(503, "there are too many connections", _LATER, _RETRY, close)
-        if self.local and not _is_local(headers.get(b"host", b"")):
+            close = {"connection": "close"}
+            raise Refusal(503, "there are too many connections", LATER, close)
+        host = re.sub(r":\d+$", "", headers.get(b"host", b"").decode("latin-1"))
+        if self.local and _address(host.strip("[]").lower()) is None:
             hint = "use localhost, or see --api-key-file and --no-auth"
             raise Refusal(403, "this service is for its own machine alone", hint)
         # Browsers send this header: pages of other sites must not write.
@@ -179,7 +177,7 @@ class Guard:
         if not roles:
             why = "this key is not known" if key.strip() else "a key is needed"
             hint = "send the header Authorization: Bearer KEY"
-            raise Refusal(401, why, hint, ("www-authenticate", "Bearer"))
+            raise Refusal(401, why, hint, {"www-authenticate": "Bearer"})
         if role not in roles:
             raise Refusal(403, f"this key does not {role}", f"use a key with the role {role}")
 
@@ -202,29 +200,10 @@ class Guard:
             self._held += len(part)
             scope["held"] += len(part)
             if self._held > _MOST_HELD:
-                raise Refusal(503, "the service is overloaded", _LATER, _RETRY)
+                raise Refusal(503, "the service is overloaded", LATER)
         if length > MOST.bytes:
             raise Refusal(413, f"the body has more than {MOST.bytes:,} bytes", "send it in parts")
         return bytes(body)
-
-
-class _Answer:
-    """Sends an answer with the headers that all have, and remembers its status."""
-
-    def __init__(self, send: Send) -> None:
-        self.send, self.status = send, 0
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            message["headers"] = [*message["headers"], *_HEADERS]
-        await self.send(message)
-
-    async def refuse(self, error: Refusal) -> None:
-        """Send an error, unless an answer has begun."""
-        if not self.status:
-            made = problem(error.status, error.message, error.hint, error.headers)
-            await made({"type": "http"}, None, self)  # type: ignore[arg-type]  # it does not receive
 
 
 def _canonical(raw: bytes) -> str:

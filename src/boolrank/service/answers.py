@@ -13,21 +13,19 @@ import numpy as np
 from ..data.vocabulary import Vocabulary
 from ..errors import InputError, ParameterError, UnknownIdError
 from .catalogue import Catalogue, finite, json_id
-from .events import Change, EventStore, StoreError
+from .events import Change, EventStore
 from .history import History
+from .problems import StoreError
 from .schemas import Event, Query
 
-Changes = dict[str, list[Change]]  # of users
 _INT64 = 1 << 63
 # Weights of a history take time that grows with its square: a second with the kernel ranker.
 _MOST_WORK = 10_000_000
 
 
-def recommend_batch(
-    catalogue: Catalogue, store: EventStore, queries: Sequence[Query]
-) -> dict[str, Any]:
+def recommend_batch(catalogue: Catalogue, queries: Sequence[Query]) -> dict[str, Any]:
     """Return the answers to all queries; raise the first error, or if they are too much work."""
-    results = recommend_together(catalogue, store, queries, _MOST_WORK)
+    results = recommend_together(catalogue, queries, _MOST_WORK)
     for each in results:
         if isinstance(each, Exception):
             raise each
@@ -36,13 +34,13 @@ def recommend_batch(
 
 
 def recommend_together(
-    catalogue: Catalogue, store: EventStore, queries: Sequence[Query], most_work: float = np.inf
+    catalogue: Catalogue, queries: Sequence[Query], most_work: float = np.inf
 ) -> list[Any]:
     """Return an answer or an error for each query; rank those with the same options at once."""
-    changes: Changes | StoreError
+    changes: dict[str, list[Change]] | StoreError
+    users = [query.user for query in queries if "user" in query.model_fields_set]
     try:
-        users = [query.user for query in queries if "user" in query.model_fields_set]
-        changes = _changes(catalogue, store, users)
+        changes = catalogue.changes(users)
     except StoreError as error:
         changes = error
     out: list[Any] = []
@@ -56,12 +54,10 @@ def recommend_together(
             continue
         out.append(answer)
         work += len(history.items) ** 2
-        candidates = None if query.candidates is None else tuple(query.candidates)
-        shown = query.n, tuple(query.exclude), candidates, query.exclude_seen
-        picked = query.where, tuple(query.per.items()), query.diversity
+        options = query.model_dump_json(exclude={"user", "items", "reasons", "strict"})
         # Profiles have no times; an error of reasons is that of queries with reasons alone.
         kind = history.times is None, bool(query.reasons and len(history.items))
-        groups.setdefault((shown, picked, kind), []).append((at, history))
+        groups.setdefault((options, *kind), []).append((at, history))
     if work > most_work and len(queries) > 1:
         raise InputError(
             "the histories of these queries are too long for one batch",
@@ -70,8 +66,8 @@ def recommend_together(
     for members in groups.values():
         first = queries[members[0][0]]
         try:
-            options = {"where": first.where, "per": first.per, "diversity": first.diversity}
-            selection = catalogue.selection(first.exclude, first.candidates, **options)
+            limits = {"where": first.where, "per": first.per, "diversity": first.diversity}
+            selection = catalogue.selection(first.exclude, first.candidates, **limits)
             histories = [history for _, history in members]
             lists = catalogue.best(histories, first.n, selection, first.exclude_seen)
             for (at, history), ranked in zip(members, lists, strict=True):
@@ -95,7 +91,7 @@ def _entries(
 
 
 def _prepared(
-    catalogue: Catalogue, query: Query, changes: Changes | StoreError
+    catalogue: Catalogue, query: Query, changes: dict[str, list[Change]] | StoreError
 ) -> tuple[dict[str, Any], History]:
     """Return an answer without its items, and the history to rank for."""
     data, user = catalogue.data, None
@@ -127,21 +123,12 @@ def _unknown(catalogue: Catalogue, items: list[Any]) -> list[Any]:
     return [each for each, at in zip(items, found, strict=True) if at < 0]
 
 
-def _changes(catalogue: Catalogue, store: EventStore, users: Sequence[Any]) -> Changes:
-    names = [str(catalogue.data.users.parsed(str(user))) for user in users]
-    return store.of_users(names, catalogue.sequence) if names else {}
-
-
-def explain(
-    catalogue: Catalogue, store: EventStore, user: str, item: str, n: int
-) -> dict[str, Any]:
+def explain(catalogue: Catalogue, user: str, item: str, n: int) -> dict[str, Any]:
     """Return what each item of a user adds to the score of an item."""
     number = catalogue.number(item)
-    key = catalogue.data.users.parsed(user)
-    own = _changes(catalogue, store, [key]).get(str(key), [])
+    key, own, history = _user(catalogue, user)
     if not own and key not in catalogue.data.users:
         raise UnknownIdError("there is no such user", hint="GET /v1/users?q= finds users")
-    history = catalogue.history(key, own)
     answer = {"user": json_id(key), **catalogue.named(number)}
     if not len(history.items):
         users = float(catalogue.model.fitted.users_of_items[number])
@@ -150,11 +137,15 @@ def explain(
     return {**answer, "popular": False, "score": catalogue.score(history, number), **reasons}
 
 
-def describe_user(catalogue: Catalogue, store: EventStore, user: str, n: int) -> dict[str, Any]:
-    """Return the history of a user."""
+def _user(catalogue: Catalogue, user: str) -> tuple[Any, list[Change], History]:
     key = catalogue.data.users.parsed(user)
-    own = _changes(catalogue, store, [key]).get(str(key), [])
-    history = catalogue.history(key, own)
+    own = catalogue.changes([key]).get(str(key), [])
+    return key, own, catalogue.history(key, own)
+
+
+def describe_user(catalogue: Catalogue, user: str, n: int) -> dict[str, Any]:
+    """Return the history of a user."""
+    key, own, history = _user(catalogue, user)
     return {
         "user": json_id(key),
         "known": bool(own) or key in catalogue.data.users,

@@ -1,4 +1,4 @@
-"""The HTTP application: routes, thin. The package describes the shapes of the answers.
+"""The HTTP application: routes, thin. ``docs/serving.md`` lists the answers.
 
 A route declares who may call it: ``x-role`` is none, read or write. Without it, GET reads, and
 every other method writes.
@@ -24,9 +24,8 @@ from . import answers, schemas
 from .access import Guard
 from .answers import to_json
 from .catalogue import Catalogue
-from .events import EventStore, StoreError
 from .live import Live
-from .problems import add_problems
+from .problems import StoreError, add_problems
 from .reference import openapi_document, reference_page, takes
 from .schemas import N, PathId, Text, UrlIds, Where
 
@@ -68,7 +67,6 @@ def create_app(live: Live, local: bool = False) -> Guard:
         lifespan=lifespan,
         redirect_slashes=False,
     )
-    app.state.live = live
     app.include_router(router)
     app.mount("/static", StaticFiles(directory=PAGE), name="static")
     add_problems(app)
@@ -76,8 +74,8 @@ def create_app(live: Live, local: bool = False) -> Guard:
 
 
 def _live(request: Request) -> Live:
-    live: Live = request.app.state.live
-    return live
+    guard: Guard = request.scope["guard"]
+    return guard.live
 
 
 async def _body(request: Request, kind: type[Body]) -> Body:
@@ -105,7 +103,7 @@ def _validation(place: str) -> Iterator[None]:
 
 def _recommend_all(jobs: list[tuple[Live, schemas.Query]]) -> list[Any]:
     live = jobs[0][0]
-    found = answers.recommend_together(live.current, live.store, [query for _, query in jobs])
+    found = answers.recommend_together(live.current, [query for _, query in jobs])
     return [each if isinstance(each, Exception) else to_json(each) for each in found]
 
 
@@ -119,12 +117,12 @@ def _call_all(jobs: list[Callable[[], Any]]) -> list[Any]:
     return out
 
 
-async def _answer(request: Request, job: Callable[[Catalogue, EventStore], Any]) -> Response:
+async def _answer(request: Request, job: Callable[[Catalogue], Any]) -> Response:
     live = _live(request)
 
     def call() -> dict[str, Any]:
         catalogue = live.current
-        return {"model": catalogue.hash, **job(catalogue, live.store)}
+        return {"model": catalogue.hash, **job(catalogue)}
 
     return _json(await live.pool.run(_call_all, call))
 
@@ -167,21 +165,19 @@ async def recommend(request: Request) -> Response:
 async def recommend_several(request: Request) -> Response:
     """Answer several queries with one model."""
     queries = (await _body(request, schemas.Batch)).queries
-    return await _answer(
-        request, lambda model, store: answers.recommend_batch(model, store, queries)
-    )
+    return await _answer(request, lambda model: answers.recommend_batch(model, queries))
 
 
 @router.get("/v1/similar/{item}", tags=["items"])
 async def similar(request: Request, item: PathId, n: N = 10, where: Where = None) -> Response:
     """Return the items most similar to an item."""
-    return await _answer(request, lambda model, _: model.similar(item, n, where))
+    return await _answer(request, lambda model: model.similar(item, n, where))
 
 
 @router.get("/v1/explanations/{user}/{item}", tags=["recommendations"])
 async def explanation(request: Request, user: PathId, item: PathId, n: N = 10) -> Response:
     """Return what each item of a user adds to the score of an item."""
-    return await _answer(request, lambda model, store: answers.explain(model, store, user, item, n))
+    return await _answer(request, lambda model: answers.explain(model, user, item, n))
 
 
 @router.get("/v1/popular", tags=["items"])
@@ -191,25 +187,25 @@ async def popular(
     exclude: UrlIds = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
     """Return the items with most users."""
-    return await _answer(request, lambda model, _: {"items": model.popular(n, exclude)})
+    return await _answer(request, lambda model: {"items": model.popular(n, exclude)})
 
 
 @router.get("/v1/items", tags=["items"])
 async def items(request: Request, q: Text = "", n: N = 10) -> Response:
     """Search titles and ids of items."""
-    return await _answer(request, lambda model, _: model.search(q, n))
+    return await _answer(request, lambda model: model.search(q, n))
 
 
 @router.get("/v1/users", tags=["users"])
 async def users(request: Request, q: Text = "", n: N = 10) -> Response:
     """Search ids of users by their beginning."""
-    return await _answer(request, lambda model, _: {"users": model.search_users(q, n)})
+    return await _answer(request, lambda model: {"users": model.search_users(q, n)})
 
 
 @router.get("/v1/users/{user}", tags=["users"])
 async def one_user(request: Request, user: PathId, n: N = 100) -> Response:
     """Return the history of a user."""
-    return await _answer(request, lambda model, store: answers.describe_user(model, store, user, n))
+    return await _answer(request, lambda model: answers.describe_user(model, user, n))
 
 
 @router.post("/v1/events", tags=["events"], openapi_extra=takes(schemas.Events, "write"))
@@ -239,7 +235,7 @@ async def model(request: Request) -> Response:
     live = _live(request)
     kept = ("parameters", "users", "items", "interactions", "created", "bytes", "choice")
 
-    def job(model: Catalogue, _: EventStore) -> dict[str, Any]:
+    def job(model: Catalogue) -> dict[str, Any]:
         last = None
         with suppress(StoreError):
             last = live.last_event()

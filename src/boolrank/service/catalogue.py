@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
@@ -21,11 +21,11 @@ from ..data.vocabulary import Vocabulary, plain_id
 from ..engines.threads import threads
 from ..errors import ModelFileError, ParameterError, UnknownIdError
 from ..models import Recommender, load_model, model_info
-from ..models.fitted import Fitted, Profiles
+from ..models.profiles import Profiles
 from ..models.recency import recency_weights
 from ..models.selection import Selection
 from ..models.tag_columns import SharedTags
-from .events import Change
+from .events import Change, EventStore
 from .history import History, history_of
 from .schemas import EXACT
 
@@ -34,47 +34,35 @@ _TRIES = 10
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """A loaded model.
-
-    Attributes
-    ----------
-    model : the fitted model, with the item table that is shown
-    learned : the fitted state with the model's own table, which has the tags of its kernel
-    info : facts of its header
-    sequence : number of the last event that the model contains
-    n_threads : threads of one call
-    """
+    """A loaded model, and the events that it does not contain."""
 
     model: Recommender
-    learned: Fitted
-    info: Mapping[str, Any]
-    sequence: int = 0
-    n_threads: int = 1
+    table: ItemTable | None  # rows in the order of the items: titles, and columns of filters
+    info: Mapping[str, Any]  # facts of the header
+    store: EventStore | None
+    sequence: int  # of the last event that the model contains
+    n_threads: int  # of one call
 
     @classmethod
     def load(
         cls,
         folder: str | Path,
+        store: EventStore | None = None,
         items: ItemTable | None = None,
         n_threads: int = 1,
-        contained: Callable[[Any], int] = lambda _: 0,
     ) -> Self:
-        """Open and verify a saved model; raise if it is damaged.
-
-        ``items`` replace its own table. ``contained`` returns the number of the last event in a
-        model; see `EventStore.contained`.
-        """
+        """Open and verify a saved model; raise if it is damaged. ``items`` replace its table."""
         for _ in range(_TRIES):  # the folder may be replaced between both reads
             info = model_info(folder)
             model = load_model(folder, n_threads=n_threads)
             if not model.interactions.size:
                 raise ModelFileError("the model has no interactions", hint="fit it on some events")
             if model_info(folder)["hash"] == info["hash"]:
-                learned = model.fitted
+                names, table = model.interactions.items, model.item_table
                 if items is not None:
-                    table = items.matched(model.interactions.items)
-                    model.restore(replace(model.fitted, table=table))
-                made = cls(model, learned, info, contained(info["last_event"]), n_threads)
+                    table = items.matched(names).aligned(names)
+                contained = 0 if store is None else store.contained(info["last_event"])
+                made = cls(model, table, info, store, contained, n_threads)
                 made.prepare()
                 return made
         raise ModelFileError("the model is replaced faster than it can be read", hint="try again")
@@ -90,7 +78,6 @@ class Catalogue:
 
     @property
     def hash(self) -> str:
-        """The hash of the model."""
         return str(self.info["hash"])
 
     @property
@@ -99,7 +86,6 @@ class Catalogue:
 
     @property
     def abilities(self) -> list[str]:
-        """Abilities of the model besides recommending."""
         scorer = self.model.scorer
         able = {"reasons": scorer.explains(), "similar": scorer.compares()}
         return [name for name in able if able[name]]
@@ -107,26 +93,29 @@ class Catalogue:
     @property
     def columns(self) -> dict[str, str]:
         """Types of the columns of the item table, by name."""
-        table = self.model.item_table
-        return {} if table is None else {name: each.type for name, each in table.columns.items()}
+        columns = {} if self.table is None else self.table.columns
+        return {name: each.type for name, each in columns.items()}
 
     @cached_property
     def titles(self) -> list[str | None]:
-        """Title of each item."""
-        table = self.model.item_table
-        found = None if table is None else table.titles
+        found = None if self.table is None else self.table.titles
         return [None] * len(self.data.items) if found is None else found.tolist()
 
     def named(self, number: int) -> dict[str, Any]:
         """Return the id and the title of an item."""
         return {"item": json_id(self.data.items[number]), "title": self.titles[number]}
 
+    def changes(self, users: Sequence[Any]) -> dict[str, list[Change]]:
+        """Return the changes of users by events that the model does not contain."""
+        names = [str(self.data.users.parsed(str(user))) for user in users]
+        return self.store.of_users(names, self.sequence) if self.store and names else {}
+
     def history(self, user: Any, changes: Sequence[Change] = ()) -> History:
         """Return the history of a user after changes."""
         return history_of(self.data, user, changes, bool(self.model.fitted.params.get("recency")))
 
     def find(self, names: Vocabulary, ids: Sequence[Any]) -> NDArray[np.int64]:
-        """Return the numbers of ids that are given as text or numbers; -1 for unknown ones."""
+        """Return the numbers of ids, given as text or numbers; -1 for unknown ones."""
         if names.ids.dtype.kind == "i" and all(type(each) is int for each in ids):
             return names.find(ids)
         return names.find([names.parsed(str(each)) for each in ids])
@@ -145,14 +134,10 @@ class Catalogue:
         items = self.data.items
         allowed = None if candidates is None else self.find(items, candidates)
         hidden = self.find(items, exclude)
-        return Selection.of(len(items), self.model.item_table, allowed, hidden, **more)
+        return Selection.of(len(items), self.table, allowed, hidden, **more)
 
     def best(
-        self,
-        histories: Sequence[History],
-        n: int,
-        selection: Selection,
-        exclude_seen: bool,
+        self, histories: Sequence[History], n: int, selection: Selection, exclude_seen: bool
     ) -> list[tuple[list[int], list[float]]]:
         """Return n items and scores for each history; popular items for empty ones."""
         n, profiles = min(n, len(self.data.items)), self._profiles(histories)
@@ -172,20 +157,16 @@ class Catalogue:
         rows = Rows.of_lengths(lengths, np.concatenate([history.items for history in histories]))
         times = [history.times for history in histories if history.times is not None]
         if not times:
-            return rows, None
+            return Profiles(*rows)
         recency = self.model.fitted.params["recency"]
-        return rows, recency_weights(recency, rows, np.concatenate(times))
+        return Profiles(*rows, recency_weights(recency, rows, np.concatenate(times)))
 
     def reasons(self, history: History, items: Sequence[int], count: int) -> list[dict[str, Any]]:
         """Return the largest parts of the score of each item, and the sum of the others."""
         if "reasons" not in self.abilities:
-            raise ParameterError(
-                "this model cannot explain its scores",
-                hint="leave reasons out",
-                parameter="reasons",
-            )
+            raise ParameterError("this model cannot explain its scores", hint="leave reasons out")
         with threads(self.n_threads):
-            every = self.model.reasons(self.learned, self._profiles([history]), items)
+            every = self.model.reasons(self.model.fitted, self._profiles([history]), items)
         out = []
         for keys, parts in every:
             order = np.argsort(-parts, kind="stable")
@@ -202,9 +183,8 @@ class Catalogue:
 
     def score(self, history: History, item: int) -> float | None:
         """Return the score of an item."""
-        _, weights = self._profiles([history])
         with threads(self.n_threads):
-            return finite(self.model.scorer.score(history.items, item, weights))
+            return finite(float(self.model.scorer.scores(self._profiles([history]))[0, item]))
 
     def similar(self, item: str, n: int, where: str | None = None) -> dict[str, Any]:
         """Return an item and the items most similar to it."""
@@ -246,13 +226,10 @@ class Catalogue:
         """Return the first users whose ids start with a text."""
         users, lengths = self.data.users, self.data.rows.lengths
         in_order = isinstance(users[0], str)  # those with the same beginning stand together
-        start = bisect_left(users.ids, q) if in_order else 0
-        keys = ((k, users[k]) for k in range(start, len(users)))
-        matching = (takewhile if in_order else filter)(
-            lambda each: str(each[1]).startswith(q), keys
-        )
-        found = islice(matching, n)
-        return [{"user": json_id(key), "items": int(lengths[k])} for k, key in found]
+        numbers = range(bisect_left(users.ids, q) if in_order else 0, len(users))
+        matching = takewhile if in_order else filter
+        found = islice(matching(lambda k: str(users[k]).startswith(q), numbers), n)
+        return [{"user": json_id(users[k]), "items": int(lengths[k])} for k in found]
 
 
 def json_id(key: Any) -> Any:

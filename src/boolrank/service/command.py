@@ -3,88 +3,59 @@
 from __future__ import annotations
 
 import logging
-import socket
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from .._compiled.ranges import most_threads
 from ..data.items import ItemTable
 from ..errors import ModelFileError
+from . import ServiceOptions
 from .access import Guard, Keys, check_exposure
 from .app import create_app
 from .catalogue import Catalogue
-from .events import EventStore, check_store
+from .events import check_store
 from .live import Live
 from .workers import Workers, listen
 
 
-class Service(NamedTuple):
-    """A service that listens, and is about to run."""
-
-    folder: Path
-    info: Mapping[str, Any]
-    store: EventStore
-    socket: socket.socket
-    workers: Workers
-
-    @property
-    def address(self) -> str:
-        """Host and port."""
-        host, port = self.socket.getsockname()[:2]
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-    def run(self) -> None:
-        """Serve until a signal ends it."""
-        self.workers.run()
-
-
 def open_service(
-    folder: Path,
-    *,
-    host: str,
-    port: int,
-    workers: int,
-    items: Path | None,
-    events: str | None,
-    period: float | None,
-    api_key_file: Path | None,
-    no_auth: bool,
-) -> Service:
-    """Check all options and listen; raise before anything starts."""
-    keys = None if api_key_file is None else Keys.read(api_key_file)
-    check_exposure(host, keys, no_auth)
-    table = None if items is None else ItemTable.from_file(items)
+    folder: Path, options: ServiceOptions, period: float | None = None
+) -> tuple[str, Workers]:
+    """Check all options and listen; return the name of the model, and workers to run.
+
+    ``period`` is the time between refreshes in seconds.
+    """
+    key_file, count = options.api_key_file, options.workers
+    keys = None if key_file is None else Keys.read(key_file)
+    check_exposure(options.host, keys, options.no_auth)
+    table = None if options.items is None else ItemTable.from_file(options.items)
     # Not resolved: the link to a folder may be switched to another one.
     folder = folder.absolute()
-    place = events or f"{folder}-events.sqlite"
     try:
         # Loaded here once, so that workers inherit what is compiled; they open it themselves.
-        info = Catalogue.load(folder, table).info
+        model = Catalogue.load(folder, items=table).info["model"]
     except ModelFileError as error:
         again = "fit it again or restore a copy; events are kept apart from it"
         raise ModelFileError(error.message, hint=f"{error.hint}, or {again}") from None
-    store = check_store(place)
-    made = listen(host, port)
+    store = check_store(options.events or f"{folder}-events.sqlite")
+    made = listen(options.host, options.port)
     _log()
 
     def start(worker: int, parent: int) -> Guard:
-        n_threads = max(1, most_threads() // workers)
-        given = table, keys, api_key_file, period, n_threads, worker, parent
-        live = Live(folder, store, *given)
+        n_threads = max(1, most_threads() // count)
+        live = Live(folder, store, table, keys, key_file, period, n_threads, worker, parent)
         live.open()
-        return create_app(live, local=keys is None and not no_auth)
+        return create_app(live, local=keys is None and not options.no_auth)
 
-    return Service(folder, info, store, made, Workers(start, made, workers))
+    return model, Workers(start, made, count)
 
 
 def _log() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Plain("%(asctime)s %(levelname)s %(message)s"))
     handler.addFilter(Repeats())
-    logging.raiseExceptions = False  # a full disk may hold the log, too
+    logging.raiseExceptions = False  # the disk of the log may be full
     for name, level in (("boolrank.service", logging.INFO), ("uvicorn.error", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
@@ -92,7 +63,7 @@ def _log() -> None:
 
 
 class Repeats(logging.Filter):
-    """Leave out warnings and errors that repeat within a minute, whatever they name."""
+    """Drop warnings and errors whose format was logged less than a minute ago."""
 
     seconds = 60.0
 
@@ -111,7 +82,7 @@ class Repeats(logging.Filter):
 
 
 class _Plain(logging.Formatter):
-    """Lines without control characters, so that no id acts on a terminal or forges a line."""
+    """Escape control characters: an id must not control a terminal or forge a line."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         text = super().formatMessage(record)

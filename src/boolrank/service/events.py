@@ -14,20 +14,20 @@ import json
 import logging
 import re
 import sqlite3
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._extras import needs
 from ..data.database import Database
-from ..errors import BoolrankError, InputError
+from ..errors import InputError
+from .problems import LATER, Refusal, StoreError
 
 log = logging.getLogger("boolrank.service")
 
-_WAIT = 10.0  # seconds for other writers
 _EVENTS = (
     "CREATE TABLE IF NOT EXISTS boolrank_events (sequence {}, id TEXT NOT NULL UNIQUE, "
     "user_id TEXT NOT NULL, item TEXT NOT NULL, action TEXT NOT NULL, "
@@ -35,14 +35,6 @@ _EVENTS = (
 )
 _INDEX = "CREATE INDEX IF NOT EXISTS boolrank_events_user ON boolrank_events (user_id, sequence)"
 _LAST = "SELECT sequence, id FROM boolrank_events ORDER BY sequence DESC LIMIT 1"
-
-
-class StoreError(BoolrankError, OSError):
-    """The event store cannot be read or written."""
-
-
-class ConflictError(BoolrankError, ValueError):
-    """An event id is taken by another event."""
 
 
 class Change(NamedTuple):
@@ -65,34 +57,24 @@ class _SQLite:
         "json_extract(value, '$[4]') AS time, key AS place FROM json_each(?)"
     )
     texts = "SELECT value FROM json_each(?)"
+    wait = 10.0  # seconds for other writers
 
     def __init__(self, place: str) -> None:
-        self.place, self.label, self.wait = place, place, _WAIT
-
-    def said(self, error: Exception) -> str:
-        return str(error)
-
-    def create(self) -> None:
-        Path(self.place).touch()
-
-    def connect(self) -> tuple[Any, object]:
+        self.label = place
         # A file that is gone is an error: a new one would not have the events before.
-        file = _identity(self.place)
-        place = f"{Path(self.place).absolute().as_uri()}?mode=rw"
-        connection = sqlite3.connect(place, timeout=self.wait, isolation_level=None, uri=True)
+        self._address = f"{Path(place).absolute().as_uri()}?mode=rw"
+
+    def connect(self) -> Any:
+        # The store gives a connection to one thread at a time.
+        options: dict[str, Any] = {"isolation_level": None, "check_same_thread": False}
+        connection = sqlite3.connect(self._address, timeout=self.wait, uri=True, **options)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # opens the log
-        return connection, (file, _identity(f"{self.place}-wal"))
+        return connection
 
-    def files(self) -> object:
-        """Return the identity of the store's files; others of the same name have another."""
-        return _identity(self.place), _identity(f"{self.place}-wal")
-
-
-def _identity(path: str) -> object:
-    found = Path(path).stat()
-    return found.st_dev, found.st_ino
+    def cleaned(self, error: Exception) -> str:
+        return str(error)
 
 
 class _PostgreSQL:
@@ -114,17 +96,9 @@ class _PostgreSQL:
         with needs("sql", "An event store in PostgreSQL"):
             import adbc_driver_postgresql.dbapi as adbc
         database = Database(place)
-        self.place, self._adbc, self.said, self.label = place, adbc, database.cleaned, str(database)
+        self.cleaned, self.label = database.cleaned, str(database)
+        self.connect = partial(adbc.connect, place, autocommit=True)
         self.errors: tuple[type[Exception], ...] = (adbc.Error, OSError)
-
-    def create(self) -> None:
-        pass
-
-    def connect(self) -> tuple[Any, object]:
-        return self._adbc.connect(self.place, autocommit=True), None
-
-    def files(self) -> object:
-        return None
 
 
 class EventStore:
@@ -132,25 +106,27 @@ class EventStore:
 
     def __init__(self, place: str | Path) -> None:
         self.place = str(place)
-        remote = re.match(r"postgres(ql)?://", self.place)
-        self._database = _PostgreSQL(self.place) if remote else _SQLite(self.place)
+        self.remote = re.match(r"postgres(ql)?://", self.place) is not None
+        made = _PostgreSQL(self.place) if self.remote else _SQLite(self.place)
+        self._database: _PostgreSQL | _SQLite = made
         self.label = self._database.label  # without a password
-        self._local = threading.local()
+        self._idle: list[tuple[Any, object]] = []  # connections, and the files that each has open
 
     def create(self) -> None:
         """Create the tables where they are missing."""
-        with self._connection(create=True) as run:
+        if not self.remote:
+            Path(self.place).touch()
+        with self._connection() as run:
             run("BEGIN")
             for statement in (*self._database.schema, _INDEX):
                 run(statement)
             run("COMMIT")
 
     def close(self) -> None:
-        """Close the connection of this thread."""
-        connection = self._local.__dict__.pop("connection", None)
-        if connection is not None:
-            with suppress(*self._database.errors):
-                connection.close()
+        """Close the connections that are not in use."""
+        with suppress(IndexError):
+            while True:
+                self._close(self._idle.pop()[0])
 
     def add(self, events: Iterable[tuple[str, str, str, str, float]]) -> tuple[int, int]:
         """Store events (id, user, item, action, time); return the number of new ones and the last.
@@ -160,36 +136,29 @@ class EventStore:
         """
         events, contents = list(events), dict[str, tuple[str, ...]]()
         if any(contents.setdefault(each[0], each[1:4]) != each[1:4] for each in events):
-            raise ConflictError(
-                "two different events have the same id", hint="give every event its own id"
-            )
-        given, rows = json.dumps(events), self._database.rows
+            raise Refusal(409, "two different events have the same id", "give each its own id")
+        ids, rows = self._database.texts, self._database.rows
         with self._connection() as run:
             for statement in self._database.begin:
                 run(statement)
-            different = run(
-                f"SELECT count(*) FROM ({rows}) AS new JOIN boolrank_events AS old "  # noqa: S608
-                "ON new.id = old.id WHERE (new.user_id, new.item, new.action) "
-                "<> (old.user_id, old.item, old.action)",
-                given,
-            )[0][0]
+            known = run(
+                "SELECT id, user_id, item, action FROM boolrank_events "  # noqa: S608
+                f"WHERE id IN ({ids})",
+                list(contents),
+            )
+            different = sum(contents[each[0]] != tuple(each[1:]) for each in known)
             if different:
-                run("ROLLBACK")
-                raise ConflictError(
-                    f"{different} ids of events belong to other events",
-                    hint="give a new event a new id",
-                )
-            before = _last(run)[0]
+                problem = f"{different} ids of events belong to other events"
+                raise Refusal(409, problem, "give a new event a new id")
             run(
                 "INSERT INTO boolrank_events (id, user_id, item, action, time) "  # noqa: S608
                 f"SELECT id, user_id, item, action, time FROM ({rows}) AS new "
                 "WHERE true ORDER BY place ON CONFLICT (id) DO NOTHING",
-                given,
+                events,
             )
-            stored = run("SELECT count(*) FROM boolrank_events WHERE sequence > ?", before)[0][0]
             last = _last(run)[0]
             run("COMMIT")
-        return stored, last
+        return len(contents) - len(known), last
 
     def of_users(self, users: list[str], after: int) -> dict[str, list[Change]]:
         """Return the changes of some users after a sequence number, if they have any."""
@@ -211,11 +180,9 @@ class EventStore:
             for user, rows in groupby(found, key=lambda row: row[0])
         }
 
-    def identity(self) -> object:
-        """Return the identity of the store's file; another one in its place has another."""
-        with suppress(OSError):
-            return _identity(self.place)
-        return "missing"  # or not a file
+    def files(self) -> tuple[object, object]:
+        """Return the identities of the store's files; None for a missing one."""
+        return _identity(self.place), _identity(f"{self.place}-wal")
 
     def last(self) -> tuple[int, str]:
         """Return the sequence number and the id of the last event; 0 and no text without events."""
@@ -230,44 +197,66 @@ class EventStore:
         return int(number) if [tuple(row) for row in found] == [(name,)] else 0
 
     @contextmanager
-    def _connection(self, create: bool = False) -> Iterator[Any]:
-        """Yield a function that runs a statement on the connection of this thread.
+    def _connection(self) -> Iterator[Any]:
+        """Yield a function that runs a statement on a connection.
 
         After an error the connection is closed: what was not committed is gone, and the next call
         connects again. Files that were deleted or replaced meanwhile are an error too, since what
         was committed may be in the deleted ones.
         """
-        database, local = self._database, self._local
+        database = self._database
         try:
-            if hasattr(local, "connection") and database.files() != local.files:
-                self.close()
-            if not hasattr(local, "connection"):
-                if create:
-                    database.create()
-                local.connection, local.files = database.connect()
-            connection = local.connection
-
-            def run(statement: str, *parameters: Any) -> list[Any]:
-                values = [
-                    json.dumps(each) if isinstance(each, list) else each for each in parameters
-                ]
-                if isinstance(database, _PostgreSQL):
-                    for number in range(1, len(values) + 1):
-                        statement = statement.replace("?", f"${number}", 1)
-                cursor = connection.cursor()
-                try:
-                    cursor.execute(statement, *([values] if values else []))
-                    return list(cursor.fetchall()) if cursor.description else []
-                finally:
-                    cursor.close()
-
-            yield run
-            if database.files() != local.files:
-                raise OSError("its files were replaced")
+            connection, files = self._open()
+            try:
+                yield partial(self._run, connection)
+                self._check(files)
+            except BaseException:
+                self._close(connection)
+                raise
+            self._idle.append((connection, files))
         except database.errors as error:
-            self.close()
-            log.error("the event store fails: %s", database.said(error))  # noqa: TRY400 - expected
-            raise StoreError("the event store fails", hint="try again in a second") from error
+            log.error("the event store fails: %s", database.cleaned(error))  # noqa: TRY400
+            raise StoreError("the event store fails", hint=LATER) from error
+
+    def _open(self) -> tuple[Any, object]:
+        """Return a connection to the files that are there now, and their identities."""
+        before = self.files()
+        with suppress(IndexError):
+            connection, files = self._idle.pop()
+            if files == before:
+                return connection, files
+            self._close(connection)
+            if None in before:
+                self._check(files)
+        connection = self._database.connect()
+        return connection, (before[0], self.files()[1])
+
+    def _check(self, files: object) -> None:
+        if self.files() != files:
+            raise OSError("its files were deleted or replaced")
+
+    def _close(self, connection: Any) -> None:
+        with suppress(*self._database.errors):
+            connection.close()
+
+    def _run(self, connection: Any, statement: str, *parameters: Any) -> list[Any]:
+        values = [json.dumps(each) if isinstance(each, list) else each for each in parameters]
+        if self.remote:
+            for number in range(1, len(values) + 1):
+                statement = statement.replace("?", f"${number}", 1)
+        cursor = connection.cursor()
+        try:
+            cursor.execute(statement, *([values] if values else []))
+            return list(cursor.fetchall()) if cursor.description else []
+        finally:
+            cursor.close()
+
+
+def _identity(path: str) -> object:
+    with suppress(OSError):  # missing, or not a file
+        found = Path(path).stat()
+        return found.st_dev, found.st_ino
+    return None
 
 
 def _last(run: Any) -> tuple[int, str]:
@@ -280,12 +269,12 @@ def check_store(place: str) -> EventStore:
     store = EventStore(place)
     try:
         store.create()
-    except StoreError as error:
-        remote = place.startswith("postgres")
-        why = "the server does not answer or refuses" if remote else str(error.__cause__)
+    except OSError as error:
+        why = error.__cause__ or error
         raise InputError(
-            f"events cannot be stored in {store.label}: {why}",
-            hint="check the URL and the server" if remote else "name a writable file",
+            f"events cannot be stored in {store.label}: "
+            f"{'the server does not answer or refuses' if store.remote else why}",
+            hint="check the URL and the server" if store.remote else "name a writable file",
             parameter="events",
         ) from error
     finally:

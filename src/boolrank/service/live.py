@@ -20,11 +20,11 @@ from ..models import model_info
 from ..storage.folder import HEADER
 from .access import Keys
 from .catalogue import Catalogue
-from .events import EventStore, StoreError
+from .events import EventStore
 from .metrics import Metrics
 from .pool import Pool
-from .problems import Refusal
-from .refresh import answer_refreshes
+from .problems import LATER, Refusal, StoreError
+from .refresh import refresher
 
 log = logging.getLogger("boolrank.service")
 
@@ -34,40 +34,26 @@ _STEP = 5.0  # seconds between the refreshes of two workers
 
 @dataclass
 class Live:
-    """State of one worker process.
-
-    Attributes
-    ----------
-    folder : the model
-    store : the events
-    items : table of items in place of that of the model
-    keys : keys of clients, if they need any
-    key_file : file of the keys, to read them again
-    period : seconds between refreshes; None for refreshes on demand alone
-    n_threads : threads for requests
-    worker : number of this process among the workers
-    parent : process that must be there, if any
-    """
+    """State of one worker process."""
 
     folder: Path
     store: EventStore
-    items: ItemTable | None = None
-    keys: Keys | None = None
-    key_file: Path | None = None
-    period: float | None = None
-    n_threads: int = 1
-    worker: int = 0
-    parent: int | None = None
+    items: ItemTable | None = None  # in place of the table of the model
+    keys: Keys | None = None  # if clients need any
+    key_file: Path | None = None  # to read them again
+    period: float | None = None  # seconds between refreshes; None for refreshes on demand alone
+    n_threads: int = 1  # for requests
+    worker: int = 0  # number of this process among the workers
+    parent: int | None = None  # process that must be there, if any
     metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:
-        self.pool = Pool(self.n_threads, self.store.close)
-        self.writers = Pool(1, self.store.close, most_together=1)
-        self.checks = Pool(1, self.store.close)  # answers while requests and writers wait
-        self._pools = self.pool, self.writers, self.checks
+        self.pool = Pool(self.n_threads)
+        self.writers = Pool(1, most_together=1)
+        self.checks = Pool(1)  # answers while requests and writers wait
         self._loader = ThreadPoolExecutor(1)
         about = {"folder": str(self.folder), "events": self.store.place}
-        self._refresher = Worker(answer_refreshes, about)
+        self._refresher = Worker(refresher, about)
         self.catalogue: Catalogue | None = None
         self._seen: object = None
         self._tried = time.time()
@@ -81,8 +67,6 @@ class Live:
 
     async def start(self) -> None:
         """Load the model unless it is open, and begin to watch it."""
-        for pool in self._pools:
-            pool.start()
         await self.reload()
         loop = asyncio.get_running_loop()
         # Windows has no SIGHUP, and only the main thread gets signals.
@@ -94,20 +78,20 @@ class Live:
         """End threads and tasks."""
         for task in self._tasks:
             task.cancel()
-        for pool in self._pools:
+        for pool in (self.pool, self.writers, self.checks):
             pool.stop()
         self._loader.shutdown(wait=False)
         self._refresher.end()  # the folder has the old model or the new one
+        self.store.close()
 
     @property
     def current(self) -> Catalogue:
-        """The model in use."""
         if self.catalogue is None:
-            raise StoreError("the model is not loaded yet", hint="try again in a second")
+            raise StoreError("the model is not loaded yet", hint=LATER)
         return self.catalogue
 
     def hang_up(self) -> None:
-        """Read the keys again, and the model. Titles would need polars, which does not fork."""
+        """Reload keys and model. Titles would need polars, which does not survive a fork."""
         try:
             if self.key_file is not None:
                 self.keys = Keys.read(self.key_file)
@@ -118,11 +102,11 @@ class Live:
     def _stamp(self) -> object:
         with suppress(OSError):
             found = (self.folder / HEADER).stat()
-            return found.st_mtime_ns, found.st_dev, found.st_ino, self.store.identity()
+            return found.st_mtime_ns, found.st_dev, found.st_ino, self.store.files()[0]
         return "missing"
 
     async def reload(self) -> None:
-        """Take over the model in the folder; one that is damaged is refused and reported once."""
+        """Take over the model in the folder; refuse and report a damaged one once."""
         async with self._loading:
             if self._stamp() != self._seen:
                 await self._reload()
@@ -130,16 +114,14 @@ class Live:
     async def _reload(self) -> None:
         self._seen = stamp = self._stamp()
         try:
-            # Always the same thread: memory that threads have freed is kept for each.
+            # Always the same thread: the allocator keeps freed memory for each thread.
             found = await asyncio.get_running_loop().run_in_executor(self._loader, self._load)
-        except StoreError:  # the log has it; the model may be good
-            self._seen = None
-            if self.catalogue is None:
-                raise
-            return
         except (BoolrankError, OSError, ValueError) as error:
-            self.metrics.loads.labels("refused").inc()
-            log.error("the model in the folder is refused: %s", error)  # noqa: TRY400 - expected
+            if isinstance(error, StoreError):  # logged already; the model may be good
+                self._seen = None
+            else:
+                self.metrics.loads.labels("refused").inc()
+                log.error("the model in the folder is refused: %s", error)  # noqa: TRY400
             if self.catalogue is None:
                 raise
             return
@@ -156,12 +138,8 @@ class Live:
         self.metrics.contained.set(found.sequence)
 
     def _load(self) -> Catalogue:
-        try:
-            self.store.last()  # raises before the work of loading
-            contained = self.store.contained
-            return Catalogue.load(self.folder, self.items, self.n_threads, contained)
-        finally:
-            self.store.close()
+        self.store.last()  # raises before the work of loading
+        return Catalogue.load(self.folder, self.store, self.items, self.n_threads)
 
     async def _watch(self) -> None:
         while True:
@@ -178,12 +156,10 @@ class Live:
                 os.kill(os.getpid(), signal.SIGTERM)
 
     def _due(self) -> bool:
-        if self.period is None:
-            return False
         with suppress(OSError):
             written = (self.folder / HEADER).stat().st_mtime
             age = time.time() - max(written, self._tried)
-            return age >= self.period + self.worker * _STEP
+            return self.period is not None and age >= self.period + self.worker * _STEP
         return False
 
     async def refresh(self) -> dict[str, Any]:
@@ -207,18 +183,14 @@ class Live:
             if last == self.store.contained(info["last_event"]):
                 name = info["hash"]
                 return {"model": name, "previous": name, "changed": 0, "seconds": 0.0}
-            found = self._refresher.ask({})
+            return self._refresher.ask({})
         except StoreError:
             raise
         except (BoolrankError, WorkerEndedError, ValueError) as error:  # stop(): a ValueError
-            found = {"error": str(error), "cause": None}
+            log.error("the refresh failed: %s", error)  # noqa: TRY400 - expected
+            raise Refusal(503, "the refresh failed", "the log has the reason") from error
         finally:
-            self.store.close()
             self._refresher.end()
-        if "error" in found:
-            log.error("the refresh failed: %s (%s)", found["error"], found["cause"])
-            raise Refusal(503, "the refresh failed", "the log has the reason", ("retry-after", "1"))
-        return found
 
     def last_event(self) -> int:
         """Return the last sequence number of the store."""

@@ -48,7 +48,6 @@ class Metrics:
         self.sequence = high("boolrank_event_sequence", "Last event in the store")
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
         method = method if method in ("GET", "POST", "HEAD") else "other"
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)

@@ -1,47 +1,62 @@
-"""Errors as RFC 9457 has them: ``application/problem+json`` with a hint."""
+"""Errors of the service, and their answers: ``application/problem+json`` (RFC 9457) with a hint."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
-
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BoolrankError, UnknownIdError
-from .events import ConflictError, StoreError
-from .pool import OverloadError
 
-Lines = Sequence[tuple[str, str]]
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request, Response
 
-
-class Refusal(BoolrankError):  # noqa: N818 - an answer
-    """A request that is not answered, with the status and the headers of its error."""
-
-    def __init__(self, status: int, detail: str, hint: str, *headers: tuple[str, str]) -> None:
-        super().__init__(detail, hint=hint)
-        self.status, self.headers = status, headers
-
-
-# The first class of an error that is here decides its status.
-_STATUS: dict[type[BoolrankError], int] = {
-    UnknownIdError: 404,
-    ConflictError: 409,
-    OverloadError: 503,
-    StoreError: 503,
-    BoolrankError: 422,
-}
+LATER = "try again in a second"
 _HTTP = {
     404: ("there is nothing at this path", "/docs lists the paths"),
     405: ("this method is not allowed here", "/docs lists the methods"),
 }
 
 
-def problem(status: int, detail: str, hint: str = "", headers: Lines = (), **more: Any) -> Response:
-    """Return an error."""
+class Refusal(BoolrankError):  # noqa: N818 - an answer
+    """A request that is refused, with the status and further headers of the answer."""
+
+    def __init__(
+        self, status: int, detail: str, hint: str, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        super().__init__(detail, hint=hint)
+        self.status, self.headers = status, headers
+
+
+class StoreError(BoolrankError, OSError):
+    """The event store cannot be read or written."""
+
+    status = 503
+
+
+def problem(error: BaseException) -> Response:
+    """Return the answer for an error."""
+    # Imported here: the process that refreshes a model needs only the classes above.
+    from fastapi import Response
+    from fastapi.exceptions import RequestValidationError
+    from starlette.exceptions import HTTPException
+
+    status, detail, hint = 500, "the service failed", "its log has the reason"
+    headers, more = dict[str, str](), dict[str, Any]()
+    if isinstance(error, BoolrankError):
+        status = getattr(error, "status", 404 if isinstance(error, UnknownIdError) else 422)
+        detail, hint = error.message, error.hint
+        headers |= getattr(error, "headers", {})
+    elif isinstance(error, RequestValidationError):
+        status, detail, hint, more = _invalid(error)
+    elif isinstance(error, HTTPException):
+        status = error.status_code
+        detail, hint = _HTTP.get(status, ("the request failed", ""))
+        headers |= {k: v for k, v in (error.headers or {}).items() if k.lower() == "allow"}
+    if status == 503:
+        headers["retry-after"] = "1"
     content = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -50,53 +65,38 @@ def problem(status: int, detail: str, hint: str = "", headers: Lines = (), **mor
         "hint": hint or "see /docs",
         **more,
     }
-    return Response(json.dumps(content), status, dict(headers), "application/problem+json")
+    return Response(json.dumps(content), status, headers, "application/problem+json")
+
+
+def _invalid(error: Any) -> tuple[int, str, str, dict[str, Any]]:
+    """Return the status, detail, hint and list of errors of an invalid request."""
+    if any(each["type"] == "json_invalid" for each in error.errors()):
+        return 400, "the body is not JSON", 'send JSON such as {"items": ["p1"], "n": 5}', {}
+    found = []
+    for each in error.errors()[:10]:
+        # A place may also name a type of a union, which is not an identifier.
+        place = [
+            part for part in map(str, each["loc"][1:]) if part.isdigit() or part.isidentifier()
+        ]
+        field, said = ".".join(place) or "body", each["msg"].removeprefix("Value error, ")
+        found.append({"field": field, "problem": said})
+    detail = "{field}: {problem}".format(**found[0])
+    return 422, detail, "errors lists what to change; /docs has examples", {"errors": found}
 
 
 def add_problems(app: FastAPI) -> None:
     """Answer errors of an application with problems."""
+    from fastapi.exceptions import RequestValidationError
+    from starlette.exceptions import HTTPException
 
-    @app.exception_handler(BoolrankError)
-    async def ours(_: Request, error: BoolrankError) -> Response:
-        if isinstance(error, Refusal):
-            return problem(error.status, error.message, error.hint, headers=error.headers)
-        status = next(code for kind, code in _STATUS.items() if isinstance(error, kind))
-        headers = [("retry-after", "1")] if status == 503 else []
-        return problem(status, error.message, error.hint, headers=headers)
-
-    @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> Response:
-        if error.status_code == 404:
+    async def answer(request: Request, error: Exception) -> Response:
+        if getattr(error, "status_code", None) == 404:
             try:  # without a key nobody learns which paths there are
                 role = "read" if request.method == "GET" else "write"
                 request.scope["guard"].check_key(request.scope, role)
             except Refusal as refusal:
-                return await ours(request, refusal)
-        detail, hint = _HTTP.get(error.status_code, ("the request failed", ""))
-        headers = [(k, v) for k, v in (error.headers or {}).items() if k.lower() == "allow"]
-        return problem(error.status_code, detail, hint, headers=headers)
+                return problem(refusal)
+        return problem(error)
 
-    @app.exception_handler(Exception)
-    async def bug(_: Request, __: Exception) -> Response:
-        return problem(500, "the service failed", "its log has the reason")
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
-        found = [
-            {
-                "field": ".".join(filter(_is_field, map(str, each["loc"][1:]))) or "body",
-                "problem": each["msg"].removeprefix("Value error, "),
-            }
-            for each in error.errors()[:10]
-        ]
-        if any(each["type"] == "json_invalid" for each in error.errors()):
-            hint = 'send JSON such as {"items": ["p1"], "n": 5}'
-            return problem(400, "the body is not JSON", hint)
-        first = found[0]
-        hint = "errors lists what to change; /docs has examples"
-        return problem(422, f"{first['field']}: {first['problem']}", hint, errors=found)
-
-
-def _is_field(part: str) -> bool:
-    """Return whether a part of a place is a field or a number, not a type."""
-    return part.isdigit() or part.isidentifier()
+    for kind in (BoolrankError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, answer)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.interactions import Interactions
-from ..errors import BoolrankError, InputError
+from ..errors import InputError
 from ..models import Recommender, load_model, model_info
 from ..models.model_folder import save_model
 from ..storage.folder import locked
@@ -67,14 +67,7 @@ def _interactions(pairs: list[Pair], timed: bool) -> Interactions | None:
     return Interactions.from_pairs(users, items, list(times) if timed else None)
 
 
-def answer_refreshes(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def refresher(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Refresh in a separate process, which returns its memory: see `engines.worker`."""
     store = EventStore(about["events"])
-
-    def answer(_: dict[str, Any]) -> dict[str, Any]:
-        try:
-            return refresh(about["folder"], store)
-        except BoolrankError as error:
-            return {"error": str(error), "cause": repr(error.__cause__)}
-
-    return answer
+    return lambda _: refresh(about["folder"], store)

@@ -41,11 +41,12 @@ _MOST_ID = 256  # characters
 _MOST_COLUMNS = 10  # with limits per group
 
 # JSON counts 5.0 among the whole numbers.
-_WHOLE = BeforeValidator(lambda v: int(v) if type(v) is float and v.is_integer() else v)
+_whole = BeforeValidator(lambda v: int(v) if type(v) is float and v.is_integer() else v)
+_Whole = Annotated[StrictInt, _whole]
 EXACT = 1 << 53  # JavaScript rounds larger numbers: they are sent as text
 NO_NUL = r"^[^\x00]+$"  # which PostgreSQL does not store
 _Text = Annotated[StrictStr, Field(min_length=1, max_length=_MOST_ID, pattern=NO_NUL)]
-Id = _Text | Annotated[StrictInt, Field(ge=-EXACT, le=EXACT), _WHOLE]
+Id = _Text | Annotated[StrictInt, Field(ge=-EXACT, le=EXACT), _whole]
 Ids = Annotated[list[Id], Field(max_length=MOST.ids, fail_fast=True)]
 
 
@@ -75,6 +76,10 @@ PathId = Annotated[
 ]
 
 
+def _example(*examples: Any, **more: Any) -> ConfigDict:
+    return ConfigDict(json_schema_extra={"examples": list(examples), **more})
+
+
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -82,43 +87,29 @@ class _Body(BaseModel):
 class Query(_Body):
     """Somebody to recommend to: a user, or a list of items."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "oneOf": [{"required": ["user"]}, {"required": ["items"]}],
-            "examples": [
-                {"items": ["p1", "p2"], "n": 5, "exclude": ["p4"], "reasons": 3},
-                {"user": "ann", "n": 5},
-            ],
-        },
+    model_config = _example(
+        {"items": ["p1", "p2"], "n": 5, "exclude": ["p4"], "reasons": 3},
+        {"user": "ann", "n": 5},
+        oneOf=[{"required": ["user"]}, {"required": ["items"]}],
     )
 
-    user: Annotated[Id, Field(description="A user of the model or of events.")] = ""
-    items: Annotated[Ids, Field(description="The items of somebody unknown.")] = []
-    n: Annotated[StrictInt, Field(ge=1, le=MOST.n, description="Number of items."), _WHOLE] = 10
-    exclude: Annotated[Ids, Field(description="Items not to recommend.")] = []
-    candidates: Annotated[
-        Ids | None, Field(description="The only items to recommend; null for all.")
-    ] = None
-    exclude_seen: Annotated[
-        StrictBool, Field(description="Leave out the items of the history.")
-    ] = True
-    where: Annotated[
-        StrictStr | None,
-        Field(max_length=MOST.where, description="Filter on columns of the items."),
-    ] = None
-    per: Annotated[
-        dict[_Text, Annotated[StrictInt, Field(ge=1, le=MOST.n), _WHOLE]],
-        Field(max_length=_MOST_COLUMNS, description="The most items of a group by column."),
-    ] = {}
-    diversity: Annotated[
-        float, Field(ge=0, le=1, strict=True, description="Higher values keep similar items apart.")
-    ] = 0.0
-    reasons: Annotated[
-        StrictInt, Field(ge=0, le=MOST.reasons, description="Reasons for each item."), _WHOLE
-    ] = 0
-    strict: Annotated[
-        StrictBool, Field(description="Fail on unknown ids instead of ignoring them.")
-    ] = False
+    user: Id = Field("", description="A user of the model or of events.")
+    items: Ids = Field([], description="The items of somebody unknown.")
+    n: _Whole = Field(10, ge=1, le=MOST.n, description="Number of items.")
+    exclude: Ids = Field([], description="Items not to recommend.")
+    candidates: Ids | None = Field(None, description="The only items to recommend; null for all.")
+    exclude_seen: StrictBool = Field(True, description="Leave out the items of the history.")
+    where: StrictStr | None = Field(
+        None, max_length=MOST.where, description="Filter on columns of the items."
+    )
+    per: dict[_Text, Annotated[StrictInt, Field(ge=1, le=MOST.n), _whole]] = Field(
+        {}, max_length=_MOST_COLUMNS, description="The most items of a group by column."
+    )
+    diversity: StrictFloat = Field(
+        0.0, ge=0, le=1, description="Higher values keep similar items apart."
+    )
+    reasons: _Whole = Field(0, ge=0, le=MOST.reasons, description="Reasons for each item.")
+    strict: StrictBool = Field(False, description="Fail on unknown ids instead of ignoring them.")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Query:
@@ -132,23 +123,15 @@ class Query(_Body):
 class BatchQuery(Query):
     """A query of a batch."""
 
-    n: Annotated[
-        StrictInt, Field(ge=1, le=MOST.n_together, description="Number of items."), _WHOLE
-    ] = 10
+    n: _Whole = Field(10, ge=1, le=MOST.n_together, description="Number of items.")
 
 
 class Batch(_Body):
     """Several queries."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"queries": [{"user": "ann", "n": 5}, {"items": ["p1"], "n": 5}]}]
-        }
-    )
+    model_config = _example({"queries": [{"user": "ann", "n": 5}, {"items": ["p1"], "n": 5}]})
 
-    queries: Annotated[
-        list[BatchQuery], Field(min_length=1, max_length=MOST.queries, fail_fast=True)
-    ]
+    queries: list[BatchQuery] = Field(min_length=1, max_length=MOST.queries, fail_fast=True)
 
     @model_validator(mode="after")
     def _few_reasons(self) -> Batch:
@@ -162,28 +145,23 @@ class Batch(_Body):
 class Event(_Body):
     """Somebody did something with an item, or it is to be forgotten."""
 
-    id: Annotated[
-        _Text | None, Field(description="An event with a known id is not stored again.")
-    ] = None
+    id: _Text | None = Field(None, description="An event with a known id is not stored again.")
     user: Id
     item: Id
     action: Literal["add", "remove"] = "add"
-    time: Annotated[
-        StrictFloat | None,
-        Field(ge=0, lt=1 << 33, allow_inf_nan=False, description="Seconds since 1970; now if null"),
-    ] = None
+    time: StrictFloat | None = Field(
+        None, ge=0, lt=1 << 33, allow_inf_nan=False, description="Seconds since 1970; now if null"
+    )
 
 
 class Events(_Body):
     """Events to store, all or none."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"events": [{"id": "x1", "user": "ann", "item": "p7", "action": "add"}]}]
-        }
+    model_config = _example(
+        {"events": [{"id": "x1", "user": "ann", "item": "p7", "action": "add"}]}
     )
 
-    events: Annotated[list[Event], Field(min_length=1, max_length=MOST.events, fail_fast=True)]
+    events: list[Event] = Field(min_length=1, max_length=MOST.events, fail_fast=True)
 
 
 class Problem(BaseModel):

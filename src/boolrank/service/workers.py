@@ -37,14 +37,10 @@ _AGAIN_SECONDS = 10  # until it is started again
 _SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} if os.name == "posix" else set()
 
 
-class CannotStartError(BoolrankError, RuntimeError):
-    """No worker can start."""
-
-
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens; raise with a hint if the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Unless the protocol is named, asyncio leaves Nagle's delay on: 40 ms for each answer.
+    # asyncio disables Nagle's delay, 40 ms per answer, only for sockets with a named protocol.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
@@ -83,7 +79,7 @@ def make_server(app: Guard) -> uvicorn.Server:
 
 
 async def serve(server: uvicorn.Server, made: socket.socket) -> None:
-    """Serve until SIGTERM, and close connections that stand still; uvicorn waits for ever."""
+    """Serve until SIGTERM, and close idle connections, which uvicorn would keep."""
     task = asyncio.create_task(_close_idle(server))
     await server.serve(sockets=[made])
     task.cancel()
@@ -107,20 +103,21 @@ async def _close_idle(server: uvicorn.Server) -> None:
 
 
 class Workers:
-    """Processes that are replaced when they die.
+    """Processes that accept connections from one socket and are replaced when they die.
 
-    Parameters
-    ----------
-    start : function that returns the application of a worker; it gets the worker's number and the
-        process id of the parent
-    made : socket that all of them accept connections from
-    count : number of processes
+    ``start`` returns the application of a worker; it gets the worker's number and the process id of
+    the parent.
     """
 
     def __init__(self, start: Callable[[int, int], Guard], made: socket.socket, count: int) -> None:
         self.start, self.made, self.count = start, made, count
         self._running: dict[int, tuple[int, float]] = {}
         self._ending = False
+
+    @property
+    def address(self) -> str:
+        host, port = self.made.getsockname()[:2]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def run(self) -> None:
         """Run until a signal ends them."""
@@ -156,7 +153,7 @@ class Workers:
         while self._running:
             process, status = os.waitpid(-1, os.WNOHANG)
             if not process:
-                # Handlers run between calls of Python: one that waits for ever could miss a signal.
+                # Python runs signal handlers between calls: a blocking wait could miss a signal.
                 time.sleep(0.1)
                 continue
             number, begun = self._running.pop(process, (-1, 0.0))
@@ -166,7 +163,7 @@ class Workers:
             log.warning("worker %d ended with code %d and is replaced", number, code)
             mark_process_dead(process)  # type: ignore[no-untyped-call]
             if code == _CANNOT_START and not self._running:
-                raise CannotStartError(
+                raise BoolrankError(
                     "no worker can start",
                     hint="the log says why; fit a damaged model again or restore a copy of it",
                 )
@@ -181,10 +178,10 @@ class Workers:
         parent = os.getpid()
         sys.stdout.flush()
         sys.stderr.flush()
-        # A worker would take signals by the handlers of the parent until it has its own.
+        # Until a worker has its own handlers, those of the parent would get its signals.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         with warnings.catch_warnings():
-            # Python warns of other threads; those of BLAS sleep, and it handles forks.
+            # Python warns of other threads. Those of BLAS sleep, and BLAS handles forks.
             warnings.simplefilter("ignore", DeprecationWarning)
             process = os.fork()
         if process:

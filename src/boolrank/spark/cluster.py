@@ -1,7 +1,7 @@
 """Spark sessions and jobs: checks before the work, and errors of executors as errors of boolrank.
 
-Executors and driver share a folder, the future model. Tasks write files into it under names of
-their own, and tell the driver which; files of attempts that failed are never looked at.
+Executors and driver share the folder of a `Job`, the future model. Tasks write files into it under
+names of their own, and tell the driver which; files of attempts that failed are never looked at.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
+
+import pyarrow as pa
+from numpy.typing import NDArray
+from py4j.protocol import Py4JJavaError
+from pyspark import TaskContext
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 
 from .. import errors
-from .._extras import needs
 from .._version import __version__
 from ..errors import BoolrankError, InputError, MatrixTooLargeError
-from ..storage.disk_array import DiskArray
+from ..storage.disk_array import sync
+from ..storage.job import Job
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-    from pyspark.sql import DataFrame, SparkSession
-
-Batches = Iterator["pa.RecordBatch"]
+Batches = Iterator[pa.RecordBatch]
 _JAVA = 17
 # Errors of tasks cross Java as text: JSON behind this word.
 _MARK = "boolrank-error:"
@@ -64,11 +66,6 @@ _CAUSES = (
 
 def start(master: str) -> SparkSession:
     """Return a session, a new one unless there is one already."""
-    check_packages()
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
-
     _check_java()
     if master.startswith("local"):  # by default, Spark takes whatever python3 is on the path
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -98,13 +95,6 @@ def count_cores(frame: DataFrame) -> int:
         ) from None
 
 
-def check_packages() -> None:
-    """Raise if the driver lacks pyspark or pyarrow."""
-    with needs("spark", "Spark"):
-        import pyarrow as pa  # noqa: F401
-        import pyspark  # noqa: F401
-
-
 def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     java, said = shutil.which(str(Path(home, "bin", "java")) if home else "java"), ""
@@ -120,7 +110,7 @@ def _check_java() -> None:
         )
 
 
-def unseen(folder: str) -> InputError:
+def unseen(folder: str | Path) -> InputError:
     """Return the error of a machine that does not see the folder of the model."""
     return InputError(
         f"{platform.node()} does not see what other machines have in {folder}",
@@ -131,39 +121,25 @@ def unseen(folder: str) -> InputError:
 
 def task() -> Any:
     """Return Spark's description of the task that this is."""
-    from pyspark import TaskContext
-
     return TaskContext.get()
 
 
-class Place(NamedTuple):
-    """The folder that driver and executors share, and the suffix of the files of one job."""
+def fresh(name: str) -> str:
+    """Return a name that no other attempt of a task uses."""
+    return f"{name}-{task().taskAttemptId()}"
 
-    folder: str
-    suffix: str
 
-    def path(self, name: str) -> Path:
-        """Return the path of a file."""
-        return Path(self.folder, f"{name}.{self.suffix}.bin")
+def put(job: Job, name: str, first: int, values: NDArray[Any]) -> None:
+    """Write values into an array from a place on; other tasks write other parts of it."""
+    array = job.array(name, values.dtype.name)
+    array[first : first + len(values)] = values
+    sync(array.path)
 
-    def fresh(self, name: str) -> str:
-        """Return a name that no other attempt of a task uses."""
-        return f"{name}-{task().taskAttemptId()}"
 
-    def array(self, name: str, dtype: str) -> DiskArray:
-        """Return an array in a file, which may be new."""
-        return DiskArray(self.path(name), dtype)
-
-    def put(self, name: str, first: int, values: NDArray[Any]) -> None:
-        """Write values into an array from a place on; other tasks write other parts of it."""
-        array = self.array(name, values.dtype.name)
-        array[first : first + len(values)] = values
-        array.sync()
-
-    def check(self) -> None:
-        """Raise in a task that does not see the folder of the driver."""
-        if not self.path("probe").is_file():
-            raise unseen(self.folder)
+def check_folder(job: Job) -> None:
+    """Raise in a task that does not see the folder of the driver."""
+    if not job.file("probe").is_file():
+        raise unseen(job.path)
 
 
 def gather(frame: DataFrame, work: Callable[[Batches], dict[str, Any]]) -> list[dict[str, Any]]:
@@ -174,8 +150,6 @@ def gather(frame: DataFrame, work: Callable[[Batches], dict[str, Any]]) -> list[
 
 
 def _answer(work: Callable[[Batches], dict[str, Any]], batches: Batches) -> Batches:
-    import pyarrow as pa
-
     with _marked():
         text = json.dumps(work(batches))
     yield pa.RecordBatch.from_pydict({"answer": [text]})
@@ -210,9 +184,6 @@ def _marked() -> Iterator[None]:
 @contextmanager
 def _translated() -> Iterator[None]:
     """Raise errors of executors as errors of boolrank, where the cause is known."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
@@ -227,27 +198,27 @@ def _translated() -> Iterator[None]:
         raise
 
 
-def check_executors(session: SparkSession, place: Place, tasks: int) -> None:
+def check_executors(session: SparkSession, job: Job, tasks: int) -> None:
     """Raise unless executors see the folder and have the same versions as the driver."""
-    place.path("probe").touch()
-    for answer in each(session, tasks, partial(_probe, place)):
+    job.file("probe").touch()
+    for answer in each(session, tasks, partial(_probe, job)):
         if answer["boolrank"] != __version__:
             raise InputError(
                 f"executors have boolrank {answer['boolrank']}, the driver has {__version__}",
                 hint="install the same version on every machine",
             )
-        if not place.path(answer["file"]).is_file():
-            raise unseen(place.folder)
+        if not job.file(answer["file"]).is_file():
+            raise unseen(job.path)
 
 
-def _probe(place: Place, _: int) -> dict[str, Any]:
-    place.check()
-    name = place.fresh("seen")
+def _probe(job: Job, _: int) -> dict[str, Any]:
+    check_folder(job)
+    name = fresh("seen")
     try:
-        place.path(name).touch()
+        job.file(name).touch()
     except OSError as error:
         raise InputError(
-            f"an executor cannot write to {place.folder}: {error.strerror}",
+            f"an executor cannot write to {job.path}: {error.strerror}",
             hint="make the folder writable for the user of the executors",
             parameter="path",
         ) from None

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from pyspark.sql import SparkSession
 
 from ..counts.blocks import Block, combine, count_block, item_ranges
 from ..counts.weighting import user_weights
 from ..data.rows import Rows
 from ..engines.threads import threads
 from ..kernels import Kernel
-from ..matrix.compressed import CompressedMatrix, Correction
+from ..matrix import CompressedMatrix
+from ..matrix.pairs import ItemPairs
 from ..models.item_knn import ItemKNN
 from ..models.sparse_scorer import SparseScorer
-from .cluster import Batches, Place, each, gather, streamed, task
-from .events import Numbered, Staged, number_events
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from ..storage.job import Job
+from .cluster import Batches, each, fresh, gather, put, streamed, task
+from .events import Stored, number_events
 
 # Entries of users' lists that are sent as one row, and that are counted at once: 16 and 128 MB.
 _SENT, _COUNTED = 1 << 22, 1 << 25
@@ -33,50 +34,32 @@ _SENT, _COUNTED = 1 << 22, 1 << 25
 _PAIRS = 1 << 24
 
 
-class Ranges(NamedTuple):
-    """Counted ranges of first items: their bounds, the files with their rows, and first pairs."""
-
-    bounds: list[int]
-    files: list[str]
-    starts: list[int]
-
-
-def count(
-    session: SparkSession,
-    place: Place,
-    staged: Staged,
-    numbered: Numbered,
-    n: int,
-    nearest: ItemKNN | None,
-) -> Ranges:
-    """Number events, and count the pairs of n or more ranges of items.
+def count(session: SparkSession, events: Stored, n: int, nearest: ItemKNN | None) -> list[int]:
+    """Number events, and count the pairs of n or more ranges of items; return their bounds.
 
     With ``nearest``, the similarities of the nearest items are kept in place of all counts.
     """
-    work = numbered.array(place, "work")
-    most = int(np.minimum(work, numbered.items).sum())
-    bounds = item_ranges(work, min(-(-most // n), _PAIRS)).tolist()
-    send = partial(streamed, partial(_send, place, staged, numbered, bounds))
-    parts, n = len(staged.parts), len(bounds) - 1
+    work = events.array("work")
+    most = int(np.minimum(work, events.items).sum())
+    bounds: list[int] = item_ranges(work, min(-(-most // n), _PAIRS)).tolist()
+    send = partial(streamed, partial(_send, events, bounds))
+    parts, n = len(events.parts), len(bounds) - 1
     schema = "number int, lengths binary, items binary"
     lists = session.range(0, parts, 1, parts).mapInArrow(send, schema).repartitionById(n, "number")
-    answers = gather(lists, partial(_count_range, place, bounds, numbered, nearest))
+    answers = gather(lists, partial(_count_range, events, bounds, nearest))
     answers.sort(key=lambda answer: int(answer["number"]))
     starts = [0, *accumulate(answer["pairs"] for answer in answers)]
-    ranges = Ranges(bounds, [answer["file"] for answer in answers], starts)
-    kind = "float64" if nearest else numbered.dtype
-    each(session, n, partial(_place_rows, place, ranges, kind))
-    return ranges
+    files = [answer["file"] for answer in answers]
+    places = list(zip(files, bounds, starts, strict=False))  # the bounds have one more
+    kind = "float64" if nearest else events.dtype
+    each(session, n, partial(_place_rows, events.job, places, kind))
+    return bounds
 
 
-def _send(
-    place: Place, staged: Staged, numbered: Numbered, bounds: list[int], batches: Batches
-) -> Batches:
+def _send(events: Stored, bounds: list[int], batches: Batches) -> Batches:
     """Yield the lists of users for each range that they touch."""
-    import pyarrow as pa
-
-    for part in (staged.parts[k] for batch in batches for k in batch.column(0).to_pylist()):
-        rows = number_events(place, staged, numbered, part).capped(staged.cap)
+    for part in (events.parts[k] for batch in batches for k in batch.column(0).to_pylist()):
+        rows = number_events(events, part).capped(events.cap)
         ranges = np.searchsorted(bounds, rows.indices, side="right") - 1
         touched = rows.numbers * len(bounds) + ranges  # ascending, as items in lists are
         users, ranges = np.divmod(touched[np.diff(touched, prepend=-1) != 0], len(bounds))
@@ -95,7 +78,7 @@ def _send(
 
 
 def _count_range(
-    place: Place, bounds: list[int], about: Numbered, nearest: ItemKNN | None, batches: Batches
+    events: Stored, bounds: list[int], nearest: ItemKNN | None, batches: Batches
 ) -> dict[str, Any]:
     """Count a range from the lists that touch it, and write its rows."""
     number = task().partitionId()
@@ -105,10 +88,10 @@ def _count_range(
 
     def counted() -> Block:
         lengths, indices = (np.concatenate(part) for part in zip(*lists, strict=True))
-        rows, weights = Rows.of_lengths(lengths, indices), user_weights(lengths, about.exponent)
+        rows, weights = Rows.of_lengths(lengths, indices), user_weights(lengths, events.exponent)
         lists.clear()
         with threads(1):
-            new = count_block(rows, weights, first, last, about.items)
+            new = count_block(rows, weights, first, last, events.items)
         return combine([total, new]) if len(total.columns) else new
 
     waiting = 0
@@ -125,66 +108,65 @@ def _count_range(
     if nearest is not None:
         pairs = total.indptr, total.columns, total.counts
         with threads(1):
-            found = nearest.nearest(about.overlaps(place, pairs=False), slice(first, last), *pairs)
-    file = place.fresh("rows")
+            found = nearest.nearest(events.overlaps(pairs=False), slice(first, last), *pairs)
+    file = fresh("rows")
     for name, values in zip(("lengths", "columns", "counts"), found, strict=True):
-        values.tofile(place.path(f"{file}-{name}"))
+        values.tofile(events.job.file(f"{file}-{name}"))
     return {"number": number, "pairs": len(found[1]), "file": file}
 
 
-def _place_rows(place: Place, ranges: Ranges, kind: str, number: int) -> dict[str, Any]:
-    """Put the rows of a range behind those of the ranges before."""
-    file, start = ranges.files[number], ranges.starts[number]
-    lengths = np.fromfile(place.path(f"{file}-lengths"), np.int64)
+def _place_rows(job: Job, places: list[Any], kind: str, number: int) -> dict[str, Any]:
+    """Put the rows of a range, in a file, at the place of its first item and its first pair."""
+    file, first, start = places[number]
+    lengths = np.fromfile(job.file(f"{file}-lengths"), np.int64)
     indptr = start + np.concatenate(([0], np.cumsum(lengths)))
-    place.put("pairs-indptr", ranges.bounds[number], indptr)
+    put(job, "pairs-indptr", first, indptr)
     for name, dtype in (("columns", "int32"), ("counts", kind)):
-        place.put(f"pairs-{name}", start, np.fromfile(place.path(f"{file}-{name}"), dtype))
+        put(job, f"pairs-{name}", start, np.fromfile(job.file(f"{file}-{name}"), dtype))
     return {}
 
 
 def kernel_values(
-    session: SparkSession, place: Place, kernel: Kernel, numbered: Numbered, n: int
+    session: SparkSession, kernel: Kernel, events: Stored, n: int
 ) -> CompressedMatrix:
     """Return the matrix of a kernel, whose values executors compute chunk by chunk."""
-    correction, nearest = Correction.of(kernel, numbered.overlaps(place)), np.zeros(numbered.items)
-    n = min(n, len(correction.pairs.firsts()))
-    for answer in each(session, n, partial(_fill, place, kernel, numbered, n)):
-        np.maximum(nearest, place.array(answer["nearest"], "float64")[:], out=nearest)
-    return correction.finished(place.array("values", "float64").mapped(), nearest)
+    pairs, nearest = ItemPairs.of(kernel, events.overlaps()), np.zeros(events.items)
+    n = min(n, len(pairs.firsts()))
+    for answer in each(session, n, partial(_fill, kernel, events, n)):
+        np.maximum(nearest, events.job.array(answer["nearest"], "float64")[:], out=nearest)
+    values = events.job.array("values", "float64").mapped()
+    return CompressedMatrix.of_pairs(pairs, values, nearest)
 
 
-def _fill(place: Place, kernel: Kernel, numbered: Numbered, n: int, number: int) -> dict[str, Any]:
-    correction, nearest = Correction.of(kernel, numbered.overlaps(place)), np.zeros(numbered.items)
+def _fill(kernel: Kernel, events: Stored, n: int, number: int) -> dict[str, Any]:
+    pairs, nearest = ItemPairs.of(kernel, events.overlaps()), np.zeros(events.items)
     with threads(1):
-        for first in correction.pairs.firsts()[number::n]:
-            place.put("values", first, correction.chunk(first, nearest))
-    nearest.tofile(place.path(file := place.fresh("nearest")))
+        for first in pairs.firsts()[number::n]:
+            put(events.job, "values", first, pairs.correction(first, nearest))
+    nearest.tofile(events.job.file(file := fresh("nearest")))
     return {"nearest": file}
 
 
 def similarities(
-    session: SparkSession, place: Place, model: ItemKNN, numbered: Numbered, ranges: Ranges
+    session: SparkSession, model: ItemKNN, events: Stored, bounds: list[int]
 ) -> SparseScorer:
     """Return the rows of an item-kNN, whose values executors compute range by range."""
-    each(session, len(ranges.files), partial(_fill_range, place, model, numbered, ranges.bounds))
-    return rows_scorer(place, "values")
+    each(session, len(bounds) - 1, partial(_fill_range, model, events, bounds))
+    return rows_scorer(events.job, "values")
 
 
-def rows_scorer(place: Place, values: str) -> SparseScorer:
+def rows_scorer(job: Job, values: str) -> SparseScorer:
     """Return rows of pairs with the values in an array of this name."""
     names = {"pairs-indptr": "int64", "pairs-columns": "int32", values: "float64"}
-    return SparseScorer(*(place.array(name, kind).mapped() for name, kind in names.items()))
+    return SparseScorer(*(job.array(name, kind).mapped() for name, kind in names.items()))
 
 
-def _fill_range(
-    place: Place, model: ItemKNN, numbered: Numbered, bounds: list[int], number: int
-) -> dict[str, Any]:
-    overlaps, rows = numbered.overlaps(place), slice(*bounds[number : number + 2])
+def _fill_range(model: ItemKNN, events: Stored, bounds: list[int], number: int) -> dict[str, Any]:
+    overlaps, rows = events.overlaps(), slice(*bounds[number : number + 2])
     indptr, columns, counts = overlaps.rows()
     starts = indptr[rows.start : rows.stop + 1]
     part, values = slice(starts[0], starts[-1]), np.empty(starts[-1] - starts[0])
     with threads(1):
         model.similarities(overlaps)(values, rows, starts - part.start, columns[part], counts[part])
-    place.put("values", part.start, values)
+    put(events.job, "values", part.start, values)
     return {}

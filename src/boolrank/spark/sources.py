@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from ..data.columns import find_columns
-from ..data.values import MISSING, Condition
+from ..data.conditions import MISSING, Condition
 from ..errors import InputError, ParameterError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 # Endings with the format of Spark's readers and their options.
 _TEXT = {"header": "true", "escape": '"', "mode": "FAILFAST"}
@@ -31,9 +32,6 @@ def read(session: SparkSession, inputs: Sequence[str], given: Mapping[str, Any])
     ``given`` has names of columns, and ``positive`` for the ratings that count. As in files read
     without Spark, ids are whole numbers if all of a column are, and text otherwise.
     """
-    from pyspark.errors import PySparkException
-    from pyspark.sql import functions as f
-
     roles = {role: given.get(role) for role in ("user", "item", "rating")}
     for name in given.keys() - roles.keys() - {"positive"}:
         raise ParameterError(
@@ -66,8 +64,6 @@ def read(session: SparkSession, inputs: Sequence[str], given: Mapping[str, Any])
 
 def _typed(frame: DataFrame) -> DataFrame:
     """Return ids without blanks around them; as numbers where all are written as such."""
-    from pyspark.sql import functions as f
-
     texts = {role: f.trim(f.col(role)) for role in ("user", "item")}
     texts = {role: f.when(~text.isin(*MISSING), text) for role, text in texts.items()}
     numbers = {role: f.expr(f"try_cast({role} as bigint)") for role in texts}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ class DiskArray:
         return values.astype(self.dtype.newbyteorder("="), copy=False)
 
     def __setitem__(self, part: slice, values: NDArray[Any]) -> None:
-        with self.path.open("r+b") as file:
+        with named_errors(self.path), self.path.open("r+b") as file:
             file.seek((part.start or 0) * self.dtype.itemsize)
             file.write(np.ascontiguousarray(values, self.dtype).view(np.uint8).data)
 
@@ -59,11 +60,6 @@ class DiskArray:
     def truncate(self, length: int) -> None:
         """Keep the first values alone."""
         os.truncate(self.path, length * self.dtype.itemsize)
-
-    def sync(self) -> None:
-        """Make what was written durable."""
-        with self.path.open("rb") as file:
-            os.fsync(file.fileno())
 
     def mapped(self) -> NDArray[Any]:
         """Return all values as an array that is read when it is used."""
@@ -84,6 +80,26 @@ class MappedFile(np.memmap[Any, Any]):
         """The file, if this is all of it and not a part."""
         base: Any = self.base
         return Path(str(self.filename)) if isinstance(base, mmap.mmap) else None
+
+
+@contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """Give errors of the system a file name, which those of a full disk lack."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        with named_errors(path):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def mapped(array: Any) -> NDArray[Any]:

@@ -28,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelFileError
-from .disk_array import MappedFile
+from .disk_array import MappedFile, named_errors, sync
+from .output import check_output, unwritable
 
 HEADER = "header.json"
 FORMAT = "boolrank"
@@ -56,18 +57,12 @@ def write_folder(
     A `MappedFile` in the folder is listed without a copy. With ``instead_of``, raise unless the
     folder still has the content of that hash. Without ``lock``, the caller holds the folder.
     """
-    path = check_target(path)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        with locked(path) if lock else nullcontext():
-            check_target(path)  # another writer may have been here meanwhile
-            if instead_of is not None and read_about(path)["hash"] != instead_of:
-                raise ModelFileError(
-                    f"{path} was replaced meanwhile", hint="start again from the new content"
-                )
-            _publish(path, about, arrays)
-    except OSError as error:
-        raise unwritable(path, error.strerror or str(error)) from None
+    with held(path) if lock else nullcontext(check_target(path)) as folder:
+        if instead_of is not None and read_about(folder)["hash"] != instead_of:
+            raise ModelFileError(
+                f"{folder} was replaced meanwhile", hint="start again from the new content"
+            )
+        _publish(folder, about, arrays)
 
 
 def _publish(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -117,20 +112,15 @@ def _write_array(path: Path, name: str, array: NDArray[Any], suffix: str) -> dic
 
 def write_file(path: Path, content: bytes | memoryview) -> None:
     """Write a new file to the disk itself."""
-    with path.open("xb") as file:
+    with named_errors(path), path.open("xb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
 
 
 def _sync(path: Path) -> None:
-    """Make a file, or the names in a folder, durable, where the system can."""
-    with suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with suppress(OSError):  # where the system can
+        sync(path)
 
 
 @contextmanager
@@ -147,7 +137,8 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            with named_errors(folder):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             raise
         except OSError:
@@ -157,14 +148,33 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextmanager
+def held(path: str | Path, *, wait: bool = True, shown: Path | None = None) -> Iterator[Path]:
+    """Make and lock a folder to write to.
+
+    Errors of the system about its files name ``shown``, or the folder; others are left alone.
+    """
+    path = check_target(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with locked(path, wait):
+            yield check_target(path)  # another writer may have been here meanwhile
+    except OSError as error:
+        file = Path(str(error.filename or ""))
+        if path not in (file, *file.parents) and file not in path.parents:
+            raise
+        if isinstance(error, BlockingIOError):
+            hint = "wait for it, or choose another name"
+            raise ModelFileError(f"another process writes {shown or path}", hint=hint) from None
+        raise unwritable(shown or path, error) from None
+
+
 def check_target(path: str | Path) -> Path:
     """Return the path to write to, links resolved; raise if it holds files that are not ours."""
     path = Path(os.path.realpath(path))
     if path == Path.cwd():
         raise ModelFileError(f"{path} is the current folder", hint="name a folder of its own")
-    why = obstacle(path)
-    if why:
-        raise unwritable(path, why)
+    check_output(path)
     if path.exists() and not all(_FILE.fullmatch(file.name) for file in leftovers(path)):
         raise ModelFileError(
             f"{path} exists and is not a model folder of this version", hint="choose another name"
@@ -190,20 +200,6 @@ def listed_files(path: Path) -> set[str]:
     with suppress(ModelFileError, OSError):
         return {entry["file"] for entry in _header(path)["arrays"].values()} | {HEADER}
     return set()
-
-
-def obstacle(folder: Path) -> str:
-    """Return what prevents writing into a folder, existing or not; "" if nothing does."""
-    folder = folder.absolute()
-    above = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
-    if not above.is_dir():
-        return f"{above} is a file, not a folder"
-    return "" if os.access(above, os.W_OK) else f"no permission to write in {above}"
-
-
-def unwritable(path: Path, why: str) -> ModelFileError:
-    """Return the error for a folder that cannot be written."""
-    return ModelFileError(f"cannot write {path}: {why}", hint="choose another folder, or make room")
 
 
 def read_about(path: str | Path) -> dict[str, Any]:

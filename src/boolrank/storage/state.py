@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, field, fields
 from inspect import isabstract, isclass
 from pathlib import Path
-from types import UnionType
-from typing import Any, ClassVar, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,8 +168,7 @@ class Reader:
         if form is not None:
             absent = name in plain and content is None and each.default is None
             return None if absent else self.array(f"{prefix}{name}", form)
-        either = isinstance(hint, UnionType) or get_origin(hint) is Union
-        options = get_args(hint) if either else (hint,)
+        options = get_args(hint) or (hint,)
         if isinstance(content, dict):
             states = [kind for kind in options if isclass(kind) and issubclass(kind, State)]
             return self.value(content, states, f"{prefix}{name}-")

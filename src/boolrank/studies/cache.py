@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from .._version import __version__
 from ..data.splits import Fold
 from ..errors import InputError
 from ..evaluation.metrics import BUILT_IN, Metric
 from ..evaluation.result import FoldResult
-from ..kernels import parse_kernel
-from ..models import MODELS
+from ..kernels import Kernel
+from ..models import MODELS, Recommender
 from ..models.spec import ModelSpec
-from ..storage.folder import obstacle
+from ..storage.output import write_text
 
 # Raise it when the same key is to have another result.
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -43,30 +43,45 @@ class Task:
     metrics: tuple[Metric, ...]
     alone: bool = False
 
-    @property
+    @cached_property
     def key(self) -> dict[str, Any]:
         """Everything that the result depends on."""
         from importlib.metadata import version  # slow to import
 
         library = MODELS[self.model.name].library
-        also = {"times": self.fold.time_hash} if self.model.params.get("recency") else {}
-        if parse_kernel(self.model.params.get("kernel", "linear")).variables != ("",):
-            also["table"] = self.fold.table_hash
-        return also | {
+        return {
             "format": FORMAT,
             "boolrank": __version__,
             "library": version(library) if library else "",
             "fold": self.fold.hash,
             "model": self.model.to_dict(),
             "metrics": [str(each) for each in self.metrics],
-            "functions": self.functions,
+            "code": self.code,
             "alone": self.alone,
         }
 
-    @property
-    def functions(self) -> dict[str, str]:
-        """The versions of the metrics that are functions, by name."""
-        return {each.name: each.version for each in self.metrics if each.name not in BUILT_IN}
+    @cached_property
+    def code(self) -> dict[str, str]:
+        """Code that is not boolrank's, by name: versions of metrics, hashes of files of classes."""
+        entry = MODELS[self.model.name]
+        values = (
+            each.check(self.model.name, self.model.params[each.name])
+            for each in entry.parameters
+            if not each.technical
+        )
+        classes: list[type] = [entry.model]
+        kernels = [each for each in values if isinstance(each, Kernel)]
+        while kernels:
+            kernel = kernels.pop()
+            classes.append(type(kernel))
+            kernels.extend(kernel.operands)
+        bases = {base for each in classes for base in each.__mro__}
+        return {each.name: each.version for each in self.metrics if each.name not in BUILT_IN} | {
+            f"{base.__module__}.{base.__qualname__}": _file_hash(base)
+            for base in bases
+            if issubclass(base, Kernel | Recommender)
+            and base.__module__.split(".")[0] != "boolrank"
+        }
 
 
 @dataclass(frozen=True)
@@ -105,11 +120,23 @@ class Cache:
 
     def write(self, task: Task, outcome: Outcome) -> None:
         """Keep an outcome, without the users, which are the fold's."""
-        if self.folder is None or not all(task.functions.values()):
-            return  # a function without a version may have changed
+        if self.folder is None or not all(task.code.values()):
+            return  # a function without a version, or a class without a file, may have changed
         result = outcome.result and outcome.result.to_dict() | {"users": []}
         about = [outcome.seconds, outcome.error, outcome.ended_after]
         write_json(self.path(task), {"key": task.key, "result": result, "about": about})
+
+
+@cache
+def _file_hash(kind: type) -> str:
+    """Return the SHA-256 of the file of a class; "" if there is none to read.
+
+    Hashed once: a file that is edited while it is in use does not change the class.
+    """
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    with suppress(OSError):  # such as a module of a zip archive
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
+    return ""
 
 
 def digest(content: Any) -> str:
@@ -131,40 +158,3 @@ def read_json(path: Path) -> dict[str, Any]:
         if isinstance(content, dict) and content.pop("sha256", None) == digest(content):
             return content
     raise InputError(f"{path} is damaged", hint="run the same command again to write it anew")
-
-
-def write_text(path: Path, text: str | bytes) -> None:
-    """Write a file atomically."""
-    with whole_file(path) as fresh:
-        fresh.write_bytes(text.encode() if isinstance(text, str) else text)
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that replaces another at the end, even if the machine stops."""
-    fresh = path.with_name(f".{path.name}-{uuid4().hex}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield fresh
-        with fresh.open("rb+") as file:
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except OSError as error:
-        raise unwritable(path, error.strerror or str(error)) from None
-    finally:
-        with suppress(OSError):  # in most cases it has replaced the other
-            fresh.unlink()
-
-
-def check_folder(folder: str | Path | None) -> None:
-    """Raise if a folder cannot be written to, before any work is done."""
-    why = obstacle(Path(folder)) if folder is not None else ""
-    if why:
-        raise unwritable(folder, why)
-
-
-def unwritable(path: object, why: str) -> InputError:
-    """Return the error for a file or folder that cannot be written."""
-    return InputError(
-        f"{path} cannot be written: {why}", hint="choose another folder, or make room"
-    )

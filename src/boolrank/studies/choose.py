@@ -1,8 +1,7 @@
 """Choose a model: a race on held-out interactions.
 
-Each family of models starts with a few settings. Families that are significantly worse than the
-leader drop out. The others take turns: each tries settings that differ from its best in one
-parameter by one step, and moves if that is clearly better. The settings tried depend on the results
+Families of models start with a few settings. Those significantly worse than the leader drop out.
+The others take turns to try settings one step from their best. The settings tried depend on results
 only, so the same number of trials gives the same choice on any machine.
 """
 

@@ -26,8 +26,9 @@ from ..evaluation.metrics import Metric, Metrics, mean, parse_metrics
 from ..evaluation.result import Evaluation
 from ..evaluation.significance import Comparison, compare
 from ..models.spec import ModelSpec, parse_model
+from ..storage.output import check_output
 from ..table import counted
-from .cache import Task, check_folder
+from .cache import Task
 from .executor import Executor, TaskFailedError, reason
 from .run import write_results
 from .tune import DECIDING, check_budget, tune_model, with_variety
@@ -192,7 +193,7 @@ def compare_models(
     parsed = check_comparison(models, metrics, trials, seconds, seed)
     if len(split) < 2:
         raise ParameterError("a comparison needs a fold for validation and others for tests")
-    check_folder(folder)
+    check_output(folder)
     names, all_metrics = tuple(map(str, parsed)), with_variety(parsed)
     title, tests = title or split.name, split[1:]
 

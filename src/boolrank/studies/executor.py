@@ -18,15 +18,15 @@ import numpy as np
 
 from .._memory import peak_memory
 from ..counts.overlaps import Overlaps
-from ..data.splits import Fold, read_fold, write_fold
+from ..data.splits import Fold, packed_fold, read_fold
 from ..engines.worker import OutOfTimeError, Worker, WorkerEndedError
 from ..errors import BoolrankError
 from ..evaluation.folds import fit_and_rank, largest_cut, measure_fold
 from ..evaluation.rankings import Rankings
 from ..evaluation.result import FoldResult
 from ..models.spec import ModelSpec
-from ..storage.folder import locked
-from .cache import Cache, Outcome, Task, digest
+from ..storage.folder import locked, write_folder
+from .cache import Cache, Outcome, Task
 
 _Ranked = tuple[Rankings, dict[str, Any]]  # and what they cost
 # Arrays of rankings that a worker passes on.
@@ -143,17 +143,15 @@ class _WorkerRanker:
         if alone and spec != self._model:
             self._worker.end()  # the next process has no memory in use
         self._model = spec
-        name = digest([fold.hash, fold.time_hash, fold.table_hash])
-        path, out = self._folder / name, self._folder / "rankings.npz"
+        path, out = self._folder / fold.hash, self._folder / "rankings.npz"
         if not path.exists():
-            write_fold(fold, path)
+            write_folder(path, *packed_fold(fold))
         question = {"fold": str(path), "model": spec.to_dict(), "n": n, "alone": alone}
         answer = self._worker.ask(question | {"out": str(out)}, seconds)
         if "error" in answer:
             raise TaskFailedError(answer["error"])
         with np.load(out) as arrays:
-            rankings = Rankings(**arrays, depth=len(fold.train.items))
-        return rankings.trained_on(fold.train), answer
+            return Rankings(**arrays, depth=len(fold.train.items), train=fold.train), answer
 
 
 def start_worker(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:

@@ -18,12 +18,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..checks import whole
+from ..checks import near_name, whole
 from ..data.database import Database
 from ..data.inputs import is_name, load_inputs, load_published
 from ..data.protocols import SPLITS, check_split, make_split, usual_order
 from ..data.splits import Split
-from ..data.vocabulary import near_name
 from ..errors import BoolrankError, InputError, ParameterError, ParameterTypeError
 from ..evaluation.folds import DEFAULT_METRICS
 from ..evaluation.metrics import parse_metrics
@@ -136,12 +135,22 @@ class Experiment:
 
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> Experiment:
-        """Return the experiment that `to_dict` wrote."""
+        """Return the experiment that `to_dict` or a TOML file describes."""
+        _check_keys("key", content, _KEYS)
+        for key in ("data", "models"):
+            if not content.get(key):
+                raise ParameterError(f"{key} is missing")
         split = content.get("split", {})
         _check("split", isinstance(split, Mapping), split, 'protocol = "paper"')
         given = {"protocol": "paper"} | dict(split)
-        models = tuple(ModelSpec.from_dict(model) for model in content["models"])
-        fields = {"models": models, "protocol": given.pop("protocol"), "split": given}
+        models: list[ModelSpec] = []
+        for number, table in enumerate(content["models"], start=1):
+            try:
+                models += _models(table)
+            except BoolrankError as error:
+                message = f"models, number {number}: {error.message}"
+                raise InputError(message, hint=error.hint, parameter=error.parameter) from None
+        fields = {"models": tuple(models), "protocol": given.pop("protocol"), "split": given}
         return Experiment(**dict(content) | fields)
 
 
@@ -185,25 +194,10 @@ def read_experiment(path: str | Path) -> Experiment:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"the experiment {path} is not TOML: {error}") from None
     try:
-        return _experiment(content, path.parent)
+        return Experiment.from_dict(content).anchored(path.parent)
     except BoolrankError as error:
         where = f"{path}{_line(text, error.parameter)}"
         raise InputError(f"{where}: {error.message}", hint=error.hint) from None
-
-
-def _experiment(content: dict[str, Any], folder: Path) -> Experiment:
-    _check_keys("key", content, _KEYS)
-    for key in ("data", "models"):
-        if not content.get(key):
-            raise ParameterError(f"{key} is missing")
-    models: list[dict[str, Any]] = []
-    for number, table in enumerate(content["models"], start=1):
-        try:
-            models += [spec.to_dict() for spec in _models(table)]
-        except BoolrankError as error:
-            message = f"models, number {number}: {error.message}"
-            raise InputError(message, hint=error.hint, parameter=error.parameter) from None
-    return Experiment.from_dict(content | {"models": models}).anchored(folder)
 
 
 def _models(table: Any) -> list[ModelSpec]:

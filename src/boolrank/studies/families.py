@@ -13,20 +13,11 @@ from ..models.spec import ModelSpec, parse_model
 
 @dataclass(frozen=True)
 class Family:
-    """A model in the race.
-
-    Attributes
-    ----------
-    starts : the first settings
-    steps : values of parameters in order, the most important parameter first
-    most_dense : number of items above which weights are sparse
-    timed : whether profiles can be weighted by recency
-    """
+    """A model in the race: its first settings, and values of parameters in order."""
 
     starts: tuple[str, ...]
-    steps: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    most_dense: float = math.inf
-    timed: bool = True
+    steps: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # the most important first
+    most_dense: float = math.inf  # number of items above which weights are sparse
 
     @property
     def name(self) -> str:
@@ -37,7 +28,7 @@ class Family:
         """Yield the starts; if there are times, the first one also with weights by recency."""
         storage = {"storage": "sparse"} if items > self.most_dense else {}
         starts = [{**parse_model(text).params, **storage} for text in self.starts]
-        if with_times and self.timed:
+        if with_times and "recency" in self.steps:
             starts.append({**starts[0], "recency": 8.0})
         for params in starts:
             yield ModelSpec(self.name, params)
@@ -65,7 +56,7 @@ _USER_EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 TAG_WEIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1)
 # The cheapest first, so that a short budget still compares some.
 FAMILIES = (
-    Family(("popularity",), timed=False),
+    Family(("popularity",)),
     Family(
         ("item-knn", "item-knn(user_exponent=0.75, alpha=0.4)"),
         {

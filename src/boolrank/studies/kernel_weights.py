@@ -9,7 +9,7 @@ On validation it is never worse than the best of its terms.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -107,7 +107,7 @@ def learn_kernel(
     def gains(scores: Floats) -> Floats:
         """Return the metric of each user that has one, negated if lower is better."""
         ranked = Rankings.from_scores(scores, relevant, known, wanted.k or 0)
-        found = np.atleast_1d(measure(ranked.trained_on(data.train), [wanted])[str(wanted)])
+        found = np.atleast_1d(measure(replace(ranked, train=data.train), [wanted])[str(wanted)])
         return np.asarray(sign * found[~np.isnan(found)])
 
     with threads(n_threads):

@@ -27,7 +27,8 @@ from ..engines.threads import threads
 from ..evaluation.metrics import parse_metrics
 from ..evaluation.result import Evaluation, FoldResult
 from ..models.spec import ModelSpec
-from .cache import Task, digest, write_json, write_text
+from ..storage.output import write_text
+from .cache import Task, digest, write_json
 from .executor import Executor
 from .experiment import Experiment, to_toml
 
@@ -144,11 +145,7 @@ def write_results(
 
 
 def machine() -> dict[str, Any]:
-    """Return the machine and the versions of the libraries that compute.
-
-    >>> sorted(machine()), sorted(machine()["machine"])
-    (['machine', 'versions'], ['architecture', 'cores', 'processor', 'system'])
-    """
+    """Return the machine and the versions of the libraries that compute."""
     from importlib.metadata import PackageNotFoundError, version  # slow to import
 
     versions = {"python": platform.python_version(), "boolrank": __version__}

@@ -26,8 +26,9 @@ from ..errors import InputError, ParameterError, ParameterTypeError
 from ..evaluation.metrics import Metric, Metrics, parse_metrics
 from ..models.registry import find_model
 from ..models.spec import ModelSpec
+from ..storage.output import check_output
 from ..table import counted
-from .cache import Task, check_folder, digest, read_json, write_json
+from .cache import Task, digest, read_json, write_json
 from .executor import Executor
 
 # Called with the number of trials done and planned, and the best so far.
@@ -168,7 +169,7 @@ def tune_model(
         )
     parsed = tuple(parse_metrics(metrics, of_users=True))
     check_budget(trials, seconds, seed, least=1)
-    check_folder(folder)
+    check_output(folder)
     measured = with_variety(parsed)
     lower = tuple(str(each) for each in parsed if not each.higher_is_better)
     study = Study(name, tuple(map(str, parsed)), seed, fold.hash, (), lower)

@@ -10,7 +10,7 @@ import copy
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -74,30 +74,26 @@ def _same(left: Any, right: Any, how: str) -> Iterator[str]:
 
 
 def _shapes(case: Case) -> Iterator[str]:
-    for n in (0, 1, 4, len(case.items) + 5):
-        found = case.model.recommend(case.users[:7], n=n)
-        shape = (7, min(n, len(case.items)))
-        for name, wanted in (("items", shape), ("scores", shape), ("popular", (7,))):
-            if np.shape(getattr(found, name)) != wanted:
-                given = np.shape(getattr(found, name))
-                yield f"with n={n} for 7 users, {name} has the shape {given}, not {wanted}"
+    busiest = case.users[int(np.argmax(case.data.rows.lengths))]
+    asked = {"7 users": case.users[:7], "a user who has seen all": [busiest], "nobody": []}
+    for (who, users), n in product(asked.items(), (0, 1, 4, len(case.items) + 5)):
+        found = case.model.recommend(users, n=n)
+        shape = (len(users), min(n, len(case.items)))
+        for name, wanted in (("items", shape), ("scores", shape), ("popular", shape[:1])):
+            given = np.shape(getattr(found, name))
+            if given != wanted:
+                yield f"with n={n} for {who}, {name} has the shape {given}, not {wanted}"
                 return
-        if list(found.users) != case.users[:7]:
-            yield f"the rows are of {list(found.users)}, not of {case.users[:7]}"
+        if list(found.users) != users:
+            yield f"the rows are of {list(found.users)}, not of {users}"
         padded = np.isnan(found.scores)
         if (padded[:, :-1] & ~padded[:, 1:]).any():
             yield f"with n={n}, an item follows an empty place"
         empty = np.array([[item is None for item in row] for row in found.items.tolist()], bool)
         if not np.array_equal(empty.reshape(padded.shape), padded):
             yield f"with n={n}, places without an item (None) are not those without a score (NaN)"
-    busiest = case.users[int(np.argmax(case.data.rows.lengths))]
-    shape = np.shape(case.model.recommend([busiest], n=4).items)
-    if shape != (1, 4):
-        yield f"with n=4 for a user who has seen all, items has the shape {shape}, not (1, 4)"
     if len(case.model.recommend(None, n=3)) != len(case.users):
         yield "without users, there is not a row for everybody"
-    if len(case.model.recommend([], n=3)) != 0:
-        yield "for no users, there are rows"
 
 
 def _allowed(case: Case) -> Iterator[str]:
@@ -120,16 +116,15 @@ def _allowed(case: Case) -> Iterator[str]:
 
 
 def _empty(case: Case) -> Iterator[str]:
-    lengths = case.data.rows.lengths
     found = case.model.recommend(case.users, n=5)
-    for row in np.flatnonzero(found.popular != (lengths == 0)):
-        marked = "" if found.popular[row] else "not "
-        yield f"{case.users[row]!r} has {lengths[row]} items and is {marked}marked as popular"
-    popularity = case.data.popularity()
-    best = [case.items[i] for i in np.argsort(-popularity, kind="stable")[:5]]
-    for row in np.flatnonzero(lengths == 0):
-        if found.lists()[row] != best:
-            yield f"{case.users[row]!r} has no history and gets {found.lists()[row]}, not {best}"
+    best = [case.items[i] for i in np.argsort(-case.data.popularity(), kind="stable")[:5]]
+    rows = zip(case.users, case.data.rows.lengths, found.lists(), found.popular, strict=True)
+    for user, length, items, popular in rows:
+        if popular != (length == 0):
+            marked = "" if popular else "not "
+            yield f"{user!r} has {length} items and is {marked}marked as popular"
+        if length == 0 and items != best:
+            yield f"{user!r} has no history and gets {items}, not {best}"
 
 
 def _order(case: Case) -> Iterator[str]:
@@ -137,11 +132,11 @@ def _order(case: Case) -> Iterator[str]:
     place = {item: number for number, item in enumerate(case.items)}
     for user, items, scores in zip(case.users, found.lists(), found.scores.tolist(), strict=True):
         rounding = RTOL * max(map(abs, scores[: len(items)]), default=0.0)
-        for k in range(len(items) - 1):
-            if scores[k] < scores[k + 1] - rounding:
-                yield f"{user!r} gets {items[k + 1]!r} after {items[k]!r}, which has a lower score"
-            if scores[k] == scores[k + 1] and place[items[k]] > place[items[k + 1]]:
-                yield f"{user!r} gets {items[k]!r} before {items[k + 1]!r}, which ties and is first"
+        for (one, score), (other, lower) in pairwise(zip(items, scores, strict=False)):
+            if score < lower - rounding:
+                yield f"{user!r} gets {other!r} after {one!r}, which has a lower score"
+            if score == lower and place[one] > place[other]:
+                yield f"{user!r} gets {one!r} before {other!r}, which ties and is first"
 
 
 def _scores(case: Case) -> Iterator[str]:

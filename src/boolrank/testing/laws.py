@@ -155,9 +155,8 @@ def _under_normalisation(kernel: Kernel) -> Iterator[Kernel]:
         return
     if isinstance(kernel, Normalized):
         yield kernel.kernel
-    for part in (getattr(kernel, "kernel", None), *getattr(kernel, "parts", ())):
-        if isinstance(part, Kernel):
-            yield from _under_normalisation(part)
+    for part in kernel.operands:
+        yield from _under_normalisation(part)
 
 
 def _cosines(kernel: Kernel, sample: Sample) -> Iterator[str]:

@@ -1,4 +1,4 @@
-// Sort tables, and show values of points at once. The page is complete without.
+// Sort tables. The page is complete without.
 "use strict";
 for (const table of document.querySelectorAll("table.sorts")) {
   const body = table.tBodies[0];
@@ -22,22 +22,4 @@ for (const table of document.querySelectorAll("table.sorts")) {
     head.addEventListener("click", () => sort(head));
     head.addEventListener("keydown", (event) => { if (event.key === "Enter") sort(head); });
   }
-}
-const tip = document.createElement("div");
-tip.id = "tip";
-tip.setAttribute("role", "tooltip");
-for (const point of document.querySelectorAll(".point")) {
-  const title = point.querySelector("title");
-  point.dataset.tip = title.textContent;
-  title.remove();  // otherwise the browser shows it too, a second later
-  point.addEventListener("pointerenter", () => {
-    const box = point.getBoundingClientRect();
-    tip.textContent = point.dataset.tip;
-    document.body.append(tip);
-    const most = document.documentElement.clientWidth - tip.offsetWidth - 8;
-    const left = box.left + box.width / 2 - tip.offsetWidth / 2;
-    tip.style.left = `${scrollX + Math.max(8, Math.min(left, most))}px`;
-    tip.style.top = `${scrollY + box.top - tip.offsetHeight - 4}px`;
-  });
-  point.addEventListener("pointerleave", () => tip.remove());
 }

@@ -1,11 +1,12 @@
-"""Filters of events: by time, and by the number of events of a user with an item."""
+"""Conditions on events: on ratings, on times, and on the number of events of user and item."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypedDict
+from operator import eq, ge, gt, le, lt, ne
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,64 @@ from numpy.typing import NDArray
 from ..checks import whole
 from ..errors import InputError, ParameterError
 from ..table import counted
-from .events import Events
 
+if TYPE_CHECKING:
+    from .events import Events
+
+# Texts of a missing value, as pandas, R, SQL and spreadsheets write it.
+MISSING = ("", "NaN", "nan", "NaT", "NA", "N/A", "n/a", "<NA>", "#N/A", "null", "NULL", "None")
+COMPARISONS = {">=": ge, "<=": le, "==": eq, "=": eq, "!=": ne, "<>": ne, ">": gt, "<": lt}
+BOOLEANS = {
+    **dict.fromkeys(("true", "t", "yes", "y"), True),
+    **dict.fromkeys(("false", "f", "no", "n"), False),
+}
+DECIMAL_COMMA = r"^([-+]?\d+),(\d{1,2})$"  # 1,234 may be a thousand
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
 # Unix times from 1973 to 5138: lowest number, upper bound, units per second.
 _UNIX = ((1e8, 1e11, 1), (1e11, 1e14, 1_000), (1e14, 1e17, 1_000_000))
 _DROPPED = {"since": "before", "until": "not before", "last": "before the last"}
+
+
+class Condition(NamedTuple):
+    """A condition on ratings, such as ``>= 4`` or ``= good``."""
+
+    text: str
+    sign: str
+    value: float | str
+
+    @staticmethod
+    def parse(text: str) -> Condition:
+        """Parse a condition.
+
+        >>> Condition.parse(">= 3,5").value, Condition.parse(" > 60%").value
+        (3.5, 0.6)
+        >>> Condition.parse("= good")
+        Condition(text='= good', sign='=', value='good')
+        """
+        match = re.fullmatch(r"(>=|<=|==|=|!=|>|<)\s*(\w.*|[-+.]\d.*)", text.strip())
+        if match is not None:
+            plain = re.sub(DECIMAL_COMMA.replace("$", "(?=%?$)"), r"\1.\2", match[2])
+            number = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+))\s*(%?)", plain)
+            if number is not None:
+                value = float(number[1]) / (100 if number[2] else 1)
+                return Condition(text.strip(), match[1], value)
+            if COMPARISONS[match[1]] in (eq, ne):
+                return Condition(text.strip(), match[1], match[2])
+        raise ParameterError(
+            f"positive is a comparison with a number, or with = and a text, not {text!r}",
+            hint="write it as '>= 4', or for text as '= good'",
+            parameter="positive",
+        )
+
+    def __call__(self, ratings: Any) -> Any:
+        """Return the expression that is true where it holds, and null without a rating."""
+        return COMPARISONS[self.sign](ratings, self.value)
+
+
+def parse_date(text: str) -> datetime:
+    """Return a date in ISO format, in UTC unless it has a zone; raise `ValueError`."""
+    when = datetime.fromisoformat(text)
+    return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 class EventFilters(TypedDict, total=False):
@@ -42,12 +95,8 @@ def parse_filters(filters: EventFilters) -> dict[str, Any]:
     unknown = given.keys() - EventFilters.__annotations__.keys()
     if unknown:
         raise TypeError(f"there is no filter {min(unknown)!r}")
-    parsers: dict[str, Any] = {
-        "since": _moment,
-        "until": _moment,
-        "last": _span,
-        "min_count": partial(whole, "", low=1),
-    }
+    parsers: dict[str, Any] = {"since": _moment, "until": _moment, "last": _span}
+    parsers |= {"min_count": partial(whole, "", low=1)}
     return {name: parse(name, given[name]) for name, parse in parsers.items() if name in given}
 
 
@@ -56,8 +105,7 @@ def _moment(name: str, value: Any) -> datetime | float:
     if re.fullmatch(r"[-+]?\d+(\.\d+)?", text):
         return float(text)
     try:
-        when = datetime.fromisoformat(text)
-        return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+        return parse_date(text)
     except (ValueError, OverflowError):
         problem = f"{name} is a date such as 2026-01-31, or a number, not {text!r}"
         raise ParameterError(problem, parameter=name) from None
@@ -72,7 +120,7 @@ def _span(name: str, value: Any) -> int:
 
 
 def filtered(events: Events, filters: EventFilters) -> Events:
-    """Return the events that count, and the users and items that occur in them."""
+    """Return the events that count; users and items may be left without events."""
     for name, value in parse_filters(filters).items() if len(events.rows) else ():
         if name == "min_count":
             keys = events.rows * len(events.items) + events.columns
@@ -135,10 +183,5 @@ def _chosen(events: Events, keep: NDArray[np.bool_], why: str, name: str) -> Eve
             parameter=name,
         )
     events.reading.drop(why, int((~keep).sum()))
-    sides = []
-    for vocabulary, numbers in ((events.users, events.rows), (events.items, events.columns)):
-        occurs = np.bincount(numbers[keep], minlength=len(vocabulary)) > 0
-        sides.append((vocabulary.chosen(occurs), (np.cumsum(occurs) - 1)[numbers[keep]]))
-    (users, rows), (items, columns) = sides
     time = None if events.time is None else events.time[keep]
-    return Events(users, items, rows, columns, time, events.reading)
+    return events._replace(rows=events.rows[keep], columns=events.columns[keep], time=time)

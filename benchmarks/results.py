@@ -1,6 +1,6 @@
-"""Put the table of ``bench/peers.json`` into README.md, between its two markers.
+"""Put the table of ``bench/peers.json`` into docs/results.md, between its two markers.
 
-    python benchmarks/readme.py [--readme README.md]
+    python benchmarks/results.py [--page docs/results.md]
 
 Only a run over all sets and contestants is put there.
 """
@@ -41,8 +41,8 @@ def replaced(text: str, table: str) -> str:
 def main() -> None:
     """Write the table, or say what has to be measured first."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--readme", type=Path, default=Path("README.md"))
-    readme: Path = parser.parse_args().readme
+    parser.add_argument("--page", type=Path, default=Path("docs/results.md"))
+    page: Path = parser.parse_args().page
     source = OUT / "peers.json"
     if not source.is_file():
         raise SystemExit(f"there is no {source}; run python benchmarks/peers.py first")
@@ -52,8 +52,8 @@ def main() -> None:
             f"{source} has nothing of {', '.join(missing(found))}; run python benchmarks/peers.py "
             "without options, with BOOLRANK_DATA naming the folder of data sets"
         )
-    text = readme.read_text(encoding="utf-8")
-    readme.write_text(replaced(text, markdown(found)), encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    page.write_text(replaced(text, markdown(found)), encoding="utf-8")
 
 
 if __name__ == "__main__":

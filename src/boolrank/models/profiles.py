@@ -1,0 +1,71 @@
+"""Profiles: the items of each person to score, with optional weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.rows import Rows
+
+
+class Profiles(NamedTuple):
+    """Item numbers of several people, ascending within each profile.
+
+    A named tuple, so that ``*profiles`` passes three arrays to a compiled loop.
+
+    Attributes
+    ----------
+    indptr, indices : compressed sparse rows, as in `Rows`
+    weights : a factor for each entry of ``indices``, such as its recency; None for 1
+
+    >>> profiles = Profiles.of_lists([[4, 1], [2]])
+    >>> profiles.n_rows, profiles.row(0), profiles.weights
+    (2, array([1, 4], dtype=int32), None)
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: NDArray[np.float64] | None = None
+
+    @staticmethod
+    def of_lists(lists: Iterable[Iterable[int] | NDArray[np.integer]]) -> Profiles:
+        """Return profiles of item numbers, without weights."""
+        return Profiles(*Rows.of_lists(lists))
+
+    @property
+    def rows(self) -> Rows:
+        """The items without weights."""
+        return Rows(self.indptr, self.indices)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of profiles."""
+        return len(self.indptr) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(u,) number of items of each profile."""
+        return self.rows.lengths
+
+    def row(self, number: int) -> NDArray[np.int32]:
+        """Return the items of one profile."""
+        return self.rows.row(number)
+
+    def part(self, start: int, stop: int) -> Profiles:
+        """Return the profiles from start to stop."""
+        weights = self.weights
+        if weights is not None:
+            weights = weights[self.indptr[start] : self.indptr[stop]]
+        return Profiles(*self.rows.part(start, stop), weights)
+
+    def take(self, numbers: NDArray[np.int64]) -> Profiles:
+        """Return the profiles with these numbers, in this order."""
+        weights = None if self.weights is None else self.weights[self.rows.places(numbers)]
+        return Profiles(*self.rows.take(numbers), weights)
+
+    def weigh(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a value for each entry times its weight."""
+        return values if self.weights is None else values * self.weights
