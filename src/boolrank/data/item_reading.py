@@ -78,7 +78,7 @@ def read_items(
         if name not in names:
             problem = f"{source} has no column {name!r}"
             raise InputError(problem, hint=near_name(name, names), parameter="sets")
-    ids, order = _ids(table[item].to_list(), item, source)
+    ids, order = _ids(table[item], item, source)
     columns: dict[str, Column] = {}
     for name in (each for each in names if each != item):
         wanted = name != title and (sets is None or name in sets)
@@ -117,9 +117,11 @@ def _find(names: Sequence[str], item: str | None, title: str | None) -> tuple[st
     return found[0], title
 
 
-def _ids(values: list[Any], name: str, source: str) -> tuple[Vocabulary, Any]:
+def _ids(series: Any, name: str, source: str) -> tuple[Vocabulary, Any]:
     """Return the ids in order, and the row of each; raise for missing and repeated ones."""
-    if not values:
+    # Arrays of floats are whole numbers if all are, as in events.
+    values = series.to_numpy() if series.dtype.is_float() else series.to_list()
+    if not len(values):
         raise InputError(f"{source} has no rows", hint="write a row per item", parameter="items")
     missing = sum(map(is_missing, values))
     if missing:
