@@ -253,6 +253,25 @@ def test_a_random_part_is_predicted_without_recency() -> None:
     assert not any(each.spec.params.get("recency") for each in at_random.entrants)
 
 
+@pytest.mark.filterwarnings("default")
+def test_the_order_of_rows_is_no_time_in_a_race(run, tmp_path, monkeypatch) -> None:
+    """It stands in for times in the paper's protocol; a race would learn the order of a file."""
+    rng = np.random.default_rng(0)
+    pairs = {(int(u), int(i)) for u, i in zip(*rng.integers(0, 25, (2, 300)), strict=True)}
+    (tmp_path / "filmtrust").mkdir()
+    text = "".join(f"{user} {item} 4\n" for user, item in sorted(pairs))
+    (tmp_path / "filmtrust" / "ratings.txt").write_text(text)
+    monkeypatch.setenv("BOOLRANK_DATA", str(tmp_path))
+    code, _, messages = run("fit", "filmtrust", "--trials", 8, "--out", tmp_path / "model")
+    assert code == 0, messages
+    settings = model_info(tmp_path / "model")["choice"]["settings"]
+    assert len(settings) == 8
+    assert not any("recency" in each["model"] for each in settings)
+    assert "so the split is random" in run("evaluate", "filmtrust", "--trials", 1)[2]
+    fit = "fit", "filmtrust", "--model", "ease(recency=4)", "--out", tmp_path / "other"
+    assert run(*fit)[0] == 0  # what tune and compare may have found
+
+
 def test_evaluate_without_a_model_measures_the_choice_beside_popularity(run) -> None:
     data = "synthetic:600x300x6000"
     code, printed, messages = run("evaluate", data, "--trials", 2, "--json")

@@ -119,6 +119,13 @@ def test_missing_values_of_pandas_are_unknown_and_times_are_in_utc():
     assert values(table.column("day")) == [1577836800 - 7200, None]
 
 
+def test_whole_ids_match_those_of_events_though_a_frame_holds_them_as_floats():
+    """pandas turns whole numbers into floats where one was missing once."""
+    events = Interactions.from_pairs([1, 1, 2, 3], [10, 11, 10, 11])
+    frame = pd.DataFrame({"item": [11.0, 10.0], "title": ["jam", "tea"]})
+    assert ItemTable.from_frame(frame).matched(events.items).titles.tolist() == ["tea", "jam"]
+
+
 def test_lists_with_nulls_are_sets_and_arrow_streams_are_tables():
     made = pa.table({"id": ["b", "a"], "tags": [["x", None], None]})
     for form in (made, made.to_reader(), pl.from_arrow(made).lazy()):

@@ -128,7 +128,11 @@ def fit_command(
 
 
 def read_events(
-    work: Work, inputs: Sequence[str], columns: Mapping[str, Any], *, file_order: bool = False
+    work: Work,
+    inputs: Sequence[str],
+    columns: Mapping[str, Any],
+    *,
+    file_order: bool | None = None,
 ) -> Interactions:
     """Read interactions from files, or load the data set if the input is its name."""
     with work.status("Reading"):

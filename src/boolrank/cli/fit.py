@@ -92,7 +92,9 @@ def fit(
         refuse("--memory", [name for name in _NEED_ALL if name in chosen])
         _fit_within(memory, work, spec, inputs, columns, out, threads)
         return
-    events = read_events(work, inputs, columns.given())
+    # A race goes by time, and the order of rows in a file is none.
+    file_order = False if spec is None else None
+    events = read_events(work, inputs, columns.given(), file_order=file_order)
     table = None if items is None else read_items(items, sets, events)
     choice = None
     if spec is None:

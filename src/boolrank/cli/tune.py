@@ -60,7 +60,7 @@ def tune(
             problem = "an arity is chosen by one metric"
             raise ParameterError(problem, hint="give one, such as --metric auc")
     in_file_order = order == "file"
-    events = read_events(work, inputs, columns.given(), file_order=in_file_order)
+    events = read_events(work, inputs, columns.given(), file_order=in_file_order or None)
     if items is not None:
         table = read_items(items, sets, events)
         named = None if attributes is None else split_commas(attributes)

@@ -109,12 +109,13 @@ class Dataset:
         self,
         folder: str | Path | None = None,
         *,
-        file_order: bool = False,
+        file_order: bool | None = None,
         **filters: Unpack[EventFilters],
     ) -> Interactions:
         """Read all of it. In ``file_order``, the numbers of the rows are the times.
 
-        The filters are those of `Interactions.from_frame`.
+        By default they are if the data are ``ordered`` and have no times. The filters are those of
+        `Interactions.from_frame`.
         """
         parse_filters(filters)
         return self._interactions(self._frames(folder), file_order, **filters)
@@ -130,12 +131,17 @@ class Dataset:
         )
 
     def _interactions(
-        self, frames: list[pl.DataFrame], file_order: bool = False, **filters: Unpack[EventFilters]
+        self,
+        frames: list[pl.DataFrame],
+        file_order: bool | None = None,
+        **filters: Unpack[EventFilters],
     ) -> Interactions:
         import polars as pl
 
         frame = pl.concat(frames, how="vertical_relaxed")
-        if file_order or (self.ordered and "time" not in frame.columns):
+        if file_order is None:
+            file_order = self.ordered and "time" not in frame.columns
+        if file_order:
             frame = frame.with_columns(time=np.arange(len(frame)))
         time = "time" if "time" in frame.columns else None
         made = Interactions.from_frame(frame, user="user", item="item", time=time, **filters)

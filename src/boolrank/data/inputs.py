@@ -25,14 +25,15 @@ def load_dataset(
     name: str,
     folder: str | Path | None = None,
     *,
-    file_order: bool = False,
+    file_order: bool | None = None,
     **filters: Unpack[EventFilters],
 ) -> Interactions:
     """Return the interactions of a named data set on this machine.
 
     The name is one of ``boolrank datasets``, or ``synthetic:USERSxITEMSxINTERACTIONS:SEED``, the
     last parts optional. The folder of all data sets is by default ``BOOLRANK_DATA``, or in the
-    user's cache. In ``file_order``, the numbers of the rows are the times. The filters are those of
+    user's cache. In ``file_order``, the numbers of the rows are the times; by default they are for
+    sets without times that the paper orders so. The filters are those of
     `Interactions.from_frame`; synthetic data have none.
 
     >>> load_dataset("synthetic:300x200x2000")
@@ -74,7 +75,7 @@ def is_name(inputs: Sequence[str]) -> bool:
 def load_inputs(
     inputs: Sequence[str],
     folder: str | Path | None = None,
-    file_order: bool = False,
+    file_order: bool | None = None,
     **columns: Any,
 ) -> Interactions:
     """Return interactions from files or globs, or of the data set that the only input names.
@@ -96,7 +97,7 @@ def load_inputs(
         if len(inputs) != 1:
             problem = f"{len(inputs)} queries cannot be read together"
             raise ParameterError(problem, hint="give one, such as with union all")
-        return Interactions.from_sql(inputs[0], file_order=file_order, **columns)
+        return Interactions.from_sql(inputs[0], file_order=bool(file_order), **columns)
     for named in (each for each in inputs if is_name([each])):
         if len(inputs) > 1:
             raise ParameterError(
@@ -112,7 +113,7 @@ def load_inputs(
             )
         return load_dataset(named, folder, file_order=file_order, **filters)
     try:
-        return Interactions.from_files(*inputs, file_order=file_order, **columns)
+        return Interactions.from_files(*inputs, file_order=bool(file_order), **columns)
     except InputError as error:
         near = get_close_matches(inputs[0], DATASETS, n=1) if len(inputs) == 1 else []
         if near and not Path(inputs[0]).exists():
