@@ -120,7 +120,7 @@ def test_missing_values_of_pandas_are_unknown_and_times_are_in_utc():
 
 
 def test_whole_ids_match_those_of_events_though_a_frame_holds_them_as_floats():
-    """pandas turns whole numbers into floats where one was missing once."""
+    """Frames of pandas turn whole numbers into floats where one was missing once."""
     events = Interactions.from_pairs([1, 1, 2, 3], [10, 11, 10, 11])
     frame = pd.DataFrame({"item": [11.0, 10.0], "title": ["jam", "tea"]})
     assert ItemTable.from_frame(frame).matched(events.items).titles.tolist() == ["tea", "jam"]
