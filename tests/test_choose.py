@@ -20,7 +20,7 @@ from boolrank import (
 )
 from boolrank.evaluation.result import FoldResult
 from boolrank.models import load_model, model_info, parse_model
-from boolrank.studies import Choice, choose
+from boolrank.studies import Choice, choose, families
 from boolrank.studies.choose import _Race
 from boolrank.studies.families import FAMILIES
 from folder_fuzz import seal
@@ -285,6 +285,23 @@ def test_evaluate_without_a_model_measures_the_choice_beside_popularity(run) -> 
     for name in ("coverage@10", "novelty@10", "top10_share@10"):
         assert records[0][name] == expected[name]
     assert records[0]["mean"] == expected["auc"]
+
+
+def test_a_race_leaves_out_the_few_users_that_make_too_many_pairs(monkeypatch) -> None:
+    users = np.repeat(np.arange(400), 3)
+    items = np.random.default_rng(0).integers(0, 3000, len(users))
+    heavy = Interactions.from_pairs([*users, *[400] * 3000], [*items, *range(3000)])
+    assert families.activity_cap(heavy) is None
+    monkeypatch.setattr(families, "_PAIRS", 100_000)
+    assert families.activity_cap(heavy) == 2000
+    light = Interactions.from_pairs(users, items)
+    assert families.activity_cap(light) is None
+    monkeypatch.setattr(families, "_LEFT_OUT", 0.0)
+    assert families.activity_cap(heavy) is None
+    for family in FAMILIES:
+        for spec in family.first_settings(with_times=True, items=3000, cap=2000):
+            assert spec.params.get("activity_cap") == (None if spec.name == "popularity" else 2000)
+            spec.make()
 
 
 def test_large_catalogues_race_with_sparse_weights() -> None:

@@ -148,6 +148,8 @@ class Ease(_Inverse):
     n_threads : threads of compiled loops; BLAS has its own setting
     storage : ``"dense"``, ``"sparse"`` weights, or ``"auto"``: sparse if dense ones do not fit
     density : share of weights that sparse storage keeps
+    activity_cap : users with more items than this are not counted, an approximation that saves
+        most steps; they are ranked by all their items
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = Ease(reg=1.0).fit(data)
@@ -167,6 +169,7 @@ class Ease(_Inverse):
     n_threads: int | None = threads_param()
     storage: str = _storage_param()
     density: float = _density_param()
+    activity_cap: int | None = activity_cap_param()
 
 
 @dataclass(repr=False, eq=False)

@@ -26,7 +26,7 @@ from ..models.spec import ModelSpec, parse_model
 from ..table import Column, Table
 from .cache import Task
 from .executor import Executor
-from .families import FAMILIES, Family, families
+from .families import FAMILIES, Family, activity_cap, families
 from .tune import Progress
 
 # Users whose interactions are held out, at most: differences of 1 % are significant with these.
@@ -215,8 +215,9 @@ class _Race:
 
     def settings(self, fold: Fold) -> Iterator[ModelSpec]:
         """Yield settings to try; the caller adds the outcome of each before asking for the next."""
+        items, cap = len(fold.train.items), activity_cap(fold.train)
         for family in self._families:
-            yield from family.first_settings(self._timed, len(fold.train.items))
+            yield from family.first_settings(self._timed, items, cap)
         while (spec := next(self._steps(), None)) is not None:
             yield spec
 

@@ -7,8 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..counts.estimate import Estimate
+from ..data.interactions import Interactions
 from ..kernels import Tanimoto, parse_kernel
 from ..models.spec import ModelSpec, parse_model
+
+# Pairs of items from which on the most active users are not counted, caps on their items, and the
+# share of users that may be left out. On all of BookCrossing, with a cap of 500 for 0.3 % of its
+# users, item-knn takes a third of the time and ranks better.
+_PAIRS, _CAPS, _LEFT_OUT = 1 << 27, (5000, 2000, 1000, 500, 200), 0.01
 
 
 @dataclass(frozen=True)
@@ -24,10 +31,14 @@ class Family:
         """The name of the model."""
         return parse_model(self.starts[0]).name
 
-    def first_settings(self, with_times: bool, items: int = 0) -> Iterator[ModelSpec]:
+    def first_settings(
+        self, with_times: bool, items: int = 0, cap: int | None = None
+    ) -> Iterator[ModelSpec]:
         """Yield the starts; if there are times, the first one also with weights by recency."""
-        storage = {"storage": "sparse"} if items > self.most_dense else {}
-        starts = [{**parse_model(text).params, **storage} for text in self.starts]
+        fixed: dict[str, Any] = {"storage": "sparse"} if items > self.most_dense else {}
+        if cap is not None and "activity_cap" in parse_model(self.starts[0]).params:
+            fixed["activity_cap"] = cap
+        starts = [{**parse_model(text).params, **fixed} for text in self.starts]
         if with_times and "recency" in self.steps:
             starts.append({**starts[0], "recency": 8.0})
         for params in starts:
@@ -42,6 +53,19 @@ class Family:
             for place in (at + 1, at - 1):
                 if 0 <= place < len(values):
                     yield ModelSpec(spec.name, {**spec.params, name: values[place]})
+
+
+def activity_cap(data: Interactions) -> int | None:
+    """Return the largest cap with which there are few enough pairs; None without need or means."""
+    items, lengths = len(data.items), data.rows.lengths
+    if Estimate.of(data.rows, items).pairs <= _PAIRS:
+        return None
+    for cap in _CAPS:
+        if (lengths > cap).mean() > _LEFT_OUT:
+            break
+        if Estimate.of(data.rows.capped(cap), items).pairs <= _PAIRS:
+            return cap
+    return None
 
 
 def _distance(one: Any, other: Any) -> float:
