@@ -91,6 +91,7 @@ BAD: list[tuple[str, str | bytes, str, int, str, str]] = [
         *("", "", "https://x.org/a.csv", 1),
         *("https://x.org/a.csv is an address, and only files are read", "curl -LO https://x.org/a"),
     ),
+    ("", "", "tearoom", 1, "no file matches 'tearoom'", "for a data set of your own, import its mod"),
     ("", "", "movielens-1n", 1, "no file matches 'movielens-1n'", "a data set 'movielens-1m'"),
     # not a table
     ("a.csv", "", "", 1, "a.csv is empty", "write the names of its columns, and below a row"),

@@ -471,19 +471,23 @@ def test_an_imported_module_is_known_to_worker_processes(run, module):
     ("words", "said"),
     [
         (["--import", "surely_not_there"], "surely_not_there cannot be imported: it is not there"),
+        (["--import", "not_there.inner"], "not_there.inner cannot be imported: it is not there"),
         (["--import", "nowhere.py"], "nowhere.py cannot be imported: it is not there"),
         (["--import", "broken.py"], "broken.py cannot be imported: ZeroDivisionError"),
+        (["--import", "opens.py"], "opens.py cannot be imported: FileNotFoundError"),
         (["--import"], "--import needs a module"),
     ],
 )
 def test_a_module_that_cannot_be_imported_is_reported(run, tmp_path, monkeypatch, words, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.py").write_text("1 / 0")
+    (tmp_path / "opens.py").write_text("open('surely not there')")
     code, out, err = run("kernels", *words)
     assert code in (1, 2)
     assert out == ""
     assert err.startswith(f"error: {said}")
-    assert "\nhint: name a module" in err
+    hint = "correct it; --debug shows the traceback" if "Error" in said else "name a module"
+    assert f"\nhint: {hint}" in err
 
 
 @pytest.mark.parametrize("option", ["--model", "--kernel"])

@@ -204,6 +204,7 @@ def test_an_arity_is_searched_beside_that_of_the_spectrum(run, folder):
         (["--trials", "0"], 2, "trials"),
         (["--seconds", "-3"], 2, "seconds must be a finite number, more than 0"),
         (["--arity", "disjunctive", "--trials", "5"], 2, "--arity and --trials exclude each other"),
+        (["--arity", "disjunctive", "--out", "x"], 2, "--arity and --out exclude each other"),
         (["--arity", "disjunctive", "--metric", "auc,mrr"], 2, "chosen by one metric"),
         (["--arity", "magic"], 2, "magic"),
         (["--arity", "tanimoto"], 2, "tanimoto does not take an arity alone"),

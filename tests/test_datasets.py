@@ -17,7 +17,7 @@ import pytest
 
 from boolrank import Interactions, load_dataset, synthetic
 from boolrank.cli._app import BELOW, EXAMPLES
-from boolrank.data import DATASETS, Size, data_folder
+from boolrank.data import DATASETS, Delimited, Size, data_folder
 from boolrank.errors import DatasetNotFoundError, InputError, MissingExtraError, ParameterError
 
 
@@ -534,6 +534,29 @@ def test_check_counts_what_is_here_and_marks_what_differs(run, tmp_path, monkeyp
     assert found["filmtrust"]["as_known"] is False
     assert found["ciaodvd"]["as_known"] is True
     assert found["jester"]["counted"] is None
+
+
+def test_a_data_set_that_cannot_be_read_does_not_hide_the_others(run, tmp_path, monkeypatch):
+    put(tmp_path, "filmtrust", "ratings.txt", b"1 2\n")
+    put(tmp_path, "ciaodvd", *SMALL["ciaodvd"][:2])
+    broken = replace(DATASETS["jester"], files=("a",), archive="", format=lambda *_: 1 / 0)
+    monkeypatch.setitem(DATASETS, "jester", broken)
+    put(tmp_path, "jester", "a", b"1")
+    code, out, _ = run("datasets", "--check", "--json")
+    found = {record["name"]: record["error"] for record in json.loads(out)}
+    assert code == 0
+    assert found["filmtrust"].endswith(
+        "its rating is not a number; correct the line, or fetch the file again"
+    )
+    assert found["jester"] == "ZeroDivisionError('division by zero')"
+    assert found["ciaodvd"] is None
+    assert "unreadable" in run("datasets", "--check")[1]
+
+
+@pytest.mark.parametrize("fields", ["user:string item", "user:text,item:text"])
+def test_a_field_of_an_unknown_kind_is_an_error(fields):
+    with pytest.raises(ParameterError, match=r"field user has an unknown .*text.*spaces separate"):
+        Delimited(fields)
 
 
 def test_json_and_csv_have_the_same_content(run):

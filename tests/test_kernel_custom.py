@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from boolrank import Conjunctive, Disjunctive, Kernel, Linear, Tanimoto, parse_kernel
-from boolrank.errors import KernelSyntaxError, ParameterError, ParameterTypeError
+from boolrank.errors import InputError, KernelSyntaxError, ParameterError, ParameterTypeError
 from boolrank.kernels import KERNELS, Counts, Wide
 from boolrank.kernels.expressiveness import spectral_ratio
-from boolrank.testing import check_kernel
+from boolrank.testing import LawError, check_kernel
 
 EXACT = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
 NUMBERS = [0, 1, 2, 3, 10, 12345, 10**9, 2**53 - 1, 0.5, 1e-9, 700.25]
@@ -132,6 +132,54 @@ def test_a_kernel_of_your_own_is_known_by_its_name() -> None:
         parse_kernel("damped_test(strength=1)")
     with pytest.raises(KernelSyntaxError, match="did you mean 'damped_test'"):
         parse_kernel("damped_tst")
+
+
+@dataclass(frozen=True, repr=False)
+class Choosy(Kernel):
+    """Checks its parameter."""
+
+    power: float
+    mode: str = "plain"
+    name = "choosy_test"
+
+    def __post_init__(self) -> None:
+        if self.power < 0:
+            raise ValueError(f"power must be 0 or more, not {self.power}")
+
+    def value(self, k: Counts) -> Any:
+        return k.common * 2.0**self.power
+
+
+def test_a_kernel_can_check_its_parameters_and_take_text() -> None:
+    assert parse_kernel("choosy_test(1, mode='odd')") == Choosy(1, "odd")
+    with pytest.raises(ParameterError, match="choosy_test: power must be 0 or more, not -1"):
+        parse_kernel("linear + choosy_test(-1)")
+
+
+def test_weighted_users_need_a_formula_on_masses() -> None:
+    with pytest.raises(InputError, match="a kernel of your own needs a method mass_value"):
+        Choosy(1).on_masses(10, 3, 4, 2, users=5)
+
+
+@dataclass(frozen=True)
+class Loud(Kernel):
+    """Its text is that of a dataclass."""
+
+    name = "loud_test"
+
+    def value(self, k: Counts) -> Any:
+        return k.common
+
+
+def test_the_law_of_texts_names_the_line_that_is_missing() -> None:
+    with pytest.raises(LawError, match=r"parsed from its text.*@dataclass\(frozen=True, repr="):
+        check_kernel(Loud())
+
+
+@pytest.mark.parametrize("name", ["two words", "two-words", "2nd", "and", ""])
+def test_a_name_that_no_text_can_have_raises(name: str) -> None:
+    with pytest.raises(ParameterError, match="cannot name the kernel Made in text; use letters"):
+        make(name, "Made")
 
 
 def make(name: str, qualname: str) -> type[Kernel]:

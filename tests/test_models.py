@@ -10,6 +10,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from boolrank import (
+    InputError,
     Interactions,
     ModelFileError,
     NotFittedError,
@@ -23,7 +24,16 @@ from boolrank import (
 from boolrank.data.protocols import strong_generalization
 from boolrank.data.rows import Rows
 from boolrank.errors import MatrixTooLargeError, ParameterTypeError
-from boolrank.models import MODELS, Recommender, Scorer, make_model, param, scorer
+from boolrank.models import (
+    MODELS,
+    ModelEntry,
+    Recommender,
+    Scorer,
+    make_model,
+    param,
+    scorer,
+)
+from boolrank.storage.state import array
 from boolrank.testing import check_recommender
 
 
@@ -155,7 +165,7 @@ class NearestScorer(Scorer):
     """Cosines of items, added up over a profile."""
 
     kind = "nearest"
-    near: np.ndarray
+    near: np.ndarray = array("float64", "items", "items")
 
     @property
     def items(self):
@@ -179,8 +189,10 @@ class Nearest(Recommender):
         return NearestScorer(near)
 
 
-def test_a_model_needs_what_it_learns_and_how_it_scores():
-    check_recommender(Nearest(power=2.0), n_users=20, n_items=12)
+def test_a_model_needs_what_it_learns_and_how_it_scores(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setitem(MODELS, "nearest", ModelEntry("nearest", f"{__name__}:Nearest", "a test"))
+        check_recommender(Nearest(power=2.0), n_users=20, n_items=12)
     assert Nearest().set_params(power=3.0).get_params() == {"power": 3.0}
     data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     assert Nearest().fit(data).recommend([3], n=1).lists() == [["a"]]
@@ -188,3 +200,25 @@ def test_a_model_needs_what_it_learns_and_how_it_scores():
         Nearest(power=-1.0).fit(data)
     with pytest.raises(ModelFileError, match="not in the table of models"):
         Nearest().fit(data).save("nowhere")
+
+
+def test_a_model_says_in_its_class_what_it_is_saved_as():
+    def define(scorers):
+        return type("Made", (Recommender,), scorers | {"_learn": Nearest._learn})
+
+    with pytest.raises(ParameterTypeError, match=r"Made has no scorers; write scorers: ClassVar"):
+        define({})
+    unnamed = type("Unnamed", (Scorer,), {"items": 1, "scores": NearestScorer.scores})
+    with pytest.raises(ParameterTypeError, match=r"Unnamed has no kind; write kind: ClassVar"):
+        define({"scorers": (unnamed,)})
+
+
+@pytest.mark.parametrize("ask", ["score", "recommend"])
+def test_scores_of_another_shape_are_an_error(monkeypatch, ask):
+    """One row would otherwise be that of everybody."""
+    monkeypatch.setattr(NearestScorer, "scores", lambda self, _: self.near[0])
+    fitted = Nearest().fit(Interactions.from_pairs([1, 2], ["a", "b"]))
+    with pytest.raises(
+        InputError, match=r"NearestScorer gives scores of shape \(2,\) for 2 profil"
+    ):
+        getattr(fitted, ask)()

@@ -206,6 +206,22 @@ class LazyUpdate(Broken):
         return self
 
 
+class DeafToRecency(Broken):
+    def fit(self, interactions, overlaps=None):
+        self.recency = 0.0
+        return super().fit(interactions, overlaps)
+
+
+class WrongPartsByRecency(Broken):
+    def explain(self, user, item):
+        return [(own, part * (1 + self.recency)) for own, part in super().explain(user, item)]
+
+
+class Crash(Broken):
+    def explain(self, user, item):
+        raise OSError(f"{user} {item}")
+
+
 BROKEN = {
     TooMany: "fixed, padded shapes",
     Unpadded: "fixed, padded shapes",
@@ -230,6 +246,9 @@ BROKEN = {
     LostInSaving: "the same lists by any way', ids text: saved and loaded",
     WrongReasons: "reasons that add up",
     LazyUpdate: "any order of the events', ids text: updated instead of fitted",
+    DeafToRecency: "weights by recency', ids text: recency=1 and recency=0 give the same scores",
+    WrongPartsByRecency: "weights by recency', ids text: the reasons of",
+    Crash: "reasons that add up', ids text: OSError: u1 i0",
 }
 
 
@@ -242,3 +261,12 @@ def test_a_model_that_breaks_a_clause_is_caught_by_that_clause(model, monkeypatc
     monkeypatch.setitem(MODELS, "broken", ModelEntry("broken", f"{__name__}:{model.__name__}", ""))
     with pytest.raises(LawError, match=f"breaks the clause '{BROKEN[model]}"):
         check_recommender(model("linear", n_threads=1), n_users=20, n_items=23)
+
+
+def test_a_model_that_cannot_be_saved_breaks_the_contract():
+    with pytest.raises(LawError, match=r"by any way', .*Seldom is not in the .*add it: MODELS"):
+        check_recommender(Seldom("linear", n_threads=1), n_users=10, n_items=8)
+
+
+class Seldom(Broken):
+    """It is not in the table of models."""

@@ -349,6 +349,18 @@ def test_a_model_that_could_not_be_read_back_is_refused_when_it_is_saved(tmp_pat
     assert np.array_equal(loaded.score(), good.score(), equal_nan=True)
     with pytest.raises(ModelFileError, match=r"cannot be saved: it has values of .* range"):
         Weighted(top=99.0).fit(data).save(tmp_path / "model")
+    for wrong in (np.ones(9, np.float32), np.ones((9, 1))):
+        monkeypatch.setattr(Weighted, "_learn", lambda *_, w=wrong: WeightScorer(Weights(w), 0.5))
+        found = re.escape(
+            f"of type {wrong.dtype} and shape {wrong.shape}, declared as float64 (items)"
+        )
+        with pytest.raises(ModelFileError, match=f"it has scorer-weights-values {found}"):
+            Weighted().fit(data).save(tmp_path / "model")
+    monkeypatch.setattr(
+        Weighted, "_learn", lambda *_: WeightScorer(Weights(np.ones(9)), np.ones(9))
+    )
+    with pytest.raises(ModelFileError, match="an undeclared array scorer-bias"):
+        Weighted().fit(data).save(tmp_path / "model")
     assert _answers(load_model(tmp_path / "model")) == _answers(good)
 
 

@@ -68,8 +68,8 @@ OPTIONS = {
     "version": _row("Print the version.", callback=_print_version, is_eager=True),
     "debug": _row("Show the traceback of an error; also after the verb."),
     "modules": _row(
-        "Import a module or .py file with your kernels, models or metrics; repeat for more; also "
-        "after the verb.",
+        "Import a module or .py file with your kernels, models, metrics or data sets; repeat for "
+        "more; also after the verb.",
         metavar="MODULE",
         flag="--import",
     ),
@@ -205,5 +205,5 @@ OPTIONS = {
         metavar="FILE",
     ),
     "no_auth": _row("Serve other machines without a key."),
-    "tune out": _row("Folder for studies; existing trials are not repeated."),
+    "tune out": _row("Folder for studies; existing trials are not repeated; default tuning."),
 }

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from ..data import DATASETS, Dataset, Size, data_folder, fetch_dataset, find_dataset
+from ..errors import BoolrankError
 from ..kernels import KERNELS, Kernel
 from ..models import MODELS
 from ..table import Column, Table
@@ -102,11 +103,8 @@ def datasets(
         return
     records, rows, notes = [], [], []
     for each in DATASETS.values():
-        here, counted = each.is_here(data), None
-        if check and here:
-            with Work().status(f"Reading {each.name}"):
-                events = each.load(data)
-            counted = Size(*events.shape, events.size)
+        here = each.is_here(data)
+        counted, error = _count(each, data) if check and here else (None, "")
         size = counted or each.size
         as_known = None if counted is None else counted == each.size
         about = {
@@ -119,6 +117,7 @@ def datasets(
             "folder": str(each.folder(data)),
             "counted": counted and counted._asdict(),
             "as_known": as_known,
+            "error": error or None,
             "paper": dict(zip(_PRINTED, each.printed, strict=True)) if each.printed else None,
         }
         texts = ("differs", "remark", "licence", "citation", "page", "by_hand")
@@ -127,7 +126,9 @@ def datasets(
         share = f"{size.density:.2%}" if size.density >= 0.01 else f"{100 * size.density:.2g}%"
         paper = ("≠" if each.differs else "=") if each.printed else ""
         state = {None: "yes", True: "counted", False: "differs"}[as_known] if here else "no"
+        state = "unreadable" if error else state
         rows.append((each.name, *size, share.replace("%", " %"), paper, state))
+        notes += [(each.name, "error", error)] if error else []
         notes += [(each.name, *note) for note in _notes(each, as_known, here=here)]
     formats = dict.fromkeys(_PRINTED[:3], ",d") | {"density": "f", "paper": "s", "here": "s"}
     columns = [Column("data set", style="name", wrap="never")]
@@ -139,6 +140,16 @@ def datasets(
     output.show(*tables, records=records)
     if output.is_table:
         say(f"Data sets are in {data_folder(data)}")
+
+
+def _count(dataset: Dataset, data: Path | None) -> tuple[Size | None, str]:
+    """Read a data set, and return its counts, or None and the error."""
+    try:
+        with Work().status(f"Reading {dataset.name}"):
+            events = dataset.load(data)
+    except Exception as error:  # noqa: BLE001 - the format may be a function of the user
+        return None, str(error) if isinstance(error, BoolrankError) else repr(error)
+    return Size(*events.shape, events.size), ""
 
 
 def _notes(dataset: Dataset, as_known: bool | None, *, here: bool) -> Iterator[tuple[str, str]]:

@@ -33,7 +33,7 @@ def tune(
     items: str | None = None,
     sets: str | None = None,
     attributes: str | None = None,
-    out: Path = Path("tuning"),
+    out: Path | None = None,
     columns: Columns,
     threads: int | None = None,
     output: Output,
@@ -52,13 +52,14 @@ def tune(
     if spec.changes:
         problem = f"tune chooses the parameters of {spec.name}"
         raise ParameterError(problem, hint=f"write --model {spec.name}")
-    if arity is None:
-        check_output(out)
-    else:
-        refuse("--arity", given({"model": model}) | budget)
+    if arity is not None:
+        refuse("--arity", given({"model": model, "out": out}) | budget)
         if "," in (metric or ""):
             problem = "an arity is chosen by one metric"
             raise ParameterError(problem, hint="give one, such as --metric auc")
+    out = out or Path("tuning")
+    if arity is None:
+        check_output(out)
     in_file_order = order == "file"
     events = read_events(work, inputs, columns.given(), file_order=in_file_order or None)
     if items is not None:

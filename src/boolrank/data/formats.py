@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, ParameterError
 from .archives import sheet
 
 if TYPE_CHECKING:
@@ -50,6 +50,15 @@ class Delimited:
     header: bool = False
     quoted: bool = False
     sections: bool = False
+
+    def __post_init__(self) -> None:
+        for name, kind in self._kinds.items():
+            if kind not in _KINDS:
+                raise ParameterError(
+                    f"the field {name} has an unknown kind {kind!r}",
+                    hint=f"kinds are {', '.join(_KINDS)}; spaces separate fields",
+                    parameter="fields",
+                )
 
     @property
     def _kinds(self) -> dict[str, str]:

@@ -17,6 +17,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
+from ..checks import IMPORT
 from ..errors import InputError
 from .archives import check_expansion, check_name, contents, sheet
 
@@ -80,6 +81,8 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
             files = [file for file in map(Path, names) if file.is_file()]
             problem = f"no file matches {str(each)!r}"
             hint = "check its name and folder; names with blanks need quotes"
+            if re.fullmatch(r"[\w-]+", str(each)):
+                hint += f"; for a data set of your own, {IMPORT}"
         if not files:
             raise InputError(problem, hint=hint)
         found |= dict.fromkeys(files)

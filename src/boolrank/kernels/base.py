@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields, is_dataclass
 from itertools import pairwise
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -78,6 +79,10 @@ class Kernel(ABC):
         """Add the class to `KERNELS` if it has a name, unless it is inside a function."""
         super().__init_subclass__()
         if "name" in vars(cls) and in_text and "<locals>" not in cls.__qualname__:
+            if not cls.name.isidentifier() or iskeyword(cls.name):
+                message = f"{cls.name!r} cannot name the kernel {cls.__name__} in text"
+                hint = "use letters, digits and _, such as 'my_kernel'"
+                raise ParameterError(message, hint=hint, parameter="name")
             both = KERNELS.get(cls.name, cls), cls
             places = [f"{each.__module__}.{each.__qualname__}" for each in both]
             if places[0] != places[1]:  # a class defined again, as in a notebook, is not a twin
@@ -142,7 +147,8 @@ class Kernel(ABC):
         """
         raise InputError(
             f"{self} has no meaning for weighted users",
-            hint="use user_exponent=0, or a kernel such as disjunctive, threshold or tanimoto",
+            hint="use user_exponent=0, or a kernel such as disjunctive, threshold or tanimoto; a "
+            "kernel of your own needs a method mass_value",
             parameter="user_exponent",
         )
 

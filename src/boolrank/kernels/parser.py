@@ -13,7 +13,7 @@ from operator import add, matmul, mul
 from typing import Any
 
 from ..checks import near_name, wrong_type
-from ..errors import BoolrankError, KernelSyntaxError
+from ..errors import BoolrankError, KernelSyntaxError, ParameterError
 from .algebra import Normalized
 from .base import KERNELS, Kernel
 from .logic import SIGNS, WORDS, connect
@@ -182,6 +182,10 @@ class _Reader:
                 raise
             names = ", ".join(f.name for f in fields(kernel))  # type: ignore[arg-type]
             raise self.error(node, f"{name} takes ({names})") from None
+        except ValueError as error:  # of a kernel that checks its parameters
+            if isinstance(error, BoolrankError):
+                raise
+            raise ParameterError(f"{name}: {error}", parameter="kernel") from error
 
     def unknown(self, name: str) -> KernelSyntaxError:
         known = (*KERNELS, *_FUNCTIONS)

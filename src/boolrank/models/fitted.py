@@ -21,7 +21,7 @@ from ..storage.state import pack
 from .profiles import Profiles
 from .recency import check_times, recency_weights
 from .recommendations import Recommendations
-from .scorer import Floats, Ranked, Scorer, empty_lists
+from .scorer import Floats, Ranked, Scorer, checked_scores, empty_lists
 from .selection import Selection
 from .tag_columns import TagSets, tag_columns
 
@@ -189,7 +189,7 @@ class Fitted:
         some = profiles.lengths > 0
         out = np.full((len(some), len(self.interactions.items)), np.nan)
         if some.any():
-            out[some] = self.scorer.scores(_nonempty(profiles))
+            out[some] = checked_scores(self.scorer, _nonempty(profiles))
         return out if items is None else out[:, self.interactions.items.numbers(items)]
 
     def recommend(

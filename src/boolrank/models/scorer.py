@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from ..storage.state import State
 from .profiles import Profiles
 
@@ -60,7 +61,7 @@ class Scorer(State, ABC):
         size = max(1, _BLOCK // max(self.items, 1))
         for first in range(0, profiles.n_rows, size):
             part = profiles.part(first, min(first + size, profiles.n_rows))
-            for k, row in enumerate(self.scores(part)):
+            for k, row in enumerate(checked_scores(self, part)):
                 row[hidden] = -np.inf
                 if exclude_own:
                     row[part.row(k)] = -np.inf
@@ -84,6 +85,18 @@ class Scorer(State, ABC):
     def compares(cls) -> bool:
         """Return whether items can be compared."""
         return cls.similar is not Scorer.similar
+
+
+def checked_scores(scorer: Scorer, profiles: Profiles) -> Floats:
+    """(u, m) Return the scores of all items for each profile; raise if the shape is another."""
+    found = np.asarray(scorer.scores(profiles), np.float64)
+    if found.shape != (profiles.n_rows, scorer.items):
+        raise InputError(
+            f"{type(scorer).__name__} gives scores of shape {found.shape} for {profiles.n_rows} "
+            f"profiles and {scorer.items} items",
+            hint="return a row for each profile and a column for each item",
+        )
+    return found
 
 
 def empty_lists(count: int, n: int) -> Ranked:

@@ -47,6 +47,9 @@ class Array(NamedTuple):
     high: float | str = LARGE
     divides: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        return f"{self.dtype} ({', '.join(self.shape)})"
+
 
 def array(dtype: str, *shape: str, optional: bool = False, **more: Any) -> Any:
     """Declare a field of a stored value as an `Array`; an ``optional`` one may be None."""
@@ -117,14 +120,15 @@ class Reader:
         found = self.arrays.get(name)
         if found is None:
             raise self.broken(f"no array {name!r}")
+        given = f"{name} of type {found.dtype.name} and shape {found.shape}, declared as {form}"
         if found.dtype.name not in form.dtype.split("|") or found.ndim != len(form.shape):
-            raise self.broken(f"{name} of type {found.dtype.name} and {found.ndim} dimensions")
+            raise self.broken(given)
         for side, size in zip(form.shape, found.shape, strict=True):
             symbol, more = _parsed(side)
             # A size is fixed at its first use.
             known = self.sizes.setdefault(symbol, size - more) if side != "*" else size
             if known < 0 or (side != "*" and known + more != size):
-                raise self.broken(f"{name} of length {size:,}, which is not that of {side}")
+                raise self.broken(f"{given} where {symbol} is {max(known, 0)}")
         # Files that are about to be listed as they are were written by this version.
         own = self.saving and isinstance(found, MappedFile)
         if self.verify and found.size and not own:
@@ -168,6 +172,8 @@ class Reader:
         if form is not None:
             absent = name in plain and content is None and each.default is None
             return None if absent else self.array(f"{prefix}{name}", form)
+        if f"{prefix}{name}" in self.arrays:
+            raise self.broken(f"an undeclared array {prefix}{name}")
         options = get_args(hint) or (hint,)
         if isinstance(content, dict):
             states = [kind for kind in options if isclass(kind) and issubclass(kind, State)]

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..data.interactions import Interactions
 from ..errors import UnknownIdError
-from ..models import MODELS, load_model
+from ..models import load_model
 from .laws import LawError
 
 # Scores of a list and those of `score` may be summed in another order.
@@ -184,7 +184,7 @@ def _any_way(case: Case) -> Iterator[str]:
         "fitted again": case.fitted(case.data).recommend(users, n=6),
         "the same model fitted again": copy.deepcopy(model).fit(case.data).recommend(users, n=6),
     }
-    if any(entry.model is type(model) for entry in MODELS.values()):  # others cannot be loaded
+    if hasattr(model, "save"):
         with tempfile.TemporaryDirectory() as folder:
             model.save(Path(folder) / "model")
             loaded = load_model(Path(folder) / "model")
@@ -248,6 +248,18 @@ def _reasons(case: Case) -> Iterator[str]:
                 yield f"the reasons of {user!r} for {item!r} do not add up to its score"
 
 
+def _recency(case: Case) -> Iterator[str]:
+    if not hasattr(case.unfitted, "recency"):
+        return
+    plain, weighted = (
+        copy.deepcopy(case.unfitted).set_params(recency=half_life).fit(case.data)
+        for half_life in (0.0, 1.0)
+    )
+    if _close(plain.score(), weighted.score()):
+        yield "recency=1 and recency=0 give the same scores; multiply by profiles.weights"
+    yield from _reasons(replace(case, model=weighted))
+
+
 CLAUSES: dict[str, Clause] = {
     "fixed, padded shapes": _shapes,
     "exactly the allowed items": _allowed,
@@ -259,6 +271,7 @@ CLAUSES: dict[str, Clause] = {
     "any order of the events": _events,
     "unknown ids and impossible n": _unknown,
     "reasons that add up": _reasons,
+    "weights by recency": _recency,
 }
 
 
@@ -286,8 +299,13 @@ def check_recommender(
         fitted = copy.deepcopy(model).fit(data)
         case = Case(fitted, data, model, generator, list(data.users), list(data.items))
         for name, clause in CLAUSES.items():
-            for complaint in clause(case):
-                raise LawError(f"{model!r} breaks the clause {name!r}, ids {kind}: {complaint}")
+            broken = f"{model!r} breaks the clause {name!r}, ids {kind}"
+            try:
+                complaint = next(clause(case), "")
+            except Exception as error:
+                raise LawError(f"{broken}: {type(error).__name__}: {error}") from error
+            if complaint:
+                raise LawError(f"{broken}: {complaint}")
 
 
 def _draw(rng: np.random.Generator, n_users: int, n_items: int) -> NDArray[np.bool_]:

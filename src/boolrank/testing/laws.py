@@ -246,7 +246,8 @@ def _value(kernel: Kernel, _: Sample) -> Iterator[str]:
         try:
             found = make()
         except (pickle.PicklingError, AttributeError, TypeError, BoolrankError) as error:
-            yield f"it cannot be {how}: {error}; define its class at the top of a module"
+            where = "at the top of a module, with @dataclass(frozen=True, repr=False)"
+            yield f"it cannot be {how}: {error}; define its class {where}"
             continue
         if found != kernel:
             yield f"{how}, it is {found!r}, which is not equal"
