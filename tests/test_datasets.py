@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from boolrank import Interactions, load_dataset, synthetic
@@ -160,6 +161,15 @@ def test_data_sets_are_read_from_their_distributed_files(tmp_path, name):
     file, content, expected = SMALL[name]
     put(tmp_path, name, file, content)
     assert triples(load_dataset(name, tmp_path)) == expected
+
+
+@pytest.mark.parametrize("made", [None, pl.DataFrame({"user": [1], "film": [2]})])
+def test_a_format_without_items_is_refused(tmp_path, made):
+    file, content, _ = SMALL["filmtrust"]
+    put(tmp_path, "filmtrust", file, content)
+    odd = replace(DATASETS["filmtrust"], format=lambda _label, _content: made)
+    with pytest.raises(InputError, match="the format of filmtrust returns no (user|item)"):
+        odd.load(tmp_path)
 
 
 @pytest.mark.parametrize("name", [n for n in SMALL if isinstance(SMALL[n][1], dict)])

@@ -186,6 +186,13 @@ class Dataset:
             for path in self._find(name, folder):
                 for label, content in contents(path, name):
                     frame = self.format(label, content)
+                    lacking = {"user", "item"} - set(getattr(frame, "columns", ()))
+                    if lacking:
+                        raise InputError(
+                            f"the format of {self.name} returns no {max(lacking)} of {label}",
+                            hint="return a polars frame with user, item and, if known, time",
+                            parameter="format",
+                        )
                     if not len(frame):
                         raise InputError(f"{label} is empty: it has no rows", hint=AGAIN)
                     # Half the memory for ids: data sets have up to a hundred million rows.
