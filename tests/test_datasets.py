@@ -168,7 +168,7 @@ def test_a_format_without_items_is_refused(tmp_path, made):
     file, content, _ = SMALL["filmtrust"]
     put(tmp_path, "filmtrust", file, content)
     odd = replace(DATASETS["filmtrust"], format=lambda _label, _content: made)
-    with pytest.raises(InputError, match="the format of filmtrust returns no (user|item)"):
+    with pytest.raises(InputError, match=r"the format of filmtrust returns no (user|item)"):
         odd.load(tmp_path)
 
 
