@@ -43,3 +43,11 @@ def run(
         return int(exit_info.value.code or 0), captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit models of studies in this process: a worker process takes a second to start."""
+    from worker_here import WorkerHere
+
+    monkeypatch.setattr("boolrank.studies.executor.Worker", WorkerHere)
