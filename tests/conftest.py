@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from effort import tries
+
 # Derandomised, so that a red test is red for everyone; no deadline, because the first call of a
 # compiled loop may compile it.
-settings.register_profile("boolrank", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("boolrank", derandomize=True, deadline=None, max_examples=tries(60))
 settings.load_profile("boolrank")
 
 
