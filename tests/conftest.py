@@ -16,6 +16,19 @@ from effort import tries
 settings.register_profile("boolrank", derandomize=True, deadline=None, max_examples=tries(60))
 settings.load_profile("boolrank")
 
+# Longest first, so that no worker is left with one of these while the other has nothing to do.
+LONGEST = [
+    *("spark", "any_floats", "masses", "saved_models", "cli", "docs", "service_process", "tuning"),
+    *("service_page", "disk_fit", "kernel_tables", "kernel_laws", "kernel_enumeration", "matrix"),
+    *("cli_models", "tag_ranker", "threads"),
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put long files first; all other tests stay in order."""
+    places = {f"test_{name}": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
