@@ -3,10 +3,13 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+MADE   := $(VENV)/.ready-made
 RUN    := $(VENV)/.ready-run
 READY  := $(VENV)/.ready
 DOCS   := $(VENV)/.ready-docs
 BENCH  := $(VENV)/.ready-bench
+# Byte code is written for the modules that are imported, not for all that are installed.
+PIP    := $(BIN)/python -m pip install --quiet --no-compile
 
 # The same versions everywhere; PIP_CONSTRAINT= takes the newest.
 export PIP_CONSTRAINT ?= $(CURDIR)/constraints.txt
@@ -23,7 +26,8 @@ demo: $(RUN) ## run the demonstration; its page is demo/report.html
 # Loops are compiled beside the linters, once: the processes of the tests would each compile them.
 test: $(READY) ## lint, then all tests: tests/, the examples in src/, README.md and docs/
 	@$(MAKE) --no-print-directory --jobs 2 lint compiled
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --doctest-modules tests src
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder \
+	  --doctest-modules tests src
 
 lint: $(READY) ## ruff and mypy
 	$(BIN)/ruff check .
@@ -61,8 +65,7 @@ clean: ## remove whatever the targets above made, the virtual environment too
 	rm -rf $(VENV) demo site dist bench .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The demonstration is met first, and waits for nothing that only tests need.
-$(RUN): pyproject.toml
+$(MADE): pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "boolrank needs Python 3.11 or newer and there is no '$(PYTHON)':" \
 	       "try  make PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -70,18 +73,22 @@ $(RUN): pyproject.toml
 	  echo "boolrank needs Python 3.11 or newer and '$(PYTHON)' is $$($(PYTHON) --version 2>&1):" \
 	       "try  make PYTHON=python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[cli,report]'
+	$(PIP) --upgrade pip
 	@touch $@
 
-$(READY): $(RUN)
-	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
+# The demonstration is met first, and waits for nothing that only tests need.
+$(RUN): $(MADE)
+	$(PIP) --editable '.[cli,report]'
 	@touch $@
+
+$(READY): $(MADE)
+	$(PIP) --editable '.[all,dev]'
+	@touch $(RUN) $@
 
 $(BENCH): $(READY)
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(PIP) --editable '.[bench]'
 	@touch $@
 
 $(DOCS): $(READY)
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(PIP) --editable '.[docs]'
 	@touch $@

@@ -9,10 +9,25 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from effort import tries
+
 # Derandomised, so that a red test is red for everyone; no deadline, because the first call of a
 # compiled loop may compile it.
-settings.register_profile("boolrank", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("boolrank", derandomize=True, deadline=None, max_examples=tries(60))
 settings.load_profile("boolrank")
+
+# Longest first, so that no worker is left with one of these while the other has nothing to do.
+LONGEST = [
+    *("spark", "any_floats", "masses", "saved_models", "cli", "docs", "service_process", "tuning"),
+    *("service_page", "disk_fit", "kernel_tables", "kernel_laws", "kernel_enumeration", "matrix"),
+    *("cli_models", "tag_ranker", "threads"),
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put long files first; all other tests stay in order."""
+    places = {f"test_{name}": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 
 @pytest.fixture(scope="session")
@@ -43,3 +58,11 @@ def run(
         return int(exit_info.value.code or 0), captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fit models of studies in this process: a worker process takes a second to start."""
+    from worker_here import WorkerHere
+
+    monkeypatch.setattr("boolrank.studies.executor.Worker", WorkerHere)

@@ -41,6 +41,7 @@ def entered(**means: float) -> _Race:
     return race
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_the_same_trials_give_the_same_choice() -> None:
     data = load_dataset(DATA)
     first, second = (choose(data, trials=7) for _ in range(2))
@@ -131,6 +132,7 @@ def test_data_without_anything_to_hold_out_get_a_model_all_the_same() -> None:
     assert choice.entrants == ()
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_missing_time_is_as_good_as_none() -> None:
     data = load_dataset(DATA)
     some = np.array(data.time, float)
@@ -194,6 +196,7 @@ def test_fit_refuses_options_that_do_not_go_together(run, tmp_path, args, messag
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_evaluate_chooses_on_the_training_part_of_one_fold(run) -> None:
     split = ["--protocol", "hold_out", "--order", "random"]
     args = ["--model", "auto", "--model", "popularity", "--trials", 3, "--metrics", "ndcg@10"]
@@ -245,6 +248,7 @@ def test_an_altered_choice_is_refused(run, tmp_path, choice) -> None:
     assert "impossible choice" in messages
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_random_part_is_predicted_without_recency() -> None:
     data = load_dataset(DATA)
     timed = choose(data, trials=12)
@@ -272,6 +276,7 @@ def test_the_order_of_rows_is_no_time_in_a_race(run, tmp_path, monkeypatch) -> N
     assert run(*fit)[0] == 0  # what tune and compare may have found
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_evaluate_without_a_model_measures_the_choice_beside_popularity(run) -> None:
     data = "synthetic:600x300x6000"
     code, printed, messages = run("evaluate", data, "--trials", 2, "--json")

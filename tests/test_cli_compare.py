@@ -50,6 +50,7 @@ def test_compare_prints_what_the_library_finds_writes_a_page_and_ends_with_comma
     assert seconds == [record["fit_s"] for record in records], "nothing was measured again"
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_several_data_sets_are_sections_of_one_page(run, tmp_path):
     code, printed, _ = run(
         *(
@@ -76,6 +77,7 @@ def test_several_data_sets_are_sections_of_one_page(run, tmp_path):
     assert [each["title"] for each in results["sets"]] == [DATA, OTHER]
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_foreign_manifest_is_replaced(run, tmp_path):
     args = ["compare", DATA, "--models", "popularity", "--trials", 0, "--metrics", "auc"]
     code, first, _ = run(*args, "--out", tmp_path, "--json")
@@ -91,6 +93,7 @@ def test_a_foreign_manifest_is_replaced(run, tmp_path):
         )
 
 
+@pytest.mark.usefixtures("worker_here")
 @pytest.mark.parametrize("width", [30, 60, 80])
 def test_a_table_wider_than_the_terminal_is_complete(run, monkeypatch, tmp_path, width):
     models = ["popularity", "kernel-ranker(kernel=linear)"]
@@ -151,6 +154,7 @@ def test_too_few_users_have_a_hint_that_can_be_followed(run, tmp_path):
     assert "hint: take fewer folds, lower --least, or give more data" in messages
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_data_without_any_value_have_a_page_and_an_exit_code(run, tmp_path):
     """Everybody has all items in the end, so that nothing is left to rank below what is sought."""
     rows = [f"{user},{item},{item}" for user in range(24) for item in range(6)]

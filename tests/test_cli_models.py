@@ -63,6 +63,7 @@ def test_fit_reports_the_model_the_data_the_time_and_the_memory(run, drinks, tmp
     assert re.search(r"; \d+\.\d s, [\d,]+ MB peak memory\n$", err)
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_choice_whose_lists_few_items_fill_has_a_note_with_what_to_do(run, tmp_path):
     data, out = "synthetic:600x300x6000", tmp_path / "model"
     _, _, err = run("fit", data, "--trials", "1", "--out", out)  # popularity comes first

@@ -44,6 +44,7 @@ def test_tune_prints_what_the_library_finds(run, folder):
     assert "4 trials, 0 failed; here; " in messages
 
 
+@pytest.mark.usefixtures("worker_here")
 @pytest.mark.parametrize("model", ["kernel-ranker", "ease"])
 def test_the_commands_at_the_end_and_tuned_fit_the_best_model_by_each_metric(run, folder, model):
     args = ["--model", model, "--trials", 5, "--seed", 1, "--metric", "auc,mrr"]
@@ -65,6 +66,7 @@ def test_the_commands_at_the_end_and_tuned_fit_the_best_model_by_each_metric(run
         assert load_model(folder / f"by {metric}").get_params() == expected
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_tune_prints_a_table_of_the_best(run, folder):
     code, printed, messages = run("tune", DATA, "--trials", 3)
     assert code == 0
@@ -81,7 +83,7 @@ def test_tune_prints_a_table_of_the_best(run, folder):
     assert (folder / "tuning").is_dir()
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "worker_here")
 def test_tune_continues_a_study(run):
     _, first, _ = run("tune", DATA, "--trials", 3, "--json")
     _, second, _ = run("tune", DATA, "--trials", 4, "--json")
@@ -222,7 +224,7 @@ def test_a_mistake_has_a_hint(run, args, code, said):
 
 
 @pytest.mark.filterwarnings("default")
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "worker_here")
 def test_files_without_times_are_split_at_random(run):
     rows = [f"u{u},i{(u * 7 + k * k) % 11}" for u in range(40) for k in range(6)]
     with open("events.csv", "w") as file:  # noqa: PTH123 - in the folder of the test
@@ -243,7 +245,7 @@ def test_a_missing_extra_has_the_command_that_installs_it(run, monkeypatch):
     assert "hint: pip install 'boolrank[tune]'" in messages
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "worker_here")
 def test_a_best_trial_that_gives_everybody_the_same_is_doubted(run):
     """Of five trials the first by AUC has ten items in half of all places, another in an eighth."""
     args = ["--model", "kernel-ranker", "--metric", "auc", "--trials", 5]

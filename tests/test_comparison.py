@@ -162,6 +162,7 @@ def test_test_results_equal_evaluate_fold(split, found):
         assert each.means == alone.means
 
 
+@pytest.mark.usefixtures("worker_here")
 @pytest.mark.parametrize("protocol", ["paper", "strong"])
 def test_ids_of_any_type_can_be_compared_and_cached(protocol, tmp_path):
     data = synthetic(120, 60, 1500, 3)
@@ -243,23 +244,24 @@ def test_a_second_comparison_recomputes_only_damaged_results(split, tuner, found
     assert third.computed == 1
 
 
-def test_a_killed_and_resumed_comparison_equals_an_undisturbed_one(tmp_path):
-    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
-
-    def start(out):
-        program = f"""
+_COMPARE = """
 from boolrank import paper_protocol, synthetic
 from boolrank.studies import compare_models, record
 split = paper_protocol(synthetic(120, 60, 1500, 3), folds=6)
-found = compare_models(split, ["popularity", "kernel-ranker"], folder={str(out)!r}, trials=0)
-record([found], {str(out)!r}, started=0.0)
+found = compare_models(split, ["popularity", "kernel-ranker"], folder=out, trials=0)
+record([found], out, started=0.0)
 """
-        return subprocess.Popen([sys.executable, "-c", program])
+
+
+@pytest.mark.usefixtures("worker_here")
+def test_a_killed_and_resumed_comparison_equals_an_undisturbed_one(tmp_path):
+    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
 
     def cells(out):
         return [path for path in out.rglob("cells/*/*.json") if path.name[0] != "."]
 
-    process = start(stopped)
+    program = f"out = {str(stopped)!r}\n{_COMPARE}"
+    process = subprocess.Popen([sys.executable, "-c", program])
     deadline = time.monotonic() + 120
     while len(cells(stopped)) < 2 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
@@ -267,7 +269,8 @@ record([found], {str(out)!r}, started=0.0)
     assert process.wait() == -signal.SIGKILL
     assert 2 <= len(cells(stopped)) < 10
     assert not (stopped / "results.json").exists()
-    assert start(stopped).wait(120) == start(whole).wait(120) == 0
+    for out in (stopped, whole):
+        exec(_COMPARE, {"out": out})  # noqa: S102 - the program above
     a, b = (out / "results.json" for out in (stopped, whole))
     assert a.read_bytes() == b.read_bytes()
     assert len(cells(stopped)) == len(cells(whole)) == 10
@@ -278,6 +281,7 @@ def first_rank(rankings):
     return np.array([r.min() for r in np.split(rankings.ranks, rankings.indptr[1:-1])], float)
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_models_can_be_compared_by_a_function_for_which_lower_is_better(split, tmp_path):
     metric = Metric.of(first_rank, higher_is_better=False, version="1")
     models = ["popularity", "kernel-ranker(kernel=linear)"]

@@ -17,6 +17,7 @@ from boolrank.demo.results import ARITIES, LIKED, METRICS, OTHERS, TOP
 from boolrank.demo.tastes import TITLES, plant_tastes
 from boolrank.models.spec import parse_model
 from pages import check_page
+from worker_here import WorkerHere
 
 N_USERS = 400
 POPULARITY = OTHERS[-1]
@@ -34,7 +35,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(folder, told):
-    return run_demo(folder, n_users=N_USERS, progress=told.append)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("boolrank.studies.executor.Worker", WorkerHere)
+        return run_demo(folder, n_users=N_USERS, progress=told.append)
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +100,7 @@ def test_popularity_is_long_tailed():
     assert popularity[: len(popularity) // 10].sum() > 0.3 * popularity.sum()
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_the_model_is_the_one_that_auto_chooses_on_the_training_part(found):
     fold = hold_out(found.data.events, 0.2, "random", 0)[0]
     assert found.split[0].hash == fold.hash
@@ -206,6 +210,7 @@ def test_the_page_adapts_to_dark_and_narrow_screens_and_print(page):
     assert "@media print" in page
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_the_same_seed_gives_the_same_page(page, tmp_path):
     run_demo(tmp_path, n_users=N_USERS)
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
@@ -257,6 +262,7 @@ def test_plain_text_tables_have_whole_cells_below_their_headings(found):
             assert line[start:].lstrip().startswith(str(cells[0]))
 
 
+@pytest.mark.usefixtures("worker_here")
 @pytest.mark.filterwarnings("default:the data have no time")
 def test_suggested_commands_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

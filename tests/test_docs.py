@@ -64,7 +64,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", [README, PACKAGE, *DOCS], ids=lambda path: path.name)
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "worker_here")
 def test_the_examples_of_a_page_print_what_it_shows(path):
     surprises = [str(each) for each in run_page(path)]
     assert not surprises, "\n".join(surprises)
@@ -198,6 +198,7 @@ def test_the_page_of_commands_has_every_command_and_every_option():
             assert parameter.name == "help" or parameter.help.split(";")[0][:40] in section
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_the_examples_of_the_page_of_commands_run(folder):
     # Slow, endless, or in need of data or a network.
     not_run = {"reproduce", "demo", "doctor", "datasets fetch", "serve"}

@@ -28,6 +28,7 @@ from boolrank.kernels import (
 )
 from boolrank.kernels.combinatorics import choose, hits
 from boolrank.kernels.wide import Wide
+from effort import tries
 from oracles import draw_counts, magnitude, relative_error
 from strategies import counts
 
@@ -118,16 +119,16 @@ def test_kernels_with_an_arity_are_exact_to_1e_12(name: str) -> None:
     rng = np.random.default_rng(1)
     build, arities = BY_ARITY[name]
     for arity in arities:
-        check(build(arity), draw_counts(rng, 250 if arity < 64 else 30, arity=arity), 1e-12)
+        check(build(arity), draw_counts(rng, tries(250 if arity < 64 else 30), arity=arity), 1e-12)
 
 
 @pytest.mark.parametrize("name", SINGLE)
 def test_kernels_without_arity_are_exact_to_1e_12(name: str) -> None:
     rng = np.random.default_rng(2)
     for kernel in SINGLE[name]:
-        check(kernel, draw_counts(rng, 1000, largest_n=10**5), 1e-12)
+        check(kernel, draw_counts(rng, tries(1000), largest_n=10**5), 1e-12)
         normalised = kernel.normalized()
-        cases = draw_counts(rng, 1000)
+        cases = draw_counts(rng, tries(1000))
         for column, value in zip(cases.T.tolist(), normalised.on_counts(*cases), strict=True):
             error = relative_error(value, kernel, *column)
             assert error <= 1e-12, f"{normalised} is off by {error:.2g} at n, x, z, c = {column}"
@@ -137,8 +138,8 @@ def test_kernels_without_arity_are_exact_to_1e_12(name: str) -> None:
 def test_threshold_and_composed_kernels_are_exact_to_1e_10(name: str) -> None:
     rng = np.random.default_rng(3)
     for kernel in LOOSE[name]:
-        check(kernel, draw_counts(rng, 150, arity=13), 1e-10)
-        check(kernel, draw_counts(rng, 100, arity=13, largest_n=40), 1e-10)
+        check(kernel, draw_counts(rng, tries(150), arity=13), 1e-10)
+        check(kernel, draw_counts(rng, tries(100), arity=13, largest_n=40), 1e-10)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +258,7 @@ def test_no_arity_up_to_n_gives_nan_or_overflow(build: Callable[[int], Kernel], 
     arities = {1, 2, n // 10, n // 2, n - 2, n - 1, n} - {0}
     for arity in sorted(arities):
         kernel = build(arity)
-        cases = draw_counts(rng, 60, arity=arity, largest_n=n)
+        cases = draw_counts(rng, tries(60), arity=arity, largest_n=n)
         cases[0] = n
         check(kernel, cases, 1e-12)
         values = kernel.normalized().on_counts(*cases)

@@ -35,6 +35,7 @@ from boolrank.kernels import (
     Wide,
 )
 from boolrank.testing import LAWS, LawError, check_kernel
+from effort import tries
 from strategies import expressions
 
 ALL = [
@@ -113,7 +114,7 @@ def test_values_do_not_depend_on_which_vector_comes_first(kernel: Kernel) -> Non
 
 
 @given(expressions(5))
-@settings(max_examples=20)
+@settings(max_examples=tries(20))
 def test_random_expressions_obey_the_laws(kernel: Kernel) -> None:
     check_kernel(kernel, n=6)
 

@@ -82,19 +82,19 @@ def test_a_long_list_has_the_same_values_as_short_ones(text: str, n: int) -> Non
     assert np.allclose(many, few, rtol=1e-13, atol=0)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint16, np.float32, np.float64])
 @pytest.mark.parametrize("text", KERNELS)
-def test_a_grid_has_the_same_values_as_its_pairs(text: str, dtype: type) -> None:
+def test_a_grid_of_any_type_has_the_same_values_as_its_pairs(text: str) -> None:
     rng = np.random.default_rng(1)
     n = 4000
     x, z = sizes(rng, n, 90), sizes(rng, n, 110)
     c = common(rng, n, x[:, None], z[None, :])
     kernel = parse_kernel(text).normalized()
-    grid = kernel.on_counts(n, x[:, None].astype(dtype), z[None, :].astype(dtype), c.astype(dtype))
     flat = few_at_a_time(kernel, n, np.repeat(x, 110), np.tile(z, 90), c.ravel())
-    assert np.allclose(grid.ravel(), flat, rtol=1e-13, atol=0)
     turned = kernel.on_counts(n, x[:, None], z[None, :], np.asfortranarray(c))
-    assert np.array_equal(turned, grid)
+    assert np.allclose(turned.ravel(), flat, rtol=1e-13, atol=0)
+    for dtype in (np.int64, np.int32, np.uint16, np.float32, np.float64):
+        counts = (each.astype(dtype) for each in (x[:, None], z[None, :], c))
+        assert np.array_equal(kernel.on_counts(n, *counts), turned), dtype
 
 
 @pytest.mark.parametrize("text", ["linear", "disjunctive(3)", "literal_disjunctive(2)", "tanimoto"])

@@ -24,6 +24,7 @@ from boolrank.kernels.values import centred_values
 from boolrank.kernels.wide import Wide
 from boolrank.matrix import CompressedMatrix, DenseMatrix, kernel_matrix
 from boolrank.models import load_model
+from effort import tries
 
 Share = Fraction
 
@@ -77,7 +78,7 @@ def draw_masses(rng: np.random.Generator) -> tuple[int, int, int, int]:
 @pytest.mark.parametrize("text", EXACT)
 def test_values_are_right_to_1e_14(text: str) -> None:
     rng, kernel = np.random.default_rng(0), parse_kernel(text)
-    for _ in range(150):
+    for _ in range(tries(150)):
         total, x, z, c = draw_masses(rng)
         exact = EXACT[text](*(Fraction(mass, total) for mass in (x, z, c)))
         found = Fraction(float(kernel.on_masses(total, x, z, c, users=1000)))
@@ -89,7 +90,7 @@ def test_monotone_dnf_counts_effective_users(weight: float) -> None:
     rng, kernel = np.random.default_rng(1), parse_kernel(f"monotone_dnf({weight})")
     with localcontext() as context:
         context.prec = 60
-        for _ in range(100):
+        for _ in range(tries(100)):
             total, x, z, c = draw_masses(rng)
             shared = Decimal(c) * 300 / total
             exact = (1 + Decimal(weight)) ** shared - 1
@@ -207,7 +208,7 @@ def draw(seed: int, users: int, items: int) -> NDArray[np.bool_]:
 
 @pytest.mark.parametrize("text", KERNELS)
 @given(st.integers(0, 10**6), st.integers(8, 150), st.integers(3, 50), st.floats(0.01, 1))
-@settings(max_examples=15)
+@settings(max_examples=tries(15))
 def test_compressed_equals_dense(text: str, seed: int, users: int, items: int, g: float) -> None:
     data = Interactions.from_matrix(draw(seed, users, items))
     overlaps, kernel = Overlaps.of(data, user_exponent=g), parse_kernel(text)
@@ -263,7 +264,7 @@ def test_values_near_1_keep_digits_of_their_own(d: int) -> None:
     rng, kernel = np.random.default_rng(6), parse_kernel(f"disjunctive({d})")
     with localcontext() as context:
         context.prec = 400
-        for _ in range(100):
+        for _ in range(tries(100)):
             total, x, z, c = draw_masses(rng)
             pairs = Pairs(np.array(total), *(np.array([mass]) for mass in (x, z, c)), users=100)
             shares = [Fraction(mass, total) for mass in (x, z, c)]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from boolrank import Interactions, KernelRanker, Overlaps, parse_kernel
 from boolrank.errors import MatrixTooLargeError
 from boolrank.matrix import CompressedMatrix, DenseMatrix, kernel_matrix
+from effort import tries
 
 KERNELS = (
     "linear",
@@ -63,7 +64,7 @@ def test_both_storages_hold_the_gram_matrix_of_the_items(
 
 @pytest.mark.parametrize("text", KERNELS)
 @given(st.integers(0, 10**6), st.integers(8, 120), st.integers(2, 60))
-@settings(max_examples=15)
+@settings(max_examples=tries(15))
 def test_both_storages_rank_alike(text: str, seed: int, users: int, items: int) -> None:
     data = Interactions.from_matrix(draw(seed, users, items))
     dense, compressed = (KernelRanker(text, storage=s).fit(data) for s in ("dense", "compressed"))

@@ -35,6 +35,7 @@ from boolrank.kernels import (
 )
 from boolrank.kernels.classifier import LearnedKernelClassifier
 from boolrank.kernels.rules import find_rules, rules_of
+from effort import tries
 from feature_spaces import enumerate_features
 from strategies import binary_matrices
 
@@ -70,7 +71,7 @@ machines = st.tuples(
 
 
 @given(machines, st.integers(1, 6))
-@settings(max_examples=150)
+@settings(max_examples=tries(150))
 def test_the_first_rules_have_the_largest_weights_of_all_formulas(machine, n) -> None:
     X, numbers, kernel = machine
     beta = np.array(numbers[: len(X)], float)
@@ -87,7 +88,7 @@ def test_the_first_rules_have_the_largest_weights_of_all_formulas(machine, n) ->
 
 
 @given(machines, st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=tries(100))
 def test_the_parts_of_all_formulas_add_up_to_the_score(machine, normalized) -> None:
     X, numbers, kernel = machine
     beta, x = np.array(numbers[: len(X)], float), 1 - X[0]

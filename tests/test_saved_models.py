@@ -28,6 +28,7 @@ from boolrank.models import (
 from boolrank.models.tag_columns import SharedTags
 from boolrank.storage.folder import read_folder, write_folder
 from boolrank.storage.state import State, array
+from effort import tries
 from folder_fuzz import NAMES, SMALL, fitted, seal, small_data
 
 FUZZ = Path(__file__).with_name("folder_fuzz.py")
@@ -276,12 +277,13 @@ def test_an_undeclared_array_is_refused(tmp_path):
 
 
 def test_damaged_folders_are_refused_or_answer_and_never_crash():
-    call = [sys.executable, str(FUZZ), "60", "11", *FORMS]  # another process, as it may crash
+    count = tries(60)
+    call = [sys.executable, str(FUZZ), str(count), "11", *FORMS]  # another process: it may crash
     done = subprocess.run(call, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     counts = [int(n) for n in re.findall(r"(\d+) (?:refused|answered)", done.stdout)]
-    assert sum(counts) == 60 * len(FORMS)
-    assert min(counts[::2]) > 30
+    assert sum(counts) == count * len(FORMS)
+    assert min(counts[::2]) > count / 2
 
 
 def test_a_model_that_cannot_be_saved_writes_nothing(tmp_path):

@@ -21,6 +21,7 @@ import pytest
 from boolrank import Interactions, ItemTable, ModelFileError, load_model
 from boolrank.models.spec import parse_model
 from services import client_of, expected, pairs, postgres_place, some_data
+from worker_here import WorkerHere
 
 pytest.importorskip("fastapi", reason="the extra serve is missing")
 
@@ -42,6 +43,12 @@ ITEMS = ItemTable.from_frame(
         }
     )
 )
+
+
+@pytest.fixture
+def refresher_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refresh in this process: another takes most of a second to start."""
+    monkeypatch.setattr("boolrank.service.live.Worker", WorkerHere)
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +223,7 @@ def test_numbers_that_javascript_rounds_are_text_in_answers(tmp_path: Path) -> N
         ]
 
 
+@pytest.mark.usefixtures("refresher_here")
 def test_uuids_are_found_and_stored(tmp_path: Path) -> None:
     users = [UUID(int=k) for k in range(3)]
     data = Interactions.from_pairs([users[0], users[1], users[1]], ["a", "a", "b"])
@@ -436,6 +444,7 @@ def test_a_refresh_equals_a_fit_on_all_events(
         assert post(client, "/v1/refresh", {})["changed"] == 0
 
 
+@pytest.mark.usefixtures("refresher_here")
 def test_a_refresh_keeps_times_where_recency_counts(saved: dict[str, Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(saved[MODELS[1]], tmp_path / "model"))
     with client_of(folder, str(tmp_path / "events.sqlite")) as client:
@@ -487,6 +496,7 @@ def test_a_refresh_never_replaces_a_newer_fit(
     assert load_model(folder).recommend(["u1"]).lists() == newer.recommend(["u1"]).lists()
 
 
+@pytest.mark.usefixtures("refresher_here")
 @pytest.mark.parametrize("text", [MODELS[0], MODELS[2]])
 def test_a_refresh_equals_a_fit_if_users_and_items_lose_everything(
     text: str, saved: dict[str, Path], tmp_path: Path
@@ -546,6 +556,7 @@ def test_a_model_knows_its_last_event_and_other_stores_apply_all(
     assert refresh(folder, other)["changed"] == 4
 
 
+@pytest.mark.usefixtures("refresher_here")
 def test_a_link_that_is_switched_to_another_model_is_followed(
     saved: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -617,6 +628,7 @@ def test_a_file_of_events_that_is_replaced_is_opened_anew(folder: Path, tmp_path
         assert [get(client, f"/v1/users/{user}")["events"] for user in ("u1", "u2")] == [0, 1]
 
 
+@pytest.mark.usefixtures("refresher_here")
 def test_events_of_an_older_file_count_although_the_model_has_newer_ones(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -688,6 +700,7 @@ def test_batches_are_bounded(client: Any, monkeypatch: pytest.MonkeyPatch) -> No
     assert f"{2 * own**2:,}" in answer.json()["hint"]
 
 
+@pytest.mark.usefixtures("refresher_here")
 def test_events_that_a_model_contains_are_not_counted_twice_after_a_crash(
     client: Any, folder: Path
 ) -> None:

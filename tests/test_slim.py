@@ -13,6 +13,7 @@ from boolrank.errors import MatrixTooLargeError, ParameterTypeError
 from boolrank.evaluation import evaluate_fold
 from boolrank.models import Glslim, Profiles, Slim
 from boolrank.models.elastic_net import ElasticNet, Operators, Subsets
+from effort import tries
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +91,7 @@ def test_slim_has_the_weights_of_irspack(data):
     assert np.abs(found - expected).max() < 2e-4  # 9e-5: irspack stops early
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(
     matrix=st.lists(st.lists(st.booleans(), min_size=6, max_size=6), min_size=3, max_size=12),
     reg=st.sampled_from([1e-3, 0.02, 0.2]),

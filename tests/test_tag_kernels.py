@@ -25,6 +25,7 @@ from boolrank.kernels.terms import Terms
 from boolrank.matrix import ItemMatrix, Tags, kernel_matrix
 from boolrank.models import parse_model
 from boolrank.testing import check_kernel
+from effort import tries
 from strategies import expressions
 
 SUMS = (
@@ -146,7 +147,7 @@ def filled(matrix: ItemMatrix) -> NDArray[Any]:
 
 @pytest.mark.parametrize("text", SUMS)
 @given(st.integers(0, 10**6), st.integers(8, 40), st.integers(4, 25), st.sampled_from([0, 0.5]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=tries(20), deadline=None)
 def test_compressed_and_dense_hold_the_sum_of_the_normalised_terms(
     text: str, seed: int, users: int, items: int, exponent: float
 ) -> None:
@@ -176,7 +177,7 @@ def test_compressed_and_dense_hold_the_sum_of_the_normalised_terms(
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 4))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=tries(20), deadline=None)
 def test_values_over_tags_are_those_of_enumerated_features(seed: int, arity: int, d: int) -> None:
     """Features: conjunctions of `arity` tags, beside disjunctions of d users."""
     X, tags = draw(seed, 9, 7)

@@ -233,6 +233,7 @@ def test_a_folder_without_the_columns_of_its_kernel_is_refused(tmp_path) -> None
         load_model(tmp_path / "model")
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_tuning_draws_weights_and_kernels_of_tags(tmp_path) -> None:
     table = ItemTable.from_frame(catalogue())
     fold = hold_out(replace(events(), table=table))[0]
@@ -296,6 +297,7 @@ def test_commands_rank_items_without_events_and_add_some(run, files) -> None:
     assert " of 3 shared" in shown or " of 2 shared" in shown or " of 1 shared" in shown
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_the_race_tries_terms_over_tags_if_attributes_are_given(run, files) -> None:
     inputs = files / "events.csv", "--items", files / "items.csv", "--attributes", "genres"
     race = "--model", "auto", "--trials", 20, "--out", files / "model"
@@ -311,6 +313,7 @@ def test_the_race_tries_terms_over_tags_if_attributes_are_given(run, files) -> N
     assert ("does not use --attributes" in said) != used
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_commands_tune_and_evaluate_with_tags(run, files) -> None:
     inputs = files / "events.csv", "--items", files / "items.csv"
     study = "--trials", 6, "--order", "random", "--out", files / "tuning"

@@ -22,6 +22,7 @@ from boolrank import Interactions, KernelRanker
 from boolrank._compiled.ranges import for_ranges, most_threads
 from boolrank.engines.threads import threads
 from boolrank.errors import ParameterError
+from effort import THOROUGH
 
 MUCH = 1 << 30
 
@@ -268,6 +269,7 @@ print(boolrank.KernelRanker().fit(data).recommend(n=20).scores.tolist())
 """
 
 
+@pytest.mark.skipif(not THOROUGH, reason="compiles for 15 s; continuous integration does")
 def test_cached_code_rounds_as_the_process_that_compiled_it(tmp_path: Path) -> None:
     env = {"NUMBA_CACHE_DIR": str(tmp_path)}
     assert run(SCORES, **env) == run(SCORES, **env)

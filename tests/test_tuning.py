@@ -129,6 +129,7 @@ def test_the_first_trial_has_the_defaults_and_all_trials_equal_evaluate_fold(fol
     assert made.get_params() == KernelRanker(**study.best("auc").params).get_params()
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_the_seed_determines_the_trials(fold):
     first = tune_model("kernel-ranker", fold, trials=14, seed=1)
     again = tune_model("kernel-ranker", fold, trials=14, seed=1, n_threads=1)
@@ -403,6 +404,7 @@ def first_rank(rankings):
     return np.array([r.min() for r in np.split(rankings.ranks, rankings.indptr[1:-1])], float)
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_function_is_minimised_if_lower_is_better(fold, tmp_path):
     metric = Metric.of(first_rank, higher_is_better=False)
     study = tune_model("kernel-ranker", fold, [metric, "gini@5"][:1], trials=6, folder=tmp_path)
@@ -414,6 +416,7 @@ def test_a_function_is_minimised_if_lower_is_better(fold, tmp_path):
     assert best_spec(tmp_path).params == study.spec().params
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_best_spec_finds_the_best_of_several_studies(fold, tmp_path):
     studies = [tune_model(name, fold, folder=tmp_path, trials=3) for name in ("ease", "popularity")]
     for metric in ("auc", "ndcg@10"):
@@ -468,6 +471,7 @@ def test_an_unwritable_folder_is_an_error_before_any_work(fold, tmp_path, monkey
         tune_model("popularity", fold, folder=tmp_path / "new")
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_models_without_parameters_have_one_trial(fold):
     study = tune_model("popularity", fold, trials=20)
     assert len(study.trials) == 1
@@ -490,6 +494,7 @@ def test_overlaps_are_counted_once_for_all_trials_with_the_same_weights(fold, mo
     assert len(counted) == 1
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_progress_is_reported_and_optunas_log_level_is_restored(fold, capfd):
     told = []
     before = optuna.logging.get_verbosity()
@@ -515,6 +520,7 @@ def test_invalid_arguments_are_errors(fold):
         study.best("mrr")
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_study_survives_a_round_trip_through_json(fold):
     study = tune_model("kernel-ranker", fold, trials=3)
     back = Study.from_dict(json.loads(json.dumps(study.to_dict())))
