@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from uuid import UUID
 
 import numpy as np
@@ -19,8 +21,11 @@ import pytest
 
 from boolrank import Interactions, KernelRanker
 from boolrank.cli import _output, _parts, recommend
+from boolrank.cli import update as update_verb
 from boolrank.errors import ModelFileError
 from boolrank.models import MODELS, load_model, make_model
+from boolrank.models.model_folder import updating
+from boolrank.storage.folder import locked
 
 DRINKS = """\
 user,item,stars,date
@@ -169,6 +174,39 @@ def test_update_removes_events_and_leaves_the_model_alone_if_it_fails(run, model
     code, _, err = run("update", model)
     assert code == 2
     assert "there are no events" in err
+
+
+def test_an_update_that_runs_while_another_reads_its_files_is_kept(
+    run, model, tmp_path, monkeypatch
+):
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.csv").write_text(f"user,item\n{name},jam\n")
+    read = update_verb.read_events
+
+    def read_slowly(*given):
+        monkeypatch.setattr(update_verb, "read_events", read)
+        assert run("update", model, tmp_path / "second.csv")[0] == 0
+        return read(*given)
+
+    monkeypatch.setattr(update_verb, "read_events", read_slowly)
+    assert run("update", model, tmp_path / "first.csv")[0] == 0
+    users = load_model(model).interactions.users
+    assert ("first" in users, "second" in users) == (True, True)
+
+
+def test_updates_of_a_folder_take_turns(model):
+    start = Barrier(4)
+
+    def add(name):
+        start.wait()
+        with updating(model) as opened:
+            with pytest.raises(BlockingIOError), locked(model.parent, wait=False):
+                pass
+            opened.update(Interactions.from_pairs([name], ["jam"]))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, "abcd"))
+    assert [name in load_model(model).interactions.users for name in "abcd"] == [True] * 4
 
 
 def test_recommendations_as_json_csv_and_table_are_the_same(run, model):

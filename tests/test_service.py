@@ -546,6 +546,36 @@ def test_a_model_knows_its_last_event_and_other_stores_apply_all(
     assert refresh(folder, other)["changed"] == 4
 
 
+@pytest.mark.parametrize("way", ["command", "library"])
+def test_an_update_of_a_served_folder_is_not_undone_by_events_before_it(
+    way: str, run: Any, folder: Path, tmp_path: Path
+) -> None:
+    first, second = ("u1", "new1"), ("u1", "new2")
+
+    def update(action: str, user: str, item: str) -> None:
+        pair = Interactions.from_pairs([user], [item])
+        if way == "library":
+            load_model(folder).update(**{action: pair}).save(folder)
+            return
+        pair.to_frame().write_csv(tmp_path / "pair.csv")
+        option = ["--remove"] if action == "removed" else []
+        code, _, err = run("update", folder, *option, tmp_path / "pair.csv")
+        assert code == 0, err
+
+    with client_of(folder, str(tmp_path / "e.sqlite")) as client:
+        add(client, first, second)
+        add(client, second, action="remove")
+        post(client, "/v1/refresh", {})
+        update("removed", *first)
+        update("added", *second)
+        add(client, ("u1", "new3"))  # an event after the update counts
+        assert post(client, "/v1/refresh", {})["changed"] == 1
+        data = load_model(folder).interactions
+        assert [item in data.items for item in ("new1", "new2", "new3")] == [False, True, True]
+        load_model(folder).fit(DATA).save(folder)
+        assert post(client, "/v1/refresh", {})["changed"] == 2, "a new fit gets all events"
+
+
 def test_a_link_that_is_switched_to_another_model_is_followed(
     saved: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -117,7 +117,8 @@ class Recommender(Estimator, ABC):
         if items is not None:
             new = _table(items)
             table = new.matched(after.items) if table is None else updated_table(table, new)
-        self._fit(type(self)(**fitted.params), after, overlaps, table, fitted.choice)
+        kept = fitted.choice, fitted.last_event
+        self._fit(type(self)(**fitted.params), after, overlaps, table, *kept)
         return self
 
     @property
