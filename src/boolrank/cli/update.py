@@ -42,6 +42,7 @@ def update(
     table = None if items is None else read_table(items)
     with work.status("Updating"), updating(folder, threads) as model:
         before = model.interactions
+        added, removed = (each and each.typed_as(before) for each in (added, removed))
         model.update(added, removed, table)
     how = "updated from counts" if model.keeps_overlaps else "fitted again on all events"
     work.done(f"{folder}: {how}; {before!r} became {model.interactions!r}")
