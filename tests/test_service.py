@@ -529,6 +529,20 @@ def test_a_refresh_never_writes_a_model_without_interactions(text: str, tmp_path
         assert list(load_model(folder).interactions.users) == ["cid"]
 
 
+def test_a_refresh_may_give_every_interaction_another_time(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    data = Interactions.from_pairs(["ann", "bob"], ["tea", "jam"], [1, 2])
+    parse_model("item-knn(recency=3)").make().fit(data).save(folder)
+    with client_of(folder, str(tmp_path / "e.sqlite")) as client:
+        for action in ("remove", "add"):
+            add(client, ("ann", "tea"), ("bob", "jam"), action=action)
+        assert post(client, "/v1/refresh", {})["changed"] == 2
+        found = load_model(folder).interactions
+        assert found.size == 2
+        assert found.time is not None
+        assert found.time.min() > 2
+
+
 def test_a_model_knows_its_last_event_and_other_stores_apply_all(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from ..data.interactions import Interactions
-from ..errors import InputError
 from ..models import Recommender, model_info
 from ..models.model_folder import updating
 from .events import Change, EventStore
@@ -44,16 +43,10 @@ def apply_changes(model: Recommender, changes: dict[str, list[Change]]) -> int:
         before, after = (history_of(data, user, some, timed).pairs(data) for some in ((), events))
         removed += [(user, *pair) for pair in before.items() - after.items()]
         added += [(user, *pair) for pair in after.items() - before.items()]
-    if len(removed) - len(added) == data.size:
-        raise InputError("the events remove all interactions", hint="the model stays as it is")
-    new, old = (_interactions(pairs, timed) for pairs in (added, removed))
-    again = {pair[:2] for pair in removed} & {pair[:2] for pair in added}
-    if again:  # with another time; an update adds before it removes
-        model.update(removed=old)
-        old = None
-    if new or old:
-        model.update(new, old)
-    return len(added) + len(removed) - len(again)
+    if added or removed:
+        new, old = (_interactions(pairs, timed) for pairs in (added, removed))
+        model.refit(data.updated(removed=old).updated(new))  # some may only get another time
+    return len({pair[:2] for pair in added + removed})
 
 
 def _interactions(pairs: list[Pair], timed: bool) -> Interactions | None:
