@@ -262,6 +262,25 @@ def test_unknown_users_get_popular_items_and_unknown_items_are_reported(client: 
         assert answer.json()["hint"]
 
 
+def test_unknown_ids_of_exclude_and_candidates_are_reported(client: Any) -> None:
+    asked = {"exclude": ["p1", "p2,p3"], "candidates": ["p4", "zz"]}
+    body = {"items": ["p1", "yy", "yy"], **asked}
+    assert get(client, "/v1/recommendations/u1", **asked)["unknown"] == ["p2,p3", "zz"]
+    assert post(client, "/v1/recommendations", body)["unknown"] == ["yy", "p2,p3", "zz"]
+    assert get(client, "/v1/popular", exclude=["p1", "zz"])["unknown"] == ["zz"]
+
+
+def test_blanks_around_ids_are_removed(client: Any) -> None:
+    add(client, (" u1 ", "\tp20\n"), ("newcomer ", " p1"))
+    assert get(client, "/v1/users/newcomer")["total"] == 1
+    assert get(client, "/v1/users/%20newcomer")["user"] == "newcomer"
+    wanted = get(client, "/v1/recommendations/u1", exclude="p2")
+    body = {"user": " u1", "exclude": ["p2 "]}
+    assert post(client, "/v1/recommendations", body) == wanted
+    assert get(client, "/v1/recommendations/u1%20", exclude=" p2") == wanted
+    assert wanted["unknown"] == []
+
+
 def test_lists_have_at_most_n_items_and_none_that_is_excluded(client: Any) -> None:
     rng = np.random.default_rng(1)
     items = [f"p{k}" for k in range(25)]
