@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from uuid import UUID
 
 import numpy as np
@@ -19,8 +21,11 @@ import pytest
 
 from boolrank import Interactions, KernelRanker
 from boolrank.cli import _output, _parts, recommend
+from boolrank.cli import update as update_verb
 from boolrank.errors import ModelFileError
-from boolrank.models import MODELS, load_model, make_model
+from boolrank.models import MODELS, load_model, make_model, model_info
+from boolrank.models.model_folder import updating
+from boolrank.storage.folder import locked
 
 DRINKS = """\
 user,item,stars,date
@@ -170,6 +175,69 @@ def test_update_removes_events_and_leaves_the_model_alone_if_it_fails(run, model
     code, _, err = run("update", model)
     assert code == 2
     assert "there are no events" in err
+
+
+def test_an_update_that_runs_while_another_reads_its_files_is_kept(
+    run, model, tmp_path, monkeypatch
+):
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.csv").write_text(f"user,item\n{name},jam\n")
+    read = update_verb.read_events
+
+    def read_slowly(*given):
+        monkeypatch.setattr(update_verb, "read_events", read)
+        assert run("update", model, tmp_path / "second.csv")[0] == 0
+        return read(*given)
+
+    monkeypatch.setattr(update_verb, "read_events", read_slowly)
+    assert run("update", model, tmp_path / "first.csv")[0] == 0
+    users = load_model(model).interactions.users
+    assert ("first" in users, "second" in users) == (True, True)
+
+
+def test_updates_of_a_folder_take_turns(model):
+    start = Barrier(4)
+
+    def add(name):
+        start.wait()
+        with updating(model) as opened:
+            with pytest.raises(BlockingIOError), locked(model.parent, wait=False):
+                pass
+            opened.update(Interactions.from_pairs([name], ["jam"]))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, "abcd"))
+    assert [name in load_model(model).interactions.users for name in "abcd"] == [True] * 4
+
+
+def test_update_converts_ids_to_the_type_of_the_model(run, tmp_path):
+    folder, day = tmp_path / "model", tmp_path / "day.csv"
+    data = Interactions.from_pairs(["a1", "2", "10", "2"], ["x", "2", "10", "x"])
+    KernelRanker("linear").fit(data).save(folder)
+    day.write_text("user,item\n2,10\n10,2\n3,2\n")
+    assert run("update", folder, day)[0] == 0
+    more = Interactions.from_pairs(["2", "10", "3"], ["10", "2", "2"])
+    found, wanted = load_model(folder).interactions, data.updated(more)
+    assert sorted(found.to_frame().rows()) == sorted(wanted.to_frame().rows())
+    assert run("update", folder, "--remove", day)[0] == 0
+    assert load_model(folder).interactions.to_frame().rows() == data.to_frame().rows()
+
+    KernelRanker("linear").fit(Interactions.from_pairs([1, 2, 2], [7, 7, 8])).save(folder)
+    day.write_text("user,item\n1,8\n007,8\n")
+    code, _, err = run("update", folder, day)
+    assert code == 1
+    assert "users here are of type int, such as 1, and '007' is of type str" in err
+
+
+@pytest.mark.parametrize("name", ["popularity", "ease", "kernel-ranker(kernel=linear)", "cf-omd"])
+def test_update_refuses_to_remove_everything(run, drinks, tmp_path, name):
+    folder = tmp_path / "model"
+    assert run("fit", drinks, "--model", name, "--out", folder)[0] == 0
+    before = model_info(folder)
+    code, _, err = run("update", folder, "--remove", drinks)
+    assert code == 1
+    assert "error: no interactions are left" in err
+    assert model_info(folder) == before
 
 
 def test_recommendations_as_json_csv_and_table_are_the_same(run, model):

@@ -270,6 +270,25 @@ def test_unknown_users_get_popular_items_and_unknown_items_are_reported(client: 
         assert answer.json()["hint"]
 
 
+def test_unknown_ids_of_exclude_and_candidates_are_reported(client: Any) -> None:
+    asked = {"exclude": ["p1", "p2,p3"], "candidates": ["p4", "zz"]}
+    body = {"items": ["p1", "yy", "yy"], **asked}
+    assert get(client, "/v1/recommendations/u1", **asked)["unknown"] == ["p2,p3", "zz"]
+    assert post(client, "/v1/recommendations", body)["unknown"] == ["yy", "p2,p3", "zz"]
+    assert get(client, "/v1/popular", exclude=["p1", "zz"])["unknown"] == ["zz"]
+
+
+def test_blanks_around_ids_are_removed(client: Any) -> None:
+    add(client, (" u1 ", "\tp20\n"), ("newcomer ", " p1"))
+    assert get(client, "/v1/users/newcomer")["total"] == 1
+    assert get(client, "/v1/users/%20newcomer")["user"] == "newcomer"
+    wanted = get(client, "/v1/recommendations/u1", exclude="p2")
+    body = {"user": " u1", "exclude": ["p2 "]}
+    assert post(client, "/v1/recommendations", body) == wanted
+    assert get(client, "/v1/recommendations/u1%20", exclude=" p2") == wanted
+    assert wanted["unknown"] == []
+
+
 def test_lists_have_at_most_n_items_and_none_that_is_excluded(client: Any) -> None:
     rng = np.random.default_rng(1)
     items = [f"p{k}" for k in range(25)]
@@ -539,6 +558,20 @@ def test_a_refresh_never_writes_a_model_without_interactions(text: str, tmp_path
         assert list(load_model(folder).interactions.users) == ["cid"]
 
 
+def test_a_refresh_may_give_every_interaction_another_time(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    data = Interactions.from_pairs(["ann", "bob"], ["tea", "jam"], [1, 2])
+    parse_model("item-knn(recency=3)").make().fit(data).save(folder)
+    with client_of(folder, str(tmp_path / "e.sqlite")) as client:
+        for action in ("remove", "add"):
+            add(client, ("ann", "tea"), ("bob", "jam"), action=action)
+        assert post(client, "/v1/refresh", {})["changed"] == 2
+        found = load_model(folder).interactions
+        assert found.size == 2
+        assert found.time is not None
+        assert found.time.min() > 2
+
+
 def test_a_model_knows_its_last_event_and_other_stores_apply_all(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -554,6 +587,36 @@ def test_a_model_knows_its_last_event_and_other_stores_apply_all(
     other.add([(f"y{k}", "u2", f"new{k}", "add", 5.0) for k in range(4)])
     assert other.contained([3, "x2"]) == other.contained(None) == other.contained([9, "y9"]) == 0
     assert refresh(folder, other)["changed"] == 4
+
+
+@pytest.mark.parametrize("way", ["command", "library"])
+def test_an_update_of_a_served_folder_is_not_undone_by_events_before_it(
+    way: str, run: Any, folder: Path, tmp_path: Path
+) -> None:
+    first, second = ("u1", "new1"), ("u1", "new2")
+
+    def update(action: str, user: str, item: str) -> None:
+        pair = Interactions.from_pairs([user], [item])
+        if way == "library":
+            load_model(folder).update(**{action: pair}).save(folder)
+            return
+        pair.to_frame().write_csv(tmp_path / "pair.csv")
+        option = ["--remove"] if action == "removed" else []
+        code, _, err = run("update", folder, *option, tmp_path / "pair.csv")
+        assert code == 0, err
+
+    with client_of(folder, str(tmp_path / "e.sqlite")) as client:
+        add(client, first, second)
+        add(client, second, action="remove")
+        post(client, "/v1/refresh", {})
+        update("removed", *first)
+        update("added", *second)
+        add(client, ("u1", "new3"))  # an event after the update counts
+        assert post(client, "/v1/refresh", {})["changed"] == 1
+        data = load_model(folder).interactions
+        assert [item in data.items for item in ("new1", "new2", "new3")] == [False, True, True]
+        load_model(folder).fit(DATA).save(folder)
+        assert post(client, "/v1/refresh", {})["changed"] == 2, "a new fit gets all events"
 
 
 @pytest.mark.usefixtures("refresher_here")

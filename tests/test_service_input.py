@@ -78,6 +78,7 @@ EVENT = {"user": "u1", "item": "p1"}
         (RECOMMEND, {"items": [1.5]}, 422),
         (RECOMMEND, {"items": [1 << 80]}, 422),
         (RECOMMEND, {"items": [""]}, 422),
+        (RECOMMEND, {"items": [" "]}, 422),
         (RECOMMEND, {"items": ["p" * 1000]}, 422),
         (RECOMMEND, {"items": ["p\x00"]}, 422),
         (RECOMMEND, b'{"items": ["\\ud800"]}', 400),
@@ -130,6 +131,11 @@ def test_a_bad_body_is_refused_with_a_hint(client: Any, path: str, body: Any, st
         ("/v1/recommendations/u1?reasons=0_1", 422),
         ("/v1/recommendations/u1?reasons=21", 422),
         ("/v1/recommendations/u1?exclude=", 422),
+        ("/v1/recommendations/u1?exclude=%20", 422),
+        ("/v1/recommendations/u1?exlude=p1", 422),
+        ("/v1/recommendations/%20", 422),
+        ("/v1/popular?candidates=p1", 422),
+        ("/v1/model?n=1", 422),
         ("/v1/recommendations/" + "u" * 5000, 422),
         ("/v1/recommendations/u%00", 422),
         ("/v1/recommendations/nobody?strict=true", 404),
@@ -150,6 +156,15 @@ def test_a_bad_body_is_refused_with_a_hint(client: Any, path: str, body: Any, st
 )
 def test_a_bad_path_is_refused_with_a_hint(client: Any, path: str, status: int) -> None:
     check_problem(client.get(path), status)
+
+
+def test_an_unknown_parameter_is_named_as_an_unknown_field_is(keyed: Any, client: Any) -> None:
+    found = client.get(f"{RECOMMEND}/u1?exlude=p1&n=3&a-b=1").json()
+    of_body = client.post(RECOMMEND, json={"user": "u1", "exlude": ["p1"]}).json()
+    assert found["detail"] == of_body["detail"] == "exlude: Extra inputs are not permitted"
+    assert [each["field"] for each in found["errors"]] == ["exlude", "query"]
+    assert client.get("/?utm_source=mail").status_code == 200
+    assert keyed.get(f"{RECOMMEND}/u1?exlude=p1").status_code == 401, "the key comes first"
 
 
 def test_too_large_bodies_and_other_kinds_are_refused(client: Any) -> None:

@@ -187,3 +187,22 @@ def test_a_merged_vocabulary_has_both(left, right):
     assert set(both) == {*left, *right}
     assert [both[k] for k in from_a] == list(a)
     assert [both[k] for k in from_b] == list(b)
+
+
+@pytest.mark.parametrize("make", [list, np.array])
+def test_a_message_shows_an_unknown_number_as_people_write_it(make):
+    with pytest.raises(UnknownIdError, match="there is no item 9"):
+        Vocabulary.of([7, 8], "item")[0].numbers(make([np.int64(7), np.int64(9)]))
+
+
+def test_padded_numbers_are_text_as_in_files():
+    whole = Vocabulary.of([0, 7])[0]
+    assert [whole.parsed(text) for text in ("007", "-0", "0", "-7")] == ["007", "-0", 0, -7]
+
+
+def test_ids_keep_their_type_if_they_would_become_equal():
+    text = Vocabulary.of(["7", "8"])[0]
+    mixed = Vocabulary.of([7, "7"])[0]
+    assert mixed.typed_as(text)[0] is mixed
+    made, numbers = Vocabulary.of([8, 7])[0].typed_as(text)
+    assert (list(made), numbers.tolist()) == (["7", "8"], [0, 1])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import ParameterError
-from ..models import load_model
+from ..models import model_info
+from ..models.model_folder import updating
 from ._inputs import Columns, read_events, read_table
 from ._output import Work
 
@@ -31,8 +32,7 @@ def update(
         raise ParameterError("there are no events", hint="name files to add, or use --remove FILE")
     if columns.k_core is not None:
         raise ParameterError("--k-core is for whole data", hint="leave it out, or use fit")
-    with work.status("Opening"):
-        fitted = load_model(folder, n_threads=threads)
+    model_info(folder)  # raises before events are read
     given, added, removed = columns.given(), None, None
     if inputs or columns.sql is not None:
         added = read_events(work, columns.inputs(inputs), given)
@@ -40,10 +40,9 @@ def update(
         given.pop("database", None)  # these are files
         removed = read_events(work, remove, given)
     table = None if items is None else read_table(items)
-    before = fitted.interactions
-    with work.status("Updating"):
-        fitted.update(added, removed, table)
-    with work.status("Saving"):
-        fitted.save(folder)
-    how = "updated from counts" if fitted.keeps_overlaps else "fitted again on all events"
-    work.done(f"{folder}: {how}; {before!r} became {fitted.interactions!r}")
+    with work.status("Updating"), updating(folder, threads) as model:
+        before = model.interactions
+        added, removed = (each and each.typed_as(before) for each in (added, removed))
+        model.update(added, removed, table)
+    how = "updated from counts" if model.keeps_overlaps else "fitted again on all events"
+    work.done(f"{folder}: {how}; {before!r} became {model.interactions!r}")

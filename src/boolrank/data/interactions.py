@@ -245,6 +245,13 @@ class Interactions:
         keep[places] = False
         return _part(whole, keep, whole.rows.lengths == 0, whole.popularity() == 0)
 
+    def typed_as(self, other: Interactions) -> Interactions:
+        """Return the interactions with ids of the type of other ids, where they stay distinct."""
+        users, rows = self.users.typed_as(other.users)
+        items, columns = self.items.typed_as(other.items)
+        numbers = rows[self.rows.numbers], columns[self.indices]
+        return Interactions.from_numbers(users, items, *numbers, self.time)
+
     def with_items(self, items: Vocabulary) -> Interactions:
         """Return the same interactions with more items, which have none.
 

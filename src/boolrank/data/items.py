@@ -116,10 +116,8 @@ class ItemTable:
 
     def typed_as(self, items: Vocabulary) -> ItemTable:
         """Return the table with ids of the type of other ids, if they stay distinct."""
-        if {type(key) for key in self.ids} == {type(key) for key in items}:
-            return self
-        ids, order = Vocabulary.of([items.parsed(str(key)) for key in self.ids], "item")
-        return self._reordered(ids, np.argsort(order)) if len(ids) == len(self) else self
+        ids, order = self.ids.typed_as(items)
+        return self if ids is self.ids else self._reordered(ids, np.argsort(order))
 
     def aligned(self, items: Vocabulary) -> ItemTable:
         """Return the rows of these items in their order; items without a row know nothing."""

@@ -83,7 +83,7 @@ class Vocabulary:
         wanted = keys if isinstance(keys, list) else self._wanted(keys)
         found = self.find(wanted)
         if (found < 0).any():
-            key = wanted[int(np.argmin(found))]
+            key = self._wanted(wanted).item(int(np.argmin(found)))
             raise UnknownIdError(f"there is no {self.kind} {key!r}", hint=self._hint(key))
         return found
 
@@ -147,11 +147,23 @@ class Vocabulary:
         """
         kind = type(self[0]) if len(self) else str
         with suppress(ValueError):
-            if kind is int and re.fullmatch("-?[0-9]+", text):  # int accepts 1_0, too
+            # int accepts 1_0, too. In files, 007 is not a whole number.
+            if kind is int and re.fullmatch("0|-?[1-9][0-9]*", text):
                 return int(text)
             if kind is UUID:
                 return UUID(text)
         return text
+
+    def typed_as(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64]]:
+        """Return the ids in the type of other ids, if they stay distinct, and the number of each.
+
+        >>> Vocabulary.of([2, 10])[0].typed_as(Vocabulary.of(["2", "ten"])[0])
+        (Vocabulary: 2 ids, '10', '2', array([1, 0]))
+        """
+        made, numbers = self, np.arange(len(self))
+        if {type(key) for key in self} != {type(key) for key in other}:
+            made, numbers = Vocabulary.of([other.parsed(str(key)) for key in self], self.kind)
+        return (made, numbers) if len(made) == len(self) else (self, np.arange(len(self)))
 
     @cached_property
     def _index(self) -> dict[Hashable, int]:

@@ -47,6 +47,7 @@ class Fitted:
     created : seconds since 1970
     choice : how the model was chosen, as JSON types, if it was
     table : the item table, if there is one, with rows of other items too
+    last_event : number and id of the last event of a service that the data contain, if any
     """
 
     params: Mapping[str, Any]
@@ -56,6 +57,7 @@ class Fitted:
     created: float
     choice: Mapping[str, Any] | None = None
     table: ItemTable | None = None
+    last_event: Sequence[Any] | None = None
 
     @staticmethod
     def of(
@@ -64,6 +66,7 @@ class Fitted:
         overlaps: Overlaps | None,
         table: ItemTable | None = None,
         choice: Mapping[str, Any] | None = None,
+        last_event: Sequence[Any] | None = None,
     ) -> Fitted:
         """Return what a model with validated parameters learns."""
         params = model.get_params()
@@ -87,7 +90,7 @@ class Fitted:
             overlaps = Overlaps.of(counted, user_exponent=exponent)
         scorer = model._learn(counted, overlaps)  # noqa: SLF001 - called from here alone
         kept = overlaps if model.keeps_overlaps else None
-        return Fitted(params, data, scorer, kept, time.time(), choice, table)
+        return Fitted(params, data, scorer, kept, time.time(), choice, table, last_event)
 
     @cached_property
     def attributes(self) -> ItemTable | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from ..data.packing import packed, unpacked
 from ..errors import BoolrankError, KernelSyntaxError, ModelFileError
 from ..kernels import Kernel, parse_kernel
 from ..storage.disk_array import raw_bytes
-from ..storage.folder import read_about, read_folder, write_folder
+from ..storage.folder import locked, read_about, read_folder, write_folder
 from ..storage.state import Reader, pack
 from .fitted import Fitted
 from .recommender import Recommender
@@ -37,14 +37,10 @@ def save_model(
     model: Recommender,
     path: str | Path,
     instead_of: str | None = None,
-    last_event: tuple[int, str] | None = None,
     *,
     lock: bool = True,
 ) -> None:
-    """Write a fitted model into a folder, all or nothing; see `write_folder`.
-
-    ``last_event`` is the number and the id of the last event of a service that the model contains.
-    """
+    """Write a fitted model into a folder, all or nothing; see `write_folder`."""
     fitted = model.fitted
     name = next((each for each, entry in MODELS.items() if entry.model is type(model)), None)
     if name is None:
@@ -78,7 +74,7 @@ def save_model(
         "overlaps": overlaps,
         "choice": fitted.choice,
         "table": table,
-        "last_event": last_event,
+        "last_event": fitted.last_event,
     }
     # What cannot be read back is refused now, while the fitted model still exists.
     _restore(about, Reader(f"this {type(model).__name__}", arrays, saving=True))
@@ -146,8 +142,21 @@ def load_model(path: str | Path, verify: bool = True, n_threads: int | None = No
             f"{path} was not written by this version of boolrank ({type(error).__name__}: {error})",
             hint="save the model again",
         ) from None
-    model.restore(Fitted(params, data, scorer, overlaps, created, choice, table))
+    last = about.get("last_event")
+    model.restore(Fitted(params, data, scorer, overlaps, created, choice, table, last))
     return model
+
+
+@contextmanager
+def updating(path: str | Path, n_threads: int | None = None) -> Iterator[Recommender]:
+    """Open a saved model to be changed, then save it. Updates of a folder take turns."""
+    folder = Path(path).resolve()
+    with locked(folder.parent):  # the folder itself is locked while it is written
+        before, model = model_info(folder)["hash"], load_model(folder, n_threads=n_threads)
+        fitted = model.fitted
+        yield model
+        if model.fitted is not fitted:
+            save_model(model, folder, instead_of=before)  # never over a newer fit
 
 
 def model_info(path: str | Path) -> dict[str, Any]:

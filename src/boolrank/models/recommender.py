@@ -18,7 +18,7 @@ from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions, check_interactions
 from ..data.items import ItemTable, updated_table
 from ..engines.threads import threads
-from ..errors import NotFittedError, ParameterError, ParameterTypeError
+from ..errors import InputError, NotFittedError, ParameterError, ParameterTypeError
 from ..table import Table
 from .fitted import Fitted, Ids
 from .parameters import Estimator
@@ -121,8 +121,14 @@ class Recommender(Estimator, ABC):
         >>> model.update(added=Interactions.from_pairs([3], ["a"])).recommend([3]).lists()
         [['b']]
         """
+        return self.refit(self.interactions.updated(added, removed), items)
+
+    def refit(self, after: Interactions, items: ItemTable | IntoFrame | None = None) -> Self:
+        """Update the model to the interactions that it is to have."""
         fitted = self.fitted
-        after = fitted.interactions.updated(added, removed)
+        if not after.size:
+            hint = "the model stays as it is; leave some"
+            raise InputError("no interactions are left", hint=hint, parameter="removed")
         overlaps, table = fitted.overlaps, fitted.table
         if overlaps is not None:
             cap = fitted.params.get("activity_cap")
@@ -130,7 +136,8 @@ class Recommender(Estimator, ABC):
         if items is not None:
             new = _table(items)
             table = new.matched(after.items) if table is None else updated_table(table, new)
-        self._fit(type(self)(**fitted.params), after, overlaps, table, fitted.choice)
+        kept = fitted.choice, fitted.last_event
+        self._fit(type(self)(**fitted.params), after, overlaps, table, *kept)
         return self
 
     @property

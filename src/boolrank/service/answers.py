@@ -105,22 +105,16 @@ def _prepared(
         history = catalogue.history(key, own)
         ignored: list[Any] = sorted(map(str, history.new))
     else:
-        found, ignored = catalogue.find(data.items, query.items), _unknown(catalogue, query.items)
+        found, ignored = catalogue.find(data.items, query.items), []
         history = History(np.unique(found[found >= 0]).astype(np.int32))
-    if query.strict:
-        ignored += _unknown(catalogue, [*query.exclude, *(query.candidates or ())])
-        if ignored:
-            more = f", nor {len(ignored) - 1} others" if len(ignored) > 1 else ""
-            raise UnknownIdError(
-                f"there is no item {ignored[0]!r}{more}", hint="leave them out, or leave strict out"
-            )
+    ignored += catalogue.unknown([*query.items, *query.exclude, *(query.candidates or ())])
+    if query.strict and ignored:
+        more = f", nor {len(ignored) - 1} others" if len(ignored) > 1 else ""
+        raise UnknownIdError(
+            f"there is no item {ignored[0]!r}{more}", hint="leave them out, or leave strict out"
+        )
     answer = {"model": catalogue.hash, "user": user, "popular": not len(history.items)}
     return {**answer, "items": [], "unknown": ignored}, history
-
-
-def _unknown(catalogue: Catalogue, items: list[Any]) -> list[Any]:
-    found = catalogue.find(catalogue.data.items, items).tolist()
-    return [each for each, at in zip(items, found, strict=True) if at < 0]
 
 
 def explain(catalogue: Catalogue, user: str, item: str, n: int) -> dict[str, Any]:
@@ -177,7 +171,7 @@ def store_events(
         "stored": stored,
         "duplicates": len(rows) - stored,
         "sequence": last,
-        "unknown": _unknown(catalogue, list(dict.fromkeys(row[2] for row in rows))),
+        "unknown": catalogue.unknown([row[2] for row in rows]),
     }
 
 

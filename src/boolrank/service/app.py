@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ValidationError
+from starlette.datastructures import QueryParams
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
 
 from ..models.selection import parse_limits
@@ -33,11 +34,17 @@ Body = TypeVar("Body", bound=BaseModel)
 
 
 class _Route(APIRoute):
-    """A route that checks the key before anything else."""
+    """A route that checks the key before anything else, and the names in the query."""
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
         default = "read" if self.methods == {"GET"} else "write"
-        scope["guard"].check_key(scope, (self.openapi_extra or {}).get("x-role", default))
+        role = (self.openapi_extra or {}).get("x-role", default)
+        scope["guard"].check_key(scope, role)
+        known = {each.alias for each in self.dependant.query_params}
+        names = [name for name in QueryParams(scope["query_string"]) if name not in known]
+        if names and role != "none":  # links to pages may carry anything
+            extra = {"type": "extra_forbidden", "msg": "Extra inputs are not permitted"}
+            raise RequestValidationError([{**extra, "loc": ("query", each)} for each in names])
         await super().handle(scope, receive, send)
 
 
@@ -187,7 +194,7 @@ async def popular(
     exclude: UrlIds = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
     """Return the items with most users."""
-    return await _answer(request, lambda model: {"items": model.popular(n, exclude)})
+    return await _answer(request, lambda model: model.popular(n, exclude))
 
 
 @router.get("/v1/items", tags=["items"])

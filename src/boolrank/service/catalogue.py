@@ -120,6 +120,11 @@ class Catalogue:
             return names.find(ids)
         return names.find([names.parsed(str(each)) for each in ids])
 
+    def unknown(self, items: Sequence[Any]) -> list[Any]:
+        """Return the items that the model does not know, each once."""
+        found = zip(items, self.find(self.data.items, items).tolist(), strict=True)
+        return list(dict.fromkeys(item for item, number in found if number < 0))
+
     def number(self, item: str) -> int:
         """Return the number of an item, or raise."""
         found = int(self.find(self.data.items, [item])[0])
@@ -146,11 +151,12 @@ class Catalogue:
         pairs = zip(*(each.tolist() for each in lists), strict=True)
         return [(items[: n - items.count(-1)], of[: n - items.count(-1)]) for items, of in pairs]
 
-    def popular(self, n: int, exclude: Sequence[Any]) -> list[dict[str, Any]]:
+    def popular(self, n: int, exclude: Sequence[Any]) -> dict[str, Any]:
         """Return the items with most users; the score is their number."""
         fitted = self.model.fitted
         chosen = fitted.popular(n, self.selection(exclude).hidden).tolist()
-        return [{**self.named(k), "score": int(fitted.users_of_items[k])} for k in chosen]
+        items = [{**self.named(k), "score": int(fitted.users_of_items[k])} for k in chosen]
+        return {"items": items, "unknown": self.unknown(exclude)}
 
     def _profiles(self, histories: Sequence[History]) -> Profiles:
         lengths = np.array([len(history.items) for history in histories], np.int64)

@@ -2,7 +2,7 @@
 
 An event adds a (user, item) pair or removes it. A pair's last events decide, so applying a part of
 the log again changes nothing. The header of a model names its last event by number and id; a store
-that has another event there, or none, applies the whole log again: this costs time, not exactness.
+that has another event there, or none, applies the whole log again.
 
 Writers take turns, so events become visible in the order of their sequence numbers, and a reader
 that has seen a number has seen all before it.

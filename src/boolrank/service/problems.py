@@ -78,7 +78,7 @@ def _invalid(error: Any) -> tuple[int, str, str, dict[str, Any]]:
         place = [
             part for part in map(str, each["loc"][1:]) if part.isdigit() or part.isidentifier()
         ]
-        field, said = ".".join(place) or "body", each["msg"].removeprefix("Value error, ")
+        field, said = ".".join(place) or each["loc"][0], each["msg"].removeprefix("Value error, ")
         found.append({"field": field, "problem": said})
     detail = "{field}: {problem}".format(**found[0])
     return 422, detail, "errors lists what to change; /docs has examples", {"errors": found}

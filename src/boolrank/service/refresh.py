@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..data.interactions import Interactions
-from ..errors import InputError
-from ..models import Recommender, load_model, model_info
-from ..models.model_folder import save_model
-from ..storage.folder import locked
+from ..models import Recommender, model_info
+from ..models.model_folder import updating
 from .events import Change, EventStore
 from .history import history_of
 
@@ -24,18 +23,14 @@ Pair = tuple[Any, Any, Any]  # user, item and time
 
 def refresh(folder: str | Path, store: EventStore) -> dict[str, Any]:
     """Update a model folder; return its hash, the one before, and the number of changed pairs."""
-    start, folder = time.monotonic(), Path(folder).resolve()
-    with locked(folder.parent):  # the folder itself is locked while it is written
-        info = model_info(folder)
-        before = now = info["hash"]
-        first, last = store.contained(info["last_event"]), store.last()
-        changed = 0
+    start, changed, folder = time.monotonic(), 0, Path(folder).resolve()
+    with updating(folder) as model:
+        before = model_info(folder)["hash"]
+        first, last = store.contained(model.fitted.last_event), store.last()
         if first < last[0]:
-            model = load_model(folder)
             changed = apply_changes(model, store.since(first, last[0]))
-            save_model(model, folder, instead_of=before, last_event=last)  # never over a newer fit
-            now = model_info(folder)["hash"]
-    seconds = time.monotonic() - start
+            model.restore(replace(model.fitted, last_event=last))
+    now, seconds = model_info(folder)["hash"], time.monotonic() - start
     return {"model": now, "previous": before, "changed": changed, "seconds": round(seconds, 3)}
 
 
@@ -48,16 +43,10 @@ def apply_changes(model: Recommender, changes: dict[str, list[Change]]) -> int:
         before, after = (history_of(data, user, some, timed).pairs(data) for some in ((), events))
         removed += [(user, *pair) for pair in before.items() - after.items()]
         added += [(user, *pair) for pair in after.items() - before.items()]
-    if len(removed) - len(added) == data.size:
-        raise InputError("the events remove all interactions", hint="the model stays as it is")
-    new, old = (_interactions(pairs, timed) for pairs in (added, removed))
-    again = {pair[:2] for pair in removed} & {pair[:2] for pair in added}
-    if again:  # with another time; an update adds before it removes
-        model.update(removed=old)
-        old = None
-    if new or old:
-        model.update(new, old)
-    return len(added) + len(removed) - len(again)
+    if added or removed:
+        new, old = (_interactions(pairs, timed) for pairs in (added, removed))
+        model.refit(data.updated(removed=old).updated(new))  # some may only get another time
+    return len({pair[:2] for pair in added + removed})
 
 
 def _interactions(pairs: list[Pair], timed: bool) -> Interactions | None:

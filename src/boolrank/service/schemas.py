@@ -16,6 +16,7 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     StrictStr,
+    StringConstraints,
     model_validator,
 )
 
@@ -46,7 +47,11 @@ _Whole = Annotated[StrictInt, _whole]
 EXACT = 1 << 53  # JavaScript rounds larger numbers: they are sent as text
 NO_NUL = r"^[^\x00]+$"  # which PostgreSQL does not store
 _Text = Annotated[StrictStr, Field(min_length=1, max_length=_MOST_ID, pattern=NO_NUL)]
-Id = _Text | Annotated[StrictInt, Field(ge=-EXACT, le=EXACT), _whole]
+# Blanks around ids are removed, as in files.
+_IdText = StringConstraints(
+    strip_whitespace=True, max_length=_MOST_ID, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$"
+)
+Id = Annotated[StrictStr, _IdText] | Annotated[StrictInt, Field(ge=-EXACT, le=EXACT), _whole]
 Ids = Annotated[list[Id], Field(max_length=MOST.ids, fail_fast=True)]
 
 
@@ -65,15 +70,11 @@ Per = Annotated[
 ]
 Diversity = Annotated[float, fastapi.Query(ge=0, le=1, allow_inf_nan=False)]
 Where = Annotated[str | None, fastapi.Query(max_length=MOST.where)]
-_UrlId = Annotated[str, Field(min_length=1, max_length=_MOST_ID, pattern=NO_NUL)]
+_UrlId = Annotated[str, _IdText]
 UrlIds = Annotated[list[_UrlId], fastapi.Query(max_length=MOST.ids_in_url)]
 SomeUrlIds = Annotated[list[_UrlId] | None, fastapi.Query(max_length=MOST.ids_in_url)]
 # The guard leaves slashes and percent signs encoded.
-PathId = Annotated[
-    str,
-    BeforeValidator(unquote),
-    fastapi.Path(min_length=1, max_length=_MOST_ID, pattern=NO_NUL),
-]
+PathId = Annotated[str, _IdText, BeforeValidator(unquote), fastapi.Path()]
 
 
 def _example(*examples: Any, **more: Any) -> ConfigDict:
