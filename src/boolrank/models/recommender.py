@@ -16,6 +16,7 @@ from ..checks import one_of
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions, check_interactions
 from ..data.items import ItemTable, updated_table
+from ..data.vocabulary import check_list
 from ..engines.threads import threads
 from ..errors import NotFittedError, ParameterError
 from ..table import Table
@@ -189,7 +190,8 @@ class Recommender(Estimator, ABC):
         names, numbers = list(known), None
         if users is not None:
             one_of("unknown", unknown, ("raise", "popular"))
-            ids = users if isinstance(users, str) else list(users)
+            check_list("users", users)
+            ids = list(users)
             numbers = known.numbers(ids) if unknown == "raise" else known.find(ids)
             names = [known[int(k)] if k >= 0 else ids[at] for at, k in enumerate(numbers)]
         chosen = candidates, exclude, where, per, diversity
