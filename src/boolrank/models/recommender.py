@@ -23,6 +23,7 @@ from ..table import Table
 from .fitted import Fitted, Ids
 from .parameters import Estimator
 from .profiles import Profiles
+from .recency import check_added_times
 from .recommendations import Recommendations
 from .scorer import Floats, Scorer
 from .tag_columns import SharedTags
@@ -111,6 +112,8 @@ class Recommender(Estimator, ABC):
         """
         fitted = self.fitted
         after = fitted.interactions.updated(added, removed)
+        if fitted.params.get("recency") and added is not None:
+            check_added_times(type(self).__name__, fitted.interactions, added)
         overlaps, table = fitted.overlaps, fitted.table
         if overlaps is not None:
             cap = fitted.params.get("activity_cap")
