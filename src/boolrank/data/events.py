@@ -117,7 +117,7 @@ def to_events(
     items, numbers = _encode(table[columns["item"]], "item")
     when = None if time is None else _times(table[time])
     if when is not None:
-        if timeless := int(np.isnan(when).sum()):
+        if timeless := int((~np.isfinite(when)).sum()):
             reading.notes.append(f"{counted(timeless, 'row', 'have')} no time")
         if odd := _odd_range(when):
             reading.notes.append(odd)
