@@ -754,6 +754,10 @@ def test_the_default_kernel_adapts_to_few_users(run, tmp_path):
     run(*fit, "kernel-ranker(kernel=disjunctive(3))", "--out", tmp_path / "named")
     lists = [run("recommend", tmp_path / name, "--csv")[1] for name in ("adapted", "named")]
     assert lists[0] == lists[1]
+    (tmp_path / "one.csv").write_text("user,item\nann,tea\nann,jam\n")
+    one = ("fit", tmp_path / "one.csv", "--model", "kernel-ease", "--out", tmp_path / "one")
+    code, _, err = run(*one)
+    assert (code, "the kernel is disjunctive(1), not disjunctive(2)" in err) == (0, True)
     code, _, err = run(*fit, "kernel-ranker(kernel=disjunctive(9))", "--out", tmp_path / "m")
     assert (code, "there are only 3 variables" in err) == (2, True)
 

@@ -334,8 +334,8 @@ def test_a_frame_of_interactions_gives_them_back():
 @pytest.mark.parametrize(
     "form", [np.asarray, sparse.csr_array, sparse.csc_matrix, sparse.coo_array]
 )
-def test_nonzero_cells_of_a_matrix_are_interactions(form):
-    data = Interactions.from_matrix(form([[0, 2, 0], [1, 0, -1], [0, 0, 0]]), items=["z", "y", "x"])
+def test_positive_cells_of_a_matrix_are_interactions(form):
+    data = Interactions.from_matrix(form([[0, 2, 0], [1, 0, 1], [0, 0, 0]]), items=["z", "y", "x"])
     assert _pairs(data) == {(0, "y"), (1, "z"), (1, "x")}
     assert data.shape == (3, 3)
 
@@ -352,6 +352,9 @@ def test_pairs_come_in_pairs():
         Interactions.from_pairs([1, 2], [1])
     with pytest.raises(InputError, match="no interactions"):
         Interactions.from_pairs([], [])
+    for single in (7, "ann", np.array(7)):
+        with pytest.raises(TypeError, match=r"users are a list of ids, not .*; put it in \[\]"):
+            Interactions.from_pairs(single, [1, 2, 3])
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
@@ -362,10 +365,12 @@ def test_pairs_without_an_id_are_refused(missing):
         Interactions.from_pairs([1, 2], ["a", missing])
 
 
-def test_a_matrix_with_nan_or_of_another_shape_is_refused():
+def test_a_matrix_with_nan_or_negative_cells_or_of_another_shape_is_refused():
     for form in (np.asarray, sparse.csr_array):
-        with pytest.raises(InputError, match="2 NaN, the first in row 0, column 1"):
+        with pytest.raises(InputError, match="2 NaN cells, the first in row 0, column 1"):
             Interactions.from_matrix(form([[1.0, np.nan], [np.nan, 0.0]]))
+        with pytest.raises(InputError, match=r"1 negative cell, .* row 1, column 0; .* matrix > 0"):
+            Interactions.from_matrix(form([[0, 1], [-1, 1]]))
     with pytest.raises(InputError, match="2 dimensions, not 1"):
         Interactions.from_matrix([1, 0, 1])
     with pytest.raises(InputError, match="is not a matrix"):

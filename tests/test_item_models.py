@@ -22,6 +22,7 @@ from boolrank import (
     Overlaps,
     ParameterError,
     Recommendations,
+    SpectralRanker,
     make_model,
     parse_kernel,
     synthetic,
@@ -451,3 +452,18 @@ def test_no_more_than_two_matrices_of_distinct_items_are_held_at_once(kind, dtyp
         check=True,
     )
     assert 0.9 < float(done.stdout) < 2.2  # a tenth for the data and for LAPACK's own
+
+
+@pytest.mark.parametrize(
+    "model",
+    [Ease(reg=1.0, dtype="float32"), LRec(reg=1.0, dtype="float32"), SpectralRanker(recency=2.0)],
+)
+def test_reasons_add_up_to_rounded_scores(model) -> None:
+    seen = np.random.default_rng(0).random((200, 60)) < 0.2
+    users, items = np.nonzero(seen)
+    data = Interactions.from_pairs(users, items, time=np.arange(len(users)))
+    model, wanted = copy.deepcopy(model).fit(data), range(0, 60, 5)
+    for user, scores in zip(wanted, model.score(wanted, wanted), strict=True):
+        sums = [sum(part for _, part in model.explain(user, item)) for item in wanted]
+        assert np.allclose(sums, scores, rtol=1e-9, atol=0)
+    assert model.scorer.parts(model.fitted.profiles(np.array([0])), []) == []

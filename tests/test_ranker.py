@@ -254,6 +254,13 @@ def test_a_profile_is_one_list_and_profiles_are_several() -> None:
         words.recommend_profile("x")
     with pytest.raises(ParameterTypeError, match="a list of ids"):
         words.recommend_profiles(["x", "y"])
+    for single in (1, b"x", np.array(1)):
+        for ask in (words.recommend, words.score, words.similar_items, words.recommend_profile):
+            with pytest.raises(ParameterTypeError, match=r"a list of ids, .*; put it in \[\]"):
+                ask(single)
+        for ask in (words.recommend_profiles, words.score_profiles):
+            with pytest.raises(ParameterTypeError, match="profiles are a list of lists of items"):
+                ask(single)
     for batch in ([["x"], ["y"]], [["x"]]):
         with pytest.raises(ParameterTypeError, match="hashable"):
             words.recommend_profile(batch)

@@ -242,6 +242,10 @@ def test_recency_needs_times(data):
     gaps = np.where(np.arange(data.size) < 2, np.nan, 1.0)
     with pytest.raises(InputError, match="and 2 interactions have none"):
         model("item-knn").fit(replace(data, time=gaps))
+    dated = replace(data, time=np.arange(data.size).astype("datetime64[D]"))
+    with pytest.raises(InputError, match=r"model are numbers, and those of added .* dates; give"):
+        model("item-knn").fit(replace(data, time=np.arange(data.size))).update(dated)
+    make_model("item-knn").fit(replace(data, time=np.arange(data.size))).update(dated)
 
 
 def test_days_are_text_with_one_form(data):

@@ -436,6 +436,8 @@ def test_items_of_one_user_each_leave_nothing_to_test() -> None:
     data = Interactions.from_pairs([1] * 6 + [2] * 6, list("abcdefghijkl"), np.arange(12))
     with pytest.raises(InputError, match="has nothing to test: 3 test interactions"):
         paper_protocol(data, folds=2)
+    with pytest.raises(InputError, match=r"nothing to test: no interaction is held out; use more"):
+        hold_out(Interactions.from_pairs([1, 2], ["a", "a"]))
 
 
 def test_parameters_can_be_written_as_json() -> None:

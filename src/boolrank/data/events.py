@@ -117,7 +117,7 @@ def to_events(
     items, numbers = _encode(table[columns["item"]], "item")
     when = None if time is None else _times(table[time])
     if when is not None:
-        if timeless := int(np.isnan(when).sum()):
+        if timeless := int((~np.isfinite(when)).sum()):
             reading.notes.append(f"{counted(timeless, 'row', 'have')} no time")
         if odd := _odd_range(when):
             reading.notes.append(odd)
@@ -269,13 +269,16 @@ def read_matrix(matrix: MatrixLike, users: Ids, items: Ids) -> tuple[Any, ...]:
     if cells.ndim != 2:
         raise InputError(f"a matrix of users and items has 2 dimensions, not {cells.ndim}")
     cells.sum_duplicates()
-    nan = np.flatnonzero(cells.data != cells.data)  # True for NaN
-    if len(nan):
-        row, column = int(cells.row[nan[0]]), int(cells.col[nan[0]])
-        raise InputError(
-            f"the matrix has {len(nan):,} NaN, the first in row {row}, column {column}",
-            hint="put 0 where there is no interaction",
-        )
+    for what, odd, hint in (
+        ("NaN", cells.data != cells.data, "put 0 where there is no interaction"),  # True for NaN
+        ("negative", cells.data < 0, "choose the cells that count, such as with matrix > 0"),
+    ):
+        places = np.flatnonzero(odd)
+        if len(places):
+            row, column = int(cells.row[places[0]]), int(cells.col[places[0]])
+            where = f"the first in row {row}, column {column}"
+            problem = f"the matrix has {counted(len(places), f'{what} cell')}, {where}"
+            raise InputError(problem, hint=hint)
     some = cells.data != 0
     names, rows = _side(users, "user", cells.shape[0])
     titles, columns = _side(items, "item", cells.shape[1])

@@ -87,7 +87,7 @@ class Interactions:
         users: Sequence[Hashable] | None = None,
         items: Sequence[Hashable] | None = None,
     ) -> Interactions:
-        """Return interactions for the nonzero cells of a dense or sparse matrix, users × items.
+        """Return interactions for the positive cells of a dense or sparse matrix, users × items.
 
         The ids of users and items are by default the numbers of rows and columns.
 

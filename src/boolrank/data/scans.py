@@ -198,8 +198,11 @@ def _scan_text(source: FileScan) -> FileScan:
         start = file.read(1 << 16)
     if not start.strip():
         raise InputError(f"{source.label} is empty", hint=_EMPTY)
-    if b"\0" in start:
-        raise InputError(f"{source.label} is not text in UTF-8", hint="save it in UTF-8")
+    before, nul, _ = start.partition(b"\0")
+    if nul:
+        number = before.count(b"\n") + 1
+        problem = f"{source.label}, line {number}: a NUL byte, which is not text"
+        raise InputError(problem, hint="remove it, or save the file in UTF-8 if it is in UTF-16")
     header = next(source.lines(), "")
     if "::" in header:
         raise InputError(

@@ -172,11 +172,17 @@ def check_folds(split: Split) -> Split:
     """Return the split, or raise if a fold has nothing to test."""
     for k, fold in enumerate(split):
         if not len(fold.relevant.indices):
+            unseen, cold = fold.unseen_items, fold.cold_users
+            of_items = f"{counted(unseen, 'test interaction', 'are')} with items without training"
+            reasons = {
+                f"{of_items} interactions": unseen,
+                f"{counted(cold, 'user', 'have')} no history": cold,
+                "no interaction is held out": not (unseen or cold),
+            }
+            why = ", and ".join(each for each, holds in reasons.items() if holds)
             raise InputError(
-                f"fold {k} of {split.name} has nothing to test: "
-                f"{counted(fold.unseen_items, 'test interaction', 'are')} with items without "
-                f"training interactions, and {counted(fold.cold_users, 'user', 'have')} no history",
-                hint="keep more for training, or use more data",
+                f"fold {k} of {split.name} has nothing to test: {why}",
+                hint="use more data" + ", or keep more for training" * bool(unseen or cold),
             )
     return split
 

@@ -49,6 +49,7 @@ class Vocabulary:
         values: Iterable[Hashable] | NDArray[Any], kind: str = "id"
     ) -> tuple[Vocabulary, NDArray[np.int64]]:
         """Return the vocabulary of a sequence of ids, and the row number of each."""
+        check_list(f"{kind}s", values)
         array = _as_ids(values)
         ids, numbers = _encode_whole(array) if array.dtype.kind == "i" else _encode(array, kind)
         return Vocabulary(ids, kind), numbers
@@ -179,10 +180,7 @@ class Vocabulary:
         return set() if any(issubclass(each, np.generic) for each in types) else types
 
     def _wanted(self, keys: Iterable[Hashable] | NDArray[Any]) -> NDArray[Any]:
-        if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
-            raise ParameterTypeError(
-                f"{self.kind}s are a list of ids, not {keys!r}", hint="put it in []"
-            )
+        check_list(f"{self.kind}s", keys)
         return _as_ids(keys.ids if isinstance(keys, Vocabulary) else keys)
 
     def _of_type(self) -> str:
@@ -202,6 +200,14 @@ class Vocabulary:
         place = bisect_left(range(len(self)), str(key), key=lambda i: str(self[i]))
         some = self.ids[max(0, place - _NEAR // 2) : place + _NEAR // 2]
         return next(iter(get_close_matches(str(key), map(str, some), n=1)), "")
+
+
+def check_list(name: str, keys: Any, of: str = "ids") -> None:
+    """Raise if a parameter that is a list is a single id."""
+    single = isinstance(keys, str | bytes) or getattr(keys, "ndim", 1) == 0
+    if single or not isinstance(keys, Iterable):
+        problem = f"{name} are a list of {of}, not {keys!r}"
+        raise ParameterTypeError(problem, hint="put it in []", parameter=name)
 
 
 def plain_id(key: Any) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .._extras import needs
-from .._memory import free_memory, held_memory, parse_size, require_memory, size
+from .._memory import free_memory, held_memory, parse_size, size
 from .._version import __version__
 from ..counts.counting import count_on_disk, on_disk
 from ..counts.estimate import Estimate
@@ -101,12 +101,15 @@ def _fit(model: Recommender, data: Interactions, job: Job, limit: int, progress:
         return
     why = model.needs_pairs()
     least = needed if why or kept is not None else on_disk_needed
-    what = f"a fit of {items:,} items and {len(data.users):,} users takes"
-    hint = f"{why}: " * bool(why) + f"allow {size(held_memory() + _RESERVE + least)} or more"
-    if kept is not None:
-        what = f"the {kept} nearest of {items:,} items take"
-        hint = "allow more memory, or keep fewer neighbours"
-    require_memory(least, what, hint=hint, parameter="memory", free=_left(limit))
+    if least > _left(limit):
+        most = min(limit, held_memory() + free_memory())
+        fewer = "" if kept is None else ", or keep fewer neighbours"
+        raise MatrixTooLargeError(
+            f"a fit of {items:,} items and {len(data.users):,} users takes more than {size(most)}",
+            hint=f"{why}: " * bool(why)
+            + f"allow {size(held_memory() + _RESERVE + least)} or more{fewer}",
+            parameter="memory",
+        )
     _check_disk(estimate, job.path, int(job.state.get("counted", (0, 0))[1]))
     overlaps = count_on_disk(rows, items, exponent, job, _left(limit), progress)
     model.fit(data, overlaps)

@@ -33,7 +33,7 @@ import numpy as np
 from .._memory import free_memory
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
-from ..kernels import Kernel, parse_kernel
+from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.values import cosines
 from .gram import Gram
@@ -93,7 +93,7 @@ class _Inverse(Recommender):
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
         name, items = type(self).__name__, len(data.items)
-        kernel = None if self.kernel is None else parse_kernel(self.kernel)
+        kernel = None if self.kernel is None else self.kernel_for(len(data.users))
         if kernel is not None and self.user_exponent:
             overlaps = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
         groups = ItemGroups.of(data) if kernel is None else _groups(kernel, data, overlaps)
@@ -178,7 +178,8 @@ class KernelEase(_Inverse):
 
     Parameters
     ----------
-    kernel : a kernel, or text such as ``"disjunctive(2)"``; its normalised form is used
+    kernel : a kernel, or text such as ``"disjunctive(2)"``; its normalised form is used. With one
+        user the default is ``"disjunctive(1)"``, with a warning
     reg : added to the diagonal of the kernel matrix, which is 1
     input_exponent : above 0, popular items of a profile count less
     output_exponent : above 0, popular items score less

@@ -16,6 +16,7 @@ from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..data.items import ItemTable
 from ..data.rows import Rows
+from ..data.vocabulary import check_list
 from ..storage.disk_array import release_pages
 from ..storage.state import pack
 from .profiles import Profiles
@@ -139,6 +140,7 @@ class Fitted:
     def new_profiles(self, lists: Iterable[Iterable[Hashable]], unknown: str) -> Profiles:
         """Return profiles with items by id; ``unknown`` is ``"raise"`` or ``"ignore"``."""
         one_of("unknown", unknown, ("raise", "ignore"))
+        check_list("profiles", lists, "lists of items")
         items = self.interactions.items
         if unknown == "raise":
             return Profiles.of_lists([items.numbers(each) for each in lists])

@@ -170,7 +170,7 @@ class GroupScorer(Scorer):
             parts: Floats = self.values[self.group[own], self.group[item]].astype(np.float64)
             parts[own == item] = self.own[self.group[item]]
             out.append(profile.weigh(parts))
-        return out
+        return self.settled_parts(profile, items, out)
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self.values[self.group[item]].astype(np.float64)[self.group]

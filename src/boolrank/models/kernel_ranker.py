@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,14 +12,14 @@ from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..data.vocabulary import plain_id
 from ..errors import InputError
-from ..kernels import Disjunctive, Kernel, Sum, parse_kernel
+from ..kernels import Kernel
 from ..kernels.rules import NODES, Rules, find_rules, has_rules
 from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
-from ..table import counted
 from .fitted import Fitted, Ids
 from .parameters import (
     activity_cap_param,
+    lowered,
     param,
     recency_param,
     threads_param,
@@ -45,7 +42,7 @@ _KERNELS = Kernels(
     powers=4,
     tags=("linear", "tanimoto", "conjunctive(2)", "all_subset"),
 )
-_DEFAULT = Disjunctive(8)
+_DEFAULT = "disjunctive(8)"
 # Parts of a score below this share of all are rounding.
 _ROUNDING = 2.0**-48
 # Beyond this, weights are equal to about 1e-12.
@@ -82,7 +79,7 @@ class KernelRanker(Recommender):
     scales: ClassVar[bool] = True
     scorers: ClassVar = (SimplexScorer,)
 
-    kernel: Kernel | str = param(str(_DEFAULT), search=_KERNELS, tags=True)
+    kernel: Kernel | str = param(_DEFAULT, search=_KERNELS, tags=True)
     reg: float = param(0.1, low=0, high=MOST_REG, search=Real(1e-4, 1e2, log=True))
     negative_weight: float = param(1.0, low=0, high=MOST_REG, search=Real(0.0, 2.0))
     user_exponent: float = user_exponent_param()
@@ -94,16 +91,6 @@ class KernelRanker(Recommender):
     def needs_pairs(self) -> str:
         """Return why a fit needs all pairs in memory."""
         return "a dense matrix is made in memory" if self.storage == "dense" else ""
-
-    def kernel_for(self, users: int) -> Kernel:
-        """Return the kernel, the default one with an arity of at most so many users."""
-        asked = parse_kernel(self.kernel)
-        kernel = _for_users(asked, users)
-        if kernel != asked:
-            some = f"the data have only {counted(users, 'user')}"
-            text = f"{some}, so the kernel is {kernel}, not {asked}"
-            warnings.warn(text, stacklevel=3)
-        return kernel
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SimplexScorer:
         counts = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
@@ -174,7 +161,7 @@ class KernelRanker(Recommender):
         self, fitted: Fitted, profile: Profiles, item: Hashable | None, n: int, nodes: int
     ) -> Rules:
         data = fitted.interactions.capped(fitted.params.get("activity_cap"))
-        kernel = _for_users(fitted.params["kernel"], len(data.users))
+        kernel = lowered(fitted.params["kernel"], _DEFAULT, len(data.users))
         terms, m = Terms.of(kernel), len(data.items)
         columns: list[tuple[float, Kernel, str]] = [
             (share, term, term.column) for share, term in terms.bound if has_rules(term)
@@ -232,11 +219,3 @@ class KernelRanker(Recommender):
         fitted = self.fitted
         profiles = fitted.profiles(fitted.interactions.users.numbers(users))
         return np.split(fitted.scorer.weights(profiles), profiles.indptr[1:-1])  # type: ignore[attr-defined]
-
-
-def _for_users(kernel: Kernel, users: int) -> Kernel:
-    """Return the kernel; with fewer users than the arity of the default, one of their number."""
-    over_tags = kernel.variables != ("",)
-    terms = kernel.parts if over_tags and isinstance(kernel, Sum) else (kernel,)
-    few = users < _DEFAULT.arity
-    return reduce(add, (Disjunctive(users) if few and t == _DEFAULT else t for t in terms))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
-from ..kernels import Kernel, parse_kernel
+from ..kernels import Kernel
 from ..matrix import DenseMatrix
 from .gram import Gram, mirror
 from .inverse import check_room
@@ -71,7 +71,7 @@ class MeanRanker(Recommender):
         items = len(data.items)
         check_room("MeanRanker", 16 * items**2, items, items)  # a round takes a second matrix
         gram = Gram.of_all(overlaps or Overlaps.of(data))
-        kernel = mirror(gram.values(parse_kernel(self.kernel), "float64"))
+        kernel = mirror(gram.values(self.kernel_for(len(data.users)), "float64"))
         del gram
         for _ in range(self.rounds):
             kernel = _through_users(kernel, data)

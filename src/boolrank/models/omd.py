@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
-from ..kernels import Kernel, Linear, parse_kernel
+from ..kernels import Kernel, Linear
 from ..matrix import ItemMatrix, kernel_matrix
 from ..storage.state import array
 from .kernel_ranker import MOST_REG
@@ -157,7 +157,7 @@ class CfOmd(Recommender):
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> MarginScorer:
         counts = overlaps or Overlaps.of(data)
-        kernel = parse_kernel(self.kernel)
+        kernel = self.kernel_for(len(data.users))
         matrix = kernel_matrix(kernel, counts, plain=True)
         rows = (data.indptr, data.indices) if kernel == Linear() else ()
         return MarginScorer(matrix, self.reg, self.negative_reg, *rows)

@@ -7,12 +7,16 @@ help, tuning and the registry all read these declarations.
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass, field, fields, replace
+from functools import reduce
+from operator import add
 from typing import Any, Self
 
 from ..checks import real, whole
 from ..errors import ParameterError, ParameterTypeError
-from ..kernels import Kernel, parse_kernel
+from ..kernels import Kernel, Sum, parse_kernel
+from ..table import counted
 from .search import Range, Real, Recency
 
 
@@ -112,6 +116,17 @@ def param(
     return field(default=default, metadata={"parameter": declared})
 
 
+def lowered(kernel: Kernel, default: Kernel | str, users: int) -> Kernel:
+    """Return the kernel; terms that are the default have an arity of at most so many users."""
+    usual: Any = parse_kernel(default)
+    if getattr(usual, "arity", 0) <= users:
+        return kernel
+    terms: tuple[Kernel, ...] = (kernel,)
+    if isinstance(kernel, Sum) and kernel.variables != ("",):
+        terms = kernel.parts
+    return reduce(add, (replace(usual, arity=users) if t == usual else t for t in terms))
+
+
 def threads_param() -> Any:
     """Declare the number of threads."""
     return param(None, low=1, technical=True)
@@ -175,6 +190,16 @@ class Estimator:
                 )
             setattr(self, name, value)
         return self
+
+    def kernel_for(self, users: int) -> Kernel:
+        """Return the kernel; warn if the default one has more variables than there are users."""
+        model: Any = self
+        asked = parse_kernel(model.kernel)
+        kernel = lowered(asked, type(model).kernel, users)
+        if kernel != asked:
+            some = f"the data have only {counted(users, 'user')}"
+            warnings.warn(f"{some}, so the kernel is {kernel}, not {asked}", stacklevel=3)
+        return kernel
 
     @property
     def uses_tags(self) -> bool:

@@ -42,6 +42,21 @@ def check_times(owner: str, data: Interactions) -> None:
         )
 
 
+def check_added_times(owner: str, known: Interactions, added: Interactions) -> None:
+    """Raise if added times are numbers and known ones dates, or the other way around."""
+    kinds = [
+        "dates" if data.time.dtype.kind == "M" else "numbers"
+        for data in (known, added)
+        if data.time is not None
+    ]
+    if len(set(kinds)) == 2:
+        raise InputError(
+            f"times of the model are {kinds[0]}, and those of added interactions {kinds[1]}",
+            hint=f"give {kinds[0]}, which recency of {owner} compares, or set recency=0",
+            parameter="added",
+        )
+
+
 def recency_weights(recency: float | str, rows: Rows, time: NDArray[Any]) -> Floats:
     """Return the weight of each entry of rows, from its time and the half-life.
 

@@ -17,12 +17,14 @@ from ..checks import one_of
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions, check_interactions
 from ..data.items import ItemTable, updated_table
+from ..data.vocabulary import check_list
 from ..engines.threads import threads
 from ..errors import InputError, NotFittedError, ParameterError, ParameterTypeError
 from ..table import Table
 from .fitted import Fitted, Ids
 from .parameters import Estimator
 from .profiles import Profiles
+from .recency import check_added_times
 from .recommendations import Recommendations
 from .scorer import Floats, Scorer
 from .tag_columns import SharedTags
@@ -121,7 +123,10 @@ class Recommender(Estimator, ABC):
         >>> model.update(added=Interactions.from_pairs([3], ["a"])).recommend([3]).lists()
         [['b']]
         """
-        return self.refit(self.interactions.updated(added, removed), items)
+        fitted = self.fitted
+        if fitted.params.get("recency") and added is not None:
+            check_added_times(type(self).__name__, fitted.interactions, added)
+        return self.refit(fitted.interactions.updated(added, removed), items)
 
     def refit(self, after: Interactions, items: ItemTable | IntoFrame | None = None) -> Self:
         """Update the model to the interactions that it is to have."""
@@ -209,7 +214,8 @@ class Recommender(Estimator, ABC):
         names, numbers = list(known), None
         if users is not None:
             one_of("unknown", unknown, ("raise", "popular"))
-            ids = users if isinstance(users, str) else list(users)
+            check_list("users", users)
+            ids = list(users)
             numbers = known.numbers(ids) if unknown == "raise" else known.find(ids)
             names = [known[int(k)] if k >= 0 else ids[at] for at, k in enumerate(numbers)]
         chosen = candidates, exclude, where, per, diversity

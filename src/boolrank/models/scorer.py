@@ -72,6 +72,17 @@ class Scorer(State, ABC):
         """Return, for each item, what the entries of one profile add to its score."""
         raise TypeError(f"{type(self).__name__} does not explain {items} for {profile}")
 
+    def settled_parts(
+        self, profile: Profiles, items: Sequence[int], parts: list[Floats]
+    ) -> list[Floats]:
+        """Return parts that add up to rounded scores: each is changed in proportion to its size."""
+        others = np.delete(np.arange(self.items), items)
+        chosen, scores = self.top(profile, len(items), others, exclude_own=False)
+        score = dict(zip(chosen[0].tolist(), scores[0].tolist(), strict=True))
+        sizes = [abs(each) / max(abs(each).sum(), 1e-300) for each in parts]
+        each_item = zip(items, parts, sizes, strict=True)
+        return [each + share * (score[item] - each.sum()) for item, each, share in each_item]
+
     def similar(self, item: int) -> tuple[Floats, Floats]:
         """(m,) Return keys that order all items by similarity to one, and values to show."""
         raise TypeError(f"{type(self).__name__} does not compare {item}")

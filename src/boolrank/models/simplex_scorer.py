@@ -4,8 +4,9 @@ For a profile with items I, over the simplex on I:
 
     α = argmin αᵀK_Iα + reg·‖α‖² - 2·αᵀq_I,     score = K[:, I]·α - negative_weight·q,
 
-with q the mean row of K, over all items (CF-KOMD) or over those outside the profile (ECF-OMD). The
-weights depend on the matrix and the profile alone, so new users are served like known ones.
+with q the mean row of K, over all items but without the diagonal (CF-KOMD), or over those outside
+the profile (ECF-OMD). The weights depend on the matrix and the profile alone, so new users are
+served like known ones.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class SpectralRanker(Recommender):
 
         counts = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
         rank = min(self.rank, *data.shape) if self.low_pass or self.sharpening else 0
-        kernel = parse_kernel(self.kernel)
+        kernel = self.kernel_for(len(data.users))
         _check_room(counts, rank, 4 if kernel == Linear() else 12)
         matrix = _linear(data, counts) if kernel == Linear() else _of_kernel(kernel, counts)
         eigenvalues, vectors, residual = eigenvectors(matrix.times, counts.items, rank, self.rng)

@@ -102,7 +102,7 @@ class SpectralScorer(Scorer):
             parts += column_of(item, own, self.indptr, self.columns, self.values)
             parts[own == item] += self.own[item]
             out.append(profile.weigh(parts))
-        return out
+        return self.settled_parts(profile, items, out)
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
         row = self._row(item)
