@@ -5,7 +5,8 @@ list is picked greedily (maximal marginal relevance): the next item has the high
 
     (1 - diversity)·relevance - diversity·max similarity to the items picked,
 
-with scores and the model's own similarities, both scaled to [0, 1] within the best items.
+with scores and the model's own similarities, both scaled to [0, 1] within the best items,
+similarities to each picked item by themselves.
 """
 
 from __future__ import annotations

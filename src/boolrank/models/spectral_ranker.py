@@ -68,7 +68,8 @@ class SpectralRanker(Recommender):
     user_exponent : users weigh activity^-user_exponent
     input_exponent : above 1/2, popular items of a profile count less
     output_exponent : above 1/2, popular items score less
-    low_pass : weight of the projection on the leading eigenvectors
+    low_pass : weight of the projection on the leading eigenvectors; if this and ``sharpening`` are
+        0, none are computed, and scores are not divided by λ_1
     sharpening : weight of the part of the leading eigenvectors that is taken back
     rank : number of eigenvectors
     rng : seed of the random subspace
