@@ -558,6 +558,7 @@ def test_a_refresh_never_writes_a_model_without_interactions(text: str, tmp_path
         assert list(load_model(folder).interactions.users) == ["cid"]
 
 
+@pytest.mark.usefixtures("refresher_here")
 def test_a_refresh_may_give_every_interaction_another_time(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     data = Interactions.from_pairs(["ann", "bob"], ["tea", "jam"], [1, 2])
@@ -589,6 +590,7 @@ def test_a_model_knows_its_last_event_and_other_stores_apply_all(
     assert refresh(folder, other)["changed"] == 4
 
 
+@pytest.mark.usefixtures("refresher_here")
 @pytest.mark.parametrize("way", ["command", "library"])
 def test_an_update_of_a_served_folder_is_not_undone_by_events_before_it(
     way: str, run: Any, folder: Path, tmp_path: Path
