@@ -46,9 +46,13 @@ ITEMS = ItemTable.from_frame(
 
 
 @pytest.fixture
-def refresher_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refresh in this process: another takes most of a second to start."""
-    monkeypatch.setattr("boolrank.service.live.Worker", WorkerHere)
+def refresher_here(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refresh in this process: another takes most of a second to start.
+
+    Connections to PostgreSQL are closed by the end of a process, so these tests have one.
+    """
+    if "postgresql" not in request.node.name:
+        monkeypatch.setattr("boolrank.service.live.Worker", WorkerHere)
 
 
 @pytest.fixture(scope="module")
