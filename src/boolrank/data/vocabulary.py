@@ -49,7 +49,8 @@ class Vocabulary:
         values: Iterable[Hashable] | NDArray[Any], kind: str = "id"
     ) -> tuple[Vocabulary, NDArray[np.int64]]:
         """Return the vocabulary of a sequence of ids, and the row number of each."""
-        check_list(f"{kind}s", values)
+        if not isinstance(values, str):  # whose letters are ids, as ever
+            check_list(f"{kind}s", values)
         array = _as_ids(values)
         ids, numbers = _encode_whole(array) if array.dtype.kind == "i" else _encode(array, kind)
         return Vocabulary(ids, kind), numbers
@@ -159,7 +160,7 @@ class Vocabulary:
         """Return the ids in the type of other ids, if they stay distinct, and the number of each.
 
         >>> Vocabulary.of([2, 10])[0].typed_as(Vocabulary.of(["2", "ten"])[0])
-        (Vocabulary: 2 ids, '10', '2', array([1, 0]))
+        (Vocabulary: 2 ids, '10', '2', ..., array([1, 0]))
         """
         made, numbers = self, np.arange(len(self))
         if {type(key) for key in self} != {type(key) for key in other}:
