@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -777,7 +778,9 @@ def test_events_that_a_model_contains_are_not_counted_twice_after_a_crash(
     add(client, ("u1", "p20"), action="remove")
     done = post(client, "/v1/refresh", {})
     model = load_model(folder)
-    model.save(folder)  # the header names no event
+    model.restore(replace(model.fitted, last_event=None))
+    model.save(folder)
+    assert load_model(folder).fitted.last_event is None
     with client_of(folder, client.live.store.place) as other:
         for user in ("u1", "u2"):
             found = get(other, f"/v1/recommendations/{user}", n=5)
