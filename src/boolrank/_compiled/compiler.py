@@ -21,7 +21,7 @@ except (RuntimeWarning, ValueError) as error:
         hint="correct or unset the variables of the environment that begin with NUMBA_",
     ) from None
 
-from .ranges import for_ranges, frozen
+from .ranges import RANGES, for_ranges, frozen
 
 COMPILING = "compiling loops for this machine, once: about 10 s"
 
@@ -91,12 +91,13 @@ def loop(function=None, /, **options):
     return compiled
 
 
-def ranged(measure):
+def ranged(measure, ranges=RANGES):
     """Turn ``function(start, stop, out, *args)`` into ``function(out, *args)``, run on threads.
 
-    ``measure(out, *args)`` gives the number of rows, of which threads get ranges, and the steps
-    that all of them take. Only ``out``, an array or a tuple of them, is written to: the others are
-    read-only, so that numba does not compile again for the mapped arrays of a loaded model.
+    ``measure(out, *args)`` gives the number of rows, of which threads get ``ranges`` ranges each,
+    and the steps that all of them take. Only ``out``, an array or a tuple of them, is written to:
+    the others are read-only, so that numba does not compile again for the mapped arrays of a loaded
+    model.
     """
 
     def decorate(function):
@@ -104,7 +105,7 @@ def ranged(measure):
 
         @wraps(function)
         def run(out, *args):
-            for_ranges(compiled, *measure(out, *args), out, *frozen(args))
+            for_ranges(compiled, *measure(out, *args), out, *frozen(args), ranges=ranges)
 
         return run
 

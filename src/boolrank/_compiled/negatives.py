@@ -176,7 +176,8 @@ def _step(lane, mine, reached, matrix, own, alpha, problem, age, room):
         i = own[s]
         b[s] = pulls[i] + ahead * (pulls[i] - pulls_before[i])
     if len(own):
-        solve(matrix, own, regs[0], b, _OWN_GAP * exact, 1.0 + regs[0], alpha, room)
+        unit, ready = 1.0 + regs[0], np.zeros(len(own), np.bool_)
+        solve(matrix, own, regs[0], b, _OWN_GAP * exact, unit, alpha, room, ready)
     fill_scores(reached, matrix, nothing, 0.0, own, alpha)
     for j in range(size):
         w = weights[j] + ahead * (weights[j] - before[j])

@@ -18,7 +18,7 @@ _NUMBER[[((_SEQUENCE << bit) & (2**64 - 1)) >> 58 for bit in range(64)]] = np.ar
 
 
 @loop
-def _lowest_bit(word):
+def lowest_bit(word):
     """Return the number of the lowest set bit of a word other than 0."""
     low = word & (~word + np.uint64(1))
     return _NUMBER[(low * np.uint64(_SEQUENCE)) >> np.uint64(58)]
@@ -54,7 +54,7 @@ def count_rows(begin, end, out, first, items, reserved, weights, by_item, by_use
             word = words[w]
             words[w] = 0
             while word != 0:
-                j = (w << 6) + _lowest_bit(word)
+                j = (w << 6) + lowest_bit(word)
                 word &= word - np.uint64(1)
                 columns[place] = j
                 counts[place] = shared[j]
@@ -129,7 +129,7 @@ def count_nearest(begin, end, out, weights, factors, by_item, by_user):
             word = words[w]
             words[w] = 0
             while word != 0:
-                j = (w << 6) + _lowest_bit(word)
+                j = (w << 6) + lowest_bit(word)
                 word &= word - np.uint64(1)
                 items[place], row[place] = j, found[j]
                 place += 1

@@ -57,12 +57,14 @@ def _weights(begin, end, out, start, items, b, factors, matrix, reg, tolerance):
         first, last = start[k], start[k + 1]
         if first < last:
             own, weights = items[first:last], alpha[first:last]
-            gaps[k] = _solve(matrix, own, reg, b[first:last], tolerance, weights, room)
-            _multiply(weights, factors, first)
+            ready = np.zeros(len(own), np.bool_)
+            pull = b[first:last]
+            gaps[k] = solve_profile(matrix, own, reg, pull, tolerance, weights, room, ready)
+            multiply_weights(weights, factors, first)
 
 
 @loop
-def _multiply(weights, factors, first):
+def multiply_weights(weights, factors, first):
     """Multiply the weights of a profile with factors, and scale them to the sum 1."""
     if factors is None:
         return
@@ -75,12 +77,15 @@ def _multiply(weights, factors, first):
 
 
 @loop
-def _solve(matrix, items, reg, b, tolerance, alpha, room):
-    """Fill alpha with the weights of one profile; return the gap relative to its unit."""
+def solve_profile(matrix, items, reg, b, tolerance, alpha, room, ready):
+    """Fill alpha with the weights of one profile; return the gap relative to its unit.
+
+    ``ready`` are the rows of the problem that stand in the room.
+    """
     unit = 0.0
     for s in range(len(items)):
         unit = max(unit, own_of(matrix.distance, items[s]) + reg)
-    gap = solve(matrix, items, reg, b, tolerance * unit, unit, alpha, room)
+    gap = solve(matrix, items, reg, b, tolerance * unit, unit, alpha, room, ready)
     return gap / unit if gap > 0 and unit < np.inf else gap
 
 
@@ -110,14 +115,14 @@ def _own_in_mean(distance, item):
     return own_of(distance, item)
 
 
-def rank(matrix, base, layout, negative_weight, problem, profiles, hidden, hide_own, n, order):
+def rank(matrix, base, layout, scoring, profiles, hidden, hide_own, n, order):
     """Return the n best items of each profile, -1 after the last, their scores, and the gaps.
 
     ``base`` are the scores for an empty profile, and ``layout`` is their `Layout` by class: only a
-    compressed matrix that is not scaled has one. ``problem`` is (reg, tolerance), and ``profiles``
-    (start, items, factors), as in `weights`; ``hidden`` are items to leave out. Profiles are taken
-    in the order given: neighbours should read the same long rows. One loop solves and ranks, so
-    that a request leaves Python once.
+    compressed matrix that is not scaled has one. ``scoring`` is (negative_weight, reg, tolerance),
+    and ``profiles`` (start, items, factors), as in `weights`; ``hidden`` are items to leave out.
+    Profiles are taken in the order given: neighbours should read the same long rows. One loop
+    solves and ranks, so that a request leaves Python once.
     """
     start, items, factors = profiles
     chosen = np.full((len(start) - 1, n), -1, np.int32)
@@ -127,12 +132,12 @@ def rank(matrix, base, layout, negative_weight, problem, profiles, hidden, hide_
     noise = NOISE if matrix.exponents is None else 0.0
     profiles = start, items, factors
     request = hidden, bool(hide_own), noise, order
-    scoring = base, pulls(matrix), float(negative_weight), *map(float, problem)
+    scoring = base, pulls(matrix), *map(float, scoring)
     _rank((chosen, scores, gaps), matrix, layout, profiles, scoring, request)
     return chosen, scores, gaps
 
 
-def _sums(_out, matrix, _layout, profiles, scoring, *_):
+def sums_of_rows(_out, matrix, _layout, profiles, scoring, *_):
     """Return the number of profiles, and the steps that it takes to sum their rows."""
     start, items = profiles[:2]
     size = len(scoring[0])
@@ -140,7 +145,7 @@ def _sums(_out, matrix, _layout, profiles, scoring, *_):
     return len(start) - 1, len(items) * length
 
 
-@ranged(_sums)
+@ranged(sums_of_rows)
 def _rank(begin, end, out, matrix, layout, profiles, scoring, request):
     chosen, scores, gaps = out
     start, items, factors = profiles
@@ -161,8 +166,9 @@ def _rank(begin, end, out, matrix, layout, profiles, scoring, request):
         own, weights = items[first:last], alpha[: last - first]
         for s in range(len(own)):
             b[s] = pull[own[s]]
-        gaps[k] = _solve(matrix, own, reg, b[: len(own)], tolerance, weights, room)
-        _multiply(weights, factors, first)
+        ready = np.zeros(len(own), np.bool_)
+        gaps[k] = solve_profile(matrix, own, reg, b[: len(own)], tolerance, weights, room, ready)
+        multiply_weights(weights, factors, first)
         set_state(states, own, OWN, hide_own)
         length = np.int64(-1)
         if layout is not None:
@@ -173,7 +179,7 @@ def _rank(begin, end, out, matrix, layout, profiles, scoring, request):
                 np.empty(length + len(own), np.int32),
             )
             profile = own, weights
-            reached = _reach(
+            reached = score_reached(
                 reached, row, states, by_class, matrix, matrix.distance, layout, profile
             )
             list_reached(reached, row, states, by_class, layout, noise, chosen[k], scores[k])
@@ -186,7 +192,7 @@ def _rank(begin, end, out, matrix, layout, profiles, scoring, request):
 
 
 @loop
-def _reach(reached, scores, states, by_class, matrix, distance, layout, profile):
+def score_reached(reached, scores, states, by_class, matrix, distance, layout, profile):
     """Score the items that share users with a profile, as `fill_scores`; return them."""
     rows, weights = support(*profile)
     of_class, used = add_background(by_class, matrix, rows, weights), np.int64(0)
@@ -206,7 +212,7 @@ def score(out, matrix, base, negative_weight, start, items, alpha):
     _score(out, matrix, None, (start, items, alpha), (base, float(negative_weight)))
 
 
-@ranged(_sums)
+@ranged(sums_of_rows)
 def _score(begin, end, out, matrix, _layout, profiles, scoring):
     start, items, alpha = profiles
     base, negative_weight = scoring

@@ -18,7 +18,7 @@ N_THREADS: ContextVar[int | None] = ContextVar("N_THREADS", default=None)
 # Steps of about 1 ns that are worth a thread: starting one takes 0.05 ms.
 _LEAST_WORK = 1 << 18
 # Ranges per thread: enough to even out ranges that take longer than others.
-_RANGES = 8
+RANGES = 8
 
 
 def most_threads():
@@ -28,13 +28,16 @@ def most_threads():
     return config.NUMBA_NUM_THREADS
 
 
-def for_ranges(loop, size, work, *args):
-    """Call the loop over ranges of 0..size; ``work`` estimates the steps of all of them."""
+def for_ranges(loop, size, work, *args, ranges=RANGES):
+    """Call the loop over ranges of 0..size; ``work`` estimates the steps of all of them.
+
+    Each thread gets about as many as ``ranges``.
+    """
     n_threads = min(size, int(work) // _LEAST_WORK, N_THREADS.get() or most_threads())
     if n_threads < 2:
         loop(0, size, *args)
         return
-    n_ranges = min(size, n_threads * _RANGES, int(work) // _LEAST_WORK)
+    n_ranges = min(size, n_threads * ranges, int(work) // _LEAST_WORK)
     bounds = [size * k // n_ranges for k in range(n_ranges + 1)]
     pool = ThreadPoolExecutor(n_threads)
     try:

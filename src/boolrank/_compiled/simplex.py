@@ -27,22 +27,23 @@ _MOST_TURNS = 100
 
 
 @loop
-def solve(matrix, items, reg, b, tolerance, unit, alpha, room):
+def solve(matrix, items, reg, b, tolerance, unit, alpha, room, ready):
     """Solve the problem of one profile: fill alpha; return the gap, infinite for NaN.
 
-    ``unit`` is the largest number on A's diagonal; ``room`` is scratch for twice as many numbers as
-    A has.
+    ``unit`` is the largest number on A's diagonal. ``room`` is scratch for twice as many numbers as
+    A has; it begins with the rows of A that are ``ready``.
     """
     size = len(items)
     A, inner = room[: size * size].reshape((size, size)), room[size * size :]
-    ready, g = np.zeros(size, np.bool_), np.empty(size)
+    g = np.empty(size)
     best = np.int64(0)
     for k in range(size):
         alpha[k] = 0.0
         if b[k] > b[best]:
             best = k
     alpha[best] = 1.0
-    _fill(A, ready, matrix, items, reg, best)
+    if not ready[best]:
+        _fill(A, ready, matrix, items, reg, best)
     for k in range(size):
         g[k] = A[best, k] - b[k]
     gap, target = np.inf, _COARSE * unit

@@ -35,6 +35,8 @@ from .scorer import Floats, Ranked, Scorer
 TOLERANCE = 1e-13
 # Nearly singular problems may stop short of that. A gap above this is worth a warning.
 _LOOSE = 1e-9
+# Profiles that are worth a batch: it reads rows once for all of them.
+_MANY = 256
 # Profiles up to this length need little memory.
 _LONG = 4096
 
@@ -119,6 +121,13 @@ class SimplexScorer(Scorer):
             return None  # as many classes as pairs of a size and tags
         return Layout.of(self._base, matrix.classes, len(matrix.background))
 
+    @cached_property
+    def _sketch(self) -> Any:
+        """The matrix as bytes, to rank many profiles; None where that is not possible."""
+        from .._compiled.sketch import Sketch
+
+        return None if self._layout is None else Sketch.of(self.matrix.arrays, self._layout)
+
     def weights(self, profiles: Profiles) -> Floats:
         """Return the weight of each item of each profile; those of a profile sum to 1."""
         return simplex_weights(self.matrix, self.reg, profiles)
@@ -134,14 +143,18 @@ class SimplexScorer(Scorer):
     def top(
         self, profiles: Profiles, n: int, hidden: NDArray[np.int64], exclude_own: bool
     ) -> Ranked:
+        from .._compiled.batches import rank_batches
         from .._compiled.profiles import rank
 
         check_profiles(profiles)
-        problem = self.reg, TOLERANCE
         layout = None if self._layout is None else self._layout.without(hidden)
-        model = self.matrix.arrays, self._base, layout, self.negative_weight, problem
-        request = hidden, exclude_own, n, self._order(profiles)
-        chosen, scores, gaps = rank(*model, profiles, *request)
+        model = self.matrix.arrays, self._base, layout
+        scoring = self.negative_weight, self.reg, TOLERANCE
+        request = profiles, hidden, exclude_own, n, self._order(profiles)
+        if profiles.n_rows < _MANY or self._sketch is None:
+            chosen, scores, gaps = rank(*model, scoring, *request)
+        else:
+            chosen, scores, gaps = rank_batches(*model, self._sketch, scoring, *request)
         warn_of_gaps(gaps)
         return chosen, scores
 
