@@ -13,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from boolrank._compiled.batches import rank_batches
 from boolrank._compiled.matrix import Arrays
 from boolrank._compiled.negatives import margin_scores, mean_scores
 from boolrank._compiled.profiles import rank, score, weights
 from boolrank._compiled.ranking import best
 from boolrank._compiled.reach import Layout
 from boolrank._compiled.scores import base_scores
+from boolrank._compiled.sketch import Sketch
 from boolrank._compiled.weights import add_up_sparse
 from boolrank.models import Profiles
 from boolrank.models.sparse_scorer import SparseScorer
@@ -47,7 +49,10 @@ def draw_matrix(rng: np.random.Generator, m: int, storage: str, form: str) -> Ar
         parts["dense"] = floats(rng, m, m)
     else:
         indptr, columns = sparse_rows(rng, m)
-        parts |= {"indptr": indptr, "columns": columns, "values": floats(rng, len(columns))}
+        values = floats(rng, len(columns))
+        if rng.random() < 0.5:  # batches need finite values from 0 on
+            values = np.nan_to_num(abs(values))
+        parts |= {"indptr": indptr, "columns": columns, "values": values}
         parts |= {"background": floats(rng, 3, 3), "share": floats(rng, m)}
         parts["classes"] = rng.integers(0, 3, m).astype(np.int32)
     if form == "centred":
@@ -84,13 +89,17 @@ def test_profiles_have_lists_of_known_items(
     layout = None
     if matrix.background is not None and matrix.exponents is None:
         layout = Layout.of(base, matrix.classes.astype(np.int32), len(matrix.background))
-    chosen, _, gaps = rank(matrix, base, layout, 1.0, (reg, 1e-13), *request)
-    assert not np.isnan(gaps).any()
-    for k, found in enumerate(chosen):
-        listed = found[found >= 0]
-        assert len(set(listed)) == len(listed)
-        assert not set(listed) & set(items[start[k] : start[k + 1]])
-        assert allowed[listed].all()
+    model, scoring = (matrix, base, layout), (1.0, reg, 1e-13)
+    found = [rank(*model, scoring, *request)]
+    if layout is not None and (sketch := Sketch.of(matrix, layout)) is not None:
+        found.append(rank_batches(*model, sketch, scoring, *request))
+    for chosen, _, gaps in found:
+        assert not np.isnan(gaps).any()
+        for k, row in enumerate(chosen):
+            listed = row[row >= 0]
+            assert len(set(listed)) == len(listed)
+            assert not set(listed) & set(items[start[k] : start[k + 1]])
+            assert allowed[listed].all()
     out = np.empty((4, m))
     score(out, matrix, base, 0.5, start, items, alpha)
     if form == "plain":

@@ -43,8 +43,8 @@ def solved(
     # The diagonal is twice the distance from the origin, and may differ from item to item.
     matrix = DenseMatrix(A, b, np.diag(A) / 2).arrays
     alpha, room = np.empty(size), np.empty(2 * size * size)
-    items = np.arange(size, dtype=np.int32)
-    gap = solve(matrix, items, 0.0, b, tolerance, float(A.max()), alpha, room)
+    items, ready = np.arange(size, dtype=np.int32), np.zeros(size, np.bool_)
+    gap = solve(matrix, items, 0.0, b, tolerance, float(A.max()), alpha, room, ready)
     return alpha, gap
 
 

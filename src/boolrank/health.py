@@ -87,6 +87,9 @@ def compile_ahead(progress: Tell = lambda _: None, everything: bool = False) -> 
     progress("compiling metrics")
     evaluate_fold(Popularity(), fold)
     if everything:
+        progress("compiling batches")
+        large = synthetic(4_200, 1_000, 12_600)
+        KernelRanker(storage="compressed").fit(large).recommend(n=5)
         progress("compiling expressiveness")
         spectral_ratio(Disjunctive(2), data.T.matrix())
 

@@ -8,7 +8,9 @@ reads each row for all profiles that have its item:
 3. Scores in single precision, with long rows as bytes (`sketch`), tell which items may be listed.
 4. Rows are spread out again, and the scores of these items are summed in double precision.
 
-No item outside the candidates of a profile could be listed, so lists equal those of all scores.
+No item outside the candidates of a profile could be listed, so lists equal those of all scores. The
+value of a pair is taken from the row of its first item, so K must be symmetric to the last bit: it
+is unless its origin is moved.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop, ranged
-from .matrix import own_of
 from .profiles import NOISE, multiply_weights, score_reached, solve_profile, sums_of_rows
+from .ranges import N_THREADS, most_threads
 from .ranking import best, offer, sort_best_first
 from .reach import HIDDEN, OWN, entries_if_few, forget, hide, list_reached, set_state
 from .scores import fill_scores
@@ -25,8 +27,7 @@ from .sketch import approximate
 from .vectors import place
 
 # Ranges per thread: few, since the more profiles a batch has, the more of them share a row.
-_RANGES = 1
-_STRANDS = 2
+_RANGES = 2
 # Pairs of items in problems that are solved together, and candidates of a batch: 64 and 48 MB.
 _PAIRS, _CANDIDATES = 1 << 23, 1 << 22
 # Spreading an entry of a row takes a part of the time of a search in it.
@@ -46,7 +47,8 @@ def rank_batches(matrix, base, layout, sketch, scoring, profiles, hidden, hide_o
     gaps = np.zeros(count)
     scoring = base, *map(float, scoring)
     # Each range gets profiles of all kinds, so that all take about as long.
-    order = np.concatenate([order[k::_STRANDS] for k in range(_STRANDS)])
+    ranges = _RANGES * (N_THREADS.get() or most_threads())
+    order = np.concatenate([order[k::ranges] for k in range(ranges)])
     request = hidden, bool(hide_own), order
     _rank((chosen, scores, gaps), matrix, layout, tuple(profiles), scoring, sketch, request)
     return chosen, scores, gaps
@@ -183,7 +185,7 @@ def _solve_part(alpha, gaps, cells, matrix, profiles, uses, scoring):
         A, at = room[: size * size].reshape((size, size)), pair[u]
         for s in range(size):
             b[s] = matrix.pull[own[s]]
-            A[s, s] = own_of(matrix.distance, own[s]) + reg
+            A[s, s] = 1.0 + reg
             for t in range(s + 1, size):
                 A[s, t] = cells[at]
                 at += 1
@@ -318,7 +320,7 @@ def _sum_candidates(found, dense, alpha, matrix, uses):
             continue
         low, high = matrix.indptr[item], matrix.indptr[item + 1]
         class_ = matrix.classes[item]
-        own = own_of(matrix.distance, item) - matrix.background[class_, class_]
+        own = 1.0 - matrix.background[class_, class_]
         spread = high - low < _SEARCH * searches
         if spread:
             for k in range(low, high):
@@ -374,7 +376,8 @@ def _list_candidates(out, found, matrix, profiles, alpha, states, uses, scoring,
             )
         if low - limit > NOISE * most:
             for at in range(chosen.shape[1]):
-                chosen[k, at] = own[chosen[k, at]]
+                if chosen[k, at] >= 0:
+                    chosen[k, at] = own[chosen[k, at]]
         else:
             chosen[k] = -1
             scores[k] = np.nan

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiler import loop, ranged
-from .matrix import own_of
 from .overlaps import lowest_bit
 from .scores import add_background, support
 
@@ -51,7 +50,12 @@ class Sketch(NamedTuple):
 
     @staticmethod
     def of(matrix, layout):
-        """Return the sketch of a compressed matrix; None if values are negative or not finite."""
+        """Return the sketch of a compressed matrix.
+
+        Return None if values are negative or not finite, or distances from an origin that is moved.
+        """
+        if matrix.distance is not None:
+            return None
         size, lengths = len(matrix.pull), np.diff(matrix.indptr)
         extremes = np.zeros((2, size))
         _fill_extremes(extremes, matrix.indptr, matrix.values)
@@ -69,7 +73,8 @@ class Sketch(NamedTuple):
         places = np.empty(indptr[-1], np.uint16 if size <= 1 << 16 else np.uint32)
         entries, steps = np.empty(indptr[-1], np.uint8), extremes[1] / 255
         _fill_bytes((long, places, entries), matrix, place, steps, which, indptr)
-        base = layout.base[layout.order].astype(np.float32)
+        with np.errstate(over="ignore"):  # bounds are infinite then
+            base = layout.base[layout.order].astype(np.float32)
         rows = steps, which, long, indptr, places, entries
         return Sketch(layout.order, place, layout.start, base, *rows)
 
@@ -130,7 +135,7 @@ def approximate(out, by_class, matrix, sketch, largest, own, alpha):
     sketched, of_sketched = np.empty(len(rows), np.int64), np.empty(len(rows), np.float32)
     for s in range(len(rows)):
         row, weight, under = rows[s], weights[s], matrix.background[of_class[s], of_class[s]]
-        diagonal = weight * (own_of(matrix.distance, row) - under)
+        diagonal = weight * (1.0 - under)
         out[sketch.place[row]] += np.float32(diagonal)
         step = weight * sketch.steps[row]
         error += _HALF * step

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._memory import require_memory
+from .._memory import free_memory, require_memory
 from ..engines.threads import threads
 from ..errors import ConvergenceWarning
 from ..matrix import CompressedMatrix, ItemMatrix
@@ -35,8 +35,10 @@ from .scorer import Floats, Ranked, Scorer
 TOLERANCE = 1e-13
 # Nearly singular problems may stop short of that. A gap above this is worth a warning.
 _LOOSE = 1e-9
-# Profiles that are worth a batch: it reads rows once for all of them.
-_MANY = 256
+# Scores that are worth a batch, which reads rows once for all profiles but is compiled first.
+_MANY = 1 << 22
+# A batch takes up to 8 bytes per pair, here 1 GB, beside a matrix that may be mapped from a file.
+_MOST_PAIRS = 1 << 27
 # Profiles up to this length need little memory.
 _LONG = 4096
 
@@ -126,7 +128,10 @@ class SimplexScorer(Scorer):
         """The matrix as bytes, to rank many profiles; None where that is not possible."""
         from .._compiled.sketch import Sketch
 
-        return None if self._layout is None else Sketch.of(self.matrix.arrays, self._layout)
+        matrix, most = self.matrix, min(_MOST_PAIRS, free_memory() // 16)
+        if not isinstance(matrix, CompressedMatrix) or len(matrix.values) > most:
+            return None
+        return None if self._layout is None else Sketch.of(matrix.arrays, self._layout)
 
     def weights(self, profiles: Profiles) -> Floats:
         """Return the weight of each item of each profile; those of a profile sum to 1."""
@@ -143,17 +148,18 @@ class SimplexScorer(Scorer):
     def top(
         self, profiles: Profiles, n: int, hidden: NDArray[np.int64], exclude_own: bool
     ) -> Ranked:
-        from .._compiled.batches import rank_batches
-        from .._compiled.profiles import rank
-
         check_profiles(profiles)
         layout = None if self._layout is None else self._layout.without(hidden)
         model = self.matrix.arrays, self._base, layout
         scoring = self.negative_weight, self.reg, TOLERANCE
         request = profiles, hidden, exclude_own, n, self._order(profiles)
-        if profiles.n_rows < _MANY or self._sketch is None:
+        if profiles.n_rows * self.items < _MANY or self._sketch is None:
+            from .._compiled.profiles import rank
+
             chosen, scores, gaps = rank(*model, scoring, *request)
         else:
+            from .._compiled.batches import rank_batches
+
             chosen, scores, gaps = rank_batches(*model, self._sketch, scoring, *request)
         warn_of_gaps(gaps)
         return chosen, scores
