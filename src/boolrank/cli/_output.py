@@ -265,12 +265,12 @@ class Work:
             live.stop()
 
     @contextmanager
-    def counter(self, text: str) -> Iterator[Callable[[int, int, str], None]]:
+    def counter(self, text: str) -> Iterator[Callable[..., None]]:
         """Yield a function that shows the number done, the total, the time left and a remark."""
         with self.status(text) as tell:
             start = time.perf_counter()
 
-            def count(done: int, total: int, remark: str) -> None:
+            def count(done: int, total: int, remark: str = "") -> None:
                 left = (time.perf_counter() - start) * (total - done) / max(done, 1)
                 more = f"; {remark}" if remark else ""
                 tell(f"{text}: {done:,} of {total:,}, about {left:,.0f} s left{more}")

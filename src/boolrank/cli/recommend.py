@@ -113,7 +113,7 @@ def _ranked(
     rank: Callable[[list[Any]], Recommendations],
     wanted: list[Any],
     stored: Parts | None,
-    count: Callable[[int, int, str], None],
+    count: Callable[[int, int], None],
     *,
     frames: bool,
 ) -> tuple[list[Any], list[Any]]:
@@ -132,7 +132,7 @@ def _ranked(
         names = batch if whom == "user" else range(start + 1, start + len(batch) + 1)
         empty += [name for name in map(plain_id, names) if name not in some]
         parts.append(part if stored is None else len(part))
-        count(start + len(batch), len(wanted), "")
+        count(start + len(batch), len(wanted))
     return parts, empty
 
 
