@@ -22,7 +22,7 @@ from .._memory import peak_memory
 from ..data.archives import check_name
 from ..errors import ParameterError
 from ..storage.output import check_output
-from ..table import Table
+from ..table import Column, Table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,6 +36,8 @@ _PIPE_WIDTH = 200
 _MIN_FOLDED, _MIN_NARROW = 16, 12
 
 _STYLES = {"name": "cyan", "group": "cyan"}
+_RANKED = {"rank": Column("rank", "d"), "popular": Column("popular", marks="item")}
+_RANKED |= {name: Column(name, ".6g") for name in ("score", "similarity")}
 _QUIET_SECONDS = 1.0  # without progress
 
 Tell = Callable[[str], None]
@@ -111,6 +113,13 @@ class Output:
             return
         utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
         sys.stdout.write(json.dumps(plain.records(), indent=2, ensure_ascii=not utf8) + "\n")
+
+
+def ranked_lists(title: str, columns: dict[str, list[Any]], note: str = "") -> Table:
+    """Return lists of items as a table; the first column has the owner of each list."""
+    shown = [_RANKED.get(name, Column(name, "s", wrap="middle")) for name in columns]
+    shown[0] = Column(shown[0].name, "s", style="group", wrap="middle")
+    return Table(title, shown, list(zip(*columns.values(), strict=True)), note=note)
 
 
 def _print_table(table: Table) -> None:
@@ -256,12 +265,12 @@ class Work:
             live.stop()
 
     @contextmanager
-    def counter(self, text: str) -> Iterator[Callable[[int, int, str], None]]:
+    def counter(self, text: str) -> Iterator[Callable[..., None]]:
         """Yield a function that shows the number done, the total, the time left and a remark."""
         with self.status(text) as tell:
             start = time.perf_counter()
 
-            def count(done: int, total: int, remark: str) -> None:
+            def count(done: int, total: int, remark: str = "") -> None:
                 left = (time.perf_counter() - start) * (total - done) / max(done, 1)
                 more = f"; {remark}" if remark else ""
                 tell(f"{text}: {done:,} of {total:,}, about {left:,.0f} s left{more}")

@@ -140,10 +140,7 @@ def _fit_within(
     if in_files:
         chosen.pop("time", None)
     with work.counter("Counting") as count:
-        model = fit_on_disk(
-            *(spec.make(threads), source, out, memory, chosen),
-            progress=lambda done, total: count(done, total, ""),
-        )
+        model = fit_on_disk(spec.make(threads), source, out, memory, chosen, count)
     if in_files:
         say_read(model.interactions)
     work.done(f"{out}: {spec} on {model.interactions!r}")

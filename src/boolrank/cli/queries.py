@@ -12,7 +12,7 @@ from ..kernels.rules import Rules
 from ..models import KernelRanker, Recommender, load_model, model_info
 from ..table import Column, Table
 from ._inputs import parse_item, parse_items, read_ids
-from ._output import Output, say
+from ._output import Output, ranked_lists, say
 
 
 def show(folder: Path, *, output: Output) -> None:
@@ -55,17 +55,8 @@ def similar(
     if not found["rank"]:
         say("note: there are no other items")
     found |= {name: list(map(plain_id, found[name])) for name in ("item", "similar")}
-    columns = [
-        Column("item", "s", style="group", wrap="middle"),
-        Column("rank", "d"),
-        Column("similar", "s", wrap="middle"),
-        Column("title", "s", wrap="middle"),
-        Column("similarity", ".6g"),
-    ]
-    shown = [column for column in columns if column.name in found]
     heading = "" if fitted.item_table is None else ", ".join(name for _, name in known)
-    rows = list(zip(*found.values(), strict=True))
-    output.show(Table(heading and f"Similar to {heading}", shown, rows))
+    output.show(ranked_lists(heading and f"Similar to {heading}", found))
 
 
 def explain(

@@ -15,9 +15,9 @@ from ..errors import ParameterError
 from ..models import Recommendations, load_model, model_info
 from ..models.selection import parse_limits
 from ..report.cautions import concentration
-from ..table import Column, Table, counted
+from ..table import counted
 from ._inputs import at_most_one, given, parse_ids, parse_items, read_ids, read_profiles
-from ._output import Output, Work, check_file, say
+from ._output import Output, Work, check_file, ranked_lists, say
 from ._parts import WRITERS, Parts
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ def recommend(
         rows = sum(parts) if isinstance(target, Path) else _write(parts, target)
         work.done(f"{target}: {counted(rows, 'row')} for {counted(shown, whom)}")
         return
-    _print({name: list(chain(*(part[name] for part in parts))) for name in parts[0]}, output)
+    columns = {name: list(chain(*(part[name] for part in parts))) for name in parts[0]}
+    note = "* popular items, because there is no history" if any(columns["popular"]) else ""
+    output.show(ranked_lists("", columns, note))
     if shown < len(wanted):
         to_do = "--out FILE, --csv or --json gives all, --users some"
         say(f"note: these are the first {shown} of {len(wanted):,} users; {to_do}")
@@ -111,7 +113,7 @@ def _ranked(
     rank: Callable[[list[Any]], Recommendations],
     wanted: list[Any],
     stored: Parts | None,
-    count: Callable[[int, int, str], None],
+    count: Callable[[int, int], None],
     *,
     frames: bool,
 ) -> tuple[list[Any], list[Any]]:
@@ -130,7 +132,7 @@ def _ranked(
         names = batch if whom == "user" else range(start + 1, start + len(batch) + 1)
         empty += [name for name in map(plain_id, names) if name not in some]
         parts.append(part if stored is None else len(part))
-        count(start + len(batch), len(wanted), "")
+        count(start + len(batch), len(wanted))
     return parts, empty
 
 
@@ -146,20 +148,6 @@ def _target(
     if out is not None:
         check_file(out, WRITERS)
     return out
-
-
-def _print(columns: dict[str, list[Any]], output: Output) -> None:
-    known = [
-        Column(next(iter(columns)), "s", style="group", wrap="middle"),
-        Column("rank", "d"),
-        Column("item", "s", wrap="middle"),
-        Column("title", "s", wrap="middle"),
-        Column("score", ".6g"),
-        Column("popular", marks="item"),
-    ]
-    shown = [column for column in known if column.name in columns]
-    note = "* popular items, because there is no history" if any(columns["popular"]) else ""
-    output.show(Table("", shown, list(zip(*columns.values(), strict=True)), note=note))
 
 
 def _note_empty(whom: str, empty: list[Any], options: dict[str, Any]) -> None:

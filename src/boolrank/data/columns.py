@@ -39,7 +39,7 @@ def find_columns(
     """Return the column of each role: the given one, or the only one with a usual name.
 
     Raise if two have a usual name, or if the user, the item, or the rating that ``positive`` needs
-    is not found.
+    is asked for and not found.
 
     >>> find_columns(["userId", "username", "movieId", "stars"], user=None, item=None, rating=None)
     {'user': 'userId', 'item': 'movieId', 'rating': 'stars'}
@@ -63,7 +63,7 @@ def find_columns(
                 hint=f"name one with {role}=...",
                 parameter=role,
             )
-    missing = [role for role in needed if found[role] is None]
+    missing = [role for role in needed if role in found and found[role] is None]
     if missing:
         to_name = " and ".join(f"{role}=..." for role in missing)
         raise InputError(
@@ -71,7 +71,7 @@ def find_columns(
             hint=f"name {'it' if len(missing) == 1 else 'them'} with {to_name}, of {list(names)}",
             parameter=missing[0],
         )
-    if found["user"] == found["item"]:
+    if "item" in found and found["user"] == found["item"]:
         problem = f"user and item are the same column, {found['user']!r}"
         raise InputError(problem, hint="name two columns")
     return found

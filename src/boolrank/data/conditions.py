@@ -27,8 +27,6 @@ BOOLEANS = {
 }
 DECIMAL_COMMA = r"^([-+]?\d+),(\d{1,2})$"  # 1,234 may be a thousand
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
-# Unix times from 1973 to 5138: lowest number, upper bound, units per second.
-_UNIX = ((1e8, 1e11, 1), (1e11, 1e14, 1_000), (1e14, 1e17, 1_000_000))
 _DROPPED = {"since": "before", "until": "not before", "last": "before the last"}
 
 
@@ -156,17 +154,28 @@ def _edge(name: str, value: Any, time: NDArray[Any]) -> Any:
     return value
 
 
+def units_per_second(times: NDArray[Any]) -> int:
+    """Return 1 for seconds, 1000 for milliseconds and so on: no time is after the year 5000.
+
+    >>> units_per_second(np.array([1.6e9])), units_per_second(np.array([1.6e12]))
+    (1, 1000)
+    """
+    largest, units = float(times.max(initial=0)), 1
+    while largest >= 1e11 * units:
+        units *= 1000
+    return units
+
+
 def _per_second(time: NDArray[Any], name: str) -> int:
-    """Return the units in a second of Unix times."""
-    low, high = float(time.min()), float(time.max())
-    for first, last, units in _UNIX:
-        if first <= low and high < last:
-            return units
-    raise InputError(
-        f"times are numbers from {low:g} to {high:g}, which are not seconds since 1970",
-        hint="use since=... and until=... with such numbers, or a column of dates",
-        parameter=name,
-    )
+    """Return the units in a second; raise unless times are after 1973, in up to microseconds."""
+    low, units = float(time.min()), units_per_second(time)
+    if low < 1e8 * units or units > 1_000_000:
+        raise InputError(
+            f"times are numbers from {low:g} to {time.max():g}, which are not seconds since 1970",
+            hint="use since=... and until=... with such numbers, or a column of dates",
+            parameter=name,
+        )
+    return units
 
 
 def _chosen(events: Events, keep: NDArray[np.bool_], why: str, name: str) -> Events:

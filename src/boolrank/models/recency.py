@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.conditions import units_per_second
 from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..errors import InputError
@@ -95,18 +96,6 @@ def _by_age(days: float, rows: Rows, time: NDArray[Any]) -> Floats:
     else:
         day = _SECONDS * units_per_second(time)
     return _halved(ages / day / days)
-
-
-def units_per_second(times: NDArray[Any]) -> int:
-    """Return 1 for seconds, 1000 for milliseconds and so on: no time is after the year 5000.
-
-    >>> units_per_second(np.array([1.6e9])), units_per_second(np.array([1.6e12]))
-    (1, 1000)
-    """
-    largest, units = float(times.max(initial=0)), 1
-    while largest >= 1e11 * units:
-        units *= 1000
-    return units
 
 
 def _halved(times: Floats) -> Floats:

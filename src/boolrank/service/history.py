@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.conditions import units_per_second
 from ..data.interactions import Interactions
-from ..models.recency import units_per_second
 from .events import Change
 
 

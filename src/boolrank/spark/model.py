@@ -134,8 +134,7 @@ def recommend(
     load_model(folder, verify)
     about = read_about(folder)
     kinds = {role: _TYPES[about["ids"][f"{role}s"]][0] for role in ("user", "item")}
-    names = [*(each for each in frame.columns if each != "item"), "item"]
-    name = str(find_columns(names, user=user, item="item")["user"])
+    name = str(find_columns(frame.columns, user=user)["user"])
     ids = frame.select(id_column(frame, name, "user").alias("user"))
     found = ids.schema["user"].dataType.simpleString()
     if (found == "string") != (kinds["user"] == "string"):
