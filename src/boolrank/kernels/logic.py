@@ -42,7 +42,7 @@ class _Propositional(Kernel):
         """Compute the share of sequences of draws; parts are linear ones and formulas."""
 
         def leaf(part: Kernel) -> Cells:
-            if not isinstance(part, Linear):
+            if part != Linear():
                 Kernel.mass_value(self, k)  # raises
             return Cells.of(k)
 
