@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Form = Literal["common", "agreeing", "union", "any"]
 
-# Bytes of a matrix for which free memory is not asked.
+# Matrices up to this many bytes are allocated without a look at free memory.
 _SMALL = 1 << 26
 # Values of a Gram matrix that are computed at once: 84 MB at most.
 _BLOCK = 1 << 20
@@ -329,7 +329,7 @@ class Kernel(ABC):
         """
         return kernels.Bound.of(self, column)
 
-    __iter__ = None  # a subscript names a column; there is nothing to go through
+    __iter__ = None  # a subscript names a column, so a kernel is not a sequence
 
     def __repr__(self) -> str:
         shown = []

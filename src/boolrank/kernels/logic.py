@@ -28,7 +28,7 @@ from .masses import Masses
 from .similarities import Linear
 from .wide import Wide
 
-# Pairs of truth values of so many letters are a million.
+# With this many letters there are a million pairs of truth values.
 _MOST_LETTERS = 10
 
 
@@ -117,7 +117,7 @@ class Xor(_Connective, in_text=False):
 
 
 def implies(a: Any, b: Any) -> Any:
-    """Return ``~a | b``: pairs of features of which the first implies the second.
+    """Return ``~a | b``: pairs of features where the first implies the second.
 
     >>> implies(Linear(), Linear() * Linear())
     ~linear | linear*linear

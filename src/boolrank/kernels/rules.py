@@ -4,8 +4,8 @@ The features of a boolean kernel are formulas, so a machine is a sum over them:
 
     f(x) = Σ_i β_i·κ(x_i, x) = Σ_φ w_φ·φ(x),     w_φ = Σ_i β_i·φ(x_i),
 
-up to the factors of normalisation. Clauses with large weights are found by a search that is exact
-unless it runs out of nodes; normal forms, by a heuristic, are the best clauses of clauses.
+up to the factors of normalisation. The search for clauses is exact unless it runs out of nodes. For
+normal forms it is a heuristic: the best clauses of the best inner clauses.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From a formula on counts to doubles.
 
-A formula takes about a microsecond per pair in wide numbers. Few pairs are computed directly. Of
-many pairs, each distinct (n, x, z, c) is computed once, unless cosines follow from cells (see
-`cells`), or the kernel's ``form`` allows to look values up in a table:
+A formula takes about a microsecond per pair in wide numbers. Few pairs are computed directly. Many
+are looked up in a table, if the kernel's ``form`` has one, or their cosines are computed from cells
+(see `cells`). Otherwise each distinct (n, x, z, c) is computed once.
 
 ===========  ===========================  ==========================================
 form         κ(x, z)                      table f
