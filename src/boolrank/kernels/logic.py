@@ -281,7 +281,9 @@ class Formula(_Propositional):
         """Sum over the numbers of letters in each cell: a polynomial with positive terms."""
         table = _coefficients(self.text, of_x, of_z)
         most = len(table) - 1
-        both, only_x, only_z, neither = (_powers(base, most) for base in of[1:])
+        both, only_x, only_z, neither = (  # 1, base, base², ...
+            [1.0, *accumulate([base] * most, mul)] for base in of[1:]
+        )
         total = of.both * 0.0
         there = table + table.transpose(0, 2, 1)
         for a, b, c in np.argwhere(there * np.tri(most + 1).T).tolist():
@@ -291,11 +293,6 @@ class Formula(_Propositional):
                 term = term + only_x[c] * only_z[b] * float(table[a, c, b])
             total = total + term * (both[a] * neither[most - a - b - c])
         return total
-
-
-def _powers(base: Any, most: int) -> list[Any]:
-    """Return 1, base, base², ..."""
-    return [1.0, *accumulate([base] * most, mul)]
 
 
 def kernel_of(formula: str) -> Formula:
