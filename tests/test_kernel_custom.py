@@ -16,6 +16,7 @@ from boolrank import Conjunctive, Disjunctive, Kernel, Linear, Tanimoto, parse_k
 from boolrank.errors import InputError, KernelSyntaxError, ParameterError, ParameterTypeError
 from boolrank.kernels import KERNELS, Counts, Wide
 from boolrank.kernels.expressiveness import spectral_ratio
+from boolrank.kernels.rules import has_rules
 from boolrank.testing import LawError, check_kernel
 
 EXACT = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -159,6 +160,35 @@ def test_a_kernel_can_check_its_parameters_and_take_text() -> None:
 def test_weighted_users_need_a_formula_on_masses() -> None:
     with pytest.raises(InputError, match="a kernel of your own needs a method mass_value"):
         Choosy(1).on_masses(10, 3, 4, 2, users=5)
+
+
+@dataclass(frozen=True, repr=False)
+class Everything(Linear):
+    """All variables count as common, which is not the formula of the base class."""
+
+    name = "everything_test"
+
+    def value(self, k: Counts) -> Any:
+        return k.common * 0 + k.n
+
+    def features(self, n: Wide) -> Wide:
+        return n
+
+
+@dataclass(frozen=True, repr=False)
+class PairsOfTwo(Conjunctive):
+    """A preset, with the formula of the base class."""
+
+    arity: int = 2
+    name = "pairs_of_two_test"
+
+
+def test_another_formula_inherits_neither_rules_nor_masses() -> None:
+    assert has_rules(Linear())
+    assert has_rules(PairsOfTwo())
+    assert not has_rules(Everything())
+    with pytest.raises(InputError, match="has no meaning for weighted users"):
+        (Everything() | Everything()).on_masses(100, 30, 30, 10, users=10)
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ class Rankings:
         return replace(parts[0], indptr=indptr, **arrays)
 
     def cut(self, k: int | None) -> Rankings:
-        """Return the rankings with k items on top, or without any to read if there is no cut."""
+        """Return the rankings with k items on top; without a cut, reading them raises."""
         return Uncut(**vars(self)) if k is None else replace(self, top=self.top[:, :k])
 
 

@@ -18,6 +18,7 @@ from ..errors import InputError, KernelOverflowError, ParameterError, ParameterT
 from .binary_matrix import active, as_binary, overlap_counts
 from .cells import Cells, NoCells, wide_cells
 from .counts import Counts, Pairs, in_wide_numbers
+from .formula_search import Clauses
 from .masses import Masses, mass_values
 from .values import compute_values
 from .wide import Wide, inverse_root
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
 
 Form = Literal["common", "agreeing", "union", "any"]
 
-# Bytes of a matrix for which free memory is not asked.
+# Matrices up to this many bytes are allocated without a look at free memory.
 _SMALL = 1 << 26
 # Values of a Gram matrix that are computed at once: 84 MB at most.
 _BLOCK = 1 << 20
 # Members that follow from a formula. A class with a formula of its own does not inherit them.
 _DERIVED = (
     *("form", "own_value", "cosine", "features", "features_in_neither", "cells"),
-    *("cell_value", "values_of", "cosines_of", "from_full", "mass_value"),
+    *("cell_value", "values_of", "cosines_of", "from_full", "mass_value", "feature_clauses"),
 )
 _FORMULAS = ("value", "own_value", "cosine")
 
@@ -111,6 +112,11 @@ class Kernel(ABC):
         return "any"
 
     @property
+    def feature_clauses(self) -> Clauses | None:
+        """Return the clauses that are its features, if they are; `rules` searches them."""
+        return None
+
+    @property
     def operands(self) -> list[Kernel]:
         """Return the kernels that it is made of."""
         fields = (each if isinstance(each, tuple) else (each,) for each in vars(self).values())
@@ -137,7 +143,7 @@ class Kernel(ABC):
 
     def cosine(self, k: Counts) -> Wide:
         """Compute κ(x, z)/√(κ(x, x)·κ(z, z)), and 0 where a vector is null."""
-        roots = [inverse_root(self.own_value(own)) for own in (k.of_x(), k.of_z())]
+        roots: list[Wide] = [inverse_root(self.own_value(own)) for own in (k.of_x(), k.of_z())]
         return self.value(k) * (roots[0] * roots[1])
 
     def mass_value(self, k: Masses) -> Any:  # noqa: ARG002 - for kernels with a meaning on masses
@@ -323,7 +329,7 @@ class Kernel(ABC):
         """
         return kernels.Bound.of(self, column)
 
-    __iter__ = None  # a subscript names a column; there is nothing to go through
+    __iter__ = None  # a subscript names a column, so a kernel is not a sequence
 
     def __repr__(self) -> str:
         shown = []

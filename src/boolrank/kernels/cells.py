@@ -178,12 +178,7 @@ def _leaf(pairs: Pairs, layout: Layout, x: Any, z: Any, c: Any) -> Callable[[Any
 
 def _tables(kernel: Kernel, layout: Layout) -> tuple[float, int, int, Floats, Floats]:
     """Return the number of features, the form, the first index of the tables, and the tables."""
-    n, most = layout.n, layout.most
-    reach, start = min(2 * most, n) if kernel.form != "common" else most, 0
-    counts = Counts.of_vectors(n, np.arange(reach + 1))
-    if kernel.form == "agreeing":  # vectors of 0 to `reach` variables with the empty one
-        start, empty = n - reach, Wide.of(np.zeros(reach + 1))
-        counts = Counts(counts.n, Wide.of(np.arange(reach, -1, -1)), empty, empty)
+    start, counts = layout.entries(kernel.form)
     up = lifted(kernel, counts)
     if up.n.exp > _HIGHEST:
         raise NoCells
@@ -191,7 +186,7 @@ def _tables(kernel: Kernel, layout: Layout) -> tuple[float, int, int, Floats, Fl
         np.stack([times_two_to(part, a.exp) for part in (a.hi, a.lo)])
         for a in (up.common, up.neither)
     )
-    plain = kernel.form == "common" and np.array_equal(there[0], np.arange(reach + 1))
+    plain = kernel.form == "common" and np.array_equal(there[0], np.arange(layout.most + 1))
     return float(up.n.floats()), 3 if plain else _FORMS[kernel.form], start, there, lacking
 
 

@@ -21,6 +21,7 @@ from .base import Form, Kernel
 from .cells import Cells, clause_value
 from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
+from .formula_search import Clauses
 from .masses import TINY, Masses, missed_share, power_minus_one
 from .parameters import ARITY, FLAG, SIZE, check_arities
 from .similarities import Linear
@@ -44,6 +45,10 @@ class Conjunctive(Kernel):
     form = "common"
     arity: int = field(metadata=ARITY)
     up_to: bool = field(default=False, metadata=FLAG)
+
+    @property
+    def feature_clauses(self) -> Clauses:
+        return Clauses(True, 1 if self.up_to else self.arity, self.arity)
 
     def value(self, k: Counts) -> Wide:
         return self.features(k.common)
@@ -83,6 +88,10 @@ class Disjunctive(Kernel):
     @property
     def form(self) -> Form:
         return "union" if self.arity > 1 else "common"
+
+    @property
+    def feature_clauses(self) -> Clauses:
+        return Clauses(False, self.arity, self.arity)
 
     def value(self, k: Counts) -> Wide:
         if self.arity == 1:
@@ -175,6 +184,11 @@ class Threshold(Kernel):
                 f"not {self.satisfied}",
                 parameter="satisfied",
             )
+
+    @property
+    def feature_clauses(self) -> Clauses | None:
+        some = self.satisfied not in (1, self.arity)
+        return None if some else Clauses(self.satisfied == self.arity, self.arity, self.arity)
 
     def value(self, k: Counts) -> Wide:
         return _subsets_meeting_both(k, self.satisfied, self.arity)
@@ -271,6 +285,10 @@ class LiteralConjunctive(Kernel):
     form = "agreeing"
     arity: int = field(metadata=ARITY)
 
+    @property
+    def feature_clauses(self) -> Clauses:
+        return Clauses(True, self.arity, self.arity, negated=True)
+
     def value(self, k: Counts) -> Wide:
         return choose(k.agreeing, self.arity)
 
@@ -293,6 +311,10 @@ class LiteralDisjunctive(Kernel):
     formula = "(2^d - 2)·C(n, d) + C(s, d)"
     form = "agreeing"
     arity: int = field(metadata=ARITY)
+
+    @property
+    def feature_clauses(self) -> Clauses:
+        return Clauses(False, self.arity, self.arity, negated=True)
 
     def value(self, k: Counts) -> Wide:
         always = choose(k.n, self.arity) * (Wide.of(2.0) ** self.arity - 2.0)

@@ -118,10 +118,10 @@ class Pairs:
     """Counts of many pairs, as integer arrays that broadcast against each other.
 
     ``tables`` caches the look-up tables of kernels, and may be shared by pairs over the same n.
-    Counts that come from outside (`of`) are checked before use, by loops on the way; others are
-    ``trusted``. With ``users``, the numbers are masses: n is the total weight of so many users;
-    ``roots`` are then 1/√κ(x, x) and 1/√κ(z, z), if they are known. Tables serve sizes up to
-    ``most`` at least: their digits depend on it, and must not on the pairs that come first.
+    Counts from outside (`of`) are checked before use, or by the loops that use them; others are
+    ``trusted``. With ``users``, counts are masses: n is the total weight of that number of users,
+    and ``roots`` are 1/√κ(x, x) and 1/√κ(z, z), if known. Tables cover sizes up to ``most`` at
+    least: their digits depend on it, and must not depend on which pairs come first.
     """
 
     n: NDArray[Any]

@@ -2,9 +2,9 @@
 
     C(K) = trace(K) / ‖K‖_F,  between 1 (all vectors equal) and √m (all orthogonal),
 
-and its form (C - 1) / (√m - 1) in [0, 1]. Values depend on the counts of a pair only, so it is
-enough to count how often each counts occur: there is no kernel matrix, and a sweep over arities
-counts the pairs once.
+and its form (C - 1) / (√m - 1) in [0, 1]. Values depend on the counts of a pair only, so distinct
+counts and their frequencies are enough: no kernel matrix is built, and a sweep over arities counts
+the pairs once.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ Literals = tuple[int, ...]
 
 # Weights below this share of Σ |β_i| are rounding.
 _ROUNDING = 1e-12
-# Clauses of a size that are extended before the search proper. Its first weights are then large,
-# which is all there is where many long clauses exhaust the nodes.
+# Clauses of each size that are extended before the search proper, for large weights to start with.
+# If long clauses exhaust the nodes, these are the result.
 _BEAM = 16
 
 

@@ -28,7 +28,7 @@ from .masses import Masses
 from .similarities import Linear
 from .wide import Wide
 
-# Pairs of truth values of so many letters are a million.
+# With this many letters there are a million pairs of truth values.
 _MOST_LETTERS = 10
 
 
@@ -42,7 +42,7 @@ class _Propositional(Kernel):
         """Compute the share of sequences of draws; parts are linear ones and formulas."""
 
         def leaf(part: Kernel) -> Cells:
-            if not isinstance(part, Linear):
+            if part != Linear():
                 Kernel.mass_value(self, k)  # raises
             return Cells.of(k)
 
@@ -117,7 +117,7 @@ class Xor(_Connective, in_text=False):
 
 
 def implies(a: Any, b: Any) -> Any:
-    """Return ``~a | b``: pairs of features of which the first implies the second.
+    """Return ``~a | b``: pairs of features where the first implies the second.
 
     >>> implies(Linear(), Linear() * Linear())
     ~linear | linear*linear
@@ -281,7 +281,9 @@ class Formula(_Propositional):
         """Sum over the numbers of letters in each cell: a polynomial with positive terms."""
         table = _coefficients(self.text, of_x, of_z)
         most = len(table) - 1
-        both, only_x, only_z, neither = (_powers(base, most) for base in of[1:])
+        both, only_x, only_z, neither = (  # 1, base, base², ...
+            [1.0, *accumulate([base] * most, mul)] for base in of[1:]
+        )
         total = of.both * 0.0
         there = table + table.transpose(0, 2, 1)
         for a, b, c in np.argwhere(there * np.tri(most + 1).T).tolist():
@@ -291,11 +293,6 @@ class Formula(_Propositional):
                 term = term + only_x[c] * only_z[b] * float(table[a, c, b])
             total = total + term * (both[a] * neither[most - a - b - c])
         return total
-
-
-def _powers(base: Any, most: int) -> list[Any]:
-    """Return 1, base, base², ..."""
-    return [1.0, *accumulate([base] * most, mul)]
 
 
 def kernel_of(formula: str) -> Formula:

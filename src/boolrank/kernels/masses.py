@@ -126,14 +126,8 @@ def _in_blocks(value: Callable[[Masses], Any], pairs: Pairs, number: Any) -> Flo
 
 def mass_cosine(kernel: Kernel, k: Masses) -> Any:
     """Return κ(x, z)/√(κ(x, x)κ(z, z)) in the numbers of ``k``."""
-    roots = [_inverse_root(kernel.mass_value(own)) for own in k.own()[:2]]
+    roots = [inverse_root(kernel.mass_value(own)) for own in k.own()[:2]]
     return kernel.mass_value(k) * (roots[0] * roots[1])
-
-
-def _inverse_root(own: Any) -> Any:
-    if isinstance(own, Wide):
-        return inverse_root(own)
-    return np.where(own > 0, 1 / np.sqrt(own), 0.0)
 
 
 def _fits(kernel: Kernel, pairs: Pairs) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from .cells import Cells, NoCells, lifted
 from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
 from .combinatorics import power_cosine, weighted_subsets
 from .counts import Counts, Pairs
+from .formula_search import Clauses
 from .masses import Masses
 from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, SIZE, check_fits
 from .similarities import Linear
@@ -31,6 +33,10 @@ class _AllConjunctions(Kernel):
     choices: ClassVar[int]  # literals of one variable
     weight: float = field(default=1, metadata=POSITIVE)
     max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+
+    @property
+    def feature_clauses(self) -> Clauses:
+        return Clauses(True, 1, self.max_arity or inf, float(self.weight), self.choices == 2)
 
     def value(self, k: Counts) -> Wide:
         return weighted_subsets(getattr(k, self.form), float(self.weight), self.max_arity)
@@ -102,6 +108,11 @@ class _Layers(Kernel):
     def layers(self) -> tuple[Kernel, Kernel]:
         """The outer and the inner kernel."""
 
+    @property
+    def feature_clauses(self) -> Clauses | None:
+        outer, inner = (layer.feature_clauses for layer in self.layers)
+        return replace(outer, inner=inner) if outer and inner and not outer.inner else None
+
     def lift(self, k: Counts) -> Counts:
         """Count the features of the inner kernel; level by level in a nest."""
         inner = self.layers[1]
@@ -128,7 +139,7 @@ class _Layers(Kernel):
         outer, inner = self.layers
 
         def cells(part: Kernel) -> Cells:
-            if not isinstance(part, Linear):  # another kernel's features over those of the inner
+            if part != Linear():  # another kernel's features over those of the inner
                 raise NoCells
             return inner.cells(leaf)
 

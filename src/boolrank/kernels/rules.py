@@ -4,8 +4,8 @@ The features of a boolean kernel are formulas, so a machine is a sum over them:
 
     f(x) = Σ_i β_i·κ(x_i, x) = Σ_φ w_φ·φ(x),     w_φ = Σ_i β_i·φ(x_i),
 
-up to the factors of normalisation. Clauses with large weights are found by a search that is exact
-unless it runs out of nodes; normal forms, by a heuristic, are the best clauses of clauses.
+up to the factors of normalisation. The search for clauses is exact unless it runs out of nodes. For
+normal forms it is a heuristic: the best clauses of the best inner clauses.
 """
 
 from __future__ import annotations
@@ -23,11 +23,8 @@ from ..table import Table
 from .algebra import Normalized, Scaled, Sum
 from .base import Kernel
 from .binary_matrix import as_binary
-from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive, Threshold
 from .formula_search import Clauses, Examples, Floats, Search
-from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
 from .parser import parse_kernel
-from .similarities import AllSubset, Linear
 from .terms import Bound
 
 # Clauses extended in one search.
@@ -124,7 +121,7 @@ def find_rules(
     nodes : clauses to extend before the search gives up
 
     >>> X = [[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]]
-    >>> print(find_rules(Conjunctive(2), X, [1, -1, -1, 1], names=["a", "b", "c"], n=1))
+    >>> print(find_rules("conjunctive(2)", X, [1, -1, -1, 1], names=["a", "b", "c"], n=1))
     | formula |   adds | support | positive |
     | ------- | -----: | ------: | -------: |
     | a and b | 2.0000 |       2 |        2 |
@@ -186,6 +183,7 @@ def rules_of(
 
     The other parameters are those of `find_rules`.
 
+    >>> from boolrank import Conjunctive
     >>> from sklearn.svm import SVC
     >>> X = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]])
     >>> rules_of(SVC(kernel=Conjunctive(2)).fit(X, [1, 0, 0, 1]), X).rules[0].formula
@@ -225,7 +223,7 @@ def has_rules(kernel: Kernel) -> bool:
             return all(map(has_rules, parts))
         case Scaled() | Normalized() | Bound():
             return has_rules(kernel.kernel)
-    return _clauses(kernel) is not None
+    return kernel.feature_clauses is not None
 
 
 def _spaces(
@@ -250,7 +248,7 @@ def _spaces(
         roots = np.divide(1.0, np.sqrt(own), out=np.zeros(len(own)), where=own > 0)
         yield from _spaces(kernel.kernel, X, scale, factors * roots)
     else:
-        clauses = _clauses(kernel)
+        clauses = kernel.feature_clauses
         if clauses is None:
             raise InputError(
                 f"{kernel} has no rules: its features are not clauses",
@@ -258,32 +256,6 @@ def _spaces(
                 parameter="kernel",
             )
         yield scale, factors, clauses
-
-
-def _clauses(kernel: Kernel) -> Clauses | None:
-    """Return the formulas that are features of a kernel, or None."""
-    found: Clauses | None = None
-    match kernel:
-        case Linear():
-            found = Clauses(True, 1, 1)
-        case AllSubset():
-            found = Clauses(True, 0)
-        case Conjunctive(arity, up_to):
-            found = Clauses(True, 1 if up_to else arity, arity)
-        case Threshold(satisfied, arity) if satisfied in (1, arity):
-            found = Clauses(satisfied == arity, arity, arity)
-        case Disjunctive(arity) | LiteralConjunctive(arity) | LiteralDisjunctive(arity):
-            negated = not isinstance(kernel, Disjunctive)
-            found = Clauses(isinstance(kernel, LiteralConjunctive), arity, arity, negated=negated)
-        case MonotoneDNF(weight, most) | DNF(weight, most):
-            found = Clauses(True, 1, most or np.inf, float(weight), isinstance(kernel, DNF))
-        case ComposedDNF() | ComposedCNF():
-            found = _clauses(kernel.composition)
-        case Composed(outer, inner):
-            parts = _clauses(outer), _clauses(inner)
-            if parts[0] and parts[1] and parts[0].inner is None:
-                found = replace(parts[0], inner=parts[1])
-    return found
 
 
 def _lifted(

@@ -13,6 +13,7 @@ from .base import Kernel
 from .cells import Cells
 from .combinatorics import power_decay
 from .counts import Counts, Pairs
+from .formula_search import Clauses
 from .functions import two_to
 from .masses import TINY, Masses
 from .parameters import DEGREE, NOT_NEGATIVE, POSITIVE
@@ -31,6 +32,7 @@ class Linear(Kernel):
     name = "linear"
     formula = "c"
     form = "common"
+    feature_clauses = Clauses(conjunctive=True, low=1, high=1)
 
     def value(self, k: Counts) -> Wide:
         return k.common
@@ -81,6 +83,7 @@ class AllSubset(Kernel):
     name = "all_subset"
     formula = "2^c"
     form = "common"
+    feature_clauses = Clauses(conjunctive=True, low=0)
 
     def value(self, k: Counts) -> Wide:
         return two_to(k.common)

@@ -1,8 +1,8 @@
 """From a formula on counts to doubles.
 
-A formula takes about a microsecond per pair in wide numbers. Few pairs are computed directly. Of
-many pairs, each distinct (n, x, z, c) is computed once, unless cosines follow from cells (see
-`cells`), or the kernel's ``form`` allows to look values up in a table:
+A formula takes about a microsecond per pair in wide numbers. Few pairs are computed directly. Many
+are looked up in a table, if the kernel's ``form`` has one, or their cosines are computed from cells
+(see `cells`). Otherwise each distinct (n, x, z, c) is computed once.
 
 ===========  ===========================  ==========================================
 form         κ(x, z)                      table f
@@ -28,7 +28,7 @@ from .masses import Masses, mass_centred_values, mass_cosine, mass_values
 from .wide import Wide, inverse_root, times_two_to
 
 if TYPE_CHECKING:
-    from .base import Kernel
+    from .base import Form, Kernel
 
 # Up to this many pairs, loading compiled code costs more than it saves.
 FEW_PAIRS = 1 << 13
@@ -147,6 +147,19 @@ class Layout(NamedTuple):
     c: NDArray[Any]
     most: int  # the largest size
 
+    def reach(self, form: Form) -> int:
+        """Return the largest number of variables that values depend on: common ones, or a union."""
+        return self.most if form == "common" else min(2 * self.most, self.n)
+
+    def entries(self, form: Form) -> tuple[int, Counts]:
+        """Return the first index of a table for a form, and the counts of its entries."""
+        reach = self.reach(form)
+        if form == "agreeing":  # vectors of 0 to `reach` variables with the empty one
+            empty = Wide.of(np.zeros(reach + 1))
+            rest = Wide.of(np.arange(reach, -1, -1))
+            return self.n - reach, Counts(Wide.of(self.n), rest, empty, empty)
+        return 0, Counts.of_vectors(self.n, np.arange(reach + 1))
+
 
 class _Table(NamedTuple):
     """A compiled loop and its arguments."""
@@ -163,14 +176,13 @@ def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None
     The loop finds impossible counts itself, so possible ones cost no pass of their own.
     """
     layout = _layout(pairs)
-    reach = _reach(kernel, layout)
-    if reach >= min(LONGEST_TABLE, max(_SHORT, 4 * pairs.size)):
+    if layout.reach(kernel.form) >= min(LONGEST_TABLE, max(_SHORT, 4 * pairs.size)):
         return None  # building the table would cost more than computing the values
     if kernel.form == "union" and layout.n > _LARGEST_UNION:
         return None
     table: _Table | None = pairs.tables.get((kernel, normalize))
     if table is None or table.most < layout.most:
-        table = _table(kernel, layout.n, layout.most, reach, normalize)
+        table = _table(kernel, layout, normalize)
         pairs.tables[kernel, normalize] = table
     if table is None:
         return None
@@ -198,7 +210,7 @@ def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
     if pairs.users is not None:
         return mass_centred_values(kernel, pairs)
     layout = _layout(pairs)
-    reach = _reach(kernel, layout)
+    reach = layout.reach(kernel.form)
     table: Floats | None = pairs.tables.get((kernel, "centred"))
     if table is None or len(table) <= reach:
         distances = kernel.from_full(Counts.of_vectors(layout.n, np.arange(reach + 1)))
@@ -223,14 +235,10 @@ def _run(loop: str, pairs: Pairs, layout: Layout, arguments: tuple[Any, ...]) ->
     return out.reshape(pairs.shape)
 
 
-def _reach(kernel: Kernel, pairs: Layout) -> int:
-    """Return the largest number of variables that values depend on: common ones, or a union."""
-    return pairs.most if kernel.form == "common" else min(2 * pairs.most, pairs.n)
-
-
-def _table(kernel: Kernel, n: int, most: int, reach: int, normalize: bool) -> _Table | None:
-    agreeing = kernel.form == "agreeing"
-    own = kernel.own_value(Counts.of_vectors(n, np.arange((most if agreeing else reach) + 1)))
+def _table(kernel: Kernel, layout: Layout, normalize: bool) -> _Table | None:
+    n, most, agreeing = layout.n, layout.most, kernel.form == "agreeing"
+    start, counts = layout.entries(kernel.form)
+    own = kernel.own_value(Counts.of_vectors(n, np.arange(most + 1)) if agreeing else counts)
     root = _inverse_roots(own) if normalize else (np.ones(len(own.hi)), np.zeros(len(own.hi), int))
     if kernel.form == "union":
         if not normalize and not _is_exact(kernel, n, own):
@@ -241,13 +249,10 @@ def _table(kernel: Kernel, n: int, most: int, reach: int, normalize: bool) -> _T
         coarse = np.rint(hi * _GRID) / _GRID
         roots = times_two_to(root[0], root[1] + (top // 2 if normalize else 0))
         return _Table(most, "union", (coarse, (hi - coarse) + lo, roots), 0 if normalize else top)
-    by_count = own
-    if agreeing:  # n - reach to n agreeing variables: a vector of the rest with the empty one
-        empty, rest = Wide.of(0), Wide.of(np.arange(reach, -1, -1))
-        by_count = kernel.value(Counts(Wide.of(n), rest, empty, empty))
+    by_count = kernel.value(counts) if agreeing else own
     value, root = _folded(by_count.hi, by_count.exp), _folded(*root)
     plain = not (value[1].any() or root[1].any())
-    return _Table(most, "one_count", (agreeing, n - reach if agreeing else 0, value, root, plain))
+    return _Table(most, "one_count", (agreeing, start, value, root, plain))
 
 
 def _is_exact(kernel: Kernel, n: int, own: Wide) -> bool:

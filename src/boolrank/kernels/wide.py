@@ -224,8 +224,10 @@ def where(condition: NDArray[np.bool_], a: Wide | float, b: Wide | float) -> Wid
     return _each(lambda *parts: np.where(condition, *parts), Wide.of(a), Wide.of(b))
 
 
-def inverse_root(own: Wide) -> Wide:
-    """Return 1/√κ(x, x), and 0 for null vectors."""
+def inverse_root(own: Any) -> Any:
+    """Return 1/√κ(x, x), and 0 for null vectors, in the numbers of ``own``: doubles or wide."""
+    if not isinstance(own, Wide):
+        return np.where(own > 0, 1 / np.sqrt(own), 0.0)
     some = own.positive()
     return where(some, 1.0 / where(some, own, 1.0).sqrt(), 0.0)
 

@@ -20,7 +20,7 @@ _LESS, _MORE = 2 / 3, 1.25
 # The share of ten items in the lists is suspicious if it exceeds this multiple of the share of the
 # ten most popular items in the data.
 _MULTIPLE = 2
-_USERS = 200  # whose lists are looked at after a fit: shares within 0.02 of those of all users
+_USERS = 200  # sampled after a fit: their share is within 0.02 of that of all users
 
 
 def cautions(ranked: Mapping[str, Mapping[str, float]], metric: str) -> list[str]:

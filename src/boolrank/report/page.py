@@ -82,7 +82,7 @@ def data_size(data: Interactions, users: str = "users", items: str = "items") ->
 
 
 def made(command: str, entries: Mapping[str, str], machine: Mapping[str, Any]) -> Entries:
-    """Return the block on the command, the seed, and what `studies.run` returns."""
+    """Return the block on the command, its seed and data, and the machine of `studies.run`."""
     here = machine["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     place = f"{here['processor']}, {here['cores']} cores, {here['system']} {here['architecture']}"

@@ -124,7 +124,7 @@ class _Ranker:
             self._shared = fold, exponent, overlaps, time.perf_counter() - start
         overlaps, seconds = self._shared[2:]
         rankings, costs = fit_and_rank(model, fold, n, self.n_threads, overlaps=overlaps)
-        costs["fit_seconds"] += seconds  # as if it had counted by itself
+        costs["fit_seconds"] += seconds  # shared counting is part of every fit
         return rankings, costs
 
 

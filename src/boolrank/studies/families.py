@@ -12,9 +12,9 @@ from ..data.interactions import Interactions
 from ..kernels import Tanimoto, parse_kernel
 from ..models.spec import ModelSpec, parse_model
 
-# Pairs of items from which on the most active users are not counted, caps on their items, and the
-# share of users that may be left out. On all of BookCrossing, with a cap of 500 for 0.3 % of its
-# users, item-knn takes a third of the time and ranks better.
+# With more pairs of items than this, the most active users are left out: caps on the items of a
+# user, and the largest share of users to leave out. On all of BookCrossing, with a cap of 500 for
+# 0.3 % of its users, item-knn takes a third of the time and ranks better.
 _PAIRS, _CAPS, _LEFT_OUT = 1 << 27, (5000, 2000, 1000, 500, 200), 0.01
 
 
@@ -56,7 +56,7 @@ class Family:
 
 
 def activity_cap(data: Interactions) -> int | None:
-    """Return the largest cap with which there are few enough pairs; None without need or means."""
+    """Return the largest cap that leaves few enough pairs; None if none is needed or none does."""
     items, lengths = len(data.items), data.rows.lengths
     if Estimate.of(data.rows, items).pairs <= _PAIRS:
         return None

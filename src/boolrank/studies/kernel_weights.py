@@ -133,8 +133,8 @@ def learn_kernel(
                 kernel, terms = _sum(parsed, np.eye(len(parsed))[np.argmax(values)], spread)
             value, values = sign * max(value, values.max()), sign * values
     texts = [str(kernel) for kernel in parsed]
-    by_kernel = (dict(zip(texts, each.tolist(), strict=True)) for each in (terms, values))
-    return KernelWeights(kernel, next(by_kernel), name, next(by_kernel), float(value))
+    shares, alone = (dict(zip(texts, each.tolist(), strict=True)) for each in (terms, values))
+    return KernelWeights(kernel, shares, name, alone, float(value))
 
 
 def _sum(kernels: list[Kernel], weights: Floats, spread: Floats) -> tuple[Kernel, Floats]:
