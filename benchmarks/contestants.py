@@ -26,8 +26,9 @@ REG = 0.1
 EASE_REG, KERNEL_EASE_REG = 500.0, 10.0
 # Users in a block, for programs that score all items.
 BLOCK = 1_000
-# Sets for each of the three ways to count.
+# Sets for each of the three ways to count, and one whose lists are made in batches.
 SMALL = ((150, 40, 1_000), (400, 60, 1_200), (900, 900, 1_800))
+BATCH = (4_200, 1_000, 12_600)
 # Items × interactions of MovieLens-1M, and the multiple of it that takes SLIM an hour.
 MOVIELENS, MOST_WORK = 3_706 * 1_000_209, 50.0
 
@@ -228,13 +229,13 @@ _RANKERS = {
         "boolrank: disjunctive ranker",
         ranker(),
         also=(ranker(storage="dense"), ranker(storage="compressed")),
-        small=SMALL,
+        small=(*SMALL, BATCH),
     ),
     "linear": Contestant(
         "boolrank: linear ranker",
         ranker("linear"),
         also=(ranker("linear", "dense"), ranker("linear", "compressed")),
-        small=SMALL,
+        small=(*SMALL, BATCH),
     ),
 }
 _MODELS = {

@@ -45,7 +45,7 @@ class Sketch(NamedTuple):
     which: NDArray[np.int32]
     long: NDArray[np.uint8]
     indptr: NDArray[np.int64]
-    places: NDArray[np.unsignedinteger]
+    places: NDArray[np.uint32]
     entries: NDArray[np.uint8]
 
     @staticmethod
@@ -70,8 +70,8 @@ class Sketch(NamedTuple):
         place = np.empty(size, np.int32)
         place[layout.order] = np.arange(size)
         long = np.zeros((len(some), size), np.uint8)
-        places = np.empty(indptr[-1], np.uint16 if size <= 1 << 16 else np.uint32)
-        entries, steps = np.empty(indptr[-1], np.uint8), extremes[1] / 255
+        places, entries = np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], np.uint8)
+        steps = extremes[1] / 255
         _fill_bytes((long, places, entries), matrix, place, steps, which, indptr)
         with np.errstate(over="ignore"):  # bounds are infinite then
             base = layout.base[layout.order].astype(np.float32)
