@@ -14,8 +14,12 @@ PIP    := $(BIN)/python -m pip install --quiet --no-compile
 # The same versions everywhere; PIP_CONSTRAINT= takes the newest.
 export PIP_CONSTRAINT ?= $(CURDIR)/constraints.txt
 
+# Many containers set it. Every process would then compile the sources of numpy, scipy and all else
+# that it imports: one second of processor time instead of a third, for hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint compiled bench fuzz docs dist clean
+.PHONY: help demo test lint compiled forms bench fuzz docs dist clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,8 +28,11 @@ demo: $(RUN) ## run the demonstration; its page is demo/report.html
 	$(BIN)/boolrank demo --out demo
 
 # Loops are compiled beside the linters, once: the processes of the tests would each compile them.
+# There is a process of tests for each core. With threads of its own, BLAS in one of them would wait
+# for those of another, in a loop: five times the processor time.
+test: export OPENBLAS_NUM_THREADS ?= 1
 test: $(READY) ## lint, then all tests: tests/, the examples in src/, README.md and docs/
-	@$(MAKE) --no-print-directory --jobs 2 lint compiled
+	@$(MAKE) --no-print-directory --jobs 2 lint compiled forms
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder \
 	  --doctest-modules tests src
 
@@ -36,6 +43,9 @@ lint: $(READY) ## ruff and mypy
 
 compiled: $(READY)
 	@$(BIN)/boolrank doctor --all >/dev/null
+
+forms: $(READY)
+	@$(BIN)/python tests/loops.py
 
 bench: $(BENCH) ## measure accuracy, time and memory, beside other libraries; about forty minutes
 	$(BIN)/python benchmarks/accuracy.py

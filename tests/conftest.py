@@ -18,9 +18,10 @@ settings.load_profile("boolrank")
 
 # Longest first, so that no worker is left with one of these while the other has nothing to do.
 LONGEST = [
-    *("spark", "any_floats", "masses", "saved_models", "cli", "docs", "service_process", "tuning"),
-    *("service_page", "disk_fit", "kernel_tables", "kernel_laws", "kernel_enumeration", "matrix"),
-    *("cli_models", "tag_ranker", "threads"),
+    *("spark", "service_process", "masses", "cli", "saved_models", "kernel_tables", "any_floats"),
+    *("kernel_enumeration", "item_models", "service_page", "kernel_laws", "docs", "tuning"),
+    *("cli_models", "kernel_accuracy", "tag_ranker", "threads", "matrix", "experiments"),
+    *("cli_doctor", "demo", "disk_fit", "service"),
 ]
 
 

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+from boolrank import Interactions, make_model
+
 EVENTS = "events.csv"
 COMMANDS = {
     "fit": ("fit", EVENTS, "--kernel", "disjunctive(2)", "--out", "fitted"),
@@ -46,7 +48,7 @@ def send_signals(folder: Path, verbs: list[str], count: int, seed: int) -> Count
     signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background
     (folder / "temporary").mkdir()
     write_events(folder)
-    _run(folder, "fit", EVENTS, "--model", "item-knn", "--out", "model")
+    make_model("item-knn").fit(Interactions.from_files(folder / EVENTS)).save(folder / "model")
     usual = {verb: _run(folder, *COMMANDS[verb]) for verb in verbs}
     for k in range(count):
         verb = verbs[k % len(verbs)]

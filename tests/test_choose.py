@@ -258,6 +258,7 @@ def test_a_random_part_is_predicted_without_recency() -> None:
 
 
 @pytest.mark.filterwarnings("default")
+@pytest.mark.usefixtures("worker_here")
 def test_the_order_of_rows_is_no_time_in_a_race(run, tmp_path, monkeypatch) -> None:
     """It stands in for times in the paper's protocol; a race would learn the order of a file."""
     rng = np.random.default_rng(0)

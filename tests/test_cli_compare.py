@@ -17,6 +17,7 @@ DATA = "synthetic:120x60x1500:3"
 OTHER = "synthetic:90x50x900:1"
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_compare_prints_what_the_library_finds_writes_a_page_and_ends_with_commands(run, tmp_path):
     args = ["compare", DATA, "--models", "popularity,kernel-ranker(kernel=linear)", "--trials", 0]
     args += ["--seed", 1, "--out", tmp_path]

@@ -29,6 +29,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_tune_prints_what_the_library_finds(run, folder):
     args = ["--trials", 4, "--seed", 2, "--metric", "ndcg@10,auc", "--out", "here"]
     code, printed, messages = run("tune", DATA, *args, "--json")

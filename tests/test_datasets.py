@@ -585,6 +585,7 @@ def test_verbs_below_a_verb_have_help_with_an_example(run):
             assert out.strip().splitlines()[-1].strip() == f"Example:  {EXAMPLES[f'{verb} {name}']}"
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_fit_takes_the_name_of_a_set(run, tmp_path):
     put(tmp_path, "filmtrust", *SMALL["filmtrust"][:2])
     code, _, err = run("fit", "filmtrust", "--kernel", "linear", "--out", tmp_path / "model")

@@ -241,9 +241,12 @@ disk_fit.fit_on_disk(model, data, sys.argv[1], 300_000)
 """
 
 
-def test_a_killed_fit_continues_and_gives_the_same_folder(tmp_path) -> None:
-    subprocess.run([sys.executable, "-c", _FIT, tmp_path / "whole"], check=True)
-    expected, target = content(tmp_path / "whole"), tmp_path / "model"
+def test_a_killed_fit_continues_and_gives_the_same_folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(disk_fit, "held_memory", lambda: 0)
+    monkeypatch.setattr(disk_fit, "_RESERVE", 0)
+    data, target = synthetic(500, 300, 6_000, seed=3), tmp_path / "model"
+    fit_on_disk(MODELS["linear"](), data, tmp_path / "whole", 300_000)
+    expected = content(tmp_path / "whole")
     # Say what is done before and after a range is written, and wait to be killed.
     slow = _FIT.replace(
         "model =",
@@ -263,7 +266,7 @@ def test_a_killed_fit_continues_and_gives_the_same_folder(tmp_path) -> None:
         counted.append(state.get("counted", [0])[0])
     assert counted == sorted(counted)
     assert 0 < counted[1] < counted[2], "work is kept"
-    subprocess.run([sys.executable, "-c", _FIT, target], check=True)
+    fit_on_disk(MODELS["linear"](), data, target, 300_000)
     assert content(target) == expected
 
 

@@ -415,28 +415,25 @@ def test_folders_of_metrics_are_removed_after_a_kill(
     assert not list(place.iterdir())
 
 
-def test_slow_clients_are_cut_off_and_others_are_served(folder: Path) -> None:
-    with serving(folder) as server:
-        slow = []
-        for start in (b"GET /healthz HT", b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "):
-            made = socket.create_connection(("127.0.0.1", server.port))
-            made.sendall(start)
-            slow.append(made)
-        again = socket.create_connection(("127.0.0.1", server.port))
-        again.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+def test_slow_clients_are_cut_off_and_others_are_served(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boolrank.service import workers
+
+    assert workers._IDLE_SECONDS <= 30
+    ask = b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with threaded(folder, monkeypatch, idle_seconds=2.0) as (_, port):
+        starts = b"GET /healthz HT", b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "
+        slow = [connect(port, start) for start in starts]
+        again = connect(port, ask % b"/healthz")
         assert b"200 OK" in again.recv(4096)
         again.sendall(b"GET /healthz HT")
-        assert server.get("/v1/recommendations/u1")["items"]
+        assert b"200 OK" in _answer(port, ask % b"/v1/recommendations/u1")
         for made in (*slow, again):
-            made.settimeout(60)
             while made.recv(4096):
                 pass
             made.close()
-        large = socket.create_connection(("127.0.0.1", server.port))
-        large.sendall(b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 100_000)
-        large.settimeout(30)
-        assert b" 400 " in large.recv(4096)
-        large.close()
+        assert b" 400 " in _answer(port, b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 100_000)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ from boolrank.studies import (
 )
 from boolrank.studies.cache import Task, read_json
 from boolrank.studies.executor import Executor, reason
+from worker_here import WorkerHere
 
 DATA = (200, 100, 3_000, 3)
 
@@ -62,6 +63,13 @@ def here(monkeypatch):
         "boolrank.studies.tune.Executor",
         lambda folder, n_threads, apart: Executor(folder, n_threads),  # noqa: ARG005
     )
+
+
+def _undisturbed(*args, **options):
+    """Tune in this process, which takes less time to start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("boolrank.studies.executor.Worker", WorkerHere)
+        return tune_model(*args, **options)
 
 
 def _task(model, fold, metrics=("auc",), **params):
@@ -112,6 +120,7 @@ def test_the_largest_arity_is_the_inverse_of_the_density(fold):
 # Studies.
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_the_first_trial_has_the_defaults_and_all_trials_equal_evaluate_fold(fold):
     study = tune_model("kernel-ranker", fold, ["auc", "recall@5"], trials=6)
     assert study.trials[0].params == {}
@@ -200,7 +209,7 @@ def test_a_killed_and_resumed_study_equals_an_undisturbed_one(fold, tmp_path):
     assert 4 <= before < 500
     more = before + 9
     resumed = tune_model("kernel-ranker", fold, trials=more, folder=tmp_path)
-    assert _tried(resumed) == _tried(tune_model("kernel-ranker", fold, trials=more))
+    assert _tried(resumed) == _tried(_undisturbed("kernel-ranker", fold, trials=more))
     assert _tried(Study.from_dict(read_json(_summary(tmp_path)))) == _tried(resumed)
 
 
@@ -282,6 +291,7 @@ def test_a_trial_with_an_undefined_metric_fails(fold, monkeypatch):
         tune_model("kernel-ranker", fold, trials=2)
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_time_of_cached_trials_counts_towards_the_limit(fold, tmp_path):
     kept = tune_model("kernel-ranker", fold, trials=6, folder=tmp_path)
     limit = sum(trial.seconds for trial in kept.trials[:3])
@@ -290,6 +300,7 @@ def test_time_of_cached_trials_counts_towards_the_limit(fold, tmp_path):
     assert _tried(tune_model("kernel-ranker", fold, trials=6, folder=tmp_path)) == _tried(kept)
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_an_infinite_time_limit_is_none(fold):
     assert not tune_model("popularity", fold, "auc", seconds=float("inf")).failed
 
@@ -307,13 +318,13 @@ def test_a_trial_that_ran_out_of_time_is_retried_with_more_time(fold, tmp_path):
     assert Study.from_dict(read_json(path)).trials == (ended,), "no other one was run"
     whole = tune_model("kernel-ranker", fold, trials=3, folder=tmp_path)
     assert (len(whole.trials), whole.failed) == (3, 0)
-    assert _tried(whole) == _tried(tune_model("kernel-ranker", fold, trials=3))
+    assert _tried(whole) == _tried(_undisturbed("kernel-ranker", fold, trials=3))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there no signal ends a process")
 def test_a_trial_whose_process_was_killed_is_recorded_and_retried(fold, tmp_path, monkeypatch):
     """As when the system is out of memory: nothing is raised, the process is gone."""
-    plain = tune_model("kernel-ranker", fold, trials=5)
+    plain = _undisturbed("kernel-ranker", fold, trials=5)
     running, told = Worker._running, []
 
     def killed(worker):
@@ -451,6 +462,7 @@ def test_results_of_a_function_are_cached_by_its_version(fold, tmp_path, monkeyp
         assert len(calls) == expected, version
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_cached_study_starts_no_worker(fold, tmp_path, monkeypatch):
     whole = tune_model("popularity", fold, folder=tmp_path)
     written = []
