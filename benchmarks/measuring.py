@@ -1,9 +1,9 @@
 """Time and memory of programs, each in its own process, in turns.
 
-Loading and compiling happen on small sets before the clock starts, and memory is touched once. The first run of a program has
-an empty compile cache: the difference between its first and second warm-up is its first use. Memory
-is the peak of the process while it works, above what it held with data and libraries loaded. Quick
-programs run several times, and the median counts.
+Loading and compiling happen on small sets before the clock starts, and memory is touched once. The
+first run of a program has an empty compile cache: the difference between its first and second
+warm-up is its first use. Memory is the peak of the process while it works, above what it held with
+data and libraries loaded. Quick programs run several times, and the median counts.
 
 ``python benchmarks/measuring.py SET KERNEL CONTESTANT`` is one run; it prints JSON.
 """
