@@ -28,7 +28,7 @@ EASE_REG, KERNEL_EASE_REG = 500.0, 10.0
 BLOCK = 1_000
 # Sets for each of the three ways to count, and one whose lists are made in batches.
 SMALL = ((150, 40, 1_000), (400, 60, 1_200), (900, 900, 1_800))
-BATCH = (4_200, 1_000, 12_600)
+BATCH = (16_400, 8_200, 20_000)
 # Items × interactions of MovieLens-1M, and the multiple of it that takes SLIM an hour.
 MOVIELENS, MOST_WORK = 3_706 * 1_000_209, 50.0
 

@@ -88,7 +88,7 @@ def compile_ahead(progress: Tell = lambda _: None, everything: bool = False) -> 
     evaluate_fold(Popularity(), fold)
     if everything:
         progress("compiling batches")
-        large = synthetic(4_200, 1_000, 12_600)
+        large = synthetic(16_400, 8_200, 20_000)
         KernelRanker(storage="compressed").fit(large).recommend(n=5)
         progress("compiling expressiveness")
         spectral_ratio(Disjunctive(2), data.T.matrix())

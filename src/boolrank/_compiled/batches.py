@@ -28,8 +28,8 @@ from .vectors import place
 
 # Ranges per thread: few, since the more profiles a batch has, the more of them share a row.
 _RANGES = 2
-# Pairs of items in problems that are solved together, and candidates of a batch: 64 and 48 MB.
-_PAIRS, _CANDIDATES = 1 << 23, 1 << 22
+# Pairs of items in problems that are solved together, and candidates of a batch: 32 and 48 MB.
+_PAIRS, _CANDIDATES = 1 << 22, 1 << 22
 # Spreading an entry of a row takes a part of the time of a search in it.
 _SEARCH = 24
 # Items of which the highest score is known.
@@ -75,12 +75,15 @@ def _solve_all(gaps, dense, matrix, profiles, uses, scoring):
     """Return the weights of all entries of the batch, solving a part of its problems at a time."""
     users, entry, pair = uses[:3]
     alpha, first = np.empty(entry[-1]), 0
+    longest = np.int64(0)
+    for u in range(len(users)):
+        longest = max(longest, pair[u + 1] - pair[u])
+    cells = np.empty(min(pair[-1], max(_PAIRS, longest)))
     while first < len(users):
         last = first + 1
         while last < len(users) and pair[last + 1] - pair[first] <= _PAIRS:
             last += 1
         part = _uses(profiles, users[first:last], len(dense))
-        cells = np.empty(pair[last] - pair[first])
         _fill_pairs(cells, dense, matrix, profiles, part)
         _solve_part(alpha[entry[first] : entry[last]], gaps, cells, matrix, profiles, part, scoring)
         first = last
