@@ -31,7 +31,8 @@ def draw(seed: int, users: int = 60, items: int = 250, events: int = 1200) -> In
 
 
 def lists(scorer: SimplexScorer, many: int, *request: object) -> tuple[list[object], ...]:
-    with patch.object(simplex_scorer, "_MANY", many):
+    strides = patch.object(simplex_scorer, "_STRIDES", 1)  # for lists of any length
+    with strides, patch.object(simplex_scorer, "MANY", many):
         chosen, scores = scorer.top(*request)  # type: ignore[arg-type]
     return chosen.tolist(), np.nan_to_num(scores, nan=-9.0).tolist()
 
@@ -104,6 +105,28 @@ def test_few_items_are_candidates() -> None:
     )
     assert np.isfinite(limits[:, 0]).mean() > 0.99
     assert first[-1] / len(users) < 40
+
+
+def test_a_matrix_that_differs_across_is_ranked_one_by_one() -> None:
+    """A short last chunk of values is computed in another way, and may have other last digits."""
+    scorer = KernelRanker("linear", storage="compressed").fit(draw(3)).scorer
+    arrays, layout = scorer.matrix.arrays, scorer._layout
+    values = arrays.values.copy()
+    values[-1] = np.nextafter(values[-1], 2.0)
+    assert Sketch.of(arrays, layout, len(values) - 5) is not None
+    assert Sketch.of(arrays._replace(values=values), layout, len(values) - 5) is None
+    assert Sketch.of(arrays._replace(values=values), layout, len(values)) is not None
+
+
+def test_columns_that_occur_twice_are_not_read_out_of_bounds() -> None:
+    """Only a forged folder has such rows, and validation lets them pass."""
+    data = draw(4, users=300, items=3000, events=1500)
+    scorer = KernelRanker("linear", storage="compressed").fit(data).scorer
+    arrays = scorer.matrix.arrays
+    firsts = arrays.columns[np.repeat(arrays.indptr[:-1], np.diff(arrays.indptr))]
+    sketch = Sketch.of(arrays._replace(columns=firsts), scorer._layout, len(firsts))
+    assert sketch is not None
+    assert sketch.places.max() < len(sketch.place)
 
 
 def test_small_sets_and_large_matrices_are_ranked_one_by_one() -> None:

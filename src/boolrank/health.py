@@ -24,6 +24,7 @@ from .evaluation import evaluate_fold, rank_fold
 from .kernels import Disjunctive
 from .kernels.expressiveness import spectral_ratio
 from .models import MODELS, KernelRanker, Popularity
+from .models.simplex_scorer import MANY
 from .models.spec import ModelSpec
 from .storage.output import obstacle
 from .studies.families import FAMILIES
@@ -88,7 +89,7 @@ def compile_ahead(progress: Tell = lambda _: None, everything: bool = False) -> 
     evaluate_fold(Popularity(), fold)
     if everything:
         progress("compiling batches")
-        large = synthetic(16_400, 8_200, 20_000)
+        large = synthetic(MANY // 8_000, 8_200, 20_000)
         KernelRanker(storage="compressed").fit(large).recommend(n=5)
         progress("compiling expressiveness")
         spectral_ratio(Disjunctive(2), data.T.matrix())

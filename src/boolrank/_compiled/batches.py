@@ -10,7 +10,7 @@ reads each row for all profiles that have its item:
 
 No item outside the candidates of a profile could be listed, so lists equal those of all scores. The
 value of a pair is taken from the row of its first item, so K must be symmetric to the last bit: it
-is unless its origin is moved.
+is unless its origin is moved or its last chunk is short (`Sketch.of`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SEARCH = 24
 # Items of which the highest score is known.
 _STRIDES = 64
 # Candidates are at most this part of all items; beyond, adding up all rows is faster.
-_MANY = 16
+_SHARE = 16
 # Distance from the last of a list below which scores may count as equal, in units of noise.
 _MARGIN = 8.0
 
@@ -59,7 +59,7 @@ def _rank(begin, end, out, matrix, layout, profiles, scoring, sketch, request):
     hidden, _, order = request
     states, dense = np.zeros(len(matrix.pull), np.uint8), np.zeros(len(matrix.pull))
     set_state(states, hidden, HIDDEN, True)
-    most = max(_CANDIDATES // (out[0].shape[1] + 1), 1)
+    most = max(_CANDIDATES // (4 * out[0].shape[1] + 64), 1)
     for first in range(begin, end, most):
         uses = _uses(profiles, order[first : min(first + most, end)], len(dense))
         alpha = _solve_all(out[2], dense, matrix, profiles, uses, scoring)
@@ -216,7 +216,7 @@ def _candidates(out, alpha, states, matrix, layout, profiles, uses, scoring, ske
     exact, scores_by_place = np.empty(size), np.empty(size, np.float32)
     tops = np.empty(size // _STRIDES + 1, np.float32)
     first, limits = np.zeros(len(users) + 1, np.int64), np.full((len(users), 2), -np.inf)
-    pool, values = np.empty(64 * len(users), np.int32), np.empty(64 * len(users))
+    pool, values = np.empty(_CANDIDATES, np.int32), np.empty(_CANDIDATES)
     for u in range(len(users)):
         k, used = users[u], first[u]
         first[u + 1] = used
@@ -246,10 +246,9 @@ def _candidates(out, alpha, states, matrix, layout, profiles, uses, scoring, ske
             lowest = _nth_highest(tops, n) - 2 * error - _MARGIN * NOISE * most
             limits[u, 0], limits[u, 1] = np.inf, most
             if error < np.inf and lowest > -np.inf:
-                found = _at_least(scores_by_place, sketch.order, tops, lowest, size // _MANY + n)
-                if len(found) <= size // _MANY + n:
-                    if used + len(found) > len(pool):
-                        pool, values = _longer(pool, len(found)), _longer(values, len(found))
+                room = min(size // _SHARE + n, len(pool) - used)
+                found = _at_least(scores_by_place, sketch.order, tops, lowest, room)
+                if len(found) <= room:
                     for c in range(len(found)):
                         pool[used + c] = found[c]
                         values[used + c] = by_class[matrix.classes[found[c]]] + base[found[c]]
@@ -263,13 +262,6 @@ def _candidates(out, alpha, states, matrix, layout, profiles, uses, scoring, ske
 def _hide(scores, place, items):
     for item in items:
         scores[place[item]] = -np.inf
-
-
-@loop
-def _longer(array, more):
-    longer = np.empty(2 * len(array) + more, array.dtype)
-    longer[: len(array)] = array
-    return longer
 
 
 @loop

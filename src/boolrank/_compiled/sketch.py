@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .compiler import loop, ranged
 from .overlaps import lowest_bit
 from .scores import add_background, support
+from .vectors import place as find
 
 # A row is long if it has an entry for this many items.
 _LONG = 24
@@ -25,8 +26,8 @@ _BYTES = 3
 # Items whose sums stay in the first-level cache.
 _BLOCK = 8192
 # Half of the step of a byte, with room for the rounding of the quotient; the rounding of single
-# precision, with room for conversions; and scores that may not fit into it.
-_HALF, _SINGLE, _LARGEST = 0.5 + 2.0**-20, 2.0**-23, 2.0**100
+# precision, with room for conversions; and scores that lose digits in it, or may not fit.
+_HALF, _SINGLE, _LEAST, _LARGEST = 0.5 + 2.0**-20, 2.0**-23, 2.0**-100, 2.0**100
 
 
 class Sketch(NamedTuple):
@@ -49,12 +50,17 @@ class Sketch(NamedTuple):
     entries: NDArray[np.uint8]
 
     @staticmethod
-    def of(matrix, layout):
-        """Return the sketch of a compressed matrix.
+    def of(matrix, layout, last_chunk=0):
+        """Return the sketch of a compressed matrix; None if batches cannot be used.
 
-        Return None if values are negative or not finite, or distances from an origin that is moved.
+        Values must be finite and not negative, the origin not moved, and K symmetric to the last
+        bit. Values are computed in chunks, and those of the last one, from the entry
+        ``last_chunk`` on, may be computed in another way.
         """
-        if matrix.distance is not None:
+        odd = np.zeros(1, np.bool_)
+        if matrix.distance is None:
+            _find_odd(odd, matrix, last_chunk)
+        if matrix.distance is not None or odd[0]:
             return None
         size, lengths = len(matrix.pull), np.diff(matrix.indptr)
         extremes = np.zeros((2, size))
@@ -70,7 +76,8 @@ class Sketch(NamedTuple):
         place = np.empty(size, np.int32)
         place[layout.order] = np.arange(size)
         long = np.zeros((len(some), size), np.uint8)
-        places, entries = np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], np.uint8)
+        # Zeros, since a forged row may name a column twice and leave places unused.
+        places, entries = np.zeros(indptr[-1], np.uint32), np.zeros(indptr[-1], np.uint8)
         steps = extremes[1] / 255
         _fill_bytes((long, places, entries), matrix, place, steps, which, indptr)
         with np.errstate(over="ignore"):  # bounds are infinite then
@@ -88,6 +95,19 @@ def _fill_extremes(begin, end, out, indptr, values):
             low = min(low, values[k])
             high = max(high, values[k] if values[k] == values[k] else np.inf)
         out[0, i], out[1, i] = low, high
+
+
+@ranged(lambda _out, matrix, first: 2 * (len(matrix.values) - first,))
+def _find_odd(begin, end, out, matrix, first):
+    """Set if an entry differs from the one across, or has none."""
+    row = np.searchsorted(matrix.indptr, first + begin, side="right") - 1
+    for k in range(first + begin, first + end):
+        while matrix.indptr[row + 1] <= k:
+            row += 1
+        low, high = matrix.indptr[matrix.columns[k]], matrix.indptr[matrix.columns[k] + 1]
+        at = find(matrix.columns, low, high, row)
+        if at == high or matrix.columns[at] != row or matrix.values[at] != matrix.values[k]:
+            out[0] = True
 
 
 @ranged(lambda _out, matrix, *_: (len(matrix.pull), len(matrix.values)))
@@ -146,7 +166,7 @@ def approximate(out, by_class, matrix, sketch, largest, own, alpha):
         else:
             _add_entries(out, sketch, row, np.float32(step))
     _add_long(out, sketch.long, sketched[:used], of_sketched[:used])
-    error += _SINGLE * (len(rows) + 4) * most
+    error += _SINGLE * (len(rows) + 4) * max(most, _LEAST)
     return error if most < _LARGEST else np.inf, most
 
 

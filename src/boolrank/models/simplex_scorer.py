@@ -24,6 +24,7 @@ from .._memory import free_memory, require_memory
 from ..engines.threads import threads
 from ..errors import ConvergenceWarning
 from ..matrix import CompressedMatrix, ItemMatrix
+from ..matrix.pairs import CHUNK
 from ..storage.state import array
 from ..table import counted
 from .profiles import Profiles
@@ -36,7 +37,9 @@ TOLERANCE = 1e-13
 # Nearly singular problems may stop short of that. A gap above this is worth a warning.
 _LOOSE = 1e-9
 # Scores that are worth a batch: it saves 2 ns of each, and has to be compiled once, for 15 s.
-_MANY = 1 << 27
+MANY = 1 << 27
+# A batch bounds the last score of a list by the highest of these parts of all items.
+_STRIDES = 64
 # A batch takes up to 8 bytes per pair, here 1 GB, beside a matrix that may be mapped from a file.
 _MOST_PAIRS = 1 << 27
 # Profiles up to this length need little memory.
@@ -78,7 +81,7 @@ def check_profiles(profiles: Profiles) -> None:
         return
     with threads(None) as count:
         require_memory(
-            16 * longest**2 * count,
+            20 * longest**2 * count,
             f"on {count} threads, the weights of a profile of {longest:,} items take",
             hint="use fewer threads, or leave out the longest profiles: they are seldom people",
         )
@@ -131,7 +134,10 @@ class SimplexScorer(Scorer):
         matrix, most = self.matrix, min(_MOST_PAIRS, free_memory() // 16)
         if not isinstance(matrix, CompressedMatrix) or len(matrix.values) > most:
             return None
-        return None if self._layout is None else Sketch.of(matrix.arrays, self._layout)
+        last_chunk = len(matrix.values) // CHUNK * CHUNK
+        if self._layout is None:
+            return None
+        return Sketch.of(matrix.arrays, self._layout, last_chunk)
 
     def weights(self, profiles: Profiles) -> Floats:
         """Return the weight of each item of each profile; those of a profile sum to 1."""
@@ -153,7 +159,8 @@ class SimplexScorer(Scorer):
         model = self.matrix.arrays, self._base, layout
         scoring = self.negative_weight, self.reg, TOLERANCE
         request = profiles, hidden, exclude_own, n, self._order(profiles)
-        if profiles.n_rows * self.items < _MANY or self._sketch is None:
+        few = profiles.n_rows * self.items < MANY or n > self.items // _STRIDES
+        if few or self._sketch is None:
             from .._compiled.profiles import rank
 
             chosen, scores, gaps = rank(*model, scoring, *request)
