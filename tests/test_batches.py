@@ -53,7 +53,7 @@ def test_a_batch_lists_what_single_profiles_do(kernel: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS + MORE)
-def test_large_batches_of_several_parts_list_the_same(kernel: str) -> None:
+def test_kernels_of_all_kinds_list_the_same_in_a_larger_set(kernel: str) -> None:
     data = synthetic(1500, 1500, 30_000, seed=3)
     model = KernelRanker(kernel, storage="compressed").fit(data)
     profiles, none = model.fitted.profiles(np.arange(len(data.users))), np.empty(0, np.int64)
