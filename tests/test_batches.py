@@ -44,7 +44,7 @@ def test_a_batch_lists_what_single_profiles_do(kernel: str, seed: int) -> None:
     data, rng = draw(seed), np.random.default_rng(seed)
     scorer = KernelRanker(kernel, storage="compressed").fit(data).scorer
     indptr, indices = data.rows.take(np.flatnonzero(data.rows.lengths))
-    weights = None if rng.random() < 0.5 else rng.random(len(indices)) + 0.01
+    weights = rng.random(len(indices)) + 0.01 if rng.random() < 0.5 else np.empty(0)
     profiles = Profiles(indptr, indices, weights)
     hidden = np.flatnonzero(rng.random(len(data.items)) < rng.choice([0.0, 0.1, 0.97]))
     for n, hide_own in ((5, True), (1, False), (len(data.items), True)):
@@ -107,24 +107,13 @@ def test_few_items_are_candidates() -> None:
     assert first[-1] / len(users) < 40
 
 
-def test_a_matrix_that_differs_across_is_ranked_one_by_one() -> None:
-    """A short last chunk of values is computed in another way, and may have other last digits."""
-    scorer = KernelRanker("linear", storage="compressed").fit(draw(3)).scorer
-    arrays, layout = scorer.matrix.arrays, scorer._layout
-    values = arrays.values.copy()
-    values[-1] = np.nextafter(values[-1], 2.0)
-    assert Sketch.of(arrays, layout, len(values) - 5) is not None
-    assert Sketch.of(arrays._replace(values=values), layout, len(values) - 5) is None
-    assert Sketch.of(arrays._replace(values=values), layout, len(values)) is not None
-
-
 def test_columns_that_occur_twice_are_not_read_out_of_bounds() -> None:
     """Only a forged folder has such rows, and validation lets them pass."""
     data = draw(4, users=300, items=3000, events=1500)
     scorer = KernelRanker("linear", storage="compressed").fit(data).scorer
     arrays = scorer.matrix.arrays
     firsts = arrays.columns[np.repeat(arrays.indptr[:-1], np.diff(arrays.indptr))]
-    sketch = Sketch.of(arrays._replace(columns=firsts), scorer._layout, len(firsts))
+    sketch = Sketch.of(arrays._replace(columns=firsts), scorer._layout)
     assert sketch is not None
     assert sketch.places.max() < len(sketch.place)
 

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from boolrank import Interactions, KernelRanker, Overlaps, parse_kernel
 from boolrank.errors import MatrixTooLargeError
 from boolrank.matrix import CompressedMatrix, DenseMatrix, kernel_matrix
+from boolrank.matrix.pairs import CHUNK
 from effort import tries
 
 KERNELS = (
@@ -148,3 +150,15 @@ def test_items_of_which_no_two_can_be_disjoint() -> None:
     data = Interactions.from_matrix(np.random.default_rng(0).random((4000, 30)) < 0.6)
     a, b = (KernelRanker("monotone_dnf", storage=s).fit(data) for s in ("dense", "compressed"))
     assert np.array_equal(a.recommend().items, b.recommend().items)
+
+
+@pytest.mark.parametrize(
+    "text", ["linear", "disjunctive(8)", "literal_disjunctive(20)", "tanimoto"]
+)
+def test_a_pair_and_its_mirror_image_have_equal_bits(text: str) -> None:
+    """Values are computed in chunks; a short last one would be computed in another way."""
+    X = np.random.default_rng(0).random((40, 1026)) < 0.6
+    matrix = CompressedMatrix.of(parse_kernel(text), Overlaps.of(Interactions.from_matrix(X)))
+    assert 0 < len(matrix.values) - CHUNK < 10_000
+    K = csr_array((matrix.values, matrix.columns, matrix.indptr))
+    assert (K != K.T).nnz == 0

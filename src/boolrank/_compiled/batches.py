@@ -10,7 +10,7 @@ reads each row for all profiles that have its item:
 
 No item outside the candidates of a profile could be listed, so lists equal those of all scores. The
 value of a pair is taken from the row of its first item, so K must be symmetric to the last bit: it
-is unless its origin is moved or its last chunk is short (`Sketch.of`).
+is unless its origin is moved.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from .compiler import loop, ranged
 from .profiles import NOISE, multiply_weights, score_reached, solve_profile, sums_of_rows
 from .ranges import N_THREADS, most_threads
-from .ranking import best, offer, sort_best_first
+from .ranking import best, nth_highest, sort_best_first
 from .reach import HIDDEN, OWN, entries_if_few, forget, hide, list_reached, set_state
 from .scores import fill_scores
 from .sketch import approximate
@@ -243,7 +243,7 @@ def _candidates(out, alpha, states, matrix, layout, profiles, uses, scoring, ske
                 _hide(scores_by_place, sketch.place, own)
             _fill_tops(tops, scores_by_place)
             # As many items as there are in a list score at least the n-th highest top.
-            lowest = _nth_highest(tops, n) - 2 * error - _MARGIN * NOISE * most
+            lowest = nth_highest(tops, n) - 2 * error - _MARGIN * NOISE * most
             limits[u, 0], limits[u, 1] = np.inf, most
             if error < np.inf and lowest > -np.inf:
                 room = min(size // _SHARE + n, len(pool) - used)
@@ -272,16 +272,6 @@ def _fill_tops(tops, scores):
         part = scores[low : low + len(tops)]
         for c in range(len(part)):
             tops[c] = max(tops[c], part[c])
-
-
-@loop
-def _nth_highest(scores, n):
-    """Return the n-th highest score; -inf if there are fewer."""
-    heap, items, size = np.empty(n), np.empty(n, np.int32), np.int64(0)
-    for k in range(len(scores) if n > 0 else 0):
-        if size < n or scores[k] > heap[0]:
-            size = offer(heap, items, size, np.float64(scores[k]), np.int64(k))
-    return heap[0] if n > 0 and size == n else -np.inf
 
 
 @loop

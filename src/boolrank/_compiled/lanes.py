@@ -36,8 +36,8 @@ def multiply(out, weights, matrix, factor, room):
             for lane in range(out.shape[1]):
                 scaled[j, lane] = scale[j] * weights[j, lane]
                 out[j, lane] = 0.0
-        _add_rows(of_users, scaled, start, items, None)
-        _add_rows(out, of_users, item_start, users, None)
+        _add_rows(of_users, scaled, start, items, scale[:0])
+        _add_rows(out, of_users, item_start, users, scale[:0])
         for j in range(len(out)):
             own = 1.0 if scale[j] == 0 else 0.0  # a null vector has 1 with itself
             for lane in range(out.shape[1]):

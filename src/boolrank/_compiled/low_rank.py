@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiler import loop, ranged
-from .ranking import best
-from .weights import factor_of, factors_of, settled
+from .ranking import CHUNK, best, highest
+from .weights import factor_of, settled
 
 # Columns that are worked on at a time: those of all factors fit into a cache.
 _WIDTH = 256
@@ -26,7 +26,9 @@ _HEAD, _NEXT = 16, 112
 # Profiles, and items, whose heads are multiplied together: the head of all is larger than a cache.
 _TOGETHER, _NEAR = 8, 1024
 # Items that are ruled out at once.
-_CHUNK = 16
+_FEW = 16
+# Roundings of sums in single precision.
+_SINGLE = 2.0**-21
 
 
 class Outline(NamedTuple):
@@ -41,7 +43,7 @@ class Outline(NamedTuple):
     next: NDArray[np.int8]
     last: NDArray[np.int8]
     scales: NDArray[np.float32]
-    tails: NDArray[np.float64]
+    tails: NDArray[np.float32]
     ends: NDArray[np.float64]
     missing: NDArray[np.float64]
     missing_all: NDArray[np.float64]
@@ -66,7 +68,7 @@ class Outline(NamedTuple):
             missing[rows], missing_all[rows] = _norms(rest[:, :after]), _norms(rest)
         # The margins are for roundings in single precision.
         missing, missing_all = (1.001 * each + 1e-4 * tails for each in (missing, missing_all))
-        bounds = 1.001 * tails, 1.001 * ends, missing, missing_all
+        bounds = (1.001 * tails).astype(np.float32), 1.001 * ends, missing, missing_all
         return Outline(head, next_, last, scales, *bounds)
 
 
@@ -93,7 +95,7 @@ def add_sparse(begin, end, out, sparse, start, items, factors):
         row = out[k]
         for j in range(len(row)):
             row[j] = 0.0
-        own, of_own = items[start[k] : start[k + 1]], factors_of(factors, start[k], start[k + 1])
+        own, of_own = items[start[k] : start[k + 1]], factors[start[k] : start[k + 1]]
         _add_rows(row, sparse, own, of_own)
 
 
@@ -199,7 +201,8 @@ def rank_near(begin, end, out, y, operator, profiles, request):
     sparse, right, norms, outline = operator
     (start, items, factors), (hidden, hide_own) = profiles, request
     largest, size, width = norms.max(), len(norms), y.shape[1]
-    row, of_sparse, few = np.empty(size), np.empty(size), np.empty(size, np.int32)
+    of_sparse, few = np.empty(size), np.empty(size, np.int32)
+    near, tops = np.empty(size, np.float32), np.empty(-(-size // CHUNK), np.float32)
     nothing = np.zeros(size)
     for h in range(len(hidden)):
         nothing[hidden[h]] = -np.inf
@@ -213,26 +216,24 @@ def rank_near(begin, end, out, y, operator, profiles, request):
             _fill_heads(heads[:several], singles[:several], outline.head)
         own, list_, values = items[start[k] : start[k + 1]], chosen[k], scores[k]
         of_sparse[:] = nothing
-        _add_rows(of_sparse, sparse, own, factors_of(factors, start[k], start[k + 1]))
-        for j in range(size):
-            row[j] = of_sparse[j] + heads[at, j]
+        _add_rows(of_sparse, sparse, own, factors[start[k] : start[k + 1]])
         if hide_own:
             for s in range(len(own)):
-                row[own[s]] = -np.inf
-        best(row, row, 0.0, len(values), list_, values)
+                of_sparse[own[s]] = -np.inf
+        _fill_near(near, tops, of_sparse, heads[at])
+        found = highest(near, tops, len(values), list_, values)
         # Each factor adds a rounding of its product and of the sum, 2^-24 of the terms; unequal
         # scores can be equal when settled.
         length, tail = _norm(y[k]), singles[at, len(outline.head) : width]
-        error = (width + 4) * 2.0**-23 * length * largest
         reach = _norm(tail) * (1 + 2.0**-20)
-        limit = np.inf
-        for place in range(len(values)):
-            lowest = -np.inf
-            if list_[place] >= 0:
-                lowest = row[list_[place]] + _at_least(list_[place], tail, reach, outline)
+        limit = np.inf if found == len(values) else -np.inf
+        for place in range(found):
+            lowest = near[list_[place]] + _at_least(list_[place], tail, reach, outline)
             limit = min(limit, lowest)
+        most = max(abs(values[0]), abs(limit)) if found > 0 else 0.0
+        error = (width + 4) * 2.0**-23 * length * largest + _SINGLE * (most + length * largest)
         limit -= 2 * (error + _GRID * 2.0**-50 * (abs(limit) + length * largest + error))
-        used = _fill_few(few, row, limit - error, tail, reach, outline)
+        used = _fill_few(few, near, limit - error, tail, reach, outline)
         exact = np.empty(used)
         for c in range(used):
             j = few[c]
@@ -245,16 +246,31 @@ def rank_near(begin, end, out, y, operator, profiles, request):
                 list_[place] = few[list_[place]]
 
 
+@loop(fastmath={"nnan", "nsz", "contract"})  # as vectors
+def _fill_near(near, tops, of_sparse, heads):
+    """Fill with sums in single precision, and with the largest of each chunk."""
+    for c in range(len(tops)):
+        low, high = c * CHUNK, min((c + 1) * CHUNK, len(near))
+        part, of_part, of_heads = near[low:high], of_sparse[low:high], heads[low:high]
+        top = np.float32(-np.inf)
+        for j in range(len(part)):
+            value = np.float32(of_part[j] + of_heads[j])
+            part[j] = value
+            top = max(top, value)
+        tops[c] = top
+
+
 @loop
 def _fill_few(few, row, limit, tail, reach, outline):
     """Fill with the items that may reach the limit: by norms, and by the two parts of bytes."""
     width = outline.next.shape[1]
     end, used, left = _norm(tail[width:]) * (1 + 2.0**-20), 0, 0
-    for low in range(0, len(row), _CHUNK):
-        high = min(low + _CHUNK, len(row))
-        if _highest(row[low:high], outline.tails[low:high], reach) >= limit:
+    single = np.float32(reach)
+    for low in range(0, len(row), _FEW):
+        high = min(low + _FEW, len(row))
+        if _highest(row[low:high], outline.tails[low:high], single) >= limit:
             for j in range(low, high):
-                if row[j] + reach * outline.tails[j] >= limit and row[j] > -np.inf:
+                if row[j] + single * outline.tails[j] >= limit and row[j] > -np.inf:
                     few[used] = j
                     used += 1
     for c in range(used):
@@ -270,7 +286,7 @@ def _fill_few(few, row, limit, tail, reach, outline):
 
 @loop(fastmath={"nnan", "nsz", "contract"})  # as vectors
 def _highest(row, tails, reach):
-    top = -np.inf
+    top = np.float32(-np.inf)
     for j in range(len(row)):
         top = max(top, row[j] + reach * tails[j])
     return top

@@ -52,21 +52,21 @@ def _longest(start, begin, end):
 def _weights(begin, end, out, start, items, b, factors, matrix, reg, tolerance):
     alpha, gaps = out
     longest = _longest(start, begin, end)
-    room = np.empty(2 * longest * longest)
+    room, pull = np.empty(2 * longest * longest), np.empty(longest)
     for k in range(begin, end):
         first, last = start[k], start[k + 1]
         if first < last:
-            own, weights = items[first:last], alpha[first:last]
+            own, weights, mine = items[first:last], alpha[first:last], pull[: last - first]
             ready = np.zeros(len(own), np.bool_)
-            pull = b[first:last]
-            gaps[k] = solve_profile(matrix, own, reg, pull, tolerance, weights, room, ready)
+            mine[:] = b[first:last]  # not read-only, as in `_rank`, so that one compilation serves
+            gaps[k] = solve_profile(matrix, own, reg, mine, tolerance, weights, room, ready)
             multiply_weights(weights, factors, first)
 
 
 @loop
 def multiply_weights(weights, factors, first):
     """Multiply the weights of a profile with factors, and scale them to the sum 1."""
-    if factors is None:
+    if len(factors) == 0:
         return
     total = 0.0
     for s in range(len(weights)):

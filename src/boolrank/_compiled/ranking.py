@@ -7,7 +7,7 @@ import numpy as np
 from .compiler import loop
 
 # Scores are skipped in chunks whose largest is too low.
-_CHUNK = 64
+CHUNK = 64
 # Steps down a run of equal scores before all scores are sorted.
 _FEW = 16
 
@@ -86,9 +86,9 @@ def best(scores, base, noise, n, items, values):
     for item in range(len(scores)):
         if np.isnan(scores[item]):
             scores[item] = -np.inf
-    tops = np.empty((len(scores) + _CHUNK - 1) // _CHUNK)
+    tops = np.empty((len(scores) + CHUNK - 1) // CHUNK)
     _fill_tops(tops, scores)
-    size = _highest(scores, tops, n, items, values)
+    size = highest(scores, tops, n, items, values)
     if noise == 0:
         return low
     first = np.int64(0)
@@ -107,7 +107,7 @@ def _fill_tops(tops, scores):
     """Fill with the largest score of each chunk."""
     for c in range(len(tops)):
         top = -np.inf
-        for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
+        for item in range(c * CHUNK, min((c + 1) * CHUNK, len(scores))):
             top = max(top, scores[item])
         tops[c] = top
 
@@ -125,17 +125,32 @@ def _equal(scores, base, noise, item, following):
 
 
 @loop
-def _highest(scores, tops, n, items, values):
-    """Fill with the n highest scores, in order; return their number."""
-    size = np.int64(0)
+def highest(scores, tops, n, items, values):
+    """Fill with the n highest scores, in order; return their number.
+
+    ``tops`` are the largest of each chunk.
+    """
+    size, least = np.int64(0), nth_highest(tops, n)
     for c in range(len(tops) if n > 0 else 0):
-        if tops[c] == -np.inf or (size == n and tops[c] <= values[0]):
+        if tops[c] == -np.inf or tops[c] < least or (size == n and tops[c] <= values[0]):
             continue
-        for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
-            if scores[item] > (values[0] if size == n else -np.inf):
-                size = offer(values, items, size, scores[item], item)
+        for item in range(c * CHUNK, min((c + 1) * CHUNK, len(scores))):
+            if scores[item] >= least and scores[item] > (values[0] if size == n else -np.inf):
+                size = offer(values, items, size, np.float64(scores[item]), item)
     sort_heap(values, items, size)
     return size
+
+
+@loop
+def nth_highest(scores, n):
+    """Return the n-th highest score; -inf if there are fewer."""
+    if n <= 0 or n > len(scores):
+        return -np.inf
+    heap, items, size = np.empty(n), np.empty(n, np.int32), np.int64(0)
+    for k in range(len(scores)):
+        if size < n or scores[k] > heap[0]:
+            size = offer(heap, items, size, np.float64(scores[k]), np.int64(k))
+    return heap[0]
 
 
 @loop
@@ -146,7 +161,7 @@ def _end_of_run(scores, tops, base, noise, low):
         for c in range(len(tops)):
             if following >= 0 and tops[c] <= scores[following]:
                 continue
-            for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
+            for item in range(c * CHUNK, min((c + 1) * CHUNK, len(scores))):
                 if scores[item] == low:
                     last = item
                 elif scores[item] < low and (following < 0 or scores[item] > scores[following]):
@@ -156,7 +171,7 @@ def _end_of_run(scores, tops, base, noise, low):
         low = scores[following]
     # A long ladder: sorted, its steps are neighbours.
     order, values = np.empty(len(scores), np.int32), np.empty(len(scores))
-    size = _highest(scores, tops, len(scores), order, values)
+    size = highest(scores, tops, len(scores), order, values)
     for k in range(1, size):
         if values[k - 1] <= low:
             if not _equal(scores, base, noise, order[k - 1], order[k]):
@@ -171,7 +186,7 @@ def _lowest_numbers(scores, tops, low, first, items, values):
     high, at = values[first], first
     for c in range(len(tops)):
         if tops[c] >= low:
-            for item in range(c * _CHUNK, min((c + 1) * _CHUNK, len(scores))):
+            for item in range(c * CHUNK, min((c + 1) * CHUNK, len(scores))):
                 if low <= scores[item] <= high and at < len(items):
                     items[at], values[at] = item, scores[item]
                     at += 1

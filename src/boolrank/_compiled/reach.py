@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .compiler import loop, ranged
 from .ranking import before, best, offer, sort_best_first, sort_heap
-from .weights import SUMS, factor_of, factors_of, settled
+from .weights import SUMS, factor_of, settled
 
 # States of items, as bits.
 _REACHED, OWN, HIDDEN = 1, 2, 4
@@ -70,7 +70,7 @@ def entries_if_few(indptr, items, weights, size):
     """Return the entries in the rows of a profile, or -1 if a scan of all items costs less."""
     length = np.int64(0)
     for s in range(len(items)):
-        if weights is None or weights[s] != 0:
+        if len(weights) == 0 or weights[s] != 0:
             length += indptr[items[s] + 1] - indptr[items[s]]
     return length if _SCAN * length < size else np.int64(-1)
 
@@ -213,9 +213,9 @@ def rank_sums(begin, end, out, sparse, layout, profiles, request):
     scores, states, by_class = np.empty(size), np.zeros(size, np.uint8), np.zeros(1)
     set_state(states, hidden, HIDDEN, True)
     for k in range(begin, end):
-        own, of_own = items[start[k] : start[k + 1]], factors_of(factors, start[k], start[k + 1])
+        own, of_own = items[start[k] : start[k + 1]], factors[start[k] : start[k + 1]]
         set_state(states, own, OWN, hide_own)
-        length = entries_if_few(sparse[0], own, None, size)
+        length = entries_if_few(sparse[0], own, factors[:0], size)
         if length >= 0:
             reached = np.empty(length, np.int32)
             reached = _reach_sums(reached, scores, states, sparse, own, of_own)

@@ -41,14 +41,15 @@ def support(items, alpha):
 @loop
 def fill_scores(scores, matrix, base, negative_weight, items, alpha):
     """Fill with the scores of all items for one profile."""
-    dense, background, exponents = matrix.dense, matrix.background, matrix.exponents
-    rest = base, negative_weight, items, alpha
-    _fill_scores(scores, dense, background, exponents, matrix, *rest)
+    rows, weights = support(items, alpha)
+    parts = matrix.dense, matrix.background, matrix.exponents
+    _fill_scores(scores, *parts, matrix, base, negative_weight, rows, weights)
 
 
 @loop
-def _fill_scores(scores, dense, background, exponents, matrix, base, negative_weight, items, alpha):
-    rows, weights = support(items, alpha)
+def _fill_scores(
+    scores, dense, background, exponents, matrix, base, negative_weight, rows, weights
+):
     if dense is not None:
         for j in range(len(scores)):
             scores[j] = base[j]
@@ -58,7 +59,7 @@ def _fill_scores(scores, dense, background, exponents, matrix, base, negative_we
         _add_product(scores, matrix.left, matrix, rows, weights)
         _add_tags(scores, matrix.sets, matrix, rows, weights)
     if exponents is not None:
-        _finish_scaled(scores, matrix, negative_weight, items, alpha)
+        _finish_scaled(scores, matrix, negative_weight, rows, weights)
 
 
 @loop
@@ -155,7 +156,7 @@ def _split_ties(scores, then):
 
 
 @loop
-def _finish_scaled(scores, matrix, negative_weight, items, alpha):
+def _finish_scaled(scores, matrix, negative_weight, rows, weights):
     """Turn the scaled rest of scores into whole ones, in the log domain and all different.
 
     Two items that are nearest to each other have the same largest term in their scores: the rest
@@ -163,8 +164,8 @@ def _finish_scaled(scores, matrix, negative_weight, items, alpha):
     """
     size, floor = len(scores), matrix.floor
     mine, rest = np.zeros(size), np.empty(size)
-    for s in range(len(items)):
-        mine[items[s]] = alpha[s]
+    for s in range(len(rows)):
+        mine[rows[s]] = weights[s]
     for j in range(size):
         rest[j] = _in_log_domain(scores[j], matrix.exponents[j], floor)
         lead_exp, near = matrix.lead_exp[j], matrix.nearest[j]

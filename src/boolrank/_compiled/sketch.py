@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from .compiler import loop, ranged
 from .overlaps import lowest_bit
 from .scores import add_background, support
-from .vectors import place as find
 
 # A row is long if it has an entry for this many items.
 _LONG = 24
@@ -50,17 +49,12 @@ class Sketch(NamedTuple):
     entries: NDArray[np.uint8]
 
     @staticmethod
-    def of(matrix, layout, last_chunk=0):
+    def of(matrix, layout):
         """Return the sketch of a compressed matrix; None if batches cannot be used.
 
-        Values must be finite and not negative, the origin not moved, and K symmetric to the last
-        bit. Values are computed in chunks, and those of the last one, from the entry
-        ``last_chunk`` on, may be computed in another way.
+        Values must be finite and not negative, and the origin not moved.
         """
-        odd = np.zeros(1, np.bool_)
-        if matrix.distance is None:
-            _find_odd(odd, matrix, last_chunk)
-        if matrix.distance is not None or odd[0]:
+        if matrix.distance is not None:
             return None
         size, lengths = len(matrix.pull), np.diff(matrix.indptr)
         extremes = np.zeros((2, size))
@@ -95,19 +89,6 @@ def _fill_extremes(begin, end, out, indptr, values):
             low = min(low, values[k])
             high = max(high, values[k] if values[k] == values[k] else np.inf)
         out[0, i], out[1, i] = low, high
-
-
-@ranged(lambda _out, matrix, first: 2 * (len(matrix.values) - first,))
-def _find_odd(begin, end, out, matrix, first):
-    """Set if an entry differs from the one across, or has none."""
-    row = np.searchsorted(matrix.indptr, first + begin, side="right") - 1
-    for k in range(first + begin, first + end):
-        while matrix.indptr[row + 1] <= k:
-            row += 1
-        low, high = matrix.indptr[matrix.columns[k]], matrix.indptr[matrix.columns[k] + 1]
-        at = find(matrix.columns, low, high, row)
-        if at == high or matrix.columns[at] != row or matrix.values[at] != matrix.values[k]:
-            out[0] = True
 
 
 @ranged(lambda _out, matrix, *_: (len(matrix.pull), len(matrix.values)))

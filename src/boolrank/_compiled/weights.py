@@ -1,8 +1,8 @@
 """Item-to-item weights, dense and sparse: filled from counts, summed by profile.
 
 Dense, an item of group g adds ``values[g, h]`` to the score of each item of group h except itself.
-``factors`` are weights of the entries of profiles, or None: numba leaves out what they need. Each
-number is summed in the order of the profile by one thread.
+``factors`` are weights of the entries of profiles; without any, all are 1. Each number is summed in
+the order of the profile by one thread.
 """
 
 from __future__ import annotations
@@ -27,17 +27,7 @@ def settled(total, terms, grid):
 @loop
 def factor_of(factors, entry):
     """Return the weight of an entry of the profiles."""
-    if factors is None:
-        return 1.0
-    return factors[entry]
-
-
-@loop
-def factors_of(factors, first, last):
-    """Return the weights of a profile's entries, or None."""
-    if factors is None:
-        return None
-    return factors[first:last]
+    return factors[entry] if len(factors) > 0 else 1.0
 
 
 @ranged(lambda out, *_: (len(out), out.size))
@@ -97,7 +87,7 @@ def add_up(begin, end, out, values, start, rows, factors, group, first, members,
         for k in range(len(out)):
             for j in range(width):
                 total[j] = terms[j] = 0.0
-            own, of_own = rows[start[k] : start[k + 1]], factors_of(factors, start[k], start[k + 1])
+            own, of_own = rows[start[k] : start[k + 1]], factors[start[k] : start[k + 1]]
             _add(total[:width], terms[:width], values, low, own, of_own)
             for j in range(width):
                 total[j] = settled(total[j], terms[j], grid)
@@ -110,7 +100,7 @@ def add_up(begin, end, out, values, start, rows, factors, group, first, members,
 def _add(total, terms, values, low, rows, factors):
     """Add rows from a column on, four at a time: the sums are read and written less often."""
     high = low + len(total)
-    if factors is not None:
+    if len(factors) > 0:
         for s in range(len(rows)):
             a, factor = values[rows[s], low:high], factors[s]
             for j in range(len(total)):

@@ -73,12 +73,15 @@ class ItemPairs:
         """Return the values of pairs of items, centred if these are."""
         return (cosines if self.distance is None else centred_values)(self.kernel, pairs)
 
-    def firsts(self) -> range:
+    def firsts(self) -> list[int]:
         """Return the places of the first pairs of chunks.
 
         Chunks decide last digits, so they are the same in memory, on disk and in many processes.
+        All are of one length, for which the last two overlap: a pair and its mirror image come out
+        equal to the last bit.
         """
-        return range(0, len(self.columns), CHUNK)
+        last = max(len(self.columns) - CHUNK, 0)
+        return [*range(0, last, CHUNK), last] if len(self.columns) else []
 
     def chunk(self, first: int) -> tuple[Ints, Pairs]:
         """Return the second items of a chunk of pairs that share users, and the pairs."""

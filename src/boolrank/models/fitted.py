@@ -19,7 +19,7 @@ from ..data.rows import Rows
 from ..data.vocabulary import check_list
 from ..storage.disk_array import release_pages
 from ..storage.state import pack
-from .profiles import Profiles
+from .profiles import NO_WEIGHTS, Profiles
 from .recency import check_times, recency_weights
 from .recommendations import Recommendations
 from .scorer import Floats, Ranked, Scorer, checked_scores, empty_lists
@@ -125,7 +125,7 @@ class Fitted:
 
         -1 stands for unknown users, who have no items.
         """
-        rows, time, weights = self.interactions.rows, self.interactions.time, None
+        rows, time, weights = self.interactions.rows, self.interactions.time, NO_WEIGHTS
         known = np.arange(rows.n_rows) if users is None else users[users >= 0]
         taken, recency = rows.take(known), self.params.get("recency")
         if recency and time is not None:

@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 
 from ..data.rows import Rows
 
+# Of items that count alike.
+NO_WEIGHTS = np.empty(0)
+NO_WEIGHTS.flags.writeable = False
+
 
 class Profiles(NamedTuple):
     """Item numbers of several people, ascending within each profile.
@@ -19,16 +23,16 @@ class Profiles(NamedTuple):
     Attributes
     ----------
     indptr, indices : compressed sparse rows, as in `Rows`
-    weights : a factor for each entry of ``indices``, such as its recency; None for 1
+    weights : a factor for each entry of ``indices``, such as its recency; empty if all are 1
 
     >>> profiles = Profiles.of_lists([[4, 1], [2]])
     >>> profiles.n_rows, profiles.row(0), profiles.weights
-    (2, array([1, 4], dtype=int32), None)
+    (2, array([1, 4], dtype=int32), array([], dtype=float64))
     """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
-    weights: NDArray[np.float64] | None = None
+    weights: NDArray[np.float64] = NO_WEIGHTS
 
     @staticmethod
     def of_lists(lists: Iterable[Iterable[int] | NDArray[np.integer]]) -> Profiles:
@@ -56,16 +60,23 @@ class Profiles(NamedTuple):
 
     def part(self, start: int, stop: int) -> Profiles:
         """Return the profiles from start to stop."""
-        weights = self.weights
-        if weights is not None:
-            weights = weights[self.indptr[start] : self.indptr[stop]]
+        weights = self.weights[self.indptr[start] : self.indptr[stop]]
         return Profiles(*self.rows.part(start, stop), weights)
 
     def take(self, numbers: NDArray[np.int64]) -> Profiles:
         """Return the profiles with these numbers, in this order."""
-        weights = None if self.weights is None else self.weights[self.rows.places(numbers)]
+        weights = self.weights
+        if len(weights):
+            weights = weights[self.rows.places(numbers)]
         return Profiles(*self.rows.take(numbers), weights)
+
+    def by_longest_row(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(u,) Return an order by the longest row of a matrix, so that it stays in the cache."""
+        if self.n_rows == 1:
+            return np.zeros(1, np.int64)
+        key = lengths[self.indices] * len(lengths) + self.indices
+        return np.argsort(np.maximum.reduceat(key, self.indptr[:-1]), kind="stable")
 
     def weigh(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a value for each entry times its weight."""
-        return values if self.weights is None else values * self.weights
+        return values * self.weights if len(self.weights) else values

@@ -24,7 +24,6 @@ from .._memory import free_memory, require_memory
 from ..engines.threads import threads
 from ..errors import ConvergenceWarning
 from ..matrix import CompressedMatrix, ItemMatrix
-from ..matrix.pairs import CHUNK
 from ..storage.state import array
 from ..table import counted
 from .profiles import Profiles
@@ -134,10 +133,7 @@ class SimplexScorer(Scorer):
         matrix, most = self.matrix, min(_MOST_PAIRS, free_memory() // 16)
         if not isinstance(matrix, CompressedMatrix) or len(matrix.values) > most:
             return None
-        last_chunk = len(matrix.values) // CHUNK * CHUNK
-        if self._layout is None:
-            return None
-        return Sketch.of(matrix.arrays, self._layout, last_chunk)
+        return None if self._layout is None else Sketch.of(matrix.arrays, self._layout)
 
     def weights(self, profiles: Profiles) -> Floats:
         """Return the weight of each item of each profile; those of a profile sum to 1."""
@@ -158,7 +154,7 @@ class SimplexScorer(Scorer):
         layout = None if self._layout is None else self._layout.without(hidden)
         model = self.matrix.arrays, self._base, layout
         scoring = self.negative_weight, self.reg, TOLERANCE
-        request = profiles, hidden, exclude_own, n, self._order(profiles)
+        request = profiles, hidden, exclude_own, n, profiles.by_longest_row(self.sizes)
         few = profiles.n_rows * self.items < MANY or n > self.items // _STRIDES
         if few or self._sketch is None:
             from .._compiled.profiles import rank
@@ -170,13 +166,6 @@ class SimplexScorer(Scorer):
             chosen, scores, gaps = rank_batches(*model, self._sketch, scoring, *request)
         warn_of_gaps(gaps)
         return chosen, scores
-
-    def _order(self, profiles: Profiles) -> NDArray[np.int64]:
-        """(u,) Return an order by the most popular item, so that its row stays in the cache."""
-        if profiles.n_rows == 1:
-            return np.zeros(1, np.int64)
-        key = self.sizes[profiles.indices] * self.items + profiles.indices
-        return np.argsort(np.maximum.reduceat(key, profiles.indptr[:-1]), kind="stable")
 
     def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
         # Weights sum to 1, so the score is Σ α_i·(K_ij - negative_weight·q_j).

@@ -36,6 +36,7 @@ from .parameters import (
     threads_param,
     user_exponent_param,
 )
+from .profiles import Profiles
 from .recommender import Recommender
 from .scorer import Floats
 from .search import Real, Whole
@@ -120,8 +121,8 @@ class SpectralRanker(Recommender):
         degrees = np.maximum(counts.degrees, 1.0)
         into = degrees ** (0.5 - self.input_exponent) / top
         out = degrees ** (0.5 - self.output_exponent)
-        root, both = np.sqrt(degrees), np.empty_like(vectors)
-        matrix.times(out[:, None] * vectors, both)
+        root, both = np.sqrt(degrees), np.empty_like(vectors, np.float32)
+        matrix.times((out[:, None] * vectors).astype(np.float32), both)
         shared = self.low_pass * _gram(counts.items, lambda part: vectors[part], root)
         taken = -self.sharpening / top * eigenvalues
 
@@ -174,18 +175,19 @@ def _linear(data: Interactions, counts: Overlaps) -> _Matrix:
     from .._compiled.rows import transposed
 
     scale = 1 / np.sqrt(np.maximum(counts.sizes, 1.0))
-    weights = user_weights(data.rows.lengths, counts.user_exponent).astype(np.float64)
+    weights = user_weights(data.rows.lengths, counts.user_exponent)
     start, users, _ = transposed(data.indptr, data.indices, counts.items)
 
     def times(block: Block, out: Block) -> None:
+        of_item, of_user = (each[:, None].astype(block.dtype) for each in (scale, weights))
         for first in range(0, block.shape[1], _COLUMNS):
             part = slice(first, first + _COLUMNS)
-            of_items = block[:, part] * scale[:, None].astype(block.dtype)
+            of_items = block[:, part] * of_item
             of_users = np.empty((len(weights), of_items.shape[1]), block.dtype)
-            sum_rows(of_users, of_items, *data.rows, None)
-            of_users *= weights[:, None]
-            sum_rows(of_items, of_users, start, users, None)
-            np.multiply(of_items, scale[:, None], out=out[:, part], casting="same_kind")
+            sum_rows(of_users, of_items, *Profiles(*data.rows))
+            of_users *= of_user
+            sum_rows(of_items, of_users, *Profiles(start, users))
+            np.multiply(of_items, of_item, out=out[:, part])
 
     own, none = (counts.sizes > 0).astype(np.float64), np.empty((counts.items, 0))
     return _Matrix(*counts.rows(), scale, own, none, none, times)
@@ -261,16 +263,34 @@ def balanced(
     Factors of m rows come in parts. Those returned have columns of the same norms, descending:
     the first ones tell most of a score. Columns lost in single precision are left out.
     """
-    of_left, of_right = _root(_gram(m, left)), _root(_gram(m, right))
+    (lefts, of_left), (rights, of_right) = _rows_and_root(m, left), _rows_and_root(m, right)
     u, sizes, v = np.linalg.svd(of_left @ of_right)
     kept = sizes > _NEGLIGIBLE * sizes.max(initial=0.0)
     scale = np.sqrt(sizes[kept])
-    out = np.empty((2, m, len(scale)), np.float32)
-    turns = of_right @ v[kept].T / scale, of_left @ u[:, kept] / scale
-    for turned, rows, turn in zip(out, (left, right), turns, strict=True):
-        for part in _parts(m):
-            np.matmul(rows(part).astype(np.float32), turn.astype(np.float32), out=turned[part])
-    return out[0], out[1]
+    return (
+        _turned(lefts, of_right @ v[kept].T / scale),
+        _turned(rights, of_left @ u[:, kept] / scale),
+    )
+
+
+def _rows_and_root(m: int, rows: Callable[[slice], Floats]) -> tuple[Singles, Floats]:
+    """Return all rows in single precision, and the root of their gram matrix."""
+    singles = np.empty((m, rows(slice(0)).shape[1]), np.float32)
+
+    def stored(part: slice) -> Floats:
+        block = rows(part)
+        singles[part] = block
+        return block
+
+    return singles, _root(_gram(m, stored))
+
+
+def _turned(rows: Singles, turn: Floats) -> Singles:
+    """Return the product, in the memory of the rows."""
+    width, single = turn.shape[1], turn.astype(np.float32)
+    for part in _parts(len(rows)):
+        rows[part, :width] = rows[part] @ single
+    return np.ascontiguousarray(rows[:, :width])
 
 
 def _root(gram: Floats) -> Floats:

@@ -90,9 +90,12 @@ class SpectralScorer(Scorer):
         from .._compiled.low_rank import rank_near
 
         operator = self._sparse, self.right, self._norms, self._outline
-        lists, sums = empty_lists(profiles.n_rows, n), self._sums(profiles)
-        rank_near(lists, sums, operator, tuple(profiles), (hidden, exclude_own))
-        return lists
+        order = profiles.by_longest_row(np.diff(self.indptr))
+        profiles, found = profiles.take(order), empty_lists(profiles.n_rows, n)
+        rank_near(found, self._sums(profiles), operator, tuple(profiles), (hidden, exclude_own))
+        chosen, scores = empty_lists(profiles.n_rows, n)
+        chosen[order], scores[order] = found
+        return chosen, scores
 
     def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
         own, out = profile.indices, list[Floats]()
