@@ -78,14 +78,15 @@ def test_profiles_have_lists_of_known_items(
     storage: str, form: str, seed: int, m: int, reg: float
 ) -> None:
     rng = np.random.default_rng(seed)
-    matrix, (start, items) = draw_matrix(rng, m, storage, form), draw_profiles(rng, m)
+    matrix, profiles = draw_matrix(rng, m, storage, form), Profiles(*draw_profiles(rng, m))
+    start, items, _ = profiles
     for against_others in (False, True):
-        alpha, gaps = weights(matrix, start, items, None, reg, against_others, 1e-13)
+        alpha, gaps = weights(matrix, *profiles, reg, against_others, 1e-13)
         assert len(alpha) == len(items)
         assert not np.isnan(gaps[np.diff(start) > 0]).any()
     allowed = rng.random(m) < 0.9
     base, hidden = base_scores(matrix, 1.0), np.flatnonzero(~allowed)
-    request = (start, items, None), hidden, True, 5, np.arange(4)
+    request = profiles, hidden, True, 5, np.arange(4)
     layout = None
     if matrix.background is not None and matrix.exponents is None:
         layout = Layout.of(base, matrix.classes.astype(np.int32), len(matrix.background))
@@ -139,7 +140,7 @@ def test_sums_of_sparse_rows_take_any_floats(seed: int, m: int) -> None:
     rng = np.random.default_rng(seed)
     indptr, columns = sparse_rows(rng, m)
     values, profiles = floats(rng, len(columns)), draw_profiles(rng, m)
-    add_up_sparse(np.empty((4, m)), indptr, columns, values, *profiles, None)
+    add_up_sparse(np.empty((4, m)), indptr, columns, values, *Profiles(*profiles))
     scorer, hidden = SparseScorer(indptr, columns, values), np.flatnonzero(rng.random(m) < 0.1)
     chosen, _ = scorer.top(Profiles(*profiles), min(5, m), hidden, True)
     for found in chosen:
