@@ -28,12 +28,14 @@ demo: $(RUN) ## run the demonstration; its page is demo/report.html
 	$(BIN)/boolrank demo --out demo
 
 # Loops are compiled beside the linters, once: the processes of the tests would each compile them.
-# There is a process of tests for each core. With threads of its own, BLAS in one of them would wait
-# for those of another, in a loop: five times the processor time.
+# There is a process of tests for each core, and one that works while others wait for servers. With
+# threads of its own, BLAS in one of them would wait for those of another, in a loop: five times the
+# processor time.
+WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)' 2>/dev/null || echo auto)
 test: export OPENBLAS_NUM_THREADS ?= 1
 test: $(READY) ## lint, then all tests: tests/, the examples in src/, README.md and docs/
 	@$(MAKE) --no-print-directory --jobs 2 lint compiled forms
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder \
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  --doctest-modules tests src
 
 lint: $(READY) ## ruff and mypy
