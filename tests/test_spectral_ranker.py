@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from boolrank import Interactions, SpectralRanker
+from boolrank import Interactions, SpectralRanker, synthetic
+from boolrank.errors import InputError
 from boolrank.models import Profiles
 from boolrank.models.spectral_ranker import eigenvectors
 from boolrank.models.spectral_scorer import SpectralScorer
+from effort import tries
 
 Floats = NDArray[np.float64]
 SEEDS = st.integers(0, 2**32 - 1)
@@ -122,7 +126,12 @@ def test_lists_are_those_of_all_scores(
     profiles = Profiles.of_lists([np.flatnonzero(rng.random(m) < 0.2) for _ in range(6)])
     profiles = Profiles.of_lists([profiles.row(at) for at in range(6) if len(profiles.row(at))])
     hidden = np.flatnonzero(rng.random(m) < 0.1)
-    n = min(n, m)
+    check_lists(scorer, profiles, min(n, m), hidden, hide_own)
+
+
+def check_lists(
+    scorer: SpectralScorer, profiles: Profiles, n: int, hidden: NDArray[Any], hide_own: bool
+) -> None:
     chosen, scores = scorer.top(profiles, n, hidden, hide_own)
     every = scorer.scores(profiles)
     for at in range(profiles.n_rows):
@@ -134,6 +143,59 @@ def test_lists_are_those_of_all_scores(
         assert chosen[at][: len(order)].tolist() == order
         assert (chosen[at][len(order) :] == -1).all()
         assert np.array_equal(scores[at][: len(order)], row[order])
+        assert np.isnan(scores[at][len(order) :]).all()
+
+
+@settings(max_examples=tries(300))
+@given(
+    seed=SEEDS,
+    m=st.sampled_from([130, 500]),
+    k=st.sampled_from([1, 4, 17, 60, 150]),
+    apart=st.floats(-7.5, -4),
+    kind=st.sampled_from(["close", "weighted", "cancelling", "own"]),
+)
+def test_scores_that_single_precision_cannot_tell_apart_are_listed_in_order(
+    seed: int, m: int, k: int, apart: float, kind: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    left, right = rng.standard_normal((2, m, k))
+    right = right[0] + right * 10.0**apart
+    left, right = left.astype(np.float32), right.astype(np.float32)
+    own, indptr = np.zeros(m), np.zeros(m + 1, np.int64)
+    columns, values = np.empty(0, np.int32), np.empty(0, np.float32)
+    product = left.astype(np.float64) @ right.T
+    if kind == "cancelling":  # the sparse part is about the negative of the other
+        others = ~np.eye(m, dtype=bool)
+        indptr, columns = np.arange(m + 1) * (m - 1), np.nonzero(others)[1].astype(np.int32)
+        values, own = -product[others].astype(np.float32), -np.diag(product)
+    if kind == "own":
+        own = 1e7 * (1 + rng.standard_normal(m) * 10.0 ** (apart - 1))
+    rows = [np.flatnonzero(rng.random(m) < 0.1) for _ in range(12)] + [np.arange(m)]
+    profiles = Profiles.of_lists([row for row in rows if len(row)])
+    if kind == "weighted":
+        profiles = profiles._replace(weights=2.0 ** -rng.uniform(0, 30, len(profiles.indices)))
+    scorer = SpectralScorer(indptr, columns, values, own, left, right)
+    for n in (1, 20):
+        check_lists(scorer, profiles, n, np.empty(0, np.int64), False)
+
+
+@pytest.mark.parametrize("size", [1e-10, 1e-23, 1e-30, 1e-40, 1e-44])
+@pytest.mark.parametrize("of_left", [0, 0.4, 1])
+def test_tiny_factors_are_listed_in_order(size: float, of_left: float) -> None:
+    """The square of a single below 1e-23 is 0, and below 1e-38 singles lose digits."""
+    rng = np.random.default_rng(0)
+    left, right = rng.standard_normal((2, 300, 40))
+    left, right = size**of_left * left, size ** (1 - of_left) * right
+    none = np.zeros(301, np.int64), np.empty(0, np.int32), np.empty(0, np.float32), np.zeros(300)
+    scorer = SpectralScorer(*none, left.astype(np.float32), right.astype(np.float32))
+    profiles = Profiles.of_lists([[item] for item in range(100)] + [[1, 2, 3], [8, 9]])
+    check_lists(scorer, profiles, 10, np.empty(0, np.int64), True)
+
+
+def test_scores_too_large_for_single_precision_are_refused() -> None:
+    data = synthetic(3000, 400, 60_000)
+    with pytest.raises(InputError, match="too large for single precision; take exponents nearer"):
+        SpectralRanker(rank=20, output_exponent=-10).fit(data)
 
 
 def test_products_in_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

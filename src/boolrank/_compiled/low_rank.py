@@ -27,8 +27,8 @@ _HEAD, _NEXT = 16, 112
 _TOGETHER, _NEAR = 8, 1024
 # Items that are ruled out at once.
 _FEW = 16
-# Roundings of sums in single precision.
-_SINGLE = 2.0**-21
+# Roundings in single precision: of a few sums, of a product and its sum, and of what is too small.
+_SUMS, _TERM, _TINY = 2.0**-21, 2.0**-23, 2.0**-126
 
 
 class Outline(NamedTuple):
@@ -158,7 +158,7 @@ def _product(y, row):
 def _norm(values):
     total = 0.0
     for t in range(len(values)):
-        total += values[t] * values[t]
+        total += np.float64(values[t]) * values[t]  # the square of a single may be 0 in singles
     return np.sqrt(total)
 
 
@@ -196,10 +196,17 @@ def rank_near(begin, end, out, y, operator, profiles, request):
     in two parts; what is missing then is a hundredth. Only those that it could lift into the list
     are scored.
     ``operator`` has the sparse part, the right factors, the norms of their rows, and `Outline`.
+    Profiles are taken in the order given: neighbours should read the same long rows.
+
+    Bounds are in single precision, with u = 2^-24. Let N be a sum of the sparse part and the head,
+    and P = |y|·|r| the largest product. N is off by u·|N| + 20u·P, the bounds that `_fill_few` adds
+    to it by 4u·(|N| + 2P) and (width + 4)·2u·P. An item that can be listed has an N between the
+    limit less P and the highest N, so |N| is at most ``most`` + P. Numbers below 2^-126 lose
+    digits, at most that much for each factor of either side.
     """
     chosen, scores = out
     sparse, right, norms, outline = operator
-    (start, items, factors), (hidden, hide_own) = profiles, request
+    (start, items, factors), (hidden, hide_own, order) = profiles, request
     largest, size, width = norms.max(), len(norms), y.shape[1]
     of_sparse, few = np.empty(size), np.empty(size, np.int32)
     near, tops = np.empty(size, np.float32), np.empty(-(-size // CHUNK), np.float32)
@@ -208,11 +215,12 @@ def rank_near(begin, end, out, y, operator, profiles, request):
         nothing[hidden[h]] = -np.inf
     heads = np.empty((_TOGETHER, size), np.float32)
     singles = np.zeros((_TOGETHER, len(outline.head) + width), np.float32)
-    for k in range(begin, end):
-        at = (k - begin) % _TOGETHER
+    for number in range(begin, end):
+        k, at = order[number], (number - begin) % _TOGETHER
         if at == 0:
-            several = min(_TOGETHER, end - k)
-            singles[:several, :width] = y[k : k + several]
+            several = min(_TOGETHER, end - number)
+            for s in range(several):
+                singles[s, :width] = y[order[number + s]]
             _fill_heads(heads[:several], singles[:several], outline.head)
         own, list_, values = items[start[k] : start[k + 1]], chosen[k], scores[k]
         of_sparse[:] = nothing
@@ -222,8 +230,6 @@ def rank_near(begin, end, out, y, operator, profiles, request):
                 of_sparse[own[s]] = -np.inf
         _fill_near(near, tops, of_sparse, heads[at])
         found = highest(near, tops, len(values), list_, values)
-        # Each factor adds a rounding of its product and of the sum, 2^-24 of the terms; unequal
-        # scores can be equal when settled.
         length, tail = _norm(y[k]), singles[at, len(outline.head) : width]
         reach = _norm(tail) * (1 + 2.0**-20)
         limit = np.inf if found == len(values) else -np.inf
@@ -231,15 +237,18 @@ def rank_near(begin, end, out, y, operator, profiles, request):
             lowest = near[list_[place]] + _at_least(list_[place], tail, reach, outline)
             limit = min(limit, lowest)
         most = max(abs(values[0]), abs(limit)) if found > 0 else 0.0
-        error = (width + 4) * 2.0**-23 * length * largest + _SINGLE * (most + length * largest)
-        limit -= 2 * (error + _GRID * 2.0**-50 * (abs(limit) + length * largest + error))
+        product = length * largest
+        error = (width + 4) * (_TERM * product + _TINY * (length + largest + 1))
+        error += _SUMS * (most + product)
+        # Unequal scores can be equal when settled.
+        limit -= 2 * (error + _GRID * 2.0**-50 * (abs(limit) + product + error))
         used = _fill_few(few, near, limit - error, tail, reach, outline)
         exact = np.empty(used)
         for c in range(used):
             j = few[c]
             total = of_sparse[j] + _product(y[k], right[j])
             exact[c] = settled(total, abs(total) + length * norms[j], _GRID)
-        list_[:] = -1
+        list_[:], values[:] = -1, np.nan
         best(exact, exact, 0.0, len(values), list_, values)
         for place in range(len(values)):
             if list_[place] >= 0:

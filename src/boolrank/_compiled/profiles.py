@@ -25,7 +25,7 @@ def weights(matrix, start, items, factors, reg, against_others, tolerance):
 
     They are against the mean of all items, or of those that the profile does not have. Gaps, and
     the tolerance, are relative to the largest value of an item with itself. ``factors`` of the
-    items, or None, multiply the weights, which then sum to 1 again.
+    items, if any, multiply the weights, which then sum to 1 again.
     """
     b = pulls(matrix)[items]
     if against_others:
@@ -124,16 +124,15 @@ def rank(matrix, base, layout, scoring, profiles, hidden, hide_own, n, order):
     Profiles are taken in the order given: neighbours should read the same long rows. One loop
     solves and ranks, so that a request leaves Python once.
     """
-    start, items, factors = profiles
+    start = profiles[0]
     chosen = np.full((len(start) - 1, n), -1, np.int32)
     scores = np.full((len(start) - 1, n), np.nan)
     gaps = np.zeros(len(start) - 1)
     # In the log domain no scores differ by rounding alone.
     noise = NOISE if matrix.exponents is None else 0.0
-    profiles = start, items, factors
     request = hidden, bool(hide_own), noise, order
     scoring = base, pulls(matrix), *map(float, scoring)
-    _rank((chosen, scores, gaps), matrix, layout, profiles, scoring, request)
+    _rank((chosen, scores, gaps), matrix, layout, tuple(profiles), scoring, request)
     return chosen, scores, gaps
 
 

@@ -76,9 +76,9 @@ class ItemPairs:
     def firsts(self) -> list[int]:
         """Return the places of the first pairs of chunks.
 
-        Chunks decide last digits, so they are the same in memory, on disk and in many processes.
-        All are of one length, for which the last two overlap: a pair and its mirror image come out
-        equal to the last bit.
+        The length of a chunk decides last digits. So all have the same one, for which the last two
+        overlap: values are the same in memory, on disk and in many processes, and those of a pair
+        and its mirror image are equal.
         """
         last = max(len(self.columns) - CHUNK, 0)
         return [*range(0, last, CHUNK), last] if len(self.columns) else []

@@ -28,6 +28,8 @@ class Profiles(NamedTuple):
     >>> profiles = Profiles.of_lists([[4, 1], [2]])
     >>> profiles.n_rows, profiles.row(0), profiles.weights
     (2, array([1, 4], dtype=int32), array([], dtype=float64))
+    >>> profiles._replace(weights=np.array([1, 0.5, 0.25])).part(1, 2).weights
+    array([0.25])
     """
 
     indptr: NDArray[np.int64]
@@ -71,11 +73,16 @@ class Profiles(NamedTuple):
         return Profiles(*self.rows.take(numbers), weights)
 
     def by_longest_row(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(u,) Return an order by the longest row of a matrix, so that it stays in the cache."""
-        if self.n_rows == 1:
-            return np.zeros(1, np.int64)
+        """(u,) Return an order in which those with the same longest row are neighbours.
+
+        ``lengths`` are those of the rows of a matrix of items, or grow with them. The row then
+        stays in the cache.
+        """
+        if self.n_rows == 1 or not len(self.indices):
+            return np.arange(self.n_rows)
         key = lengths[self.indices] * len(lengths) + self.indices
-        return np.argsort(np.maximum.reduceat(key, self.indptr[:-1]), kind="stable")
+        first = np.minimum(self.indptr[:-1], len(key) - 1)
+        return np.argsort(np.maximum.reduceat(key, first), kind="stable")
 
     def weigh(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a value for each entry times its weight."""

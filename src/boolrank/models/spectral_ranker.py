@@ -122,7 +122,14 @@ class SpectralRanker(Recommender):
         into = degrees ** (0.5 - self.input_exponent) / top
         out = degrees ** (0.5 - self.output_exponent)
         root, both = np.sqrt(degrees), np.empty_like(vectors, np.float32)
-        matrix.times((out[:, None] * vectors).astype(np.float32), both)
+        with np.errstate(over="ignore", invalid="ignore"):
+            matrix.times((out[:, None] * vectors).astype(np.float32), both)
+        if not np.isfinite(both).all():
+            raise InputError(
+                "the scores are too large for single precision",
+                hint="take exponents nearer to 1/2",
+                parameter="output_exponent",
+            )
         shared = self.low_pass * _gram(counts.items, lambda part: vectors[part], root)
         taken = -self.sharpening / top * eigenvalues
 

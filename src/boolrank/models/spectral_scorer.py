@@ -57,6 +57,10 @@ class SpectralScorer(Scorer):
         return np.ascontiguousarray(self.right.T, np.float64)
 
     @cached_property
+    def _lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.indptr)
+
+    @cached_property
     def _norms(self) -> Floats:
         norms: Floats = np.linalg.norm(self.right.astype(np.float64), axis=1)
         return norms
@@ -90,12 +94,10 @@ class SpectralScorer(Scorer):
         from .._compiled.low_rank import rank_near
 
         operator = self._sparse, self.right, self._norms, self._outline
-        order = profiles.by_longest_row(np.diff(self.indptr))
-        profiles, found = profiles.take(order), empty_lists(profiles.n_rows, n)
-        rank_near(found, self._sums(profiles), operator, tuple(profiles), (hidden, exclude_own))
-        chosen, scores = empty_lists(profiles.n_rows, n)
-        chosen[order], scores[order] = found
-        return chosen, scores
+        lists, sums = empty_lists(profiles.n_rows, n), self._sums(profiles)
+        request = hidden, exclude_own, profiles.by_longest_row(self._lengths)
+        rank_near(lists, sums, operator, tuple(profiles), request)
+        return lists
 
     def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
         own, out = profile.indices, list[Floats]()
