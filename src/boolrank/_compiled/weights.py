@@ -167,10 +167,10 @@ def fill_similarities(start, stop, out, own, other, locality, indptr, columns, c
     """Fill with (c_ij·own[i]·other[j])^locality for each pair of items that share users."""
     for i in range(start, stop):
         for k in range(indptr[i], indptr[i + 1]):
-            out[k] = counts[k] * own[i] * other[columns[k]]
-        if locality != 1:  # a power takes ten times as long as the rest
-            for k in range(indptr[i], indptr[i + 1]):
-                out[k] **= locality
+            value = counts[k] * own[i] * other[columns[k]]
+            if locality != 1:  # a power takes ten times as long as the rest
+                value = value**locality
+            out[k] = value
 
 
 @ranged(lambda out, *_: (len(out), 2 * out.size))

@@ -77,6 +77,10 @@ class Profiles(NamedTuple):
 
         ``lengths`` are those of the rows of a matrix of items, or grow with them. The row then
         stays in the cache.
+
+        >>> profiles = Profiles.of_lists([[1, 2], [0], [2], []])
+        >>> profiles.by_longest_row(np.array([5, 7, 6]))[0]  # item 0 has the shortest row
+        np.int64(1)
         """
         if self.n_rows == 1 or not len(self.indices):
             return np.arange(self.n_rows)
