@@ -49,7 +49,7 @@ def solve(matrix, items, reg, b, tolerance, unit, alpha, room, ready):
     gap, target = np.inf, _COARSE * unit
     for _ in range(_MOST_TURNS):
         target = max(target, tolerance)
-        gap = _pairwise(matrix, items, reg, target, 100 + 10 * size, alpha, A, g, ready)
+        gap = _pairwise(matrix, items, reg, b, target, 100 + 10 * size, alpha, A, g, ready)
         if not gap > tolerance:
             break
         _on_face(A, b, tolerance / 4, alpha, g, inner)
@@ -65,8 +65,11 @@ def _fill(A, ready, matrix, items, reg, i):
 
 
 @loop
-def _pairwise(matrix, items, reg, target, most_steps, alpha, A, g, ready):
-    """Move weight between the least g of all and the largest with weight, to a target gap."""
+def _pairwise(matrix, items, reg, b, target, most_steps, alpha, A, g, ready):
+    """Move weight between the least g of all and the largest with weight, to a target gap.
+
+    αᵀg follows from the last step: αᵀA_i is g_i + b_i. A dot product would cost a third of the time.
+    """
     size = len(g)
     # Less g, ``without`` is least for the largest g of those with weight.
     without, giving, room = np.empty(size), np.empty(size), np.empty(size // 8)
@@ -76,15 +79,16 @@ def _pairwise(matrix, items, reg, target, most_steps, alpha, A, g, ready):
         if alpha[k] > 0:
             without[k] = 0.0
             i = j = k  # nothing moves before the first look
-    gap, move = np.inf, 0.0
+    mean, gap, move = product(alpha, g), np.inf, 0.0
     for _ in range(most_steps):
         to, of = A[i], A[j]
         for k in range(size):
             g[k] += move * (to[k] - of[k])
             giving[k] = without[k] - g[k]
         i, j = _least(g, room), _least(giving, room)
-        gap = 2 * (product(alpha, g) - g[i])
+        gap = 2 * (mean - g[i])
         if not (gap > target and g[j] > g[i]):
+            gap = 2 * (product(alpha, g) - g[i])
             break
         if not ready[i]:
             _fill(A, ready, matrix, items, reg, i)
@@ -97,6 +101,7 @@ def _pairwise(matrix, items, reg, target, most_steps, alpha, A, g, ready):
             alpha[j] -= move
         alpha[i] += move
         without[i] = 0.0
+        mean += move * (2 * (g[i] - g[j]) + b[i] - b[j] + move * curvature)
     return gap
 
 
