@@ -24,6 +24,7 @@ from typing import Any
 from .._version import __version__
 from ..data.splits import Split
 from ..engines.threads import threads
+from ..errors import ParameterError
 from ..evaluation.metrics import parse_metrics
 from ..evaluation.result import Evaluation, FoldResult
 from ..models.spec import ModelSpec
@@ -85,6 +86,8 @@ def run_experiment(
     >>> len(found.evaluations["popularity"].folds), found.computed
     (5, 5)
     """
+    if not experiment.models:
+        raise ParameterError("there is no model to run", hint="give some, such as 'ease'")
     start = time.time()
     split = experiment.load_split(data_folder) if split is None else split
     key = {"boolrank": __version__, "split": split.hash, "experiment": experiment.to_dict()}
