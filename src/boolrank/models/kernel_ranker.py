@@ -61,12 +61,7 @@ class KernelRanker(Recommender):
         without users are ranked by their tags
     reg : spreads the weight more evenly over a user's items
     negative_weight : how much an item's mean similarity to all items counts against it
-    user_exponent : users weigh activity^-user_exponent
     storage : ``"auto"``, ``"dense"`` or ``"compressed"``
-    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
-    activity_cap : users with more items than this are not counted, an approximation that saves
-        most steps; they are ranked by all their items
-    n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = KernelRanker("disjunctive(2)").fit(data)

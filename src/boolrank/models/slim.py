@@ -74,7 +74,6 @@ class Slim(_Sparse):
     l1_ratio : share of the cost on their sum, the rest on their squares
     sign : ``"positive"`` weights alone, or ``"any"``
     neighbours : weights kept per item; all by default
-    n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> Slim().fit(data).recommend([3], n=1).lists()
@@ -181,7 +180,6 @@ class Glslim(_Sparse):
     neighbours : weights kept per item and model; all by default
     rounds : of learning and moving users, at most
     seed : of the first subsets
-    n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> Glslim(subsets=2).fit(data).recommend([3], n=1).lists()

@@ -56,13 +56,8 @@ class Entrant:
 class Choice:
     """The chosen model, and the race that chose it.
 
-    Attributes
-    ----------
-    spec : the model; ``spec.make().fit(interactions)`` fits it
-    metric : the metric that decided
-    entrants : all settings, in the order tried
-    reason : why this one, in a sentence
-    lower : whether lower is better
+    ``spec.make().fit(interactions)`` fits the model. ``entrants`` are all settings in the order
+    tried, ``reason`` says why this one, and ``lower`` whether a lower metric is better.
     """
 
     spec: ModelSpec
