@@ -13,7 +13,7 @@ from ..data.interactions import Interactions
 from ..data.vocabulary import plain_id
 from ..errors import InputError
 from ..kernels import Kernel
-from ..kernels.rules import NODES, Rules, find_rules, has_rules
+from ..kernels.rules import Rules, find_rules, has_rules
 from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
 from .fitted import Fitted, Ids
@@ -121,9 +121,7 @@ class KernelRanker(Recommender):
             found[place] = [keys[k] for k in some.tolist()], every[some]
         return found
 
-    def rules(
-        self, user: Hashable, item: Hashable | None = None, n: int = 10, nodes: int = NODES
-    ) -> Rules:
+    def rules(self, user: Hashable, item: Hashable | None = None, n: int = 10) -> Rules:
         """Return the formulas that add most to a user's score of an item, or to all scores.
 
         The kernel, or one of its terms, must be conjunctive, disjunctive or a normal form. Rules
@@ -137,24 +135,20 @@ class KernelRanker(Recommender):
         """
         fitted = self.fitted
         users = np.array([fitted.interactions.users.number(user)])
-        return self._rules(fitted, fitted.profiles(users), item, n, nodes)
+        return self._rules(fitted, fitted.profiles(users), item, n)
 
     def rules_profile(
         self,
         items: Iterable[Hashable],
         item: Hashable | None = None,
         n: int = 10,
-        nodes: int = NODES,
         unknown: str = "raise",
     ) -> Rules:
         """Return the same for somebody with these items, seen in training or not."""
         fitted = self.fitted
-        profile = fitted.new_profiles([items], unknown)
-        return self._rules(fitted, profile, item, n, nodes)
+        return self._rules(fitted, fitted.new_profiles([items], unknown), item, n)
 
-    def _rules(
-        self, fitted: Fitted, profile: Profiles, item: Hashable | None, n: int, nodes: int
-    ) -> Rules:
+    def _rules(self, fitted: Fitted, profile: Profiles, item: Hashable | None, n: int) -> Rules:
         data = fitted.interactions.capped(fitted.params.get("activity_cap"))
         kernel = lowered(fitted.params["kernel"], _DEFAULT, len(data.users))
         terms, m = Terms.of(kernel), len(data.items)
@@ -188,7 +182,7 @@ class KernelRanker(Recommender):
             else:
                 X, names = data.T.matrix(), [str(plain_id(each)) for each in data.users]
             x = None if target is None else X[[target]].toarray()[0]
-            found = find_rules(share * term.normalized(), X, beta, x, n, names, has, nodes)
+            found = find_rules(share * term.normalized(), X, beta, x, n, names, has)
             said = [replace(r, formula=f"{column or 'users'}: {r.formula}") for r in found.rules]
             parts.append(replace(found, rules=tuple(said)))
         scores = fitted.scorer.scores(profile)[0]
