@@ -6,7 +6,6 @@ last digits may differ.
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -114,13 +113,6 @@ class Experiment:
             given["order"] = usual_order(data) if order == USUAL else order
         return make_split(data, self.protocol, **given)
 
-    def anchored(self, folder: str | Path = ".") -> Experiment:
-        """Return the experiment with absolute paths, of files relative to a folder."""
-        if is_name(self.data) or "database" in self.columns:
-            return self
-        paths = (Path(folder, Path(name).expanduser()).absolute() for name in self.data)
-        return replace(self, data=tuple(map(str, paths)))
-
     def to_dict(self) -> dict[str, Any]:
         """Return the experiment as JSON and TOML types."""
         return {
@@ -183,9 +175,13 @@ def read_experiment(path: str | Path) -> Experiment:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"the experiment {path} is not TOML: {error}") from None
     try:
-        return Experiment.from_dict(content).anchored(path.parent)
+        made = Experiment.from_dict(content)
     except BoolrankError as error:
         raise InputError(f"{path}: {error.message}", hint=error.hint) from None
+    if is_name(made.data) or "database" in made.columns:
+        return made
+    files = (Path(path.parent, Path(name).expanduser()).absolute() for name in made.data)
+    return replace(made, data=tuple(map(str, files)))
 
 
 def _models(table: Any) -> list[ModelSpec]:
@@ -196,17 +192,3 @@ def _models(table: Any) -> list[ModelSpec]:
         return [ModelSpec.from_dict(given)]
     kernels = family(str(given.get("kernel")), parse_arities(str(given.pop("arities"))))
     return [ModelSpec.from_dict(given | {"kernel": kernel}) for kernel in kernels]
-
-
-def to_toml(experiment: Experiment) -> str:
-    """Return an experiment as the text of a TOML file."""
-    content = experiment.to_dict()
-    tables = [(f"[{name}]\n", content.pop(name)) for name in ("split", "columns")]
-    tables += [("[[models]]\n", model) for model in content.pop("models")]
-    parts = []
-    for head, table in [("", content), *tables]:
-        texts = {key: json.dumps(value, ensure_ascii=False) for key, value in table.items()}
-        lines = "".join(f"{key} = {text}\n" for key, text in texts.items())
-        parts += [head + lines] if table else []
-    # JSON writes values as TOML does, except for one control character.
-    return "\n".join(parts).replace("\x7f", "\\u007f")
