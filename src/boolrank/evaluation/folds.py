@@ -85,7 +85,8 @@ def evaluate_fold(
     ['auc', 'map@10', 'ndcg@10', 'coverage@10', 'novelty@10', 'top10_share@10']
     """
     parsed = parse_metrics(metrics)
-    rankings, costs = fit_and_rank(model, fold, largest_cut(parsed), n_threads, **fit_options)
+    n = max(each.k or 0 for each in parsed)
+    rankings, costs = fit_and_rank(model, fold, n, n_threads, **fit_options)
     return measure_fold(rankings, costs, fold, parsed, n_threads)
 
 
@@ -116,11 +117,6 @@ def measure_fold(
     lower = tuple(str(each) for each in metrics if not each.higher_is_better)
     left_out = {"unseen_items": fold.unseen_items, "cold_users": fold.cold_users}
     return FoldResult(list(fold.users), values, lower=lower, **costs, **left_out)
-
-
-def largest_cut(metrics: Sequence[Metric]) -> int:
-    """Return how many items of each ranking the metrics need."""
-    return max(each.k or 0 for each in metrics)
 
 
 def rank_fold(model: Any, fold: Fold, n: int = 10, n_threads: int | None = None) -> Rankings:

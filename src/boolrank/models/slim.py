@@ -175,8 +175,7 @@ class Glslim(_Sparse):
     subsets : number of subsets of users; 1 is SLIM
     reg : cost of weights of the model of all, per user
     local_reg : cost of weights of the models of subsets, per user of all
-    l1_ratio : share of the cost on their sum, the rest on their squares
-    sign : ``"positive"`` weights alone, or ``"any"``
+    l1_ratio, sign : as in `Slim`
     neighbours : weights kept per item and model; all by default
     rounds : of learning and moving users, at most
     seed : of the first subsets
