@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from ..data.interactions import Interactions
 from ..storage.state import array
 from .profiles import Profiles
 from .recommender import Recommender
-from .scorer import Floats, Scorer
+from .scorer import Floats, Ranked, Scorer, empty_lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,24 @@ class PopularityScorer(Scorer):
 
     def scores(self, profiles: Profiles) -> Floats:
         return np.tile(self.sizes.astype(np.float64), (profiles.n_rows, 1))
+
+    @cached_property
+    def _layout(self) -> Any:
+        from .._compiled.reach import Layout
+
+        return Layout.of(self.sizes.astype(np.float64), np.zeros(self.items, np.int32), 1)
+
+    def top(
+        self, profiles: Profiles, n: int, hidden: NDArray[np.int64], exclude_own: bool
+    ) -> Ranked:
+        """Take the first items of one order: the case of sparse rows without entries."""
+        from .._compiled.reach import rank_sums
+
+        lists = empty_lists(profiles.n_rows, n)
+        sparse = np.zeros(self.items + 1, np.int64), np.empty(0, np.int32), np.empty(0)
+        layout, request = self._layout.without(hidden), (hidden, exclude_own)
+        rank_sums(lists, sparse, layout, tuple(profiles), request)
+        return lists
 
 
 @dataclass(repr=False, eq=False)
