@@ -53,16 +53,20 @@ class Recommendations:
         return text + (f", {popular:,} of them by popularity alone" if popular else "")
 
     def _repr_html_(self) -> str:
-        found = self.to_dict()
+        first = slice(MAX_HTML_ROWS)
+        users = None if self.users is None else self.users[first]
+        titles = None if self.titles is None else self.titles[first]
+        shown = self.items[first], self.scores[first], self.popular[first]
+        some = Recommendations(users, *shown, self.near, titles).to_dict()
         if not self.popular.any():
-            found.pop("popular", None)
-        total = len(found["rank"])
+            some.pop("popular", None)
+        total = int(np.count_nonzero(~np.isnan(self.scores)))
         note = f"the first {MAX_HTML_ROWS} of {total:,} rows" if total > MAX_HTML_ROWS else ""
-        whose, rank, second, *rest = found
+        whose, rank, second, *rest = some
         for ids in (whose, second):  # as text: ids that are numbers are not quantities
-            found[ids] = list(map(str, found[ids]))
+            some[ids] = [str(key) for key in some[ids]]
         names = ("profile" if self.users is None else whose), rank, second, *rest
-        rows = zip(*found.values(), strict=True)
+        rows = zip(*some.values(), strict=True)
         return Table.of(repr(self), names, rows, note=note).to_html()
 
     def lists(self) -> list[list[Any]]:
