@@ -315,7 +315,7 @@ def test_best_spec_finds_the_winner_of_a_comparison(found, folder, page, tmp_pat
 
 
 def test_a_failed_model_is_recorded_with_its_reason(split, monkeypatch):
-    absent = ModelEntry("absent", ".popularity:Popularity", "", "", "not_installed", "compare")
+    absent = ModelEntry("absent", ".popularity:Popularity", "", "not_installed", "compare")
     monkeypatch.setitem(MODELS, "absent", absent)
 
     def tuner(*_args, **_options):

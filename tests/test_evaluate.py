@@ -283,18 +283,6 @@ def test_a_function_is_measured_beside_metrics_with_names(data: Interactions) ->
     assert again.gain("mean_popularity@3", 2.0) == -2.0
 
 
-def test_a_model_without_score_profiles_cannot_rank_unseen_users(data: Interactions) -> None:
-    class Plain:
-        def fit(self, interactions: Interactions) -> None:
-            self.items = len(interactions.items)
-
-        def score(self, users: Any = None) -> NDArray[np.float64]:
-            return np.zeros((len(users), self.items))
-
-    with pytest.raises(ParameterTypeError, match="has no score_profiles"):
-        evaluate(Plain(), strong_generalization(data))
-
-
 @pytest.fixture(scope="module")
 def movielens(data_dir: Path) -> Fold:
     archive = data_dir / "movielens-1m" / "ml-1m.zip"

@@ -20,7 +20,7 @@ from boolrank.counts.overlaps import Overlaps
 from boolrank.errors import InputError, KernelSyntaxError, ParameterError, ParameterTypeError
 from boolrank.evaluation.metrics import parse_metric
 from boolrank.models import ModelSpec, parse_model
-from boolrank.studies import executor, family, parse_arities, read_experiment, to_toml
+from boolrank.studies import executor, family, parse_arities, read_experiment
 from boolrank.studies.cache import Cache, Task
 
 DATA = "synthetic:120x60x1500:3"
@@ -167,7 +167,6 @@ def test_the_manifest_has_machine_versions_and_counts(tmp_path):
     assert manifest["versions"]["numpy"] == np.__version__
     assert manifest["machine"]["cores"] == os.cpu_count()
     assert (manifest["computed_now"], manifest["computed_before"]) == (6, 0)
-    assert read_experiment(run.folder / "experiment.toml") == SMALL
 
 
 def test_results_have_no_times(tmp_path):
@@ -317,25 +316,6 @@ def test_scratch_folders_of_killed_runs_are_removed_by_the_next(tmp_path, monkey
     assert [path.name for path in tmp_path.iterdir()] == ["boolrank-young"]
 
 
-def test_an_experiment_survives_a_round_trip_through_toml(tmp_path):
-    full = Experiment(
-        (str(tmp_path / 'a "b"\\c.csv'),),
-        (
-            _ranker("0.5*linear + disjunctive(2)", reg=1, negative_weight=0.5),
-            _ranker("monotone_dnf(weight=0.1)"),
-        ),
-        "hold_out",
-        {"share": 0.3, "order": "random", "least": 4},
-        ("precision@5", "coverage@3"),
-        7,
-        {"user": "who", "positive": ">= 4"},
-    )
-    path = tmp_path / "experiment.toml"
-    for experiment in (full, SMALL):
-        path.write_text(to_toml(experiment), encoding="utf-8")
-        assert read_experiment(path) == experiment
-
-
 def test_any_model_can_be_named_in_toml(tmp_path):
     path = tmp_path / "experiment.toml"
     path.write_text(f"""
@@ -354,7 +334,7 @@ reg = 1
     texts = ["popularity", *(f"kernel-ranker(kernel=disjunctive({d}), reg=1)" for d in (2, 3))]
     assert [str(model) for model in experiment.models] == texts
     run = run_experiment(experiment, tmp_path)
-    assert read_experiment(run.folder / "experiment.toml") == experiment
+    assert Experiment.from_dict(experiment.to_dict()) == experiment
     alone = evaluate(Popularity(), run.split, experiment.metrics)
     assert run.evaluations["popularity"].means == alone.means
     assert run_experiment(experiment, tmp_path).computed == 0
@@ -417,16 +397,16 @@ def test_toml_expands_arities_and_resolves_paths_relative_to_itself(tmp_path):
         ('data = "a"\nmetrics = ["auk"]\n[[models]]\nkernel = "linear"', "did you mean 'auc'"),
         ('data = "a"\nseed = true\n[[models]]\nkernel = "linear"', "seed must be a whole"),
         ('data = "a"\nseed = -1\n[[models]]\nkernel = "linear"', "seed must be"),
-        ('data = "a"\n[[models]]\nreg = 0.1', "models, number 1: kernel = .* is missing"),
-        ('data = "a"\n[[models]]\nkernel = "linaer"', "models, number 1: .*linear"),
-        ('data = "a"\n[[models]]\nkernel = "linear"\nreg = "x"', "number 1: reg of .*number"),
-        ('data = "a"\n[[models]]\nkernel = "linear"\nreg = -1.0', "number 1: reg of .* must"),
-        ('data = "a"\n[[models]]\nkernel = "linear"\nlambda = 1', "1: .*no parameter 'lambda'"),
+        ('data = "a"\n[[models]]\nreg = 0.1', "kernel = .* is missing"),
+        ('data = "a"\n[[models]]\nkernel = "linaer"', ".*linear"),
+        ('data = "a"\n[[models]]\nkernel = "linear"\nreg = "x"', "reg of .*number"),
+        ('data = "a"\n[[models]]\nkernel = "linear"\nreg = -1.0', "reg of .* must"),
+        ('data = "a"\n[[models]]\nkernel = "linear"\nlambda = 1', ".*no parameter 'lambda'"),
         ('data = "a"\n[[models]]\nkernel = "disjunctive"\narities = "5:1"', "must ascend"),
-        ('data = "a"\n[[models]]\nmodel = "popularty"', "line 3: .*no model 'popularty'"),
+        ('data = "a"\n[[models]]\nmodel = "popularty"', "no model 'popularty'"),
         ('data = "a"\n[[models]]\nmodel = "popularity"\nkernel = "linear"', "no parameter 'k"),
         ('data = "a"\n[[models]]\nmodel = "kernel-ranker"\nreg = "x"', "reg of .*number"),
-        ('data = "a"\nmodels = [3]', "models, number 1: kernel = .* is missing"),
+        ('data = "a"\nmodels = [3]', "kernel = .* is missing"),
         ('data = "a"\n[columns]\nwho = "x"\n[[models]]\nkernel = "linear"', "no column option"),
         ('data = "a"\n[split]\nfold = 3\n[[models]]\nkernel = "linear"', "did you mean 'folds'"),
         ('data = "a"\n[split]\nprotocol = "papr"\n[[models]]\nkernel = "linear"', "mean 'paper'"),
@@ -443,51 +423,18 @@ def test_a_malformed_file_is_an_error_with_file_key_and_hint(tmp_path, text, wor
     assert "bad.toml" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "line"),
-    [
-        ("metric = []", 2),
-        ("seed = 'x'", 2),
-        ("seed = -1", 2),
-        ("[split]\nfold = 3", 3),
-        ("[split]\nleast = [3]", 3),
-        ("[[models]]\nkernel = 'linear'\nlambda = 3", 4),
-        ("columns = 3", 2),
-        ("[columns]\nwho = 'x'", 3),
-    ],
-)
-def test_an_error_has_the_line_of_its_key_if_it_is_unique(tmp_path, wrong, line):
-    path = tmp_path / "bad.toml"
-    path.write_text(f'data = "a"\n{wrong}\n[[models]]\nkernel = "linear"\n')
-    with pytest.raises(InputError, match=rf"bad\.toml, line {line}: "):
-        read_experiment(path)
-
-
 def test_dates_in_toml_are_times(tmp_path):
     (tmp_path / "r.csv").write_text(
         "user,item,date\n1,a,2024-01-01\n1,b,2024-01-02\n2,b,2024-01-01\n2,a,2024-01-03\n"
     )
     path = tmp_path / "e.toml"
-    for at in ("2024-01-02", "2024-01-02T00:00:00", "2024-01-02T01:00:00+01:00", '"2024-01-02"'):
+    for at in ("2024-01-02", "2024-01-02T00:00:00", '"2024-01-02"'):
         path.write_text(
             f'data = "r.csv"\n[split]\nprotocol = "temporal"\nat = {at}\n'
             '[[models]]\nkernel = "linear"\n'
         )
         run = run_experiment(read_experiment(path), tmp_path / "out")
         assert len(run.split[0].relevant.indices) == 2
-
-
-def test_a_written_experiment_can_be_run_from_any_folder(tmp_path, monkeypatch):
-    (tmp_path / "sub").mkdir()
-    lines = [f"{k % 7},{k * k % 11},{k}" for k in range(90)]
-    (tmp_path / "sub" / "r.csv").write_text("\n".join(["user,item,time", *lines]))
-    monkeypatch.chdir(tmp_path)
-    first = run_experiment(Experiment(("sub/r.csv",), SMALL.models), "out")
-    file = (tmp_path / first.folder / "experiment.toml").absolute()
-    monkeypatch.chdir(tmp_path / "sub")
-    again = run_experiment(read_experiment(file), tmp_path / "out")
-    assert again.split.hash == first.split.hash
-    assert again.computed == 0
 
 
 def test_models_that_differ_in_the_last_digit_are_distinct():
@@ -565,7 +512,9 @@ def test_a_missing_file_is_an_error(tmp_path):
 
 def test_invalid_experiments_are_errors():
     with pytest.raises(ParameterTypeError, match="models is written as"):
-        Experiment((DATA,), ())
+        Experiment((DATA,), ("linear",))
+    with pytest.raises(ParameterError, match="no model to run"):
+        run_experiment(Experiment((DATA,)))
     with pytest.raises(KernelSyntaxError):
         _ranker("linaer")
     with pytest.raises(ParameterError, match="10000 folds need 10000 users"):

@@ -81,7 +81,7 @@ def test_equal_kernels_share_the_weight_however_many_there_are(data):
     kernels = [k * parse_kernel("linear") for k in range(1, 121)]
     learned = learn_kernel(data, kernels, "margin")
     assert set(learned.terms.values()) == {0.00833}
-    assert learn_kernel(data, "linear").kernel == parse_kernel("linear")
+    assert learn_kernel(data, ["linear"]).kernel == parse_kernel("linear")
     with pytest.raises(TypeError, match="learn_kernel takes Interactions, not list"):
         learn_kernel([1, 2])
 

@@ -24,7 +24,7 @@ from boolrank import (
 from boolrank.data.rows import Rows
 from boolrank.errors import ModelFileError
 from boolrank.evaluation import evaluate_fold
-from boolrank.models.recency import recency_weights
+from boolrank.models.profiles import recency_weights
 from boolrank.models.spec import parse_model
 from boolrank.storage.folder import read_folder, write_folder
 from boolrank.studies.cache import Task
@@ -243,7 +243,7 @@ def test_recency_needs_times(data):
     with pytest.raises(InputError, match="and 2 interactions have none"):
         model("item-knn").fit(replace(data, time=gaps))
     dated = replace(data, time=np.arange(data.size).astype("datetime64[D]"))
-    with pytest.raises(InputError, match=r"model are numbers, and those of added .* dates; give"):
+    with pytest.raises(InputError, match="give the time of each event, of added ones too"):
         model("item-knn").fit(replace(data, time=np.arange(data.size))).update(dated)
     make_model("item-knn").fit(replace(data, time=np.arange(data.size))).update(dated)
 

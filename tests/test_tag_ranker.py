@@ -298,22 +298,6 @@ def test_commands_rank_items_without_events_and_add_some(run, files) -> None:
 
 
 @pytest.mark.usefixtures("worker_here")
-def test_the_race_tries_terms_over_tags_if_attributes_are_given(run, files) -> None:
-    inputs = files / "events.csv", "--items", files / "items.csv", "--attributes", "genres"
-    race = "--model", "auto", "--trials", 20, "--out", files / "model"
-    code, _, said = run("fit", *inputs, *race)
-    assert code == 0, said
-    choice = load_model(files / "model").fitted.choice
-    rankers = [each for each in choice["settings"] if each["model"].startswith("kernel-ranker")]
-    assert rankers[0]["model"] == "kernel-ranker(kernel=disjunctive(8) + 0.003*tanimoto[genres])"
-    assert not rankers[0]["error"]
-    tried = {each["model"] for each in rankers}
-    assert tried >= {rankers[0]["model"].replace("0.003", "0.01"), "kernel-ranker"}
-    used = "[genres]" in str(load_model(files / "model").fitted.params.get("kernel"))
-    assert ("does not use --attributes" in said) != used
-
-
-@pytest.mark.usefixtures("worker_here")
 def test_commands_tune_and_evaluate_with_tags(run, files) -> None:
     inputs = files / "events.csv", "--items", files / "items.csv"
     study = "--trials", 6, "--order", "random", "--out", files / "tuning"
@@ -336,7 +320,7 @@ def test_commands_tune_and_evaluate_with_tags(run, files) -> None:
             ["--items", "items.csv", "--attributes", "genres", "--model", "ease"],
             "ease has no kernel",
         ),
-        (["--items", "items.csv", "--attributes", "colour", "--model", "auto"], "'colour'"),
+        (["--items", "items.csv", "--attributes", "genres", "--model", "auto"], "needs a model"),
         (["--kernel", KERNEL], "there is no table of items"),
     ],
 )

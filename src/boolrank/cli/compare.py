@@ -13,7 +13,7 @@ from ..data.inputs import is_name
 from ..data.splits import Split
 from ..errors import ParameterError
 from ..models import MODELS
-from ..models.spec import ModelSpec, split_commas
+from ..models.spec import split_commas
 from ..storage.output import check_output
 from ..studies import FOLDS, Experiment, compare_models, record
 from ..studies.comparison import check_comparison
@@ -112,10 +112,10 @@ def compare(
 
 def _split(inputs: list[str], split: dict[str, Any], columns: Columns, seed: int) -> Split:
     """Read and split, as an experiment does."""
-    any_model, split = (ModelSpec("popularity"),), {"folds": FOLDS} | split
+    split = {"folds": FOLDS} | split
     try:
         return Experiment(
-            tuple(inputs), any_model, split=split, columns=columns.given(), seed=seed
+            tuple(inputs), split=split, columns=columns.given(), seed=seed
         ).load_split()
     except ParameterError as error:
         if error.parameter == "folds":  # which are fixed here

@@ -83,8 +83,10 @@ def evaluate(
             split.setdefault("order", USUAL)
         specs += [ModelSpec("kernel-ranker", {"kernel": each}) for each in kernel or []]
         specs += [parse_model(each) for each in model or [] if each != AUTO]
-        some = tuple(specs) or (ModelSpec("popularity"),)  # until auto is chosen
-        experiment = Experiment(tuple(inputs), some, split=split, columns=columns.given(), **others)
+        models = tuple(specs)
+        experiment = Experiment(
+            tuple(inputs), models, split=split, columns=columns.given(), **others
+        )
     with work.status("Reading and splitting"):
         parts = experiment.load_split()
     say_read(parts.data)

@@ -12,7 +12,6 @@ from ..errors import ParameterError
 from ..models import model_info
 from ..models.disk_fit import fit_on_disk
 from ..models.spec import ModelSpec, parse_model, split_commas
-from ..models.tag_columns import tag_table
 from ..report.cautions import concentration
 from ..storage.folder import check_target
 from ..studies import best_spec, choose
@@ -62,17 +61,19 @@ def fit(
     Repeated events count once. --items adds a table with a row per item: its titles appear in
     lists, and its columns can be used in filters. With --attributes, the kernel of a kernel-ranker
     has terms over tags of items, and items without events are ranked, too; a --kernel such as
-    'disjunctive(8) + 0.1*linear[genres]' gives the terms, and --model auto tries some. With
-    --memory, events are read in parts and pairs of items counted on disk; if the process is killed,
-    the same command continues. With --engine spark, inputs are read and counted on the Spark
-    cluster of --master, which has to see them and --out; the model is the same. The first run on a
-    machine compiles some code.
+    'disjunctive(8) + 0.1*linear[genres]' gives the terms. With --memory, events are read in parts
+    and pairs of items counted on disk; if the process is killed, the same command continues. With
+    --engine spark, inputs are read and counted on the Spark cluster of --master, which has to see
+    them and --out; the model is the same. The first run on a machine compiles some code.
     """
     work, inputs = Work(), columns.inputs(inputs)
     tags = split_commas(attributes or "")
     if tags and tuned is None:
         model = model or "kernel-ranker"
     spec = _spec(model, kernel, tuned, metric)
+    if spec is None and tags:
+        hint = "use --model kernel-ranker, or leave out --attributes"
+        raise ParameterError("--attributes needs a model with a kernel", hint=hint)
     options = race_options(metric, trials, budget, auto=spec is None)
     if spec is not None and (kernel is not None or tags):
         spec = _with_kernel(spec, kernel, tags)
@@ -98,16 +99,13 @@ def fit(
     table = None if items is None else read_items(items, sets, events)
     choice = None
     if spec is None:
-        data = replace(events, table=tag_table(table, tags) if table is not None and tags else None)
         with work.counter("Choosing") as count:
-            choice = choose(data, **options, attributes=tags, n_threads=threads, progress=count)
+            choice = choose(events, **options, n_threads=threads, progress=count)
         spec = choice.spec
         if choice.entrants:
             output.show(choice.table())
         else:
             say(choice.reason)
-        if tags and "[" not in str(spec.params.get("kernel", "")):
-            say(f"note: {spec.name} does not use --attributes; --model kernel-ranker does")
     with work.status("Fitting"):
         fitted = spec.make(threads).fit(events, items=table)
     if choice is not None:

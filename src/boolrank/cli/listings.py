@@ -54,7 +54,7 @@ def describe(kernel: type[Kernel]) -> dict[str, Any]:
 
 
 def models(*, output: Output) -> None:
-    """List the models: parameters with defaults and ranges, abilities, extra and reference.
+    """List the models: parameters with defaults and ranges, abilities and extra.
 
     Use a model as --model NAME or --model 'NAME(parameter=value, ...)'. `tune` and `compare` search
     the parameters that have a search range.
@@ -77,7 +77,6 @@ def models(*, output: Output) -> None:
             "parameters": parameters,
             "abilities": list(entry.abilities),
             "extra": entry.extra or None,
-            "reference": entry.reference or None,
         }
         records.append(record)
         about.append((name, entry.about, ", ".join(entry.abilities), entry.extra))

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,8 @@ def evaluate_fold(
     ['auc', 'map@10', 'ndcg@10', 'coverage@10', 'novelty@10', 'top10_share@10']
     """
     parsed = parse_metrics(metrics)
-    rankings, costs = fit_and_rank(model, fold, largest_cut(parsed), n_threads, **fit_options)
+    n = max(each.k or 0 for each in parsed)
+    rankings, costs = fit_and_rank(model, fold, n, n_threads, **fit_options)
     return measure_fold(rankings, costs, fold, parsed, n_threads)
 
 
@@ -115,11 +117,6 @@ def measure_fold(
     lower = tuple(str(each) for each in metrics if not each.higher_is_better)
     left_out = {"unseen_items": fold.unseen_items, "cold_users": fold.cold_users}
     return FoldResult(list(fold.users), values, lower=lower, **costs, **left_out)
-
-
-def largest_cut(metrics: Sequence[Metric]) -> int:
-    """Return how many items of each ranking the metrics need."""
-    return max(each.k or 0 for each in metrics)
 
 
 def rank_fold(model: Any, fold: Fold, n: int = 10, n_threads: int | None = None) -> Rankings:
@@ -157,12 +154,6 @@ def rank_fold(model: Any, fold: Fold, n: int = 10, n_threads: int | None = None)
 def _scores(model: Any, fold: Fold, start: int, stop: int) -> NDArray[np.float64]:
     if not fold.folded_in:
         return np.asarray(model.score([fold.users[u] for u in range(start, stop)]))
-    if not hasattr(model, "score_profiles"):
-        raise ParameterTypeError(
-            f"{type(model).__name__} has no score_profiles(lists), and the test users are not in "
-            "training",
-            hint="choose another split",
-        )
     items = fold.train.items
     lists = [items.names(fold.known.row(u)).tolist() for u in range(start, stop)]
     return np.asarray(model.score_profiles(lists))
@@ -185,21 +176,7 @@ def masks(split: Split) -> list[tuple[Mask, Mask]]:
     return [(role == TRAIN, role == TEST) for role in split.roles]
 
 
-@dataclass(frozen=True)
-class Scorer:
-    """A metric as a function of a fitted model and test interactions; see `scorer`."""
-
-    metric: Metric
-
-    def __call__(self, model: Any, test: Interactions, y: None = None) -> float:  # noqa: ARG002
-        """Return the mean over users, negated if lower is better; y is what scikit-learn passes."""
-        fold = published_folds((model.interactions, test))[0]
-        rankings = rank_fold(model, fold, self.metric.k or 0)
-        value = mean(np.asarray(measure(rankings, [self.metric])[str(self.metric)]))
-        return value if self.metric.higher_is_better else -value
-
-
-def scorer(metric: AnyMetric = "auc") -> Scorer:
+def scorer(metric: AnyMetric = "auc") -> Callable[..., float]:
     """Return a metric as ``scoring`` for scikit-learn's searches, which maximise it.
 
     The model needs ``score``, and ``interactions`` that it was fitted on.
@@ -210,4 +187,12 @@ def scorer(metric: AnyMetric = "auc") -> Scorer:
     >>> scorer("auc")(KernelRanker("linear").fit(train), test)
     1.0
     """
-    return Scorer(parse_metric(metric))
+    return partial(_mean_gain, parse_metric(metric))
+
+
+def _mean_gain(metric: Metric, model: Any, test: Interactions, y: None = None) -> float:  # noqa: ARG001
+    """Return the mean over users, negated if lower is better; y is what scikit-learn passes."""
+    fold = published_folds((model.interactions, test))[0]
+    rankings = rank_fold(model, fold, metric.k or 0)
+    value = mean(np.asarray(measure(rankings, [metric])[str(metric)]))
+    return value if metric.higher_is_better else -value

@@ -94,20 +94,23 @@ class _Inverse(Recommender):
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
         name, items = type(self).__name__, len(data.items)
         kernel = None if self.kernel is None else self.kernel_for(len(data.users))
-        if kernel is not None and self.user_exponent:
+        if self.user_exponent:  # weights depend on all items of a user
             overlaps = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
         groups = ItemGroups.of(data) if kernel is None else _groups(kernel, data, overlaps)
         sizes = np.maximum(data.popularity(), 1.0)
         rows, columns = sizes**-self.input_exponent, sizes**-self.output_exponent
         # Normalised, rare items have the largest weights. They matter as much as those of EASE.
         keys = np.ones(items) if kernel is None else np.sqrt(sizes)
-        counting = 0 if overlaps is not None else 8 if self.user_exponent else 4
+        counting = 4 if overlaps is None else 0
         needed = len(groups.sizes) ** 2 * (np.dtype(self.dtype).itemsize + counting)
         dense = self.storage == "dense" or (self.storage == "auto" and needed <= free_memory())
         length = self._row_length(items)
         if dense or _is_exact(length, items):
             check_room(name, needed, items, len(groups.sizes), self.dtype)
-            gram = self._gram(data, groups, overlaps)
+            if overlaps is None:
+                gram = Gram.of_all(Overlaps.of(groups.representatives(data)))
+            else:
+                gram = Gram(overlaps, groups.first)
             filled = gram.values(kernel, self.dtype) if kernel else gram.triangle(self.dtype)
             del gram  # an inverse needs its room
             diagonal, twins = invert(name, filled, self.reg, groups)
@@ -115,18 +118,10 @@ class _Inverse(Recommender):
             scale, own = self._scaling(diagonal, out)
             found = GroupScorer.of(filled, groups, twins, scale, own * into * out, into)
             return found if dense else found.sparse(length, keys / columns)
-        overlaps = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
+        overlaps = overlaps or Overlaps.of(data)
         check_sparse_room(name, overlaps, length)
         matrix = SparseMatrix.of(kernel, overlaps)
         return matrix.weights(name, self.reg, length, rows, columns, keys)
-
-    def _gram(self, data: Interactions, groups: ItemGroups, overlaps: Overlaps | None) -> Gram:
-        """Take one item of each group: counted, or taken from given overlaps of all items."""
-        if overlaps is None and self.user_exponent:  # weights depend on all items of a user
-            overlaps = Overlaps.of(data, user_exponent=self.user_exponent)
-        if overlaps is None:
-            return Gram.of_all(Overlaps.of(groups.representatives(data)))
-        return Gram(overlaps, groups.first)
 
     def _row_length(self, items: int) -> int:
         """Return the most weights of a row in sparse storage."""
@@ -141,15 +136,8 @@ class Ease(_Inverse):
     ----------
     reg : added to the diagonal of the matrix of shared users; above 0 unless items are independent
     dtype : ``"float64"``, or ``"float32"`` for half the memory and time
-    user_exponent : users weigh activity^-user_exponent
-    input_exponent : above 0, popular items of a profile count less
-    output_exponent : above 0, popular items score less
-    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
-    n_threads : threads of compiled loops; BLAS has its own setting
     storage : ``"dense"``, ``"sparse"`` weights, or ``"auto"``: sparse if dense ones do not fit
     density : share of weights that sparse storage keeps
-    activity_cap : users with more items than this are not counted, an approximation that saves
-        most steps; they are ranked by all their items
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = Ease(reg=1.0).fit(data)
@@ -181,16 +169,7 @@ class KernelEase(_Inverse):
     kernel : a kernel, or text such as ``"disjunctive(2)"``; its normalised form is used. With one
         user the default is ``"disjunctive(1)"``, with a warning
     reg : added to the diagonal of the kernel matrix, which is 1
-    input_exponent : above 0, popular items of a profile count less
-    output_exponent : above 0, popular items score less
-    dtype : ``"float64"``, or ``"float32"`` for half the memory and time
-    user_exponent : users weigh activity^-user_exponent
-    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
-    storage : ``"dense"``, ``"sparse"`` weights, or ``"auto"``: sparse if dense ones do not fit
-    density : share of weights that sparse storage keeps
-    activity_cap : users with more items than this are not counted, an approximation that saves
-        most steps; they are ranked by all their items
-    n_threads : threads of compiled loops; BLAS has its own setting
+    dtype, storage, density : as in `Ease`
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = KernelEase("linear", reg=1.0).fit(data)
@@ -238,12 +217,7 @@ class LRec(_Inverse):
     Parameters
     ----------
     reg : cost of weights; above 0 unless items are independent
-    dtype : ``"float64"``, or ``"float32"`` for half the memory and time
-    user_exponent : users weigh activity^-user_exponent
-    input_exponent : above 0, popular items of a profile count less
-    output_exponent : above 0, popular items score less
-    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
-    n_threads : threads of compiled loops; BLAS has its own setting
+    dtype : as in `Ease`
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = LRec(reg=1.0).fit(data)

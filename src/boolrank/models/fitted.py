@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +19,7 @@ from ..data.rows import Rows
 from ..data.vocabulary import check_list
 from ..storage.disk_array import release_pages
 from ..storage.state import pack
-from .profiles import NO_WEIGHTS, Profiles
-from .recency import check_times, recency_weights
+from .profiles import NO_WEIGHTS, Profiles, check_times, recency_weights
 from .recommendations import Recommendations
 from .scorer import Floats, Ranked, Scorer, checked_scores, empty_lists
 from .selection import Selection
@@ -37,13 +36,10 @@ Ids = Sequence[Hashable] | NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """The fitted state of a model, with its training data.
+    """The fitted state of a model, with its training data and validated parameters.
 
     Attributes
     ----------
-    params : the validated parameters
-    interactions : the training data
-    scorer : the fitted state
     overlaps : counts from which an update continues, for models that keep them
     created : seconds since 1970
     choice : how the model was chosen, as JSON types, if it was
@@ -183,10 +179,7 @@ class Fitted:
 
     def lists(self, profiles: Profiles, n: int, selection: Selection, exclude_own: bool) -> Ranked:
         """(u, n) Return the items that a selection picks for profiles, and scores."""
-
-        def rank(some: Profiles, depth: int) -> Ranked:
-            return self.ranked(some, depth, selection.hidden, exclude_own)
-
+        rank = partial(self.ranked, hidden=selection.hidden, exclude_own=exclude_own)
         return selection.lists(rank, profiles, n, self.scorer)
 
     def scores(self, profiles: Profiles, items: Ids | None = None) -> Floats:
@@ -203,15 +196,15 @@ class Fitted:
         profiles: Profiles,
         n: int,
         exclude_own: bool,
-        candidates: Iterable[Hashable] | None,
-        exclude: Iterable[Hashable] | None,
-        *picked: Any,
+        candidates: Iterable[Hashable] | None = None,
+        exclude: Iterable[Hashable] | None = None,
+        **picked: Any,
     ) -> Recommendations:
         """Return the best items of profiles by id; see `Recommender.recommend`."""
         items = self.interactions.items
         allowed = None if candidates is None else items.find(candidates)
         hidden = None if exclude is None else items.find(exclude)
-        selection = Selection.of(len(items), self.attributes, allowed, hidden, *picked)
+        selection = Selection.of(len(items), self.attributes, allowed, hidden, **picked)
         n = min(whole("", "n", n, low=0), len(items))
         chosen, scores = self.lists(profiles, n, selection, exclude_own)
         names, titles = self._names(chosen)

@@ -50,12 +50,6 @@ class ItemKNN(Recommender):
     alpha : 0 to 1, share of the normalisation by the user's item rather than the scored one
     locality : power of the similarities; at 100 only the nearest item counts
     neighbours : most similar items kept per item; all by default
-    user_exponent : users weigh activity^-user_exponent
-    output_exponent : above 0, popular items score less
-    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
-    activity_cap : users with more items than this are not counted, an approximation that saves
-        most steps; they are ranked by all their items
-    n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = ItemKNN().fit(data)

@@ -13,7 +13,7 @@ from ..data.interactions import Interactions
 from ..data.vocabulary import plain_id
 from ..errors import InputError
 from ..kernels import Kernel
-from ..kernels.rules import NODES, Rules, find_rules, has_rules
+from ..kernels.rules import Rules, find_rules, has_rules
 from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
 from .fitted import Fitted, Ids
@@ -61,12 +61,7 @@ class KernelRanker(Recommender):
         without users are ranked by their tags
     reg : spreads the weight more evenly over a user's items
     negative_weight : how much an item's mean similarity to all items counts against it
-    user_exponent : users weigh activity^-user_exponent
     storage : ``"auto"``, ``"dense"`` or ``"compressed"``
-    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
-    activity_cap : users with more items than this are not counted, an approximation that saves
-        most steps; they are ranked by all their items
-    n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = KernelRanker("disjunctive(2)").fit(data)
@@ -126,9 +121,7 @@ class KernelRanker(Recommender):
             found[place] = [keys[k] for k in some.tolist()], every[some]
         return found
 
-    def rules(
-        self, user: Hashable, item: Hashable | None = None, n: int = 10, nodes: int = NODES
-    ) -> Rules:
+    def rules(self, user: Hashable, item: Hashable | None = None, n: int = 10) -> Rules:
         """Return the formulas that add most to a user's score of an item, or to all scores.
 
         The kernel, or one of its terms, must be conjunctive, disjunctive or a normal form. Rules
@@ -142,24 +135,20 @@ class KernelRanker(Recommender):
         """
         fitted = self.fitted
         users = np.array([fitted.interactions.users.number(user)])
-        return self._rules(fitted, fitted.profiles(users), item, n, nodes)
+        return self._rules(fitted, fitted.profiles(users), item, n)
 
     def rules_profile(
         self,
         items: Iterable[Hashable],
         item: Hashable | None = None,
         n: int = 10,
-        nodes: int = NODES,
         unknown: str = "raise",
     ) -> Rules:
         """Return the same for somebody with these items, seen in training or not."""
         fitted = self.fitted
-        profile = fitted.new_profiles([items], unknown)
-        return self._rules(fitted, profile, item, n, nodes)
+        return self._rules(fitted, fitted.new_profiles([items], unknown), item, n)
 
-    def _rules(
-        self, fitted: Fitted, profile: Profiles, item: Hashable | None, n: int, nodes: int
-    ) -> Rules:
+    def _rules(self, fitted: Fitted, profile: Profiles, item: Hashable | None, n: int) -> Rules:
         data = fitted.interactions.capped(fitted.params.get("activity_cap"))
         kernel = lowered(fitted.params["kernel"], _DEFAULT, len(data.users))
         terms, m = Terms.of(kernel), len(data.items)
@@ -193,7 +182,7 @@ class KernelRanker(Recommender):
             else:
                 X, names = data.T.matrix(), [str(plain_id(each)) for each in data.users]
             x = None if target is None else X[[target]].toarray()[0]
-            found = find_rules(share * term.normalized(), X, beta, x, n, names, has, nodes)
+            found = find_rules(share * term.normalized(), X, beta, x, n, names, has)
             said = [replace(r, formula=f"{column or 'users'}: {r.formula}") for r in found.rules]
             parts.append(replace(found, rules=tuple(said)))
         scores = fitted.scorer.scores(profile)[0]

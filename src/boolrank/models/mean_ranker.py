@@ -47,8 +47,6 @@ class MeanRanker(Recommender):
     sharpness : how much more near items count than far ones; 0 keeps the kernel
     reg : spreads the weight more evenly over a user's items
     negative_weight : how much the mean of all items counts against an item
-    recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
-    n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3, 4], ["a", "b", "b", "c", "c", "d"])
     >>> model = MeanRanker(negative_weight=0.0).fit(data)

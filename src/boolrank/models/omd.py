@@ -139,7 +139,6 @@ class CfOmd(Recommender):
     reg : spreads the weight more evenly over a user's items
     negative_reg : the same for all others; large values approach their mean
     kernel : a kernel, or text such as ``"linear"``; its normalised form is used
-    n_threads : threads of compiled loops; BLAS has its own setting
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = CfOmd().fit(data)
@@ -172,7 +171,6 @@ class EcfOmd(Recommender):
     Parameters
     ----------
     reg : spreads the weight more evenly over a user's items
-    n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> model = EcfOmd().fit(data)

@@ -24,11 +24,12 @@ from .search import Range, Real, Recency
 class Parameter:
     """One parameter of a model.
 
+    A float default makes it a number, an int or None a whole number, text with ``choices`` one of
+    these, and other text a kernel.
+
     Attributes
     ----------
-    name, default : as in the constructor
     low, high : inclusive bounds of a number
-    choices : allowed values of a text parameter; other text is a kernel expression
     search : what tuning draws from; None if it is not tuned
     technical : whether it changes speed or memory only, not results
     days : whether text such as ``"30d"`` is allowed beside numbers
@@ -37,11 +38,11 @@ class Parameter:
 
     name: str
     default: Any
-    low: float | None
-    high: float | None
-    choices: tuple[str, ...]
-    search: Range | None
-    technical: bool
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    search: Range | None = None
+    technical: bool = False
     days: bool = False
     tags: bool = False
 
@@ -96,24 +97,9 @@ class Parameter:
         return ParameterError(problem, hint=hint, parameter=self.name)
 
 
-def param(
-    default: Any,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    choices: tuple[str, ...] = (),
-    search: Range | None = None,
-    technical: bool = False,
-    days: bool = False,
-    tags: bool = False,
-) -> Any:
-    """Declare a parameter as a dataclass field.
-
-    A float default makes it a number, an int or None a whole number, text with ``choices`` one of
-    these, and other text a kernel.
-    """
-    declared = Parameter("", default, low, high, choices, search, technical, days, tags)
-    return field(default=default, metadata={"parameter": declared})
+def param(default: Any, **options: Any) -> Any:
+    """Declare a parameter as a dataclass field; the options are the attributes of `Parameter`."""
+    return field(default=default, metadata={"parameter": Parameter("", default, **options)})
 
 
 def lowered(kernel: Kernel, default: Kernel | str, users: int) -> Kernel:

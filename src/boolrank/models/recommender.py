@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from inspect import isabstract
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -19,12 +18,11 @@ from ..data.interactions import Interactions, check_interactions
 from ..data.items import ItemTable, updated_table
 from ..data.vocabulary import check_list
 from ..engines.threads import threads
-from ..errors import InputError, NotFittedError, ParameterError, ParameterTypeError
+from ..errors import InputError, NotFittedError, ParameterError
 from ..table import Table
 from .fitted import Fitted, Ids
 from .parameters import Estimator
 from .profiles import Profiles
-from .recency import check_added_times
 from .recommendations import Recommendations
 from .scorer import Floats, Scorer
 from .tag_columns import SharedTags
@@ -37,6 +35,16 @@ class Recommender(Estimator, ABC):
     """A model that ranks items for users and profiles.
 
     Subclasses are dataclasses whose fields are declared with `param`, and implement `_learn`.
+
+    Parameters with the same meaning in all models that have them:
+
+    - ``user_exponent``: users weigh activity^-user_exponent
+    - ``input_exponent``: above 0, popular items of a profile count less
+    - ``output_exponent``: above 0, popular items score less
+    - ``recency``: half-life of the weights of a user's items, in events, or in days as ``"30d"``
+    - ``activity_cap``: users with more items are not counted, which saves most steps of counting;
+      they are ranked by all their items
+    - ``n_threads``: threads of compiled loops, all by default; BLAS has its own setting
 
     Attributes
     ----------
@@ -52,18 +60,6 @@ class Recommender(Estimator, ABC):
     scorers: ClassVar[tuple[type[Scorer], ...]]
 
     _fitted: Fitted | None = None
-
-    def __init_subclass__(cls) -> None:
-        """Raise if a class that can be fitted does not say what it is saved as."""
-        super().__init_subclass__()
-        scorers = getattr(cls, "scorers", ())
-        if not scorers and not getattr(cls._learn, "__isabstractmethod__", False):
-            hint = "write scorers: ClassVar = (MyScorer,), the classes that _learn returns"
-            raise ParameterTypeError(f"{cls.__name__} has no scorers", hint=hint)
-        for each in scorers:
-            if not isabstract(each) and not hasattr(each, "kind"):
-                hint = 'write kind: ClassVar[str] = "name", which names it in saved models'
-                raise ParameterTypeError(f"{each.__name__} has no kind", hint=hint)
 
     @abstractmethod
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
@@ -123,10 +119,7 @@ class Recommender(Estimator, ABC):
         >>> model.update(added=Interactions.from_pairs([3], ["a"])).recommend([3]).lists()
         [['b']]
         """
-        fitted = self.fitted
-        if fitted.params.get("recency") and added is not None:
-            check_added_times(type(self).__name__, fitted.interactions, added)
-        return self.refit(fitted.interactions.updated(added, removed), items)
+        return self.refit(self.fitted.interactions.updated(added, removed), items)
 
     def refit(self, after: Interactions, items: ItemTable | IntoFrame | None = None) -> Self:
         """Update the model to the interactions that it is to have."""
@@ -218,9 +211,10 @@ class Recommender(Estimator, ABC):
             ids = list(users)
             numbers = known.numbers(ids) if unknown == "raise" else known.find(ids)
             names = [known[int(k)] if k >= 0 else ids[at] for at, k in enumerate(numbers)]
-        chosen = candidates, exclude, where, per, diversity
+        picked = {"where": where, "per": per, "diversity": diversity}
         with threads(self._n_threads):
-            return fitted.recommend(names, fitted.profiles(numbers), n, exclude_seen, *chosen)
+            own = fitted.profiles(numbers)
+            return fitted.recommend(names, own, n, exclude_seen, candidates, exclude, **picked)
 
     def recommend_profile(
         self, items: Iterable[Hashable], n: int = 10, **options: Any
@@ -241,23 +235,18 @@ class Recommender(Estimator, ABC):
         profiles: Iterable[Iterable[Hashable]],
         n: int = 10,
         exclude_seen: bool = True,
-        candidates: Iterable[Hashable] | None = None,
-        exclude: Iterable[Hashable] | None = None,
         unknown: str = "raise",
-        where: str | None = None,
-        per: Mapping[str, int] | None = None,
-        diversity: float = 0.0,
+        **options: Any,
     ) -> Recommendations:
         """Return the n best items for each of several lists of items.
 
-        ``unknown="ignore"`` leaves unknown items out of the lists; the other parameters are those
-        of `recommend`.
+        ``unknown="ignore"`` leaves unknown items out of the lists. The other options are those of
+        `recommend`: candidates, exclude, where, per and diversity.
         """
         fitted = self.fitted
         own = fitted.new_profiles(profiles, unknown)
-        chosen = candidates, exclude, where, per, diversity
         with threads(self._n_threads):
-            return fitted.recommend(None, own, n, exclude_seen, *chosen)
+            return fitted.recommend(None, own, n, exclude_seen, **options)
 
     def score(self, users: Ids | None = None, items: Ids | None = None) -> Floats:
         """(users, items) Return scores, by default of all users and items; NaN without history.

@@ -23,10 +23,8 @@ class ModelEntry:
 
     Attributes
     ----------
-    name : as in commands
     source : module and class, imported when needed
     about : a description in one line
-    reference : the paper that describes it
     library, extra : the library that learns it and the extra that installs it, if any
 
     >>> MODELS["ease"].load(), MODELS["ease"].abilities
@@ -36,7 +34,6 @@ class ModelEntry:
     name: str
     source: str
     about: str
-    reference: str = ""
     library: str = ""
     extra: str = ""
 
@@ -95,120 +92,70 @@ class ModelEntry:
         return tuple(name for name in able if able[name])
 
 
-_POLATO = (
-    "Polato and Aiolli, Boolean kernels for collaborative filtering in top-N item recommendation, "
-    "Neurocomputing 286, 2018"
-)
-_AIOLLI = (
-    "Aiolli, Convex AUC optimization for top-N recommendation with implicit feedback, RecSys 2014"
-)
-_STECK = "Steck, Embarrassingly shallow autoencoders for sparse data, WWW 2019"
-
+# Rows of `ModelEntry`.
 _ENTRIES = (
-    ModelEntry("popularity", ".popularity:Popularity", "Items by number of users, for everybody"),
-    ModelEntry(
+    ("popularity", ".popularity:Popularity", "Items by number of users, for everybody"),
+    (
         "kernel-ranker",
         ".kernel_ranker:KernelRanker",
         "CF-KOMD: a convex problem per user on any boolean kernel",
-        _POLATO,
     ),
-    ModelEntry(
+    (
         "mean-ranker",
         ".mean_ranker:MeanRanker",
         "CF-KOMD where items are means of their users, and users of their items",
-        f"after {_POLATO}",
     ),
-    ModelEntry(
+    (
         "spectral-ranker",
         ".spectral_ranker:SpectralRanker",
         "Neighbours, a low-pass filter and sharpening in one operator, without training",
-        "after Shen et al., How powerful is graph convolution for recommendation?, CIKM 2021, and "
-        "Choi et al., Blurring-sharpening process models for collaborative filtering, SIGIR 2023",
     ),
-    ModelEntry(
-        "item-knn",
-        ".item_knn:ItemKNN",
-        "Items near the user's, by the cosine or an asymmetric one",
-        "Aiolli, Efficient top-N recommendation for very large scale binary rated datasets, "
-        "RecSys 2013",
-    ),
-    ModelEntry(
-        "ease", ".ease:Ease", "Each item predicted from all others by least squares", _STECK
-    ),
-    ModelEntry(
-        "kernel-ease",
-        ".ease:KernelEase",
-        "EASE in the feature space of any boolean kernel",
-        f"after {_STECK}",
-    ),
-    ModelEntry(
-        "lrec",
-        ".ease:LRec",
-        "A regularised linear classifier per user, in closed form",
-        "Sedhain, Menon, Sanner and Braziunas, On the effectiveness of linear models for one-class "
-        "collaborative filtering, AAAI 2016",
-    ),
-    ModelEntry(
-        "cf-omd",
-        ".omd:CfOmd",
-        "A mixture of the user's items against a mixture of all others",
-        _AIOLLI,
-    ),
-    ModelEntry(
+    ("item-knn", ".item_knn:ItemKNN", "Items near the user's, by the cosine or an asymmetric one"),
+    ("ease", ".ease:Ease", "Each item predicted from all others by least squares"),
+    ("kernel-ease", ".ease:KernelEase", "EASE in the feature space of any boolean kernel"),
+    ("lrec", ".ease:LRec", "A regularised linear classifier per user, in closed form"),
+    ("cf-omd", ".omd:CfOmd", "A mixture of the user's items against a mixture of all others"),
+    (
         "ecf-omd",
         ".omd:EcfOmd",
         "A mixture of the user's items against the mean of all others, linear",
-        _AIOLLI,
     ),
-    ModelEntry(
-        "slim",
-        ".slim:Slim",
-        "Each item as a sparse sum of others, by an elastic net",
-        "Ning and Karypis, SLIM: sparse linear methods for top-N recommender systems, ICDM 2011",
-    ),
-    ModelEntry(
+    ("slim", ".slim:Slim", "Each item as a sparse sum of others, by an elastic net"),
+    (
         "glslim",
         ".slim:Glslim",
         "SLIM for all users beside SLIM for subsets of them, which users choose",
-        "Christakopoulou and Karypis, Local item-item models for top-N recommendation, RecSys 2016",
     ),
-    ModelEntry(
+    (
         "als",
-        ".implicit_models:ImplicitAls",
+        ".adapters:ImplicitAls",
         "Matrix factorisation by weighted least squares (WRMF), by implicit",
-        "Hu, Koren and Volinsky, Collaborative filtering for implicit feedback datasets, ICDM 2008",
         "implicit",
         "compare",
     ),
-    ModelEntry(
+    (
         "bpr",
-        ".implicit_models:ImplicitBpr",
+        ".adapters:ImplicitBpr",
         "Matrix factorisation by Bayesian personalised ranking, by implicit",
-        "Rendle, Freudenthaler, Gantner and Schmidt-Thieme, BPR: Bayesian personalized ranking "
-        "from implicit feedback, UAI 2009",
         "implicit",
         "compare",
     ),
-    ModelEntry(
+    (
         "logistic-mf",
-        ".implicit_models:ImplicitLogistic",
+        ".adapters:ImplicitLogistic",
         "Logistic matrix factorisation, by implicit",
-        "Johnson, Logistic matrix factorization for implicit feedback data, NIPS workshop on "
-        "distributed machine learning and matrix computations, 2014",
         "implicit",
         "compare",
     ),
-    ModelEntry(
+    (
         "rp3beta",
-        ".irspack_models:IrspackRP3beta",
+        ".adapters:IrspackRP3beta",
         "A walk of three steps between users and items, against popularity, by irspack",
-        "Paudel, Christoffel, Newell and Bernstein, Updatable, accurate, diverse, and scalable "
-        "recommendations for interactive applications, ACM TiiS 7(1), 2017",
         "irspack",
         "compare",
     ),
 )
-MODELS = {entry.name: entry for entry in _ENTRIES}
+MODELS = {row[0]: ModelEntry(*row) for row in _ENTRIES}
 
 
 def find_model(name: str) -> ModelEntry:

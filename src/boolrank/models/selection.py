@@ -25,7 +25,7 @@ from ..checks import real, whole
 from ..data.filters import filter_items
 from ..data.items import ItemTable
 from ..data.rows import Rows
-from ..errors import InputError, ParameterError, ParameterTypeError
+from ..errors import InputError, ParameterError
 from .profiles import Profiles
 from .scorer import Floats, Items, Ranked, Scorer, empty_lists
 
@@ -77,9 +77,6 @@ class Selection:
             visible[allowed[allowed >= 0]] = True
             visible[hidden] = False
             hidden = np.flatnonzero(~visible)
-        if per is not None and not isinstance(per, Mapping):
-            problem = f"per has limits by column, such as {{'category': 2}}, not {per!r}"
-            raise ParameterTypeError(problem, parameter="per")
         limits = tuple(
             (_needed(table, "per").column(name, "per").rows, whole("", f"per {name}", most, low=1))
             for name, most in (per or {}).items()

@@ -74,7 +74,6 @@ class Slim(_Sparse):
     l1_ratio : share of the cost on their sum, the rest on their squares
     sign : ``"positive"`` weights alone, or ``"any"``
     neighbours : weights kept per item; all by default
-    n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> Slim().fit(data).recommend([3], n=1).lists()
@@ -176,12 +175,10 @@ class Glslim(_Sparse):
     subsets : number of subsets of users; 1 is SLIM
     reg : cost of weights of the model of all, per user
     local_reg : cost of weights of the models of subsets, per user of all
-    l1_ratio : share of the cost on their sum, the rest on their squares
-    sign : ``"positive"`` weights alone, or ``"any"``
+    l1_ratio, sign : as in `Slim`
     neighbours : weights kept per item and model; all by default
     rounds : of learning and moving users, at most
     seed : of the first subsets
-    n_threads : number of threads; all by default
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> Glslim(subsets=2).fit(data).recommend([3], n=1).lists()

@@ -15,17 +15,12 @@ from ..errors import ParameterError
 from .recommender import Recommender
 from .registry import find_model, make_model
 
-_WORDS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
-
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model by its name and parameters. Speed and memory settings are not part of it.
+    """A model by its name and parameters, with defaults filled in.
 
-    Attributes
-    ----------
-    name : a name of the table of models
-    params : the constructor's parameters; defaults are filled in
+    Speed and memory settings are not part of it.
 
     >>> ModelSpec("kernel-ranker", {"kernel": "conjunctive( 2 )", "reg": 1})
     ModelSpec(name='kernel-ranker', params={'kernel': 'conjunctive(2)', 'reg': 1.0, \
@@ -145,8 +140,8 @@ def split_commas(text: str) -> list[str]:
 
 
 def _value(text: str) -> Any:
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
+    if text.lower() == "none":
+        return None
     for number in (int, float):
         try:
             return number(text)

@@ -21,8 +21,7 @@ from ..data.vocabulary import Vocabulary, plain_id
 from ..engines.threads import threads
 from ..errors import ModelFileError, ParameterError, UnknownIdError
 from ..models import Recommender, load_model, model_info
-from ..models.profiles import Profiles
-from ..models.recency import recency_weights
+from ..models.profiles import Profiles, recency_weights
 from ..models.selection import Selection
 from ..models.tag_columns import SharedTags
 from .events import Change, EventStore

@@ -11,7 +11,7 @@ from .arity import (
 )
 from .choose import Choice, choose
 from .comparison import ModelResult, SetComparison, compare_models, record
-from .experiment import Experiment, read_experiment, to_toml
+from .experiment import Experiment, read_experiment
 from .kernel_weights import KernelWeights, learn_kernel
 from .run import Run, run_experiment
 from .tune import FOLDS, Study, Trial, best_spec, tune_model, validation_fold
@@ -40,7 +40,6 @@ __all__ = [
     "record",
     "run_experiment",
     "spectral_curve",
-    "to_toml",
     "tune_model",
     "validation_fold",
 ]

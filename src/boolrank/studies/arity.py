@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from math import log2
 from typing import Any, cast
 
-from ..data.interactions import Interactions, check_interactions
+from ..data.interactions import Interactions
 from ..data.splits import Fold
 from ..errors import ParameterError
 from ..evaluation.metrics import AnyMetric, parse_metrics
@@ -26,7 +26,7 @@ from ..models.search import Arity
 from ..models.spec import ModelSpec
 from .cache import Task
 from .executor import Executor
-from .tune import Progress, validation_fold
+from .tune import Progress
 
 _RANGE = re.compile(r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(\d+)\s*)?)?")
 _MOST = 10**5
@@ -127,7 +127,7 @@ class ArityChoice:
 
 
 def best_arity(
-    data: Interactions | Fold,
+    fold: Fold,
     kernels: str = "disjunctive",
     metric: AnyMetric = "auc",
     least: int = 1,
@@ -140,13 +140,11 @@ def best_arity(
 
     Parameters
     ----------
-    data : a fold, or interactions, whose `validation_fold` is used
     kernels : a family, such as ``"disjunctive"`` or ``"threshold(2, {})"``
     metric : a metric of users
     least, most : range of the arity, by default up to the inverse of the density
     params : other parameters of the ranker, such as ``reg``
     """
-    fold = data if isinstance(data, Fold) else validation_fold(data)
     (parsed,) = parse_metrics([metric], of_users=True)
     highest = Arity(least).most(fold.train) if most is None else most
     if not 1 <= least <= highest:
@@ -172,7 +170,7 @@ def best_arity(
 
 
 def arity_from_spectrum(
-    data: Interactions | PairSpectrum, kernels: str = "disjunctive", share: float = 0.8
+    data: Interactions, kernels: str = "disjunctive", share: float = 0.8
 ) -> ArityChoice:
     """Return the highest arity whose spectral ratio is at least a share of that of arity 1.
 
@@ -180,10 +178,7 @@ def arity_from_spectrum(
     """
     if not 0 < share < 1:
         raise ParameterError(f"share must be between 0 and 1, not {share!r}", parameter="share")
-    if not isinstance(data, PairSpectrum):
-        check_interactions(data, "parameters are chosen on")
-        data = PairSpectrum.of(data.T.matrix())
-    pairs, measured = data, dict[int, float]()
+    pairs, measured = PairSpectrum.of(data.T.matrix()), dict[int, float]()
 
     def ratio(arity: int) -> float:
         if arity not in measured:

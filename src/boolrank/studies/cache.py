@@ -63,14 +63,9 @@ class Task:
     @cached_property
     def code(self) -> dict[str, str]:
         """Code that is not boolrank's, by name: versions of metrics, hashes of files of classes."""
-        entry = MODELS[self.model.name]
-        values = (
-            each.check(self.model.name, self.model.params[each.name])
-            for each in entry.parameters
-            if not each.technical
-        )
-        classes: list[type] = [entry.model]
-        kernels = [each for each in values if isinstance(each, Kernel)]
+        model = self.model.make().checked()
+        classes: list[type] = [type(model)]
+        kernels = [each for each in model.get_params().values() if isinstance(each, Kernel)]
         while kernels:
             kernel = kernels.pop()
             classes.append(type(kernel))

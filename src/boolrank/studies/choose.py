@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from ..models.spec import ModelSpec, parse_model
 from ..table import Column, Table
 from .cache import Task
 from .executor import Executor
-from .families import FAMILIES, Family, activity_cap, families
+from .families import FAMILIES, activity_cap
 from .tune import Progress
 
 # Users whose interactions are held out, at most: differences of 1 % are significant with these.
@@ -56,13 +56,8 @@ class Entrant:
 class Choice:
     """The chosen model, and the race that chose it.
 
-    Attributes
-    ----------
-    spec : the model; ``spec.make().fit(interactions)`` fits it
-    metric : the metric that decided
-    entrants : all settings, in the order tried
-    reason : why this one, in a sentence
-    lower : whether lower is better
+    ``spec.make().fit(interactions)`` fits the model. ``entrants`` are all settings in the order
+    tried, ``reason`` says why this one, and ``lower`` whether a lower metric is better.
     """
 
     spec: ModelSpec
@@ -113,7 +108,6 @@ def choose(
     seed: int = 0,
     n_threads: int | None = None,
     progress: Progress = lambda _done, _total, _what: None,
-    attributes: Sequence[str] = (),
 ) -> Choice:
     """Choose a model and its parameters on held-out interactions.
 
@@ -126,7 +120,6 @@ def choose(
     order : the last fifth by ``"time"``, or a ``"random"`` one; by time if all have one
     seed : for what is held out
     progress : called with the number of trials done and planned, and the leader
-    attributes : columns of ``interactions.table`` whose tags the kernel ranker uses, too
 
     >>> from boolrank import synthetic
     >>> choice = choose(synthetic(60, 30, 700), trials=2)
@@ -146,7 +139,7 @@ def choose(
     except InputError as error:
         spec = parse_model(_FALLBACK)
         return Choice(spec, str(parsed), (), f"{spec.name} without a comparison: {error.message}")
-    race = _Race(str(parsed), parsed.higher_is_better, order == "time", families(attributes))
+    race = _Race(str(parsed), parsed.higher_is_better, order == "time")
     started = time.perf_counter()
     with Executor(n_threads=n_threads, apart=True) as executor:
         for spec in race.settings(fold):
@@ -166,14 +159,8 @@ def choose(
 class _Race:
     """The settings tried so far, with the metric of each user."""
 
-    def __init__(
-        self,
-        metric: str,
-        higher: bool,
-        timed: bool = False,
-        families: tuple[Family, ...] = FAMILIES,
-    ) -> None:
-        self.metric, self._timed, self._families = metric, timed, families
+    def __init__(self, metric: str, higher: bool, timed: bool = False) -> None:
+        self.metric, self._timed = metric, timed
         self.entrants: list[Entrant] = []
         self._sign = 1.0 if higher else -1.0
         self._of_users: dict[ModelSpec, np.ndarray[Any, Any]] = {}
@@ -216,7 +203,7 @@ class _Race:
     def settings(self, fold: Fold) -> Iterator[ModelSpec]:
         """Yield settings to try; the caller adds the outcome of each before asking for the next."""
         items, cap = len(fold.train.items), activity_cap(fold.train)
-        for family in self._families:
+        for family in FAMILIES:
             yield from family.first_settings(self._timed, items, cap)
         while (spec := next(self._steps(), None)) is not None:
             yield spec
@@ -224,8 +211,8 @@ class _Race:
     def _steps(self) -> Iterator[ModelSpec]:
         """Yield untried neighbours of the best settings; families with few trials come first."""
         leader, tried = self.leader, {each.spec for each in self.entrants}
-        mine = {f.name: [e for e in self.entrants if e.spec.name == f.name] for f in self._families}
-        for family in sorted(self._families, key=lambda each: len(mine[each.name])):
+        mine = {f.name: [e for e in self.entrants if e.spec.name == f.name] for f in FAMILIES}
+        for family in sorted(FAMILIES, key=lambda each: len(mine[each.name])):
             best = self.best(mine[family.name])
             if best is None or leader is None or self.ahead(leader, best) > _OUT:
                 continue

@@ -38,12 +38,8 @@ from .tune import DECIDING, check_budget, tune_model, with_variety
 class ModelResult:
     """Results of a model on one data set, or the error.
 
-    Attributes
-    ----------
-    name : the model as it was asked for
-    chosen : by metric, the parameters that were best in validation
-    evaluations : by metric, the results of these parameters on the test folds
-    trials, failed : number of trials, and of those that failed
+    By metric, ``chosen`` has the parameters that were best in validation, and ``evaluations`` their
+    results on the test folds. ``failed`` is the number of failed trials.
     """
 
     name: str
@@ -74,14 +70,9 @@ class ModelResult:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SetComparison:
-    """Results of all models on one data set.
+    """Results of all models on one data set, with the budget of each.
 
-    Attributes
-    ----------
-    split : its folds; the first is for validation, the others are for tests
-    metrics : the metrics that models are chosen and compared by
-    trials, seconds : budget of each model; 0 trials if nothing was tuned
-    computed : number of test results that were not in the cache
+    ``computed`` is the number of test results that were not in the cache.
     """
 
     title: str

@@ -21,7 +21,7 @@ from ..counts.overlaps import Overlaps
 from ..data.splits import Fold, packed_fold, read_fold
 from ..engines.worker import OutOfTimeError, Worker, WorkerEndedError
 from ..errors import BoolrankError
-from ..evaluation.folds import fit_and_rank, largest_cut, measure_fold
+from ..evaluation.folds import fit_and_rank, measure_fold
 from ..evaluation.rankings import Rankings
 from ..evaluation.result import FoldResult
 from ..models.spec import ModelSpec
@@ -93,7 +93,7 @@ class Executor:
         return outcome
 
     def _compute(self, task: Task, seconds: float | None = None) -> FoldResult:
-        n = largest_cut(task.metrics)
+        n = max(each.k or 0 for each in task.metrics)
         rankings, costs = self._rank(task.fold, task.model, n, task.alone, seconds)
         return measure_fold(rankings, costs, task.fold, task.metrics, self.n_threads)
 

@@ -6,17 +6,13 @@ last digits may differ.
 
 from __future__ import annotations
 
-import json
-import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from inspect import signature
 from pathlib import Path
 from typing import Any, cast
-
-import numpy as np
 
 from ..checks import near_name, whole
 from ..data.database import Database
@@ -59,7 +55,7 @@ class Experiment:
     """
 
     data: tuple[str, ...]
-    models: tuple[ModelSpec, ...]
+    models: tuple[ModelSpec, ...] = ()
     protocol: str = "paper"
     split: Mapping[str, Any] = field(default_factory=dict)
     metrics: tuple[str, ...] = DEFAULT_METRICS
@@ -72,7 +68,7 @@ class Experiment:
         is_table = isinstance(columns, Mapping) and _are_texts(
             [v for name, v in columns.items() if name not in ("k_core", "min_count", "database")]
         )
-        are_models = self.models and all(isinstance(each, ModelSpec) for each in self.models)
+        are_models = all(isinstance(each, ModelSpec) for each in self.models)
         _check("data", data and _are_texts(data), data, '["ratings.csv"]')
         _check("metrics", _are_texts(self.metrics), self.metrics, '["auc", "ndcg@10"]')
         _check("columns", is_table, columns, 'user = "customer"')
@@ -117,13 +113,6 @@ class Experiment:
             given["order"] = usual_order(data) if order == USUAL else order
         return make_split(data, self.protocol, **given)
 
-    def anchored(self, folder: str | Path = ".") -> Experiment:
-        """Return the experiment with absolute paths, of files relative to a folder."""
-        if is_name(self.data) or "database" in self.columns:
-            return self
-        paths = (Path(folder, Path(name).expanduser()).absolute() for name in self.data)
-        return replace(self, data=tuple(map(str, paths)))
-
     def to_dict(self) -> dict[str, Any]:
         """Return the experiment as JSON and TOML types."""
         return {
@@ -145,14 +134,8 @@ class Experiment:
         split = content.get("split", {})
         _check("split", isinstance(split, Mapping), split, 'protocol = "paper"')
         given = {"protocol": "paper"} | dict(split)
-        models: list[ModelSpec] = []
-        for number, table in enumerate(content["models"], start=1):
-            try:
-                models += _models(table)
-            except BoolrankError as error:
-                message = f"models, number {number}: {error.message}"
-                raise InputError(message, hint=error.hint, parameter=error.parameter) from None
-        fields = {"models": tuple(models), "protocol": given.pop("protocol"), "split": given}
+        models = tuple(spec for table in content["models"] for spec in _models(table))
+        fields = {"models": models, "protocol": given.pop("protocol"), "split": given}
         return Experiment(**dict(content) | fields)
 
 
@@ -175,9 +158,6 @@ def _are_texts(values: Any) -> bool:
 
 def _plain(name: str, value: Any) -> str | int | float:
     """Return a parameter of a split as a JSON type."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)  # times of data have no zone
     if isinstance(value, date):
         return value.isoformat()
     if not isinstance(value, str | int | float):
@@ -189,17 +169,19 @@ def read_experiment(path: str | Path) -> Experiment:
     """Read an experiment from a TOML file. Files that it names are relative to it."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        content = tomllib.loads(text)
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"the experiment {path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"the experiment {path} is not TOML: {error}") from None
     try:
-        return Experiment.from_dict(content).anchored(path.parent)
+        made = Experiment.from_dict(content)
     except BoolrankError as error:
-        where = f"{path}{_line(text, error.parameter)}"
-        raise InputError(f"{where}: {error.message}", hint=error.hint) from None
+        raise InputError(f"{path}: {error.message}", hint=error.hint) from None
+    if is_name(made.data) or "database" in made.columns:
+        return made
+    files = (Path(path.parent, Path(name).expanduser()).absolute() for name in made.data)
+    return replace(made, data=tuple(map(str, files)))
 
 
 def _models(table: Any) -> list[ModelSpec]:
@@ -210,25 +192,3 @@ def _models(table: Any) -> list[ModelSpec]:
         return [ModelSpec.from_dict(given)]
     kernels = family(str(given.get("kernel")), parse_arities(str(given.pop("arities"))))
     return [ModelSpec.from_dict(given | {"kernel": kernel}) for kernel in kernels]
-
-
-def _line(text: str, key: str) -> str:
-    """Return the line of a key as text, if exactly one line has it."""
-    form = rf"""\s*(?:\[+\s*)?["']?{re.escape(key)}["']?\s*[\]=]"""
-    lines = enumerate(text.split("\n"), start=1)
-    found = [number for number, line in lines if key and re.match(form, line)]
-    return f", line {found[0]}" if len(found) == 1 else ""
-
-
-def to_toml(experiment: Experiment) -> str:
-    """Return an experiment as the text of a TOML file."""
-    content = experiment.to_dict()
-    tables = [(f"[{name}]\n", content.pop(name)) for name in ("split", "columns")]
-    tables += [("[[models]]\n", model) for model in content.pop("models")]
-    parts = []
-    for head, table in [("", content), *tables]:
-        texts = {key: json.dumps(value, ensure_ascii=False) for key, value in table.items()}
-        lines = "".join(f"{key} = {text}\n" for key, text in texts.items())
-        parts += [head + lines] if table else []
-    # JSON writes values as TOML does, except for one control character.
-    return "\n".join(parts).replace("\x7f", "\\u007f")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..counts.estimate import Estimate
@@ -76,8 +76,8 @@ def _distance(one: Any, other: Any) -> float:
 # Off, then half-lives from weak to strong.
 _RECENCY = (0.0, 32.0, 16.0, 8.0, 4.0, 2.0)
 _USER_EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-# 0.003 is the best of twelve on MovieLens-1M (benchmarks/cold_items.py).
-TAG_WEIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1)
+# The best of twelve on MovieLens-1M (benchmarks/cold_items.py).
+_TAG_WEIGHT = 0.003
 # The cheapest first, so that a short budget still compares some.
 FAMILIES = (
     Family(("popularity",)),
@@ -128,7 +128,7 @@ FAMILIES = (
 )
 
 
-def with_tags(kernel: str, columns: Sequence[str], weight: float = TAG_WEIGHTS[1]) -> str:
+def with_tags(kernel: str, columns: Sequence[str]) -> str:
     """Return a kernel with a term over each column, unless it has one.
 
     >>> with_tags("disjunctive(8)", ["genres"])
@@ -136,16 +136,4 @@ def with_tags(kernel: str, columns: Sequence[str], weight: float = TAG_WEIGHTS[1
     """
     made = parse_kernel(kernel)
     new = [column for column in columns if column not in made.variables]
-    return str(sum((weight * Tanimoto()[column] for column in new), made))
-
-
-def families(attributes: Sequence[str]) -> tuple[Family, ...]:
-    """Return the families; with attributes, the kernel ranker starts with terms over tags."""
-    if not attributes:
-        return FAMILIES
-    ranker = FAMILIES[-1]
-    plain = str(parse_model(ranker.starts[0]).params["kernel"])
-    kernels = [plain, *(with_tags(plain, attributes, weight) for weight in TAG_WEIGHTS)]
-    first = str(ModelSpec(ranker.name, {"kernel": kernels[2]}))
-    steps = {"kernel": tuple(kernels), **ranker.steps}
-    return (*FAMILIES[:-1], replace(ranker, starts=(first, *ranker.starts), steps=steps))
+    return str(sum((_TAG_WEIGHT * Tanimoto()[column] for column in new), made))

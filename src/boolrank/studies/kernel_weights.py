@@ -64,7 +64,7 @@ class KernelWeights:
 
 def learn_kernel(
     data: Interactions | Fold,
-    kernels: Iterable[Kernel | str] | Kernel | str = ARITIES,
+    kernels: Iterable[Kernel | str] = ARITIES,
     metric: AnyMetric = "auc",
     seed: int = 0,
     n_threads: int | None = None,
@@ -86,8 +86,7 @@ def learn_kernel(
     >>> learned.value >= max(learned.values.values())
     True
     """
-    some = [kernels] if isinstance(kernels, str | Kernel) else kernels
-    parsed = list(dict.fromkeys(parse_kernel(each) for each in some))
+    parsed = list(dict.fromkeys(map(parse_kernel, kernels)))
     if not parsed:
         raise ParameterError("a sum needs kernels", hint="name one at least", parameter="kernels")
     if not isinstance(data, Fold):

@@ -3,8 +3,7 @@
 In the folder of a run:
 
     cells/                  one result per fold and model, shared by all runs in the folder
-    runs/ID/experiment.toml the experiment
-    runs/ID/results.json    the results, equal for equal experiments, resumed or not
+    runs/ID/results.json    the experiment and its results, equal for equal experiments
     runs/ID/manifest.json   time, machine, versions and durations
 """
 
@@ -24,13 +23,14 @@ from typing import Any
 from .._version import __version__
 from ..data.splits import Split
 from ..engines.threads import threads
+from ..errors import ParameterError
 from ..evaluation.metrics import parse_metrics
 from ..evaluation.result import Evaluation, FoldResult
 from ..models.spec import ModelSpec
-from ..storage.output import write_text
+from ..storage.output import check_output, write_text
 from .cache import Task, digest, write_json
 from .executor import Executor
-from .experiment import Experiment, to_toml
+from .experiment import Experiment
 
 # The last ones are optional.
 _LIBRARIES = ("numpy", "scipy", "numba", "narwhals", "implicit", "irspack", "optuna")
@@ -85,12 +85,13 @@ def run_experiment(
     >>> len(found.evaluations["popularity"].folds), found.computed
     (5, 5)
     """
+    if not experiment.models:
+        raise ParameterError("there is no model to run", hint="give some, such as 'ease'")
     start = time.time()
     split = experiment.load_split(data_folder) if split is None else split
     key = {"boolrank": __version__, "split": split.hash, "experiment": experiment.to_dict()}
     place = None if folder is None else Path(folder) / "runs" / digest(key)[:16]
-    if place is not None:  # first, to fail early if the folder cannot be written to
-        write_text(place / "experiment.toml", to_toml(experiment.anchored()))
+    check_output(folder)
     metrics = tuple(parse_metrics(experiment.metrics))
     results: dict[ModelSpec, list[FoldResult]] = {model: [] for model in experiment.models}
     cells = list(product(enumerate(split, start=1), experiment.models))

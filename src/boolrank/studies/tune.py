@@ -65,12 +65,9 @@ class Trial:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study:
-    """The trials of one model; the first has the default parameters.
+    """The trials of one model on the fold with this hash; the first has the default parameters.
 
-    Attributes
-    ----------
-    fold : hash of the validation fold
-    lower : the metrics for which lower is better
+    ``lower`` has the metrics for which lower is better.
     """
 
     model: str
@@ -228,8 +225,7 @@ def validation_fold(data: Interactions, order: str = "time", seed: int = 0) -> F
             f"{able} users have {_LEAST} interactions or more, and {FOLDS} folds need one each",
             hint="give data with more users, or more of each",
         )
-    split = paper_protocol(data, folds=FOLDS, order=order, seed=seed, least=_LEAST)
-    return next(iter(split))
+    return next(iter(paper_protocol(data, folds=FOLDS, order=order, seed=seed, least=_LEAST)))
 
 
 def check_budget(trials: Any, seconds: Any, seed: Any, *, least: int) -> None:
