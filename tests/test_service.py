@@ -501,7 +501,7 @@ def test_a_refresh_keeps_times_where_recency_counts(saved: dict[str, Path], tmp_
 def test_a_refresh_never_replaces_a_newer_fit(
     saved: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from boolrank.service import refresh as module
+    from boolrank.service import history as module
     from boolrank.service.events import EventStore
 
     folder = Path(shutil.copytree(saved[MODELS[0]], tmp_path / "model"))
@@ -582,7 +582,7 @@ def test_a_model_knows_its_last_event_and_other_stores_apply_all(
     folder: Path, tmp_path: Path
 ) -> None:
     from boolrank.service.events import check_store
-    from boolrank.service.refresh import refresh
+    from boolrank.service.history import refresh
 
     first, other = (check_store(str(tmp_path / name)) for name in ("a.sqlite", "b.sqlite"))
     first.add([(f"x{k}", "u1", f"new{k}", "add", 5.0) for k in range(3)])

@@ -21,10 +21,10 @@ from ..storage.folder import HEADER
 from .access import Keys
 from .catalogue import Catalogue
 from .events import EventStore
+from .history import refresher
 from .metrics import Metrics
 from .pool import Pool
 from .problems import LATER, Refusal, StoreError
-from .refresh import refresher
 
 log = logging.getLogger("boolrank.service")
 
