@@ -606,7 +606,7 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
         (
             2,
             ["fit", "DRINKS", "--out", "m", "--positive", "4"],
-            ["(--positive)", "write it as '>= 4'"],
+            ["write it as '>= 4'"],
         ),
         (2, ["fit", "DRINKS", "--out", "m", "--model", "eas"], ["no model 'eas'", "mean 'ease'?"]),
         (2, ["fit", "DRINKS", "--out", "m", "--model", "ease(reg)"], ["'reg' in 'ease(reg)'"]),

@@ -16,11 +16,11 @@ from ..data.interactions import Interactions
 from ..data.items import ItemTable
 from ..data.vocabulary import Vocabulary
 from ..engines.user_modules import user_modules
-from ..errors import InputError, ParameterError, UnknownIdError
+from ..errors import InputError, ParameterError
 from ..models import Recommender
 from ..models.spec import ModelSpec, split_commas
 from ..table import counted
-from . import in_options, option_name
+from ._options import in_options, option_name
 from ._output import Work, say
 
 _LISTED = 10  # ids that a message names
@@ -146,7 +146,7 @@ def say_read(events: Interactions) -> None:
     for reading in events.readings:
         say(f"read {reading}")
         for note in reading.notes:
-            say(f"note: {in_options(note, ['fit'])}")
+            say(f"note: {in_options(note)}")
 
 
 def read_table(path: str, sets: str | None = None) -> ItemTable:
@@ -236,18 +236,8 @@ def parse_items(
 
 def parse_item(model: Recommender, text: str) -> tuple[Any, str]:
     """Return the item for the text of an id or a title, and its label."""
-    items, table, every = model.interactions.items, model.item_table, model.fitted.table
-    if table is None or every is None:
+    items, table = model.interactions.items, model.item_table
+    if table is None:
         return items.parsed(text), text
-    try:
-        number = table.number(text)
-    except UnknownIdError as error:
-        try:
-            row = every.number(text)
-        except UnknownIdError:
-            raise error from None
-        raise UnknownIdError(
-            f"{every.label(row)} has no events, and the model does not know it",
-            hint="`boolrank fit --attributes` ranks such items by their tags",
-        ) from None
+    number = table.number(text)
     return items[number], table.label(number)

@@ -32,8 +32,8 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 # Lines are not wrapped if stdout is not a terminal: grep and less -S work on whole lines.
 _PIPE_WIDTH = 200
-# Minimum width of a cell that may break anywhere, in a wide and in a narrow table.
-_MIN_FOLDED, _MIN_NARROW = 16, 12
+_GAP = 2  # between columns
+_MIN_FOLDED = 16  # width of a cell that may break anywhere
 
 _STYLES = {"name": "cyan", "group": "cyan"}
 _RANKED = {"rank": Column("rank", "d"), "popular": Column("popular", marks="item")}
@@ -130,10 +130,8 @@ def _print_table(table: Table) -> None:
     if table.title:  # rich would wrap it to the width of the table
         out.print(printable(table.title), style="bold", soft_wrap=True)
     titles, rows = [printable(column.title) for column in table.shown], _texts(table)
-    gap, widths = _widths(table, titles, rows, out.width)
-    if gap == 1:
-        titles = [title.replace("@", "\n@") for title in titles]
-    made = RichTable(box=box.SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False)
+    widths = _widths(table, titles, rows, out.width)
+    made = RichTable(box=box.SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), pad_edge=False)
     made.show_header = any(map(str.strip, titles))
     for column, title, number, width in zip(
         table.shown, titles, table.numeric, widths, strict=True
@@ -152,7 +150,7 @@ def _print_table(table: Table) -> None:
             for column, text, width in zip(table.shown, row, widths, strict=True)
         )
         made.add_row(*cells, style="bold" if at in table.strong else None)
-    out.width = max(out.width, sum(widths) + gap * (len(widths) - 1) + 2)
+    out.width = max(out.width, sum(widths) + _GAP * len(widths))
     out.print(made, crop=False)
     if table.note:
         out.print(printable(table.note), style="dim")
@@ -172,35 +170,25 @@ def _texts(table: Table) -> list[list[str]]:
     return found
 
 
-def _widths(
-    table: Table, titles: list[str], rows: list[list[str]], width: int
-) -> tuple[int, list[int]]:
-    """Return the gap between columns, and their widths: the widest shrink until the table fits.
+def _widths(table: Table, titles: list[str], rows: list[list[str]], width: int) -> list[int]:
+    """Return the widths of the columns: the widest shrink until the table fits.
 
-    If it does not fit, the gap is 1 and titles break before @. If that does not help, the table
-    exceeds ``width``, and columns have room for their longest word. Rich would cut words.
+    A table that does not fit has room for the longest word of each column; rich would cut words.
     """
     from rich.cells import cell_len
 
-    lowest: list[int] = []
-    for gap, fold in ((2, _MIN_FOLDED), (1, _MIN_NARROW)):
-        ranges = []
-        for column, *cells in zip(table.shown, titles, *rows, strict=True):
-            if gap == 1:
-                cells[0] = cells[0].replace("@", "\n@")
-            text = "\n".join(cells)
-            line, word = (
-                max(map(cell_len, parts), default=0) for parts in (text.split("\n"), text.split())
-            )
-            low = min(word, fold) if column.wrap in ("fold", "middle") else word
-            ranges.append((line if column.wrap == "never" else low, line))
-        lowest = lowest or [low for low, _ in ranges]
-        room = width - gap * (len(ranges) - 1) - 2  # 1 at each edge
-        for limit in range(width, 0, -1):
-            chosen = [max(low, min(high, limit)) for low, high in ranges]
-            if sum(chosen) <= room:
-                return gap, chosen
-    return 2, lowest
+    ranges, chosen = [], list[int]()
+    for column, *cells in zip(table.shown, titles, *rows, strict=True):
+        text = "\n".join(cells)
+        line, word = (max(map(cell_len, s), default=0) for s in (text.split("\n"), text.split()))
+        low = min(word, _MIN_FOLDED) if column.wrap in ("fold", "middle") else word
+        ranges.append((line if column.wrap == "never" else low, line))
+    room = width - _GAP * len(ranges)
+    for limit in range(width, 0, -1):
+        chosen = [max(low, min(high, limit)) for low, high in ranges]
+        if sum(chosen) <= room:
+            break
+    return chosen
 
 
 def shorten(text: str, width: int) -> str:
@@ -222,23 +210,11 @@ class Work:
         self._started = time.perf_counter()
 
     @contextmanager
-    def status(self, text: str = "", *, log: bool = False) -> Iterator[Tell]:
-        """Show a message while working, and yield a function that changes it.
-
-        Without a terminal, ``log`` prints a line for each new part of ``"part: more"``.
-        """
+    def status(self, text: str = "") -> Iterator[Tell]:
+        """Show a message on a terminal while working, and yield a function that changes it."""
         messages = console(stderr=True)
         if not messages.is_terminal:
-            last = ""
-
-            def write_part(text: str) -> None:
-                nonlocal last
-                part = text.partition(": ")[0]
-                if log and part != last:
-                    last = part
-                    say(f"{self._seconds:7.1f} s  {part}")
-
-            yield write_part
+            yield lambda _: None
             return
         from rich.live import Live
         from rich.spinner import Spinner
@@ -286,11 +262,7 @@ class Work:
             return
         peak = peak_memory()
         memory = "" if peak is None else f", {peak / 1e6:,.0f} MB peak memory"
-        say(f"{text}; {self._seconds:.1f} s{memory}")
-
-    @property
-    def _seconds(self) -> float:
-        return time.perf_counter() - self._started
+        say(f"{text}; {time.perf_counter() - self._started:.1f} s{memory}")
 
 
 def check_file(path: Path, endings: Collection[str]) -> None:

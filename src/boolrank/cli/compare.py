@@ -11,7 +11,6 @@ import typer
 from .._extras import needs
 from ..data.inputs import is_name
 from ..data.splits import Split
-from ..errors import ParameterError
 from ..models import MODELS
 from ..models.spec import ModelSpec, split_commas
 from ..storage.output import check_output
@@ -72,7 +71,7 @@ def compare(
     else:
         files = ", ".join(Path(each).name for each in inputs)
         parts = {files if columns.sql is None else "query": inputs}
-    with work.status(log=True) as tell:
+    with work.status() as tell:
         splits = {}
         for title, part in parts.items():
             tell(f"{title}: reading and splitting")
@@ -113,11 +112,6 @@ def compare(
 def _split(inputs: list[str], split: dict[str, Any], columns: Columns, seed: int) -> Split:
     """Read and split, as an experiment does."""
     any_model, split = (ModelSpec("popularity"),), {"folds": FOLDS} | split
-    try:
-        return Experiment(
-            tuple(inputs), any_model, split=split, columns=columns.given(), seed=seed
-        ).load_split()
-    except ParameterError as error:
-        if error.parameter == "folds":  # which are fixed here
-            error.hint = "lower --least, or give more data"
-        raise
+    return Experiment(
+        tuple(inputs), any_model, split=split, columns=columns.given(), seed=seed
+    ).load_split()

@@ -16,7 +16,7 @@ def demo(*, out: Path = Path("demo"), seed: int | None = None) -> None:
     from ..demo import NEXT, demo_tables, run_demo
 
     work = Work()
-    with work.status(log=True) as tell:
+    with work.status() as tell:
         found = run_demo(out, seed=seed or 0, progress=tell)
     Output().show(*demo_tables(found))
     work.done(f"{out / 'report.html'}: open it in a browser")

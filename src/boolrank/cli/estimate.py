@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from .._memory import free_memory, size
-from ..checks import real
 from ..counts.estimate import Estimate
 from ..table import Table
 from ._inputs import Columns, read_events
@@ -15,7 +14,6 @@ from ._output import Output, Work
 def estimate(
     inputs: list[str] | None = None,
     *,
-    user_exponent: float = 0.0,
     activity_cap: int | None = None,
     columns: Columns,
     output: Output,
@@ -27,9 +25,8 @@ def estimate(
     """
     work = Work()
     events = read_events(work, columns.inputs(inputs), columns.given())
-    exponent = real("estimate", "user_exponent", user_exponent, low=0, high=1)
     with work.status("Estimating"):
-        found = Estimate.of(events.capped(activity_cap).rows, len(events.items), exponent)
+        found = Estimate.of(events.capped(activity_cap).rows, len(events.items))
     formats = {"path": "", "memory": "", "disk": "", "seconds": ",.0f", "how": ""}
     disk, seconds = size(found.disk), found.seconds
     rows = [

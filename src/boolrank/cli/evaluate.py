@@ -12,8 +12,8 @@ from ..models.spec import ModelSpec, labels, parse_model
 from ..studies import Experiment, Run, choose, read_experiment, run_experiment
 from ..studies.experiment import PUBLISHED, USUAL
 from ..table import Table
-from . import option_name
 from ._inputs import AUTO, Columns, given, race_options, read_items, say_read
+from ._options import option_name
 from ._output import Output, Work, say
 
 

@@ -35,7 +35,7 @@ def reproduce(
     check_report()
     names = split_commas(datasets) if datasets else ()
     options = given({"arities": parse_arities(arities) if arities else None, "seed": seed})
-    with work.status(log=True) as tell:
+    with work.status() as tell:
         found = run(
             out, names, sweep=sweep, costs=costs, **options, n_threads=threads, progress=tell
         )
