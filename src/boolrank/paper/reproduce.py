@@ -64,15 +64,10 @@ def reproduce(
 ) -> Reproduction:
     """Run the paper's experiments on data sets of this machine.
 
-    Parameters
-    ----------
-    out : folder for results, which are not computed again
-    datasets : names, by default of all the paper's that are here; ``"netflix=ratings.csv"``
-        measures a file, or another data set, in place of the paper's
-    sweep : whether to measure AUC against the arity
-    costs : whether to measure memory too, each kernel of the table in a process of its own
-    arities : of the curves, by default some up to 150
-    folder : of the data sets, see `load_dataset`
+    Results in ``out`` are not computed again. ``datasets`` are names, by default of all the paper's
+    that are here; ``"netflix=ratings.csv"`` measures a file, or another data set, in place of the
+    paper's. ``sweep`` measures AUC against the arity, ``costs`` memory, each kernel of the table in
+    a process of its own. ``folder`` has the data sets, see `load_dataset`.
     """
 
     def run(
