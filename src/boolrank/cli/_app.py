@@ -38,7 +38,7 @@ EXAMPLES = {
     "reproduce": "boolrank reproduce --datasets filmtrust,movielens-1m --out reproduction",
     "models": "boolrank models --json",
     "kernels": "boolrank kernels --json",
-    "datasets": "boolrank datasets --check",
+    "datasets": "boolrank datasets --json",
     "datasets fetch": "boolrank datasets fetch movielens-1m",
     "demo": "boolrank demo --out demo",
     "doctor": "boolrank doctor",

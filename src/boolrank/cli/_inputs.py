@@ -21,7 +21,7 @@ from ..models import Recommender
 from ..models.spec import ModelSpec, split_commas
 from ..table import counted
 from ._options import in_options, option_name
-from ._output import Work, say
+from ._output import say, status
 
 _LISTED = 10  # ids that a message names
 AUTO = "auto"  # the model is to be chosen
@@ -128,14 +128,13 @@ def fit_command(
 
 
 def read_events(
-    work: Work,
     inputs: Sequence[str],
     columns: Mapping[str, Any],
     *,
     file_order: bool | None = None,
 ) -> Interactions:
     """Read interactions from files, or load the data set if the input is its name."""
-    with work.status("Reading"):
+    with status("Reading"):
         events = load_inputs(inputs, None, file_order, **columns)
     say_read(events)
     return events
@@ -198,8 +197,8 @@ def parse_ids(
     texts: Sequence[str],
     option: str,
     *,
-    strict: bool,
-    fate: str,
+    strict: bool = False,
+    fate: str = "ignored",
     table: ItemTable | None = None,
 ) -> list[Any]:
     """Return ids in the type of the vocabulary; report unknown ones, or raise if ``strict``.
@@ -224,14 +223,6 @@ def parse_ids(
         of = f"{len(unknown):,} of {len(found):,} ids in --{option}"
         say(f"note: {of} are unknown and {fate}: {names}")
     return ids
-
-
-def parse_items(
-    model: Recommender, texts: Sequence[str], option: str, *, strict: bool = False
-) -> list[Any]:
-    """Return the items for texts of ids or titles; report unknown ones, or raise if ``strict``."""
-    items, table = model.interactions.items, model.item_table
-    return parse_ids(items, texts, option, strict=strict, fate="ignored", table=table)
 
 
 def parse_item(model: Recommender, text: str) -> tuple[Any, str]:

@@ -11,17 +11,14 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from .._memory import peak_memory
-from ..data.archives import check_name
 from ..errors import ParameterError
-from ..storage.output import check_output
 from ..table import Column, Table
 
 if TYPE_CHECKING:
@@ -39,6 +36,7 @@ _STYLES = {"name": "cyan", "group": "cyan"}
 _RANKED = {"rank": Column("rank", "d"), "popular": Column("popular", marks="item")}
 _RANKED |= {name: Column(name, ".6g") for name in ("score", "similarity")}
 _QUIET_SECONDS = 1.0  # without progress
+_STARTED = time.perf_counter()
 
 Tell = Callable[[str], None]
 
@@ -203,73 +201,59 @@ def shorten(text: str, width: int) -> str:
     return f"{text[:half]}…{text[half + 1 - width :]}"
 
 
-class Work:
-    """A task with progress messages; its time starts when it is created."""
+@contextmanager
+def status(text: str = "") -> Iterator[Tell]:
+    """Show a message on a terminal while working, and yield a function that changes it."""
+    messages = console(stderr=True)
+    if not messages.is_terminal:
+        yield lambda _: None
+        return
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
 
-    def __init__(self) -> None:
-        self._started = time.perf_counter()
+    from .._compiled.compiler import on_compile
 
-    @contextmanager
-    def status(self, text: str = "") -> Iterator[Tell]:
-        """Show a message on a terminal while working, and yield a function that changes it."""
-        messages = console(stderr=True)
-        if not messages.is_terminal:
-            yield lambda _: None
-            return
-        from rich.live import Live
-        from rich.spinner import Spinner
-        from rich.text import Text
+    spinner = Spinner("dots")
+    # Stdout stays as it is: a library that keeps it would find it closed at the end.
+    live = Live(spinner, console=messages, transient=True, redirect_stdout=False)
+    later = Timer(_QUIET_SECONDS, live.start)
 
-        from .._compiled.compiler import on_compile
+    def tell(text: str) -> None:
+        spinner.update(text=Text(printable(f"{text} …")))  # Text: file names are not markup
 
-        spinner = Spinner("dots")
-        # Stdout stays as it is: a library that keeps it would find it closed at the end.
-        live = Live(spinner, console=messages, transient=True, redirect_stdout=False)
-        later = Timer(_QUIET_SECONDS, live.start)
-
-        def tell(text: str) -> None:
-            spinner.update(text=Text(printable(f"{text} …")))  # Text: file names are not markup
-
-        tell(text)
-        later.start()
-        try:
-            with on_compile(tell):
-                yield tell
-        finally:
-            later.cancel()
-            later.join()
-            live.stop()
-
-    @contextmanager
-    def counter(self, text: str) -> Iterator[Callable[..., None]]:
-        """Yield a function that shows the number done, the total, the time left and a remark."""
-        with self.status(text) as tell:
-            start = time.perf_counter()
-
-            def count(done: int, total: int, remark: str = "") -> None:
-                left = (time.perf_counter() - start) * (total - done) / max(done, 1)
-                more = f"; {remark}" if remark else ""
-                tell(f"{text}: {done:,} of {total:,}, about {left:,.0f} s left{more}")
-
-            yield count
-
-    def done(self, text: str, *, beside_data: bool = False) -> None:
-        """Print a summary with the time taken and the peak memory.
-
-        Nothing is printed ``beside_data`` that goes to a pipe or a file: silence means success.
-        """
-        if beside_data and not console().is_terminal:
-            return
-        peak = peak_memory()
-        memory = "" if peak is None else f", {peak / 1e6:,.0f} MB peak memory"
-        say(f"{text}; {time.perf_counter() - self._started:.1f} s{memory}")
+    tell(text)
+    later.start()
+    try:
+        with on_compile(tell):
+            yield tell
+    finally:
+        later.cancel()
+        later.join()
+        live.stop()
 
 
-def check_file(path: Path, endings: Collection[str]) -> None:
-    """Raise if a file cannot be written, before the work for it is done."""
-    if path.suffix.lower() not in endings:
-        raise ParameterError(
-            f"{path} has no known file type", hint=f"name a file in {', '.join(endings)}"
-        )
-    check_name(path)
-    check_output(path, is_file=True)
+@contextmanager
+def counter(text: str) -> Iterator[Callable[..., None]]:
+    """Yield a function that shows the number done, the total, the time left and a remark."""
+    with status(text) as tell:
+        start = time.perf_counter()
+
+        def count(done: int, total: int, remark: str = "") -> None:
+            left = (time.perf_counter() - start) * (total - done) / max(done, 1)
+            more = f"; {remark}" if remark else ""
+            tell(f"{text}: {done:,} of {total:,}, about {left:,.0f} s left{more}")
+
+        yield count
+
+
+def done(text: str, *, beside_data: bool = False) -> None:
+    """Print a summary with the time taken and the peak memory.
+
+    Nothing is printed ``beside_data`` that goes to a pipe or a file: silence means success.
+    """
+    if beside_data and not console().is_terminal:
+        return
+    peak = peak_memory()
+    memory = "" if peak is None else f", {peak / 1e6:,.0f} MB peak memory"
+    say(f"{text}; {time.perf_counter() - _STARTED:.1f} s{memory}")

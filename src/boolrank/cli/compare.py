@@ -17,7 +17,7 @@ from ..storage.output import check_output
 from ..studies import FOLDS, Experiment, compare_models, record
 from ..studies.comparison import check_comparison
 from ._inputs import Columns, command_text, fit_command, given, say_read
-from ._output import Output, Work, say
+from ._output import Output, done, say, status
 
 # Columns of the results in a table; JSON and CSV have all.
 _SHOWN = {
@@ -55,7 +55,7 @@ def compare(
     from ..report.page import check_report, claim_folder
     from ..report.tables import by_metric, comparison_table
 
-    work, started, inputs = Work(), time.time(), columns.inputs(inputs)
+    started, inputs = time.time(), columns.inputs(inputs)
     check_report()
     if trials != 0:
         with needs("tune", "Tuning"):  # fail now rather than for each model
@@ -71,7 +71,7 @@ def compare(
     else:
         files = ", ".join(Path(each).name for each in inputs)
         parts = {files if columns.sql is None else "query": inputs}
-    with work.status() as tell:
+    with status() as tell:
         splits = {}
         for title, part in parts.items():
             tell(f"{title}: reading and splitting")
@@ -83,7 +83,7 @@ def compare(
         say_read(made.data)
     shown = {"models": models, **budget, **split, "out": out, **columns.given()}
     command = command_text("compare", inputs, shown)
-    with work.status("Writing the report"):
+    with status("Writing the report"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
         commands = {
             (each.title, metric): fit_command(
@@ -102,7 +102,7 @@ def compare(
             say(f"{each.title}: {failed.name} failed: {failed.error}")
         for doubt in doubts_about(each):
             say(f"note: {each.title}: {doubt}")
-    work.done(f"{page}")
+    done(f"{page}")
     for (title, metric), command in commands.items():
         say(f"best {metric} on {title}: {command}")
     if not any(each.measured for each in found):

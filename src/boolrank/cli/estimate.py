@@ -8,7 +8,7 @@ from .._memory import free_memory, size
 from ..counts.estimate import Estimate
 from ..table import Table
 from ._inputs import Columns, read_events
-from ._output import Output, Work
+from ._output import Output, status
 
 
 def estimate(
@@ -23,9 +23,8 @@ def estimate(
     The number of pairs of items that share a user decides everything; it is estimated from a sample
     of rows. Times are for two threads.
     """
-    work = Work()
-    events = read_events(work, columns.inputs(inputs), columns.given())
-    with work.status("Estimating"):
+    events = read_events(columns.inputs(inputs), columns.given())
+    with status("Estimating"):
         found = Estimate.of(events.capped(activity_cap).rows, len(events.items))
     formats = {"path": "", "memory": "", "disk": "", "seconds": ",.0f", "how": ""}
     disk, seconds = size(found.disk), found.seconds

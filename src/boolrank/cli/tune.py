@@ -14,7 +14,7 @@ from ..storage.output import check_output
 from ..studies import Study, Trial, tune_model, validation_fold
 from ..table import Column, Table, counted
 from ._inputs import Columns, fit_command, given, read_events, read_items
-from ._output import Output, Work, say
+from ._output import Output, counter, done, say
 
 _MAX_TRIALS = 10  # in a table
 
@@ -44,7 +44,7 @@ def tune(
     run again. At the end there is a `fit` command for the best model by each metric. With --items,
     kernels have terms over the tags of items: all columns of sets, or --attributes.
     """
-    work, inputs = Work(), columns.inputs(inputs)
+    inputs = columns.inputs(inputs)
     budget = given({"trials": trials, "seconds": seconds})
     spec = parse_model(model or "kernel-ranker")
     if spec.changes:
@@ -52,7 +52,7 @@ def tune(
         raise ParameterError(problem, hint=f"write --model {spec.name}")
     check_output(out)
     in_file_order = order == "file"
-    events = read_events(work, inputs, columns.given(), file_order=in_file_order or None)
+    events = read_events(inputs, columns.given(), file_order=in_file_order or None)
     if items is not None:
         table = read_items(items, sets, events)
         named = None if attributes is None else split_commas(attributes)
@@ -61,7 +61,7 @@ def tune(
     fold = validation_fold(events, chosen, seed or 0)
     options = budget | given({"metrics": metric, "seed": seed})
     try:
-        with work.counter("Tuning") as count:
+        with counter("Tuning") as count:
             study = tune_model(
                 spec.name, fold, **options, folder=out, n_threads=threads, progress=count
             )
@@ -70,7 +70,7 @@ def tune(
         raise
     numbers = {id(trial): number for number, trial in enumerate(study.trials)}
     _show(study, numbers, output)
-    work.done(f"{counted(len(study.trials), 'trial')}, {study.failed} failed; {out}")
+    done(f"{counted(len(study.trials), 'trial')}, {study.failed} failed; {out}")
     for name in study.metrics:
         command = fit_command(inputs, columns, study.spec(name), items=items, sets=sets)
         say(f"best {name}, {study.best(name).metrics[name]:.4f}: {command}")
