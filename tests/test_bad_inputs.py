@@ -158,7 +158,7 @@ BAD: list[tuple[str, str | bytes, str, int, str, str]] = [
      "correct it"),
     # conditions
     ("a.csv", GOOD, "--positive 4", 2, "positive is a comparison", "write it as '>= 4', or for text as '= good'"),
-    ("a.csv", GOOD, "--positive >=good", 2, "not '>=good' (--positive)", "or for text as '= good'"),
+    ("a.csv", GOOD, "--positive >=good", 2, "not '>=good'", "or for text as '= good'"),
     ("a.csv", GOOD, "--positive >=9", 1, "no rating is >=9: those in 'rating' are 1.0 to 5.0", "in this range"),
     ("a.csv", GOOD, "--positive =good", 1, "no rating is =good: those in 'rating' are '1', '4', '5'",
      "compare with one of these"),

@@ -265,17 +265,12 @@ def test_every_verb_that_reads_notes_that_all_ratings_count(run, ratings):
         assert only == read
 
 
-def test_spectrum_takes_several_families_and_draws(run, tmp_path):
-    for name, start in (("figure.svg", b"<?xml"), ("figure.png", b"\x89PNG")):
-        path = tmp_path / "sub" / name
-        code, printed, messages = run(
-            *("spectrum", DATA, "--kernel", "disjunctive", "--kernel", "threshold(2, {})"),
-            *("--arities", "2,4", "--out", path),
-        )
-        assert code == 0
-        assert "threshold(2, {})" in printed
-        assert name in messages
-        assert path.read_bytes().startswith(start)
+def test_spectrum_takes_several_families(run):
+    families = ("--kernel", "disjunctive", "--kernel", "threshold(2, {})")
+    code, printed, _ = run("spectrum", DATA, *families, "--arities", "2,4")
+    assert code == 0
+    assert "disjunctive" in printed
+    assert "threshold(2, {})" in printed
 
 
 @pytest.mark.parametrize(
@@ -283,7 +278,6 @@ def test_spectrum_takes_several_families_and_draws(run, tmp_path):
     [
         (["--arities", "0"], "arities"),
         (["--kernel", "disjunctif"], "disjunctive"),
-        (["--out", "figure.pdf"], "name a file in .svg, .png"),
         (["--kernel", "linear"], "linear"),
     ],
 )

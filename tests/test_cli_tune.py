@@ -18,7 +18,7 @@ import pytest
 from boolrank import load_dataset
 from boolrank.cli import main
 from boolrank.models import load_model, make_model
-from boolrank.studies import arity_from_spectrum, best_arity, tune_model, validation_fold
+from boolrank.studies import tune_model, validation_fold
 
 DATA = "synthetic:120x60x1500:3"
 
@@ -182,22 +182,6 @@ def test_too_few_users_have_a_hint_that_can_be_followed(run, folder):
     assert "hint: give data with more users, or more of each" in messages
 
 
-def test_an_arity_is_searched_beside_that_of_the_spectrum(run, folder):
-    code, printed, messages = run("tune", DATA, "--arity", "disjunctive", "--json")
-    assert code == 0
-    fold = validation_fold(load_dataset(DATA))
-    expected = best_arity(fold)
-    records = json.loads(printed)
-    assert {record["arity"]: record["auc"] for record in records} == expected.measured
-    assert [record["arity"] for record in records if record["best"]] == [expected.arity]
-    spectrum = arity_from_spectrum(fold.train).kernel
-    assert f"best by auc: {expected.kernel}; by the spectrum alone: {spectrum}; " in messages
-    _, printed, messages = run("tune", DATA, "--arity", "conjunctive", "--metric", "ndcg@5")
-    assert "best" in printed
-    assert "spectrum" not in messages
-    assert not list(folder.iterdir()), "an arity leaves no files"
-
-
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
@@ -206,13 +190,6 @@ def test_an_arity_is_searched_beside_that_of_the_spectrum(run, folder):
         (["--metric", "ncdg@10"], 2, "there is no metric 'ncdg'"),
         (["--trials", "0"], 2, "trials"),
         (["--seconds", "-3"], 2, "seconds must be a finite number, more than 0"),
-        (["--arity", "disjunctive", "--trials", "5"], 2, "--arity and --trials exclude each other"),
-        (["--arity", "disjunctive", "--out", "x"], 2, "--arity and --out exclude each other"),
-        (["--arity", "disjunctive", "--metric", "auc,mrr"], 2, "chosen by one metric"),
-        (["--arity", "magic"], 2, "magic"),
-        (["--arity", "tanimoto"], 2, "tanimoto does not take an arity alone"),
-        (["--arity", "threshold"], 2, "threshold does not take an arity alone"),
-        (["--arity", "disjunctive(3)"], 2, "disjunctive(3) does not take an arity alone"),
         (["--order", "sideways"], 2, "sideways"),
     ],
 )

@@ -270,9 +270,9 @@ def test_ctrl_c_leaves_nothing_and_exits_with_130(serve, tmp_path):
         "main(sys.argv[1:])"
     )
     call = [sys.executable, "-c", program, "datasets", "fetch", "filmtrust"]
-    call += ["--folder", str(tmp_path)]
     place = tmp_path / "filmtrust"
-    child = subprocess.Popen(call, stderr=subprocess.PIPE)
+    env = os.environ | {"BOOLRANK_DATA": str(tmp_path)}
+    child = subprocess.Popen(call, stderr=subprocess.PIPE, env=env)
     with child:
         until = time.monotonic() + 30
         while not list(place.glob(".*")) and time.monotonic() < until:
@@ -284,7 +284,7 @@ def test_ctrl_c_leaves_nothing_and_exits_with_130(serve, tmp_path):
     assert b"Traceback" not in err
     assert names(place) == []
     site.pause = 0.0
-    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    done = subprocess.run(call, capture_output=True, text=True, check=True, env=env)
     assert "2,097,152 bytes" in done.stderr
     assert "Please cite: G. Guo" in done.stderr
     assert (place / "filmtrust.zip").read_bytes() == BODY

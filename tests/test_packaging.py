@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 import boolrank
-from boolrank.errors import MissingExtraError
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -181,17 +180,3 @@ def test_without_extras_one_line_says_what_installs_all_of_them(words: list[str]
     error, hint = done.stderr.splitlines()
     assert re.fullmatch(r"error: The command line needs \w+, which is not installed", error)
     assert hint == "hint: pip install 'boolrank[all]'"
-
-
-def test_in_an_environment_of_pipx_the_command_is_its_own(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    from boolrank._extras import needs
-
-    (tmp_path / "pipx_metadata.json").touch()
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    with (
-        pytest.raises(MissingExtraError, match=r"pipx install --force 'boolrank\[all\]'"),
-        needs("cli", "It"),
-    ):
-        import surely_not_installed  # noqa: F401

@@ -62,7 +62,7 @@ def out(found, tmp_path_factory):
 
 def _rows(found, title):
     """The results on a data set."""
-    return results_table(found).where({"data set": title, "reading": ""}).records()
+    return results_table(found).where({"data set": title}).records()
 
 
 def _best(rows):
@@ -138,16 +138,12 @@ def test_a_second_run_uses_the_cached_results(folder, found, place, monkeypatch)
 
 def test_the_page_is_valid_and_self_contained(out, found):
     outline = check_page((out / "report.html").read_text(encoding="utf-8"))
-    for name in ("results", "differences", "readings", "auc", "spectrum", "made"):
+    for name in ("results", "differences", "auc", "spectrum", "made"):
         assert name in outline.ids
     # The heads of the tables aside, all of them under one name.
     values = [row[1][0] for row in outline.tables["results"] if row[1][0]]
     assert [float(value) for value in values] == [
-        row["AUC"] for row in results_table(found).records() if not row["reading"]
-    ]
-    readings = [row[1][0] for row in outline.tables["readings"] if row[1][0]]
-    assert [float(value) for value in readings] == [
-        row["AUC"] for row in results_table(found).records() if row["reading"]
+        row["AUC"] for row in results_table(found).records()
     ]
 
 

@@ -347,8 +347,8 @@ def test_the_command_line_fits_on_spark(data: Interactions, tmp_path: Path) -> N
     ("words", "text"),
     [
         (["--engine", "spark"], "needs a model"),
-        (["--engine", "dask"], "no engine 'dask'"),
-        (["--master", "yarn"], "needs --engine spark"),
+        (["--engine", "dask"], "engine must be 'local' or 'spark', not 'dask'"),
+        (["--master", "yarn"], "engine must be 'spark', not 'local'"),
         (["--engine", "spark", "--items", "x.csv"], "--items exclude each other"),
     ],
 )

@@ -8,10 +8,8 @@ A module that needs an extra of the package imports it where it is used, inside 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from .errors import MissingExtraError
 
@@ -33,12 +31,6 @@ installed; pip install 'boolrank[report]'
         if error.name is None or error.name.partition(".")[0] == "boolrank":
             raise
         raise MissingExtraError(
-            f"{purpose} needs {error.name}, which is not installed", hint=_command(extra)
+            f"{purpose} needs {error.name}, which is not installed",
+            hint=f"pip install 'boolrank[{extra}]'",
         ) from error
-
-
-def _command(extra: str) -> str:
-    """Return the command for an extra; pip does not reach the environments of pipx."""
-    if Path(sys.prefix, "pipx_metadata.json").exists():
-        return "pipx install --force 'boolrank[all]'"
-    return f"pip install 'boolrank[{extra}]'"

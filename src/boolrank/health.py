@@ -9,12 +9,13 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from importlib import import_module, metadata
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._compiled.ranges import most_threads
 from ._memory import free_memory, size
 from ._version import __version__
 from .data import DATASETS, data_folder, synthetic
@@ -32,8 +33,7 @@ from .studies.run import machine
 
 # Extras for users; the others are for development.
 _EXTRAS = ("cli", "report", "tune", "compare")
-_REQUIREMENT = re.compile(r"([\w.-]+)[^;>]*(?:>=([\d.]+))?[^;]*(?:;.*extra == ['\"](\w+)['\"])?")
-_LITTLE_MEMORY = 500_000_000
+_REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*extra == ['\"](\w+)['\"])?")
 _CACHE_HINT = "set NUMBA_CACHE_DIR to a writable folder"
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 Tell = Callable[[str], None]
@@ -136,42 +136,24 @@ def _versions() -> Iterator[Finding]:
         texts = metadata.requires("boolrank") or []
     except metadata.PackageNotFoundError:  # run from a folder of sources
         texts = []
-    needed = [(m[1], m[2] or "0", m[3] or "") for m in map(_REQUIREMENT.match, texts) if m]
+    needed = [(m[2] or "", m[1]) for m in map(_REQUIREMENT.match, texts) if m]
     for extra in ("", *_EXTRAS):
-        yield from (_package(*each) for each in needed if each[2] == extra)
-
-
-def _package(name: str, least: str, extra: str) -> Finding:
-    part = f"extra {extra}" if extra else "versions"
-    try:
-        version = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        state, wanted = ("missing", f"boolrank[{extra}]") if extra else ("broken", name)
-        return Finding(part, name, "not installed", state, f"pip install '{wanted}'")
-    have, need = (list(map(int, re.findall(r"\d+", v)[:3])) for v in (version, least))
-    if have >= need:
-        return Finding(part, name, version)
-    state, hint = "warning" if extra else "broken", f"pip install --upgrade '{name}>={least}'"
-    return Finding(part, name, f"{version}, and {least} is needed", state, hint)
+        part = f"extra {extra}" if extra else "versions"
+        for name in (name for of, name in needed if of == extra):
+            try:
+                yield Finding(part, name, metadata.version(name))
+            except metadata.PackageNotFoundError:
+                hint = f"pip install '{f'boolrank[{extra}]' if extra else name}'"
+                state = "missing" if extra else "broken"
+                yield Finding(part, name, "not installed", state, hint)
 
 
 def _machine() -> Iterator[Finding]:
     for name, value in machine()["machine"].items():
         yield Finding("machine", name, f"{value}")
     free = free_memory()
-    text = "unknown" if free >= 1 << 60 else size(free)
-    little = ("warning", "close other programs") if free < _LITTLE_MEMORY else ()
-    yield Finding("machine", "free memory", text, *little)
-    try:
-        numba = import_module("numba")
-    except ImportError as error:
-        hint = "pip install --upgrade --force-reinstall numba"
-        yield Finding("threads", "number", f"{error}".partition("\n")[0], "broken", hint)
-    else:
-        yield Finding("threads", "number", f"{numba.config.NUMBA_NUM_THREADS}")
-        if numba.config.DISABLE_JIT:
-            hint = "unset NUMBA_DISABLE_JIT"
-            yield Finding("threads", "compiler", "off: everything is slow", "warning", hint)
+    yield Finding("machine", "free memory", "unknown" if free >= 1 << 60 else size(free))
+    yield Finding("threads", "number", f"{most_threads()}")
     config: Any = np.show_config(mode="dicts")
     blas = config.get("Build Dependencies", {}).get("blas", {})
     yield Finding("BLAS", "library", " ".join(blas.get(k, "") for k in ("name", "version")).strip())

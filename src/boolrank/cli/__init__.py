@@ -12,11 +12,12 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any
 
 from .._extras import needs
 from ..engines.user_modules import import_user_module
 from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
+from ._options import in_options
 from ._output import printable
 from ._signals import SignalGuard
 
@@ -76,7 +77,7 @@ def _run(args: list[str]) -> int:
     from ._app import app  # needs typer
 
     def print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-        sys.stderr.write(f"warning: {printable(in_options(str(message), args))}\n")
+        sys.stderr.write(f"warning: {printable(in_options(str(message)))}\n")
 
     with warnings.catch_warnings():
         warnings.showwarning = print_warning
@@ -108,10 +109,11 @@ def _reliable_stdout() -> Iterator[None]:
     With PYTHONUNBUFFERED, Python's own drops what a full disk or a pipe does not take at once.
     Characters that the encoding lacks are escaped. If stdout is closed, output is discarded.
     """
-    before = sys.stdout
+    before: Any = sys.stdout
     closed = before is None
-    place = os.devnull if closed else _descriptor(before)
-    if place is None:  # a notebook or a test
+    try:
+        place = os.devnull if closed else io.TextIOWrapper.fileno(before)
+    except (TypeError, io.UnsupportedOperation):  # a notebook or a test
         yield
         return
     encoding = "utf-8" if closed else before.encoding
@@ -127,30 +129,17 @@ def _reliable_stdout() -> Iterator[None]:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), now.fileno())
 
 
-def _descriptor(stream: TextIO) -> int | None:
-    """Return the file descriptor of a stream after flushing it; None if it has none."""
-    try:
-        stream.flush()
-        return stream.fileno() if isinstance(stream, io.TextIOWrapper) else None
-    except io.UnsupportedOperation:
-        return None
-
-
 def present(error: Exception, args: Sequence[str]) -> tuple[int, str]:
     """Return the exit code and the text for an error that the user can fix; 0 for a bug.
 
     >>> from boolrank.errors import InputError
-    >>> error = InputError("the data have no time", hint="use order='file'", parameter="order")
-    >>> print(present(error, ["evaluate"])[1])
+    >>> print(present(InputError("the data have no time", hint="use order='file'"), [])[1])
     error: the data have no time
     hint: use --order 'file'
     """
     code, hint = 1, ""
     if isinstance(error, BoolrankError):
-        message, hint = error.message, in_options(error.hint, args)
-        option = option_name(error.parameter)
-        if error.parameter and option not in message + hint and option in _usage(args)[1]:
-            message = f"{message} ({option})"
+        message, hint = error.message, in_options(error.hint)
         if isinstance(error, KernelSyntaxError):
             hint = hint or "`boolrank kernels` lists the kernels"
         if isinstance(error, KernelSyntaxError | ParameterError | ParameterTypeError):
@@ -165,40 +154,13 @@ def present(error: Exception, args: Sequence[str]) -> tuple[int, str]:
         code, message = 2, error.format_message().rstrip(".")
     else:
         return 0, ""
-    return code, f"error: {message}\nhint: {hint or _usage(args)[0]}"
+    return code, f"error: {message}\nhint: {hint or _usage(args)}"
 
 
-def in_options(text: str, args: Sequence[str]) -> str:
-    """Return a text of the library with its arguments, as ``order=...``, written as options.
+def _usage(args: Sequence[str]) -> str:
+    """Return the help and the example of the verb in these arguments."""
+    from ._app import EXAMPLES
 
-    >>> in_options("lower least=... or use order='file', not reg=1", ["evaluate"])
-    "lower --least or use --order 'file', not reg=1"
-    """
-    text = f" {text}"
-    for option in _usage(args)[1] if "=" in text else ():
-        name = f" {option.removeprefix('--').replace('-', '_')}="
-        text = text.replace(f"{name}...", f" {option}").replace(name, f" {option} ")
-    return text[1:]
-
-
-def option_name(parameter: str) -> str:
-    """Return the option for a parameter, such as ``--include-seen`` for ``include_seen``."""
-    return f"--{parameter.replace('_', '-')}"
-
-
-def _usage(args: Sequence[str]) -> tuple[str, set[str]]:
-    """Return a hint and the options for the verb in these arguments."""
-    from typer.main import get_command
-
-    from ._app import EXAMPLES, app
-
-    command: Any = get_command(app)
-    names, parameters = [], [*command.params]
-    for arg in args:
-        if arg in getattr(command, "commands", ()):
-            command = command.commands[arg]
-            names.append(arg)
-            parameters += command.params
-    example = f"; for example: {EXAMPLES[' '.join(names)]}" if names else ""
-    options = {option for parameter in parameters for option in parameter.opts}
-    return f"see `{' '.join(['boolrank', *names, '-h'])}`{example}", options
+    verb = next((words for k in (2, 1) if (words := " ".join(args[:k])) in EXAMPLES), "")
+    example = f"; for example: {EXAMPLES[verb]}" if verb else ""
+    return f"see `{' '.join(['boolrank', *verb.split(), '-h'])}`{example}"

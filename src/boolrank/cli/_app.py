@@ -16,8 +16,9 @@ from typing import Any
 
 import typer
 
-from . import EXIT_CODES, option_name
-from ._options import OPTIONS
+from .._version import __version__
+from . import EXIT_CODES
+from ._options import OPTIONS, option_name
 from .listings import fetch
 
 EXAMPLES = {
@@ -37,7 +38,7 @@ EXAMPLES = {
     "reproduce": "boolrank reproduce --datasets filmtrust,movielens-1m --out reproduction",
     "models": "boolrank models --json",
     "kernels": "boolrank kernels --json",
-    "datasets": "boolrank datasets --check",
+    "datasets": "boolrank datasets --json",
     "datasets fetch": "boolrank datasets fetch movielens-1m",
     "demo": "boolrank demo --out demo",
     "doctor": "boolrank doctor",
@@ -65,8 +66,11 @@ Data goes to stdout, messages go to stderr. Exit codes: {
 def _boolrank(
     *, version: bool = False, debug: bool = False, modules: list[str] | None = None
 ) -> None:
-    """Do nothing: these options act before any verb, wherever they stand."""
-    del version, debug, modules
+    """Print the version; the other options act before any verb, wherever they stand."""
+    del debug, modules
+    if version:
+        typer.echo(f"boolrank {__version__}")
+        raise typer.Exit
 
 
 def _group(verb: Callable[..., None], path: str, below: Mapping[str, Any]) -> typer.Typer:
@@ -122,10 +126,10 @@ def _parameters(function: Callable[..., Any], verb: str) -> Iterator[Parameter]:
             yield each
         else:
             settings = dict(OPTIONS.get(f"{verb} {each.name}") or OPTIONS[each.name])
-            flag = settings.pop("flag", option_name(each.name))
+            settings.pop("flag", None)
             default = ... if each.default is Parameter.empty else each.default
             is_option = each.kind is Parameter.KEYWORD_ONLY
-            made = typer.Option(default, flag, **settings) if is_option else None
+            made = typer.Option(default, option_name(each.name), **settings) if is_option else None
             yield each.replace(default=made or typer.Argument(default, **settings))
 
 

@@ -16,12 +16,12 @@ from ..data.interactions import Interactions
 from ..data.items import ItemTable
 from ..data.vocabulary import Vocabulary
 from ..engines.user_modules import user_modules
-from ..errors import InputError, ParameterError, UnknownIdError
+from ..errors import InputError, ParameterError
 from ..models import Recommender
 from ..models.spec import ModelSpec, split_commas
 from ..table import counted
-from . import in_options, option_name
-from ._output import Work, say
+from ._options import in_options, option_name
+from ._output import say, status
 
 _LISTED = 10  # ids that a message names
 AUTO = "auto"  # the model is to be chosen
@@ -128,14 +128,13 @@ def fit_command(
 
 
 def read_events(
-    work: Work,
     inputs: Sequence[str],
     columns: Mapping[str, Any],
     *,
     file_order: bool | None = None,
 ) -> Interactions:
     """Read interactions from files, or load the data set if the input is its name."""
-    with work.status("Reading"):
+    with status("Reading"):
         events = load_inputs(inputs, None, file_order, **columns)
     say_read(events)
     return events
@@ -146,7 +145,7 @@ def say_read(events: Interactions) -> None:
     for reading in events.readings:
         say(f"read {reading}")
         for note in reading.notes:
-            say(f"note: {in_options(note, ['fit'])}")
+            say(f"note: {in_options(note)}")
 
 
 def read_table(path: str, sets: str | None = None) -> ItemTable:
@@ -198,8 +197,8 @@ def parse_ids(
     texts: Sequence[str],
     option: str,
     *,
-    strict: bool,
-    fate: str,
+    strict: bool = False,
+    fate: str = "ignored",
     table: ItemTable | None = None,
 ) -> list[Any]:
     """Return ids in the type of the vocabulary; report unknown ones, or raise if ``strict``.
@@ -226,28 +225,10 @@ def parse_ids(
     return ids
 
 
-def parse_items(
-    model: Recommender, texts: Sequence[str], option: str, *, strict: bool = False
-) -> list[Any]:
-    """Return the items for texts of ids or titles; report unknown ones, or raise if ``strict``."""
-    items, table = model.interactions.items, model.item_table
-    return parse_ids(items, texts, option, strict=strict, fate="ignored", table=table)
-
-
 def parse_item(model: Recommender, text: str) -> tuple[Any, str]:
     """Return the item for the text of an id or a title, and its label."""
-    items, table, every = model.interactions.items, model.item_table, model.fitted.table
-    if table is None or every is None:
+    items, table = model.interactions.items, model.item_table
+    if table is None:
         return items.parsed(text), text
-    try:
-        number = table.number(text)
-    except UnknownIdError as error:
-        try:
-            row = every.number(text)
-        except UnknownIdError:
-            raise error from None
-        raise UnknownIdError(
-            f"{every.label(row)} has no events, and the model does not know it",
-            hint="`boolrank fit --attributes` ranks such items by their tags",
-        ) from None
+    number = table.number(text)
     return items[number], table.label(number)

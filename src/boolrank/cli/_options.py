@@ -1,71 +1,46 @@
-"""The table of all arguments and options: help texts, completions, ranges."""
+"""The table of all arguments and options: help texts and ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
 from typing import Any
 
-import typer
 
-from .._version import __version__
-from ..data import DATASETS
-from ..data.protocols import SPLITS
-from ..evaluation import METRICS
-from ..kernels import KERNELS
-from ..models import MODELS
-from ..paper.published import PAPER
-from ._inputs import AUTO
-
-Complete = Callable[[str], list[str]]
+def option_name(parameter: str) -> str:
+    """Return the option for a parameter, such as ``--include-seen`` for ``include_seen``."""
+    row = OPTIONS.get(parameter, {})
+    return str(row.get("flag", f"--{parameter.replace('_', '-')}"))
 
 
-def _one_of(names: Callable[[], Iterable[str]], shortest: int = 0) -> Complete:
-    """Return a completion by names. After a comma, it completes the last part.
+def in_options(text: str) -> str:
+    """Return a text of the library with its arguments, as ``order=...``, written as options.
 
-    Below ``shortest`` letters it offers nothing, and shells offer files.
+    >>> in_options("lower least=... or use order='file', not reg=1")
+    "lower --least or use --order 'file', not reg=1"
     """
 
-    def complete(incomplete: str) -> list[str]:
-        before, comma, last = incomplete.rpartition(",")
-        known = names() if len(last) >= shortest else ()
-        return [before + comma + name for name in known if name.startswith(last)]
+    def option(match: re.Match[str]) -> str:
+        name = option_name(match[1])
+        return match[0] if match[1] not in OPTIONS else name if match[2] else f"{name} "
 
-    return complete
-
-
-def _print_version(value: bool) -> None:
-    if value:
-        typer.echo(f"boolrank {__version__}")
-        raise typer.Exit
+    return re.sub(r"(?<![^ ])(\w+)=(\.\.\.)?", option, text)
 
 
-def _metric_names() -> Iterable[str]:
-    cuts = {"none": ("",), "optional": ("", "@10"), "needed": ("@10",)}
-    return [name + cut for name, metric in METRICS.items() for cut in cuts[metric.cut]]
+def _row(text: str, **settings: Any) -> dict[str, Any]:
+    return {"help": text, **settings}
 
-
-def _row(text: str, complete: Complete | None = None, **settings: Any) -> dict[str, Any]:
-    return {"help": text, "autocompletion": complete, **settings}
-
-
-_KERNELS = _one_of(lambda: KERNELS)
-_METRICS = _one_of(_metric_names)
-_MODELS = _one_of(lambda: MODELS)
-_AUTO_MODELS = _one_of(lambda: (AUTO, *MODELS))
-_SETS = _one_of(lambda: (*DATASETS, "synthetic"), shortest=1)
 
 _IDS = "as id,id,... or @FILE with one id per line"
 _ITEMS = "as id,id,... or titles, or @FILE with one per line"
 _MODEL = "Model as name or 'name(parameter=value, ...)', see `boolrank models`"
 _DATABASE = "postgresql://user@host/name or sqlite:///file.db."
-_FAMILY = "kernel family, such as disjunctive or 'threshold(2, {})'"
 _BY_NAME = "detected by name if not given."
 _TRIALS = "Settings to try when choosing; default 24."
 
 # Keys are parameters, or a verb and a parameter where the verb gives it another meaning. ``flag``
 # is the option, if it is not ``--parameter``.
-OPTIONS = {
-    "version": _row("Print the version.", callback=_print_version, is_eager=True),
+OPTIONS: dict[str, dict[str, Any]] = {
+    "version": _row("Print the version."),
     "debug": _row("Show the traceback of an error; also after the verb."),
     "modules": _row(
         "Import a module or .py file with your kernels, models, metrics or data sets; repeat for "
@@ -76,7 +51,6 @@ OPTIONS = {
     "inputs": _row(
         "CSV, TSV, Parquet, JSON or Excel files with a row per event, globs of them, or the name "
         "of a data set (see `boolrank datasets`).",
-        _SETS,
         metavar="INPUT",
     ),
     "update inputs": _row("Files with new events.", metavar="INPUT"),
@@ -97,51 +71,48 @@ OPTIONS = {
     "as_csv": _row("Print CSV.", flag="--csv"),
     "safe_csv": _row("In CSV, put ' before text that a spreadsheet would run as a formula."),
     "as_latex": _row("Print LaTeX tables that fit a page.", flag="--latex"),
-    "model": _row(f"{_MODEL}; default auto: try several, take the best.", _AUTO_MODELS),
-    "tune model": _row("Name of a model, see `boolrank models`; default kernel-ranker.", _MODELS),
-    "evaluate model": _row(f"{_MODEL}, or auto; repeat for more models.", _AUTO_MODELS),
+    "model": _row(f"{_MODEL}; default auto: try several, take the best."),
+    "tune model": _row("Name of a model, see `boolrank models`; default kernel-ranker."),
+    "evaluate model": _row(f"{_MODEL}, or auto; repeat for more models."),
     "models": _row(
         "Models as name,name,...; default: all installed ones. A model with parameters, such as "
         "'ease(reg=500)', is not tuned.",
-        _MODELS,
     ),
-    "kernel": _row("Kernel of the model, see `boolrank kernels`.", _KERNELS),
-    "evaluate kernel": _row("Kernel of a kernel-ranker; repeat for more models.", _KERNELS),
-    "spectrum kernel": _row(f"A {_FAMILY}; repeat for more; default disjunctive.", _KERNELS),
-    "arity": _row(f"Tune only the arity of a {_FAMILY}.", _KERNELS),
+    "kernel": _row("Kernel of the model, see `boolrank kernels`."),
+    "evaluate kernel": _row("Kernel of a kernel-ranker; repeat for more models."),
+    "spectrum kernel": _row(
+        "Kernel family, such as 'threshold(2, {})'; repeat for more; default disjunctive."
+    ),
     "arities": _row("Arities as 1:150, 1:150:10 or 1,2,5."),
     "memory": _row("Memory limit, such as 4GB; the rest is counted on disk.", metavar="SIZE"),
-    "user_exponent": _row("Exponent of the user weights; weighted counts take more memory."),
     "activity_cap": _row("Leave out the pairs of users with more items than this.", min=1),
     "tuned": _row("Fit the best model of a folder that `tune` or `compare` wrote."),
     "metric": _row(
-        "Metrics as name,name@k,...; the first one sorts the trials; default ndcg@10,auc.", _METRICS
+        "Metrics as name,name@k,...; the first one sorts the trials; default ndcg@10,auc."
     ),
     "fit metric": _row(
-        "Metric to choose by; default ndcg@10, with --tuned the first one of the folder.", _METRICS
+        "Metric to choose by; default ndcg@10, with --tuned the first one of the folder."
     ),
     "fit trials": _row(_TRIALS, min=1),
     "evaluate trials": _row(_TRIALS, min=1),
     "train": _row("File with the training part of an existing split."),
     "test": _row("File with the test part of an existing split."),
     "budget": _row("Time for choosing, such as 120s or 10m; default 5m unless --trials is given."),
-    "metrics": _row("Metrics as name,name@k,...; defaults are above.", _METRICS),
+    "metrics": _row("Metrics as name,name@k,...; defaults are above."),
     "trials": _row("Settings to try for each model; default 30, 0 for no tuning.", min=0),
     "seconds": _row("Time limit for all trials of a model."),
     "protocol": _row(
         "How to split: paper, leave_one_out, hold_out, temporal, strong, published; default paper.",
-        _one_of(lambda: (*SPLITS, "published")),
     ),
     "folds": _row("Number of folds, if the protocol has any."),
     "order": _row(
         "Order in which a user's first events train: time, file or random; default time.",
-        _one_of(lambda: ("time", "file", "random")),
     ),
     "least": _row("Minimum number of events of a test user."),
     "share": _row("Share of the events that test, if the protocol has one."),
     "seed": _row("Random seed; default 0.", min=0),
     "threads": _row("Number of threads; all cores if not given.", min=1),
-    "engine": _row("Where to fit: local or spark.", _one_of(lambda: ("local", "spark"))),
+    "engine": _row("Where to fit: local or spark."),
     "master": _row("Spark master, such as spark://host:7077 or yarn; default local[*]."),
     "users": _row(f"Users {_IDS}; all users if not given."),
     "profile": _row(f"Items of somebody new, {_ITEMS}."),
@@ -159,12 +130,8 @@ OPTIONS = {
     "ids": _row("A user and an item; with --profile only an item.", metavar="USER ITEM"),
     "rules": _row("Show the kernel's formulas that add most; the item is then optional."),
     "remove": _row("File with events to remove; repeat for more."),
-    "name": _row("Name of a data set.", _SETS, metavar="NAME"),
-    "check": _row("Read the data sets on this machine and verify their sizes."),
-    "data": _row("Folder of data sets; BOOLRANK_DATA or the cache if not given.", flag="--folder"),
-    "datasets": _row(
-        "Data sets as name,name,...; default: all on this machine.", _one_of(lambda: PAPER)
-    ),
+    "name": _row("Name of a data set.", metavar="NAME"),
+    "datasets": _row("Data sets as name,name,...; default: all on this machine."),
     "costs": _row("Also measure memory, with a separate process for each kernel."),
     "sweep": _row("Measure AUC by arity; takes most of the time.", flag="--sweep/--no-sweep"),
     "everything": _row("Compile the code of all models and commands.", flag="--all"),
@@ -174,7 +141,6 @@ OPTIONS = {
     "recommend out": _row("File for the result: .parquet, .csv or .jsonl."),
     "to": _row(f"Database for the result: {_DATABASE}", metavar="ADDRESS"),
     "sql_table": _row("Table of --to, as name or schema.name.", flag="--table"),
-    "spectrum out": _row("File for a figure: .svg or .png."),
     "evaluate out": _row("Folder for results; existing ones are not computed again."),
     "host": _row("Address to listen on; 127.0.0.1 for this machine only."),
     "port": _row("Port to listen on; 0 for any free one.", min=0, max=65535),
@@ -205,5 +171,5 @@ OPTIONS = {
         metavar="FILE",
     ),
     "no_auth": _row("Serve other machines without a key."),
-    "tune out": _row("Folder for studies; existing trials are not repeated; default tuning."),
+    "tune out": _row("Folder for studies; existing trials are not repeated."),
 }

@@ -11,17 +11,14 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from .._memory import peak_memory
-from ..data.archives import check_name
 from ..errors import ParameterError
-from ..storage.output import check_output
 from ..table import Column, Table
 
 if TYPE_CHECKING:
@@ -32,13 +29,14 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 # Lines are not wrapped if stdout is not a terminal: grep and less -S work on whole lines.
 _PIPE_WIDTH = 200
-# Minimum width of a cell that may break anywhere, in a wide and in a narrow table.
-_MIN_FOLDED, _MIN_NARROW = 16, 12
+_GAP = 2  # between columns
+_MIN_FOLDED = 16  # width of a cell that may break anywhere
 
 _STYLES = {"name": "cyan", "group": "cyan"}
 _RANKED = {"rank": Column("rank", "d"), "popular": Column("popular", marks="item")}
 _RANKED |= {name: Column(name, ".6g") for name in ("score", "similarity")}
 _QUIET_SECONDS = 1.0  # without progress
+_STARTED = time.perf_counter()
 
 Tell = Callable[[str], None]
 
@@ -130,10 +128,8 @@ def _print_table(table: Table) -> None:
     if table.title:  # rich would wrap it to the width of the table
         out.print(printable(table.title), style="bold", soft_wrap=True)
     titles, rows = [printable(column.title) for column in table.shown], _texts(table)
-    gap, widths = _widths(table, titles, rows, out.width)
-    if gap == 1:
-        titles = [title.replace("@", "\n@") for title in titles]
-    made = RichTable(box=box.SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False)
+    widths = _widths(table, titles, rows, out.width)
+    made = RichTable(box=box.SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), pad_edge=False)
     made.show_header = any(map(str.strip, titles))
     for column, title, number, width in zip(
         table.shown, titles, table.numeric, widths, strict=True
@@ -152,7 +148,7 @@ def _print_table(table: Table) -> None:
             for column, text, width in zip(table.shown, row, widths, strict=True)
         )
         made.add_row(*cells, style="bold" if at in table.strong else None)
-    out.width = max(out.width, sum(widths) + gap * (len(widths) - 1) + 2)
+    out.width = max(out.width, sum(widths) + _GAP * len(widths))
     out.print(made, crop=False)
     if table.note:
         out.print(printable(table.note), style="dim")
@@ -172,35 +168,25 @@ def _texts(table: Table) -> list[list[str]]:
     return found
 
 
-def _widths(
-    table: Table, titles: list[str], rows: list[list[str]], width: int
-) -> tuple[int, list[int]]:
-    """Return the gap between columns, and their widths: the widest shrink until the table fits.
+def _widths(table: Table, titles: list[str], rows: list[list[str]], width: int) -> list[int]:
+    """Return the widths of the columns: the widest shrink until the table fits.
 
-    If it does not fit, the gap is 1 and titles break before @. If that does not help, the table
-    exceeds ``width``, and columns have room for their longest word. Rich would cut words.
+    A table that does not fit has room for the longest word of each column; rich would cut words.
     """
     from rich.cells import cell_len
 
-    lowest: list[int] = []
-    for gap, fold in ((2, _MIN_FOLDED), (1, _MIN_NARROW)):
-        ranges = []
-        for column, *cells in zip(table.shown, titles, *rows, strict=True):
-            if gap == 1:
-                cells[0] = cells[0].replace("@", "\n@")
-            text = "\n".join(cells)
-            line, word = (
-                max(map(cell_len, parts), default=0) for parts in (text.split("\n"), text.split())
-            )
-            low = min(word, fold) if column.wrap in ("fold", "middle") else word
-            ranges.append((line if column.wrap == "never" else low, line))
-        lowest = lowest or [low for low, _ in ranges]
-        room = width - gap * (len(ranges) - 1) - 2  # 1 at each edge
-        for limit in range(width, 0, -1):
-            chosen = [max(low, min(high, limit)) for low, high in ranges]
-            if sum(chosen) <= room:
-                return gap, chosen
-    return 2, lowest
+    ranges, chosen = [], list[int]()
+    for column, *cells in zip(table.shown, titles, *rows, strict=True):
+        text = "\n".join(cells)
+        line, word = (max(map(cell_len, s), default=0) for s in (text.split("\n"), text.split()))
+        low = min(word, _MIN_FOLDED) if column.wrap in ("fold", "middle") else word
+        ranges.append((line if column.wrap == "never" else low, line))
+    room = width - _GAP * len(ranges)
+    for limit in range(width, 0, -1):
+        chosen = [max(low, min(high, limit)) for low, high in ranges]
+        if sum(chosen) <= room:
+            break
+    return chosen
 
 
 def shorten(text: str, width: int) -> str:
@@ -215,89 +201,59 @@ def shorten(text: str, width: int) -> str:
     return f"{text[:half]}…{text[half + 1 - width :]}"
 
 
-class Work:
-    """A task with progress messages; its time starts when it is created."""
+@contextmanager
+def status(text: str = "") -> Iterator[Tell]:
+    """Show a message on a terminal while working, and yield a function that changes it."""
+    messages = console(stderr=True)
+    if not messages.is_terminal:
+        yield lambda _: None
+        return
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.text import Text
 
-    def __init__(self) -> None:
-        self._started = time.perf_counter()
+    from .._compiled.compiler import on_compile
 
-    @contextmanager
-    def status(self, text: str = "", *, log: bool = False) -> Iterator[Tell]:
-        """Show a message while working, and yield a function that changes it.
+    spinner = Spinner("dots")
+    # Stdout stays as it is: a library that keeps it would find it closed at the end.
+    live = Live(spinner, console=messages, transient=True, redirect_stdout=False)
+    later = Timer(_QUIET_SECONDS, live.start)
 
-        Without a terminal, ``log`` prints a line for each new part of ``"part: more"``.
-        """
-        messages = console(stderr=True)
-        if not messages.is_terminal:
-            last = ""
+    def tell(text: str) -> None:
+        spinner.update(text=Text(printable(f"{text} …")))  # Text: file names are not markup
 
-            def write_part(text: str) -> None:
-                nonlocal last
-                part = text.partition(": ")[0]
-                if log and part != last:
-                    last = part
-                    say(f"{self._seconds:7.1f} s  {part}")
-
-            yield write_part
-            return
-        from rich.live import Live
-        from rich.spinner import Spinner
-        from rich.text import Text
-
-        from .._compiled.compiler import on_compile
-
-        spinner = Spinner("dots")
-        # Stdout stays as it is: a library that keeps it would find it closed at the end.
-        live = Live(spinner, console=messages, transient=True, redirect_stdout=False)
-        later = Timer(_QUIET_SECONDS, live.start)
-
-        def tell(text: str) -> None:
-            spinner.update(text=Text(printable(f"{text} …")))  # Text: file names are not markup
-
-        tell(text)
-        later.start()
-        try:
-            with on_compile(tell):
-                yield tell
-        finally:
-            later.cancel()
-            later.join()
-            live.stop()
-
-    @contextmanager
-    def counter(self, text: str) -> Iterator[Callable[..., None]]:
-        """Yield a function that shows the number done, the total, the time left and a remark."""
-        with self.status(text) as tell:
-            start = time.perf_counter()
-
-            def count(done: int, total: int, remark: str = "") -> None:
-                left = (time.perf_counter() - start) * (total - done) / max(done, 1)
-                more = f"; {remark}" if remark else ""
-                tell(f"{text}: {done:,} of {total:,}, about {left:,.0f} s left{more}")
-
-            yield count
-
-    def done(self, text: str, *, beside_data: bool = False) -> None:
-        """Print a summary with the time taken and the peak memory.
-
-        Nothing is printed ``beside_data`` that goes to a pipe or a file: silence means success.
-        """
-        if beside_data and not console().is_terminal:
-            return
-        peak = peak_memory()
-        memory = "" if peak is None else f", {peak / 1e6:,.0f} MB peak memory"
-        say(f"{text}; {self._seconds:.1f} s{memory}")
-
-    @property
-    def _seconds(self) -> float:
-        return time.perf_counter() - self._started
+    tell(text)
+    later.start()
+    try:
+        with on_compile(tell):
+            yield tell
+    finally:
+        later.cancel()
+        later.join()
+        live.stop()
 
 
-def check_file(path: Path, endings: Collection[str]) -> None:
-    """Raise if a file cannot be written, before the work for it is done."""
-    if path.suffix.lower() not in endings:
-        raise ParameterError(
-            f"{path} has no known file type", hint=f"name a file in {', '.join(endings)}"
-        )
-    check_name(path)
-    check_output(path, is_file=True)
+@contextmanager
+def counter(text: str) -> Iterator[Callable[..., None]]:
+    """Yield a function that shows the number done, the total, the time left and a remark."""
+    with status(text) as tell:
+        start = time.perf_counter()
+
+        def count(done: int, total: int, remark: str = "") -> None:
+            left = (time.perf_counter() - start) * (total - done) / max(done, 1)
+            more = f"; {remark}" if remark else ""
+            tell(f"{text}: {done:,} of {total:,}, about {left:,.0f} s left{more}")
+
+        yield count
+
+
+def done(text: str, *, beside_data: bool = False) -> None:
+    """Print a summary with the time taken and the peak memory.
+
+    Nothing is printed ``beside_data`` that goes to a pipe or a file: silence means success.
+    """
+    if beside_data and not console().is_terminal:
+        return
+    peak = peak_memory()
+    memory = "" if peak is None else f", {peak / 1e6:,.0f} MB peak memory"
+    say(f"{text}; {time.perf_counter() - _STARTED:.1f} s{memory}")

@@ -11,14 +11,13 @@ import typer
 from .._extras import needs
 from ..data.inputs import is_name
 from ..data.splits import Split
-from ..errors import ParameterError
 from ..models import MODELS
 from ..models.spec import split_commas
 from ..storage.output import check_output
 from ..studies import FOLDS, Experiment, compare_models, record
 from ..studies.comparison import check_comparison
 from ._inputs import Columns, command_text, fit_command, given, say_read
-from ._output import Output, Work, say
+from ._output import Output, done, say, status
 
 # Columns of the results in a table; JSON and CSV have all.
 _SHOWN = {
@@ -56,7 +55,7 @@ def compare(
     from ..report.page import check_report, claim_folder
     from ..report.tables import by_metric, comparison_table
 
-    work, started, inputs = Work(), time.time(), columns.inputs(inputs)
+    started, inputs = time.time(), columns.inputs(inputs)
     check_report()
     if trials != 0:
         with needs("tune", "Tuning"):  # fail now rather than for each model
@@ -72,7 +71,7 @@ def compare(
     else:
         files = ", ".join(Path(each).name for each in inputs)
         parts = {files if columns.sql is None else "query": inputs}
-    with work.status(log=True) as tell:
+    with status() as tell:
         splits = {}
         for title, part in parts.items():
             tell(f"{title}: reading and splitting")
@@ -84,7 +83,7 @@ def compare(
         say_read(made.data)
     shown = {"models": models, **budget, **split, "out": out, **columns.given()}
     command = command_text("compare", inputs, shown)
-    with work.status("Writing the report"):
+    with status("Writing the report"):
         manifest = record(found, out, command=command, started=started, n_threads=threads)
         commands = {
             (each.title, metric): fit_command(
@@ -103,7 +102,7 @@ def compare(
             say(f"{each.title}: {failed.name} failed: {failed.error}")
         for doubt in doubts_about(each):
             say(f"note: {each.title}: {doubt}")
-    work.done(f"{page}")
+    done(f"{page}")
     for (title, metric), command in commands.items():
         say(f"best {metric} on {title}: {command}")
     if not any(each.measured for each in found):
@@ -113,11 +112,4 @@ def compare(
 def _split(inputs: list[str], split: dict[str, Any], columns: Columns, seed: int) -> Split:
     """Read and split, as an experiment does."""
     split = {"folds": FOLDS} | split
-    try:
-        return Experiment(
-            tuple(inputs), split=split, columns=columns.given(), seed=seed
-        ).load_split()
-    except ParameterError as error:
-        if error.parameter == "folds":  # which are fixed here
-            error.hint = "lower --least, or give more data"
-        raise
+    return Experiment(tuple(inputs), split=split, columns=columns.given(), seed=seed).load_split()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ._output import Output, Work, say
+from ._output import Output, done, say, status
 
 
 def demo(*, out: Path = Path("demo"), seed: int | None = None) -> None:
@@ -15,11 +15,10 @@ def demo(*, out: Path = Path("demo"), seed: int | None = None) -> None:
     """
     from ..demo import NEXT, demo_tables, run_demo
 
-    work = Work()
-    with work.status(log=True) as tell:
+    with status() as tell:
         found = run_demo(out, seed=seed or 0, progress=tell)
     Output().show(*demo_tables(found))
-    work.done(f"{out / 'report.html'}: open it in a browser")
+    done(f"{out / 'report.html'}: open it in a browser")
     say("\nNext, with a file of your own that has a row per event:")
     for command, purpose in NEXT.items():
         say(f"  {command}", style="bold")

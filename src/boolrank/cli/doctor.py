@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ..table import Column, Table
-from ._output import Output, Work
+from ._output import Output, done, status
 
 
 def doctor(*, compiling: bool = True, everything: bool = False, output: Output) -> None:
@@ -17,8 +17,7 @@ def doctor(*, compiling: bool = True, everything: bool = False, output: Output) 
     """
     from ..health import examine
 
-    work = Work()
-    with work.status("Examining") as tell:
+    with status("Examining") as tell:
         findings = examine(compile_loops=compiling, everything=everything, progress=tell)
     rows, faulty = [], ("warning", "broken")
     for part, name, value, state, hint in findings:
@@ -34,6 +33,6 @@ def doctor(*, compiling: bool = True, everything: bool = False, output: Output) 
         Table("", columns, rows, strong=strong), records=[each._asdict() for each in findings]
     )
     broken = sum(each.state == "broken" for each in findings)
-    work.done(f"{broken} broken" if broken else "all is well", beside_data=True)
+    done(f"{broken} broken" if broken else "all is well", beside_data=True)
     if broken:
         raise typer.Exit(1)

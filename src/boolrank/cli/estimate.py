@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from .._memory import free_memory, size
-from ..checks import real
 from ..counts.estimate import Estimate
 from ..table import Table
 from ._inputs import Columns, read_events
-from ._output import Output, Work
+from ._output import Output, status
 
 
 def estimate(
     inputs: list[str] | None = None,
     *,
-    user_exponent: float = 0.0,
     activity_cap: int | None = None,
     columns: Columns,
     output: Output,
@@ -25,11 +23,9 @@ def estimate(
     The number of pairs of items that share a user decides everything; it is estimated from a sample
     of rows. Times are for two threads.
     """
-    work = Work()
-    events = read_events(work, columns.inputs(inputs), columns.given())
-    exponent = real("estimate", "user_exponent", user_exponent, low=0, high=1)
-    with work.status("Estimating"):
-        found = Estimate.of(events.capped(activity_cap).rows, len(events.items), exponent)
+    events = read_events(columns.inputs(inputs), columns.given())
+    with status("Estimating"):
+        found = Estimate.of(events.capped(activity_cap).rows, len(events.items))
     formats = {"path": "", "memory": "", "disk": "", "seconds": ",.0f", "how": ""}
     disk, seconds = size(found.disk), found.seconds
     rows = [

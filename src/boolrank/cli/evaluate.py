@@ -12,9 +12,9 @@ from ..models.spec import ModelSpec, labels, parse_model
 from ..studies import Experiment, Run, choose, read_experiment, run_experiment
 from ..studies.experiment import PUBLISHED, USUAL
 from ..table import Table
-from . import option_name
 from ._inputs import AUTO, Columns, given, race_options, read_items, say_read
-from ._output import Output, Work, say
+from ._options import option_name
+from ._output import Output, counter, done, say, status
 
 
 def evaluate(
@@ -54,7 +54,6 @@ def evaluate(
     """
     from ..report.tables import evaluation_table
 
-    work = Work()
     is_experiment = inputs is not None and [i.lower()[-5:] for i in inputs] == [".toml"]
     if not (model or kernel or is_experiment):
         model = [AUTO, "popularity"]
@@ -83,27 +82,25 @@ def evaluate(
             split.setdefault("order", USUAL)
         specs += [ModelSpec("kernel-ranker", {"kernel": each}) for each in kernel or []]
         specs += [parse_model(each) for each in model or [] if each != AUTO]
-        models = tuple(specs)
-        experiment = Experiment(
-            tuple(inputs), models, split=split, columns=columns.given(), **others
-        )
-    with work.status("Reading and splitting"):
+        models, given = tuple(specs), columns.given()
+        experiment = Experiment(tuple(inputs), models, split=split, columns=given, **others)
+    with status("Reading and splitting"):
         parts = experiment.load_split()
     say_read(parts.data)
     if items is not None:
         table = read_items(items, sets, parts.data)
         parts = replace(parts, data=replace(parts.data, table=table))
     if auto:
-        chosen = _chosen(work, parts, experiment, race, threads)
+        chosen = _chosen(parts, experiment, race, threads)
         experiment = replace(experiment, models=(chosen, *specs))
-    with work.counter("Evaluating") as count:
+    with counter("Evaluating") as count:
         run = run_experiment(experiment, out, split=parts, n_threads=threads, progress=count)
-    with work.status("Comparing"):
+    with status("Comparing"):
         results = evaluation_table(run.evaluations, experiment.seed)
     _show(run, results, output)
     where = "" if run.folder is None else f"; {run.folder / 'results.json'}"
     total = len(parts) * len(run.evaluations)
-    work.done(f"{run.computed} of {total} results are new{where}", beside_data=out is None)
+    done(f"{run.computed} of {total} results are new{where}", beside_data=out is None)
 
 
 def _show(run: Run, results: Table, output: Output) -> None:
@@ -126,7 +123,7 @@ def _show(run: Run, results: Table, output: Output) -> None:
 
 
 def _chosen(
-    work: Work, parts: Split, experiment: Experiment, race: dict[str, Any], threads: int | None
+    parts: Split, experiment: Experiment, race: dict[str, Any], threads: int | None
 ) -> ModelSpec:
     """Choose a model on the training part alone, by the first metric given or as `fit` does."""
     if len(parts) > 1:
@@ -137,7 +134,7 @@ def _chosen(
     if "metric" in race:
         race["metric"] = experiment.metrics[0]
     race["order"] = parts.parameters.get("order")
-    with work.counter("Choosing") as count:
+    with counter("Choosing") as count:
         choice = choose(parts[0].train, **race, n_threads=threads, progress=count)
     say(f"auto is {choice.spec}, chosen on the training part: {choice.reason}")
     return choice.spec

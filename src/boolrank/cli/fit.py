@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
+from ..checks import one_of
 from ..data.conditions import EventFilters
 from ..data.inputs import is_name
 from ..errors import ParameterError
@@ -27,7 +28,7 @@ from ._inputs import (
     refuse,
     say_read,
 )
-from ._output import Output, Work, say
+from ._output import Output, counter, done, say, status
 
 # Options for which all events have to be in memory.
 _NEED_ALL = ("items", *EventFilters.__annotations__, "k_core")
@@ -66,7 +67,7 @@ def fit(
     --engine spark, inputs are read and counted on the Spark cluster of --master, which has to see
     them and --out; the model is the same. The first run on a machine compiles some code.
     """
-    work, inputs = Work(), columns.inputs(inputs)
+    inputs = columns.inputs(inputs)
     tags = split_commas(attributes or "")
     if tags and tuned is None:
         model = model or "kernel-ranker"
@@ -80,39 +81,36 @@ def fit(
     for name in given({"sets": sets, "attributes": attributes}) if items is None else ():
         raise ParameterError(f"--{name} needs --items", hint="name the file of the items, too")
     check_target(out)
-    if engine != "local" or master is not None:
-        if engine != "spark":
-            problem = f"no engine {engine!r}" if master is None else "--master needs --engine spark"
-            raise ParameterError(problem, hint="use --engine local or --engine spark")
+    one_of("engine", engine, ("local", "spark") if master is None else ("spark",))
+    if engine == "spark":
         refuse("--engine spark", given({"items": items, "threads": threads, "memory": memory}))
-        _fit_on_spark(master, work, spec, inputs, columns, out)
+        _fit_on_spark(master or "local[*]", spec, inputs, columns, out)
         return
     if memory is not None:
-        filters = {} if is_name(inputs) else columns.given()
-        chosen = given(filters | {"items": items})
+        chosen = given({"items": items} | ({} if is_name(inputs) else columns.given()))
         refuse("--memory", [name for name in _NEED_ALL if name in chosen])
-        _fit_within(memory, work, spec, inputs, columns, out, threads)
+        _fit_within(memory, spec, inputs, columns, out, threads)
         return
     # A race goes by time, and the order of rows in a file is none.
     file_order = False if spec is None else None
-    events = read_events(work, inputs, columns.given(), file_order=file_order)
+    events = read_events(inputs, columns.given(), file_order=file_order)
     table = None if items is None else read_items(items, sets, events)
     choice = None
     if spec is None:
-        with work.counter("Choosing") as count:
+        with counter("Choosing") as count:
             choice = choose(events, **options, n_threads=threads, progress=count)
         spec = choice.spec
         if choice.entrants:
             output.show(choice.table())
         else:
             say(choice.reason)
-    with work.status("Fitting"):
+    with status("Fitting"):
         fitted = spec.make(threads).fit(events, items=table)
     if choice is not None:
         fitted.restore(replace(fitted.fitted, choice=choice.to_dict()))
-    with work.status("Saving"):
+    with status("Saving"):
         fitted.save(out)
-    work.done(f"{out}: {spec} on {fitted.interactions!r}")
+    done(f"{out}: {spec} on {fitted.interactions!r}")
     # The race has compiled what lists need. Of a model that was asked for, `recommend` says it.
     caution = None if choice is None else concentration(fitted)
     if caution is not None:
@@ -121,7 +119,6 @@ def fit(
 
 def _fit_within(
     memory: str,
-    work: Work,
     spec: ModelSpec | None,
     inputs: list[str],
     columns: Columns,
@@ -134,38 +131,33 @@ def _fit_within(
         raise ParameterError("--memory needs a model", hint=hint)
     chosen = columns.given()
     in_files = not is_name(inputs) and "database" not in chosen
-    source = inputs if in_files else read_events(work, inputs, chosen)
+    source = inputs if in_files else read_events(inputs, chosen)
     if in_files:
         chosen.pop("time", None)
-    with work.counter("Counting") as count:
+    with counter("Counting") as count:
         model = fit_on_disk(spec.make(threads), source, out, memory, chosen, count)
     if in_files:
         say_read(model.interactions)
-    work.done(f"{out}: {spec} on {model.interactions!r}")
+    done(f"{out}: {spec} on {model.interactions!r}")
 
 
 def _fit_on_spark(
-    master: str | None,
-    work: Work,
-    spec: ModelSpec | None,
-    inputs: list[str],
-    columns: Columns,
-    out: Path,
+    master: str, spec: ModelSpec | None, inputs: list[str], columns: Columns, out: Path
 ) -> None:
     """Read, fit and save on a cluster."""
     if spec is None:
         raise ParameterError("--engine spark needs a model", hint="add --model kernel-ranker")
-    with warnings.catch_warnings(), work.status("Fitting on Spark"):
+    with warnings.catch_warnings(), status("Fitting on Spark"):
         warnings.filterwarnings("ignore", category=FutureWarning)  # of pyspark, about pandas 3
         from .. import spark
 
-        session = spark.start(master or "local[*]")
+        session = spark.start(master)
         try:
             spark.fit(spark.read(session, inputs, columns.given()), out, model=spec)
         finally:
             session.stop()
     found = model_info(out)
-    work.done(f"{out}: {spec} on {found['users']:,} users x {found['items']:,} items")
+    done(f"{out}: {spec} on {found['users']:,} users x {found['items']:,} items")
 
 
 def _spec(

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
-from pathlib import Path
 from typing import Any
 
 import typer
 
-from ..data import DATASETS, Dataset, Size, data_folder, fetch_dataset, find_dataset
-from ..errors import BoolrankError
+from ..data import DATASETS, Dataset, data_folder, fetch_dataset, find_dataset
 from ..kernels import KERNELS, Kernel
 from ..models import MODELS
 from ..table import Column, Table
-from ._output import Output, Work, say
+from ._output import Output, say, status
 
 _PRINTED = ("users", "items", "interactions", "density")
 _LETTERS = (
@@ -90,9 +88,7 @@ def models(*, output: Output) -> None:
     )
 
 
-def datasets(
-    context: typer.Context, *, check: bool = False, data: Path | None = None, output: Output
-) -> None:
+def datasets(context: typer.Context, *, output: Output) -> None:
     """List the named data sets: counts, licence, citation, and whether they are on this machine.
 
     Each name can be used in place of files. "paper" tells whether the paper's first table has the
@@ -102,33 +98,25 @@ def datasets(
         return
     records, rows, notes = [], [], []
     for each in DATASETS.values():
-        here = each.is_here(data)
-        counted, error = _count(each, data) if check and here else (None, "")
-        size = counted or each.size
-        as_known = None if counted is None else counted == each.size
+        here, density = each.is_here(), each.size.density
         about = {
             "name": each.name,
             "title": each.title,
             **each.size._asdict(),
-            "density": each.size.density,
+            "density": density,
             "time": each.time,
             "here": here,
-            "folder": str(each.folder(data)),
-            "counted": counted and counted._asdict(),
-            "as_known": as_known,
-            "error": error or None,
+            "folder": str(each.folder()),
             "paper": dict(zip(_PRINTED, each.printed, strict=True)) if each.printed else None,
         }
         texts = ("differs", "remark", "licence", "citation", "page", "by_hand")
         about |= {name: getattr(each, name) for name in texts}
         records.append(about | {"addresses": [file.address for file in each.downloads]})
-        share = f"{size.density:.2%}" if size.density >= 0.01 else f"{100 * size.density:.2g}%"
+        share = f"{density:.2%}" if density >= 0.01 else f"{100 * density:.2g}%"
         paper = ("≠" if each.differs else "=") if each.printed else ""
-        state = {None: "yes", True: "counted", False: "differs"}[as_known] if here else "no"
-        state = "unreadable" if error else state
-        rows.append((each.name, *size, share.replace("%", " %"), paper, state))
-        notes += [(each.name, "error", error)] if error else []
-        notes += [(each.name, *note) for note in _notes(each, as_known, here=here)]
+        state = "yes" if here else "no"
+        rows.append((each.name, *each.size, share.replace("%", " %"), paper, state))
+        notes += [(each.name, *note) for note in _notes(each, here=here)]
     formats = dict.fromkeys(_PRINTED[:3], ",d") | {"density": "f", "paper": "s", "here": "s"}
     columns = [Column("data set", style="name", wrap="never")]
     columns += [Column(name, form, wrap="never") for name, form in formats.items()]
@@ -138,24 +126,11 @@ def datasets(
     tables = Table("", columns, rows), Table("", below, notes, note=note)
     output.show(*tables, records=records)
     if output.is_table:
-        say(f"Data sets are in {data_folder(data)}")
+        say(f"Data sets are in {data_folder()}")
 
 
-def _count(dataset: Dataset, data: Path | None) -> tuple[Size | None, str]:
-    """Read a data set, and return its counts, or None and the error."""
-    try:
-        with Work().status(f"Reading {dataset.name}"):
-            events = dataset.load(data)
-    except Exception as error:  # noqa: BLE001 - the format may be a function of the user
-        return None, str(error) if isinstance(error, BoolrankError) else repr(error)
-    return Size(*events.shape, events.size), ""
-
-
-def _notes(dataset: Dataset, as_known: bool | None, *, here: bool) -> Iterator[tuple[str, str]]:
+def _notes(dataset: Dataset, *, here: bool) -> Iterator[tuple[str, str]]:
     yield "title", dataset.title
-    if as_known is False:
-        known = ", ".join(f"{count:,} {name}" for name, count in dataset.size._asdict().items())
-        yield "counted", f"not the published {known}; this is a part of it, or damaged"
     if dataset.printed and dataset.differs:
         users, items, ratings, density = dataset.printed
         counts = f"{users} users, {items} items, {ratings} ratings, {density}"
@@ -168,20 +143,20 @@ def _notes(dataset: Dataset, as_known: bool | None, *, here: bool) -> Iterator[t
         yield "get it", dataset.by_hand or f"boolrank datasets fetch {dataset.name}"
 
 
-def fetch(name: str, *, data: Path | None = None) -> None:
+def fetch(name: str) -> None:
     """Download a data set from its official address.
 
     Published checksums are verified. Archives are not unpacked: data sets are read from them.
     """
     dataset = find_dataset(name)
-    with Work().status(f"Fetching {name}") as tell:
+    with status(f"Fetching {name}") as tell:
 
         def progress(file: str, done: int, total: int | None) -> None:
             tell(f"{file}: {done / 1e6:,.1f} MB" + (f" of {total / 1e6:,.1f}" if total else ""))
 
-        fetched = fetch_dataset(dataset, data, progress)
+        fetched = fetch_dataset(dataset, progress=progress)
     if not fetched:
-        say(f"{name} is already in {dataset.folder(data)}")
+        say(f"{name} is already in {dataset.folder()}")
     for path in fetched:
         say(f"{path}: {path.stat().st_size:,} bytes")
     say(f"Licence: {dataset.licence}")

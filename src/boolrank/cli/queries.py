@@ -11,7 +11,7 @@ from ..errors import ParameterError
 from ..kernels.rules import Rules
 from ..models import KernelRanker, Recommender, load_model, model_info
 from ..table import Column, Table
-from ._inputs import parse_item, parse_items, read_ids
+from ._inputs import parse_ids, parse_item, read_ids
 from ._output import Output, ranked_lists, say
 
 
@@ -87,7 +87,8 @@ def explain(
     if profile is None:
         known = fitted.interactions.users.parsed(whom)
     else:
-        known = parse_items(fitted, read_ids(profile, "profile"), "profile")
+        texts, table = read_ids(profile, "profile"), fitted.item_table
+        known = parse_ids(fitted.interactions.items, texts, "profile", table=table)
     if rules:
         if not isinstance(fitted, KernelRanker):
             problem = f"{type(fitted).__name__} has no rules"

@@ -1,32 +1,100 @@
-"""``boolrank recommend``: the best items for users or profiles, from a saved model."""
+"""``boolrank recommend``: the best items for users or profiles, from a saved model.
+
+A file is written from part files beside it: bounded memory, and a killed run continues.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.archives import check_name
 from ..data.database import SqlTable
 from ..data.vocabulary import plain_id
 from ..errors import ParameterError
 from ..models import Recommendations, load_model, model_info
 from ..models.selection import parse_limits
 from ..report.cautions import concentration
-from ..table import counted
-from ._inputs import at_most_one, given, parse_ids, parse_items, read_ids, read_profiles
-from ._output import Output, Work, check_file, ranked_lists, say
-from ._parts import WRITERS, Parts
+from ..storage.job import Job
+from ..storage.output import check_output, unwritable, whole_file
+from ..table import FORMULA, counted
+from ._inputs import at_most_one, given, parse_ids, read_ids, read_profiles
+from ._output import Output, counter, done, ranked_lists, say, status
 
 if TYPE_CHECKING:
     import polars as pl
 
 _MAX_USERS = 10  # in a table, if all users are asked for
-_MAX_ROWS = 10_000  # in a table
 _BATCH = 1_000  # users of a part of the result
 _LIMITS = ("candidates", "exclude", "where")  # options that leave items out
+
+# Functions that write a lazy frame, by the ending of the file.
+WRITERS = {".parquet": "sink_parquet", ".csv": "sink_csv", ".jsonl": "sink_ndjson"}
+
+
+class Parts:
+    """Numbered parts of a result, in Parquet files of a job; `Parts.open` makes them."""
+
+    def __init__(self, target: Path, job: Job) -> None:
+        self.target, self._job = target, job
+
+    @staticmethod
+    @contextmanager
+    def open(target: Path, key: Any) -> Iterator[Parts]:
+        """Hold a hidden folder beside the target, which is removed unless the run is interrupted.
+
+        The key determines the result.
+        """
+        folder = target.with_name(f".{target.name}-parts")
+        with Job.open(folder, json.dumps(key, default=str), shown=target) as job:
+            yield Parts(target, job)
+            shutil.rmtree(folder)
+
+    def get(self, number: int) -> pl.DataFrame | None:
+        """Return a part that was written before."""
+        import polars as pl
+
+        known = number < self._job.state.get("parts", 0)
+        return pl.read_parquet(self._path(number), glob=False) if known else None
+
+    def put(self, number: int, frame: pl.DataFrame) -> None:
+        """Write the part behind those that are known."""
+        with self._reported():
+            frame.write_parquet(self._path(number))
+        self._job.commit(self._path(number), parts=number + 1)
+
+    def join(self, count: int, *, safe: bool) -> None:
+        """Write all parts into the target. With ``safe``, formulas in CSV are marked as text."""
+        import polars as pl
+
+        scans = [pl.scan_parquet(self._path(number), glob=False) for number in range(count)]
+        frame = pl.concat(scans, how="vertical_relaxed")  # parts without rows have no types
+        ending = self.target.suffix.lower()
+        if safe and ending == ".csv":
+            frame = frame.with_columns(pl.col(pl.String).str.replace(FORMULA, "'$1"))
+        with self._reported(), whole_file(self.target) as fresh:
+            getattr(frame, WRITERS[ending])(fresh)
+
+    def _path(self, number: int) -> Path:
+        return self._job.file(f"part-{number}")
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Raise errors of writing as errors about the target."""
+        import polars as pl
+
+        try:
+            yield
+        except OSError as error:
+            raise unwritable(self.target, error) from None
+        except pl.exceptions.PolarsError as error:
+            raise unwritable(self.target, str(error).rpartition("error: ")[2]) from None
 
 
 def recommend(
@@ -56,13 +124,13 @@ def recommend(
     table of the model. A file or table is written as a whole or not at all; the rows of a table
     that exists are replaced. A file is made of parts, so that a killed command continues.
     """
-    work = Work()
     chosen = given({"users": users, "profile": profile, "profiles": profiles})
     at_most_one(chosen)
     target = _target(out, to, sql_table, output)
-    with work.status("Opening"):
+    with status("Opening"):
         fitted = load_model(folder, n_threads=threads)
-    data, known_items = fitted.interactions, partial(parse_items, fitted, strict=strict)
+    data, table = fitted.interactions, fitted.item_table
+    known_items = partial(parse_ids, data.items, strict=strict, table=table)
     options: dict[str, Any] = {"n": n, "exclude_seen": not include_seen, "diversity": diversity}
     options |= given({"where": where, "per": parse_limits(per) if per else None})
     for name, text in given({"candidates": candidates, "exclude": exclude}).items():
@@ -79,16 +147,12 @@ def recommend(
         lists = read_profiles(text) if name == "profiles" else [read_ids(text, name)]
         ids = iter(known_items(list(chain(*lists)), name))
         wanted = [list(islice(ids, len(each))) for each in lists]
-    shown, rows = len(wanted), len(wanted) * min(n, len(data.items))
-    if target is None and output.is_table:
-        if not chosen:
-            shown = min(shown, _MAX_USERS)
-        elif rows > _MAX_ROWS:
-            hint = f"add --out, --json or --csv, or name fewer {whom}s"
-            raise ParameterError(f"{rows:,} rows are too many for a table", hint=hint)
+    shown = len(wanted)
+    if target is None and output.is_table and not chosen:
+        shown = min(shown, _MAX_USERS)
     key, rank = [model_info(folder)["hash"], options, whom, wanted], partial(method, **options)
     opened = Parts.open(target, key) if isinstance(target, Path) else nullcontext()
-    with work.counter("Recommending") as count, opened as stored:
+    with counter("Recommending") as count, opened as stored:
         parts, empty = _ranked(whom, rank, wanted[:shown], stored, count, frames=target is not None)
         if stored is not None:
             stored.join(len(parts), safe=output.safe_csv)
@@ -97,7 +161,7 @@ def recommend(
         say(f"note: {caution} boolrank fit without --model tries others")
     if target is not None:
         rows = sum(parts) if isinstance(target, Path) else _write(parts, target)
-        work.done(f"{target}: {counted(rows, 'row')} for {counted(shown, whom)}")
+        done(f"{target}: {counted(rows, 'row')} for {counted(shown, whom)}")
         return
     columns = {name: list(chain(*(part[name] for part in parts))) for name in parts[0]}
     note = "* popular items, because there is no history" if any(columns["popular"]) else ""
@@ -105,7 +169,7 @@ def recommend(
     if shown < len(wanted):
         to_do = "--out FILE, --csv or --json gives all, --users some"
         say(f"note: these are the first {shown} of {len(wanted):,} users; {to_do}")
-    work.done(f"{shown:,} {whom}s", beside_data=True)
+    done(f"{shown:,} {whom}s", beside_data=True)
 
 
 def _ranked(
@@ -146,7 +210,11 @@ def _target(
         with table.database.cursor(write=True):
             return table
     if out is not None:
-        check_file(out, WRITERS)
+        if out.suffix.lower() not in WRITERS:
+            hint = f"name a file in {', '.join(WRITERS)}"
+            raise ParameterError(f"{out} has no known file type", hint=hint)
+        check_name(out)
+        check_output(out, is_file=True)
     return out
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from ..models.spec import split_commas
 from ..studies import parse_arities
 from ._inputs import command_text, given
-from ._output import Output, Work, say
+from ._output import Output, done, say, status
 
 
 def reproduce(
@@ -31,19 +31,18 @@ def reproduce(
     from ..paper.reproduce import reproduce as run
     from ..report.page import check_report
 
-    work = Work()
     check_report()
     names = split_commas(datasets) if datasets else ()
     options = given({"arities": parse_arities(arities) if arities else None, "seed": seed})
-    with work.status(log=True) as tell:
+    with status() as tell:
         found = run(
             out, names, sweep=sweep, costs=costs, **options, n_threads=threads, progress=tell
         )
     shown = {"datasets": datasets, "no_sweep": not sweep or None, "costs": costs or None}
     command = command_text("reproduce", [], shown | {"arities": arities, "seed": seed or None})
-    with work.status("Writing the page"):
+    with status("Writing the page"):
         page = write_reproduction(found, out, command)
     output.show(results_table(found))
     for paper, why in found.missing:
         say(f"{paper.title} was left out: {why}")
-    work.done(f"{page}")
+    done(f"{page}")

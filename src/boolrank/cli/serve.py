@@ -13,7 +13,7 @@ from .._extras import needs
 from ..service import ServiceOptions
 from ..storage.folder import locked
 from ._inputs import seconds_of
-from ._output import Work, say
+from ._output import say, status
 
 _METRICS = "boolrank-metrics-"
 
@@ -24,12 +24,11 @@ def serve(folder: Path, *, options: ServiceOptions) -> None:
     Events that are posted are stored before they are acknowledged, change the next list of their
     user, and enter the model at the next refresh. /docs describes the API.
     """
-    work = Work()
     with _metrics_folder() as metrics:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = metrics  # before the first import
         with needs("serve", "The service"):
             from ..service.command import open_service
-        with work.status("Opening"):
+        with status("Opening"):
             text = options.refresh
             period = None if text is None else seconds_of(text, "refresh")
             model, processes = open_service(folder, options, period)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..kernels.expressiveness import PairSpectrum
-from ..storage.output import write_text
 from ..studies import parse_arities, spectral_curve
 from ..table import Column, Table
 from ._inputs import Columns, read_events
-from ._output import Output, Work, check_file
+from ._output import Output, done, status
 
 _ARITIES = "1:10,12:20:2,25:50:5,60:150:10"  # denser where curves bend
 _TITLE = "Normalised spectral ratio: 0 = all items identical, 1 = no two items related"
@@ -20,7 +17,6 @@ def spectrum(
     *,
     kernel: list[str] | None = None,
     arities: str | None = None,
-    out: Path | None = None,
     columns: Columns,
     output: Output,
 ) -> None:
@@ -29,24 +25,15 @@ def spectrum(
     0 = all items identical, 1 = no two items related. Sparse data often need a kernel that is less
     expressive than the linear one, which is arity 1.
     """
-    from ..report.figures import arity_plots
-    from ..report.page import check_report
-
-    work, inputs = Work(), columns.inputs(inputs)
+    inputs = columns.inputs(inputs)
     chosen = parse_arities(arities or _ARITIES)
-    if out is not None:
-        check_file(out, (".svg", ".png"))
-        check_report()
-    events = read_events(work, inputs, columns.given())
+    events = read_events(inputs, columns.given())
     if arities is None:
         chosen = tuple(arity for arity in chosen if arity <= len(events.users))
-    with work.status("Counting pairs of items"):
+    with status("Counting pairs of items"):
         pairs = PairSpectrum.of(events.T.matrix())
         families = dict.fromkeys(kernel or ["disjunctive"])
         curves = [spectral_curve(pairs, name, chosen) for name in families]
-    if out is not None:
-        (plot,) = arity_plots(curves)
-        write_text(out, plot.file("svg" if out.suffix.lower() == ".svg" else "png"))
     rows = [
         (curve.family, arity, ratio)
         for curve in curves
@@ -54,4 +41,4 @@ def spectrum(
     ]
     shown = [Column("kernel", style="group"), Column("arity", "d"), Column("ratio", ".6f")]
     output.show(Table(_TITLE, shown, rows))
-    work.done(f"{events!r}" + ("" if out is None else f"; {out}"), beside_data=out is None)
+    done(f"{events!r}", beside_data=True)

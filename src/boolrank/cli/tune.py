@@ -1,4 +1,4 @@
-"""``boolrank tune``: search the parameters of a model, or the arity of a kernel."""
+"""``boolrank tune``: search the parameters of a model."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..data.protocols import usual_order
-from ..data.splits import Fold
 from ..errors import ParameterError
 from ..models.spec import parse_model, split_commas
 from ..models.tag_columns import tag_table
 from ..report.cautions import cautions
 from ..storage.output import check_output
-from ..studies import Study, Trial, arity_from_spectrum, best_arity, tune_model, validation_fold
+from ..studies import Study, Trial, tune_model, validation_fold
 from ..table import Column, Table, counted
-from ._inputs import Columns, fit_command, given, read_events, read_items, refuse
-from ._output import Output, Work, say
+from ._inputs import Columns, fit_command, given, read_events, read_items
+from ._output import Output, counter, done, say
 
 _MAX_TRIALS = 10  # in a table
 
@@ -24,7 +23,6 @@ def tune(
     inputs: list[str] | None = None,
     *,
     model: str | None = None,
-    arity: str | None = None,
     metric: str | None = None,
     trials: int | None = None,
     seconds: float | None = None,
@@ -33,7 +31,7 @@ def tune(
     items: str | None = None,
     sets: str | None = None,
     attributes: str | None = None,
-    out: Path | None = None,
+    out: Path = Path("tuning"),
     columns: Columns,
     threads: int | None = None,
     output: Output,
@@ -46,34 +44,24 @@ def tune(
     run again. At the end there is a `fit` command for the best model by each metric. With --items,
     kernels have terms over the tags of items: all columns of sets, or --attributes.
     """
-    work, inputs = Work(), columns.inputs(inputs)
+    inputs = columns.inputs(inputs)
     budget = given({"trials": trials, "seconds": seconds})
     spec = parse_model(model or "kernel-ranker")
     if spec.changes:
         problem = f"tune chooses the parameters of {spec.name}"
         raise ParameterError(problem, hint=f"write --model {spec.name}")
-    if arity is not None:
-        refuse("--arity", given({"model": model, "out": out}) | budget)
-        if "," in (metric or ""):
-            problem = "an arity is chosen by one metric"
-            raise ParameterError(problem, hint="give one, such as --metric auc")
-    out = out or Path("tuning")
-    if arity is None:
-        check_output(out)
+    check_output(out)
     in_file_order = order == "file"
-    events = read_events(work, inputs, columns.given(), file_order=in_file_order or None)
+    events = read_events(inputs, columns.given(), file_order=in_file_order or None)
     if items is not None:
         table = read_items(items, sets, events)
         named = None if attributes is None else split_commas(attributes)
         events = replace(events, table=table if named is None else tag_table(table, named))
     chosen = "time" if in_file_order else order or usual_order(events)
     fold = validation_fold(events, chosen, seed or 0)
-    if arity is not None:
-        _tune_arity(work, fold, arity, metric or "auc", threads, output)
-        return
     options = budget | given({"metrics": metric, "seed": seed})
     try:
-        with work.counter("Tuning") as count:
+        with counter("Tuning") as count:
             study = tune_model(
                 spec.name, fold, **options, folder=out, n_threads=threads, progress=count
             )
@@ -82,7 +70,7 @@ def tune(
         raise
     numbers = {id(trial): number for number, trial in enumerate(study.trials)}
     _show(study, numbers, output)
-    work.done(f"{counted(len(study.trials), 'trial')}, {study.failed} failed; {out}")
+    done(f"{counted(len(study.trials), 'trial')}, {study.failed} failed; {out}")
     for name in study.metrics:
         command = fit_command(inputs, columns, study.spec(name), items=items, sets=sets)
         say(f"best {name}, {study.best(name).metrics[name]:.4f}: {command}")
@@ -92,22 +80,6 @@ def tune(
     if model is None:
         command = fit_command(inputs, columns)
         say(f"note: only {spec.name} was tried; this compares several models: {command}")
-
-
-def _tune_arity(
-    work: Work, fold: Fold, family: str, metric: str, threads: int | None, output: Output
-) -> None:
-    with work.counter("Evaluating") as count:
-        found = best_arity(fold, family, metric, n_threads=threads, progress=count)
-    columns = {"kernel": "", "arity": "d", found.measure: ".4f", "best": ""}
-    rows = [(family, arity, value, arity == found.arity) for arity, value in found.measured.items()]
-    strong = frozenset(k for k, row in enumerate(rows) if row[-1])
-    output.show(Table.of("", columns, rows, strong=strong))
-    try:
-        spectrum = f"; by the spectrum alone: {arity_from_spectrum(fold.train, family).kernel}"
-    except ParameterError:  # that rule needs a ratio that falls with the arity
-        spectrum = ""
-    work.done(f"best by {found.measure}: {found.kernel}{spectrum}")
 
 
 def _show(study: Study, numbers: dict[int, int], output: Output) -> None:

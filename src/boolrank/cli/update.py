@@ -8,7 +8,7 @@ from ..errors import ParameterError
 from ..models import model_info
 from ..models.model_folder import updating
 from ._inputs import Columns, read_events, read_table
-from ._output import Work
+from ._output import done, status
 
 
 def update(
@@ -27,7 +27,6 @@ def update(
     model or the new one. Give the same column options as to `fit`. Rows of --items are added to the
     item table, or take the place of rows with the same ids.
     """
-    work = Work()
     if not inputs and not remove and columns.sql is None and items is None:
         raise ParameterError("there are no events", hint="name files to add, or use --remove FILE")
     if columns.k_core is not None:
@@ -35,14 +34,14 @@ def update(
     model_info(folder)  # raises before events are read
     given, added, removed = columns.given(), None, None
     if inputs or columns.sql is not None:
-        added = read_events(work, columns.inputs(inputs), given)
+        added = read_events(columns.inputs(inputs), given)
     if remove:
         given.pop("database", None)  # these are files
-        removed = read_events(work, remove, given)
+        removed = read_events(remove, given)
     table = None if items is None else read_table(items)
-    with work.status("Updating"), updating(folder, threads) as model:
+    with status("Updating"), updating(folder, threads) as model:
         before = model.interactions
         added, removed = (each and each.typed_as(before) for each in (added, removed))
         model.update(added, removed, table)
     how = "updated from counts" if model.keeps_overlaps else "fitted again on all events"
-    work.done(f"{folder}: {how}; {before!r} became {model.interactions!r}")
+    done(f"{folder}: {how}; {before!r} became {model.interactions!r}")

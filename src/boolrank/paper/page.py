@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
 from ..data.inputs import find_dataset
-from ..evaluation.result import Evaluation
 from ..report.figures import Plot, arity_plots
 from ..report.page import Block, Entries, Figures, Note, Page, Section, made, write_page
 from ..report.tables import COST_COLUMNS, COSTS, costs
@@ -28,10 +26,6 @@ _LEAD = (
 _RESULTS = (
     "Means over folds ± standard deviation. The highest AUC of a set is bold. Differences of more "
     "than two of the paper’s deviations are marked. The paper has no mAP@10 and nDCG@10."
-)
-_READINGS = (
-    "Results if the protocol is read in another way. A reading that fits the paper’s figures need "
-    "not be the one that it used."
 )
 _AUC = (
     "Both families start at the linear kernel, at arity 1. Each figure has its own scale. The ring "
@@ -61,19 +55,13 @@ _FOOTER = (
 def write_reproduction(found: Reproduction, out: str | Path, command: str = "") -> Path:
     """Write the page and, beside it, ``tables/`` and ``figures/``; return the path of the page."""
     results = results_table(found)
-    main, others = [], []
+    main = []
     for each in found.sets:
         title = each.paper.title
-        part = results.where({"data set": title, "reading": ""})
+        part = results.where({"data set": title})
         aucs = [row["AUC"] for row in part.records()]
         strong = frozenset({aucs.index(max(aucs))})
         main.append(replace(part, title=title, note=_size(each), strong=strong))
-        for reading, evaluations in each.readings:
-            part = results.where({"data set": title, "reading": reading.title}).without(
-                (*_RANKING, *COSTS)
-            )
-            heading, users = f"{title}: {reading.title}", _test_users(evaluations)
-            others.append(replace(part, name="readings", title=heading, note=users))
     figures = [_arity_plots(each) for each in found.sets]
     curves = [each[0] for each in figures if len(each) > 1]
     spectra = [each[-1] for each in figures]
@@ -81,7 +69,6 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
     sections = [
         Section("results", "Results", _RESULTS, main),
         _differences_section(found, results),
-        *([Section("readings", "Other readings", _READINGS, others)] if others else []),
         *([Section("auc", "AUC against arity", _AUC, [Figures(curves)])] if curves else []),
         Section("spectrum", "Expressiveness", _SPECTRUM, [Figures(spectra)]),
         Section("made", "How this was made", _PROTOCOL, [about]),
@@ -92,23 +79,19 @@ def write_reproduction(found: Reproduction, out: str | Path, command: str = "") 
 
 
 def results_table(found: Reproduction) -> Table:
-    """Return our results and the paper's, a row per data set, reading and kernel."""
+    """Return our results and the paper's, a row per data set and kernel."""
     rows = []
-    for each in found.sets:
-        readings = [("", "auc", each.evaluations)]
-        readings += [(one.title, one.metrics[0], evaluations) for one, evaluations in each.readings]
-        for (reading, metric, evaluations), column in product(readings, COLUMNS):
-            kernel, paper = each.paper.kernels[column], each.paper.figures[column]
-            ours = evaluations[kernel]
-            gap = ours.means[metric] - paper.auc
-            row = (ours.means[metric], ours.deviations[metric], *paper, gap)
-            far = abs(gap) > _FAR * paper.deviation and not reading
-            others = (ours.means.get(name.lower()) for name in _RANKING)
-            values = (*row, far, *others, *costs(ours))
-            rows.append((each.paper.title, reading, kernel, *values))
+    for each, column in product(found.sets, COLUMNS):
+        kernel, paper = each.paper.kernels[column], each.paper.figures[column]
+        ours = each.evaluations[kernel]
+        auc, deviation = ours.means["auc"], ours.deviations["auc"]
+        gap = auc - paper.auc
+        far = abs(gap) > _FAR * paper.deviation
+        others = (ours.means[name.lower()] for name in _RANKING)
+        values = (auc, deviation, *paper, gap, far, *others, *costs(ours))
+        rows.append((each.paper.title, kernel, *values))
     columns = [
         Column("data set"),
-        Column("reading", under="data set"),
         Column("kernel"),
         Column("AUC", ".4f"),
         Column("deviation", ".4f", under="AUC", template="±\u00a0{}"),
@@ -149,11 +132,8 @@ def _size(each: SetResult) -> str:
     if each.source != each.paper.dataset:
         excerpt = f" These are results on {each.source}, not on the data of the paper."
     folds = "one fold" if len(each.split) == 1 else f"{len(each.split)} folds"
-    return f"{here}; {_test_users(each.evaluations)} in {folds}.{excerpt}"
-
-
-def _test_users(evaluations: Mapping[str, Evaluation]) -> str:
-    return f"{sum(len(fold.users) for fold in evaluations['linear'].folds):,} test users"
+    users = sum(len(fold.users) for fold in each.evaluations["linear"].folds)
+    return f"{here}; {users:,} test users in {folds}.{excerpt}"
 
 
 def _differences_section(found: Reproduction, results: Table) -> Section:

@@ -23,14 +23,6 @@ class Figure(NamedTuple):
     deviation: float
 
 
-class Reading(NamedTuple):
-    """Another reading of the protocol: its changes to the split, and its metrics."""
-
-    title: str
-    split: Mapping[str, Any]
-    metrics: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class PaperSet:
     """A row of the results table."""
@@ -41,7 +33,6 @@ class PaperSet:
     figures: Mapping[str, Figure]  # by column
     protocol: str = "paper"
     known: Mapping[str, str] = field(default_factory=dict)  # reasons by column, "" for all columns
-    readings: tuple[Reading, ...] = ()
     by_name: str = ""  # why the set is measured only if it is named
 
     @property
@@ -59,10 +50,6 @@ class PaperSet:
         unknown = "The reason is unknown, and so are the paper's folds."
         return self.known.get(column, self.known.get("", unknown))
 
-
-_EVERYBODY = Reading(
-    "all users with two or more ratings are tested, ties count half", {"least": 2}, ("auc_ties",)
-)
 
 # Name here, title, arity of the disjunctive kernel, and AUC/deviation of each column.
 _TABLE = """
@@ -85,26 +72,24 @@ _MORE: dict[str, dict[str, Any]] = {
     },
     "ciaodvd": {
         "known": {
-            "": "Most users of this set have few ratings, so it matters who is tested. The reading "
-            "below tests all users with two or more ratings, not five as the paper states, and "
-            "counts ties half. Its figures are close to the paper's, whose folds may have been "
-            "made this way. This is inferred from some twenty readings; the paper does not say it."
+            "": "Most users of this set have few ratings, so it matters who is tested. With all "
+            "users of two or more ratings tested, not five as the paper states, and ties counted "
+            "half, results are close to the paper's: `boolrank evaluate ciaodvd --least 2 "
+            "--metrics auc_ties --kernel linear`. This is one of some twenty readings that were "
+            "tried; the paper does not say it."
         },
-        "readings": (_EVERYBODY,),
     },
     "filmtrust": {
         "known": {
             "": "The set has no times. We use the order of its file; the order that the paper used "
             "is unknown."
         },
-        "readings": (_EVERYBODY,),
     },
     "jester": {
         "known": {
             "": "The set has no times. We use the order of the jokes; the order that the paper "
-            "used is unknown. It matters: random halves give the reading below."
+            "used is unknown. It matters: see `boolrank evaluate jester --order random`."
         },
-        "readings": (Reading("random halves", {"order": "random"}, ("auc",)),),
     },
     "movielens-1m": {
         "known": {

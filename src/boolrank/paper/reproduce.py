@@ -18,7 +18,7 @@ from ..report.page import claim_folder
 from ..studies import Experiment, run_experiment
 from ..studies.arity import Curve, family, spectral_curve
 from ..studies.run import machine
-from .published import PAPER, PaperSet, Reading
+from .published import PAPER, PaperSet
 
 _METRICS = ("auc", "map@10", "ndcg@10")
 # Denser where the curves bend, with the paper's best arities among them.
@@ -36,7 +36,6 @@ class SetResult:
     source: str  # name of a data set, or a file
     split: Split
     evaluations: Mapping[str, Evaluation]
-    readings: Sequence[tuple[Reading, Mapping[str, Evaluation]]]
     curves: Sequence[Curve]
     ratio: float  # spectral ratio of the monotone DNF kernel
 
@@ -65,27 +64,22 @@ def reproduce(
 ) -> Reproduction:
     """Run the paper's experiments on data sets of this machine.
 
-    Parameters
-    ----------
-    out : folder for results, which are not computed again
-    datasets : names, by default of all the paper's that are here; ``"netflix=ratings.csv"``
-        measures a file, or another data set, in place of the paper's
-    sweep : whether to measure AUC against the arity
-    costs : whether to measure memory too, each kernel of the table in a process of its own
-    arities : of the curves, by default some up to 150
-    folder : of the data sets, see `load_dataset`
+    Results in ``out`` are not computed again. ``datasets`` are names, by default of all the paper's
+    that are here; ``"netflix=ratings.csv"`` measures a file, or another data set, in place of the
+    paper's. ``sweep`` measures AUC against the arity, ``costs`` memory, each kernel of the table in
+    a process of its own. ``folder`` has the data sets, see `load_dataset`.
     """
 
     def run(
-        paper: PaperSet, what: str, kernels: Iterable[str], parts: Split | None, **options: Any
+        paper: PaperSet, what: str, kernels: Iterable[str], parts: Split | None
     ) -> tuple[Split, dict[str, Evaluation]]:
         """Return the split and the evaluations by kernel."""
-        title, options = f"{paper.title}, {what}", {"metrics": _METRICS} | options
+        title, source = f"{paper.title}, {what}", sources[paper.dataset]
         models = {text: ModelSpec("kernel-ranker", {"kernel": text}) for text in kernels}
         specs = tuple(models.values())
         progress(title)
         found = run_experiment(
-            Experiment((sources[paper.dataset],), specs, paper.protocol, seed=seed, **options),
+            Experiment((source,), specs, paper.protocol, metrics=_METRICS, seed=seed),
             out,
             split=parts,
             data_folder=folder,
@@ -96,19 +90,14 @@ def reproduce(
         return found.split, {text: found.evaluations[str(each)] for text, each in models.items()}
 
     def measure(paper: PaperSet) -> SetResult:
-        kernels, readings, curves = list(paper.kernels.values()), [], []
-        parts, found = run(paper, "table", kernels, None)
-        for each in paper.readings:
-            options = {"split": each.split, "metrics": each.metrics}
-            readings.append((each, run(paper, each.title, kernels, None, **options)[1]))
-        pairs = PairSpectrum.of(parts.data.T.matrix())
+        parts, found = run(paper, "table", paper.kernels.values(), None)
+        pairs, curves = PairSpectrum.of(parts.data.T.matrix()), []
         for name, usual in _ARITIES.items():
             some = arities or usual
             swept = run(paper, f"{name} sweep", family(name, some), parts)[1] if sweep else {}
             curves.append(spectral_curve(pairs, name, some, swept))
         ratio = pairs.ratio(parse_kernel("monotone_dnf").normalized())
-        source = sources[paper.dataset]
-        return SetResult(paper, source, parts, found, readings, curves, ratio)
+        return SetResult(paper, sources[paper.dataset], parts, found, curves, ratio)
 
     sources = dict(_source(each) for each in datasets or PAPER)
     absent = {

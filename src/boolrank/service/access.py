@@ -207,12 +207,6 @@ class Guard:
 
 
 def _canonical(raw: bytes) -> str:
-    """Return a path with all but slashes and percent signs decoded.
-
-    Clients fold the parts ``.`` and ``..`` however they are encoded; ``..;`` stands for ``..``.
-    """
-    parts = [
-        part[:-1] if part in (".;", "..;") else unquote(part)
-        for part in raw.decode("latin-1").split("/")
-    ]
+    """Return a path with all but slashes and percent signs decoded."""
+    parts = map(unquote, raw.decode("latin-1").split("/"))
     return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)

@@ -70,24 +70,17 @@ def recommend_together(
             selection = catalogue.selection(first.exclude, first.candidates, **limits)
             histories = [history for _, history in members]
             lists = catalogue.best(histories, first.n, selection, first.exclude_seen)
-            for (at, history), ranked in zip(members, lists, strict=True):
-                out[at]["items"] = _entries(catalogue, history, *ranked, queries[at].reasons)
+            for (at, history), (items, scores) in zip(members, lists, strict=True):
+                pairs, count = zip(items, scores, strict=True), queries[at].reasons
+                entries = [{**catalogue.named(k), "score": finite(score)} for k, score in pairs]
+                if count and len(history.items):
+                    parts = catalogue.reasons(history, items, count)
+                    entries = [a | b for a, b in zip(entries, parts, strict=True)]
+                out[at]["items"] = entries
         except (InputError, ParameterError) as error:
             for at, _ in members:
                 out[at] = error
     return out
-
-
-def _entries(
-    catalogue: Catalogue, history: History, items: list[int], scores: list[float], count: int
-) -> list[dict[str, Any]]:
-    """Return the entries of a list, with some reasons each."""
-    pairs = zip(items, scores, strict=True)
-    entries = [{**catalogue.named(k), "score": finite(score)} for k, score in pairs]
-    if count and len(history.items):
-        for entry, reasons in zip(entries, catalogue.reasons(history, items, count), strict=True):
-            entry.update(reasons)
-    return entries
 
 
 def _prepared(

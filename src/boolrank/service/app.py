@@ -7,8 +7,8 @@ every other method writes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,11 +16,10 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.datastructures import QueryParams
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
 
-from ..models.selection import parse_limits
 from . import answers, schemas
 from .access import Guard
 from .answers import to_json
@@ -28,7 +27,7 @@ from .catalogue import Catalogue
 from .live import Live
 from .problems import StoreError, add_problems
 from .reference import openapi_document, reference_page, takes
-from .schemas import N, PathId, Text, UrlIds, Where
+from .schemas import N, PathId, Text, Where
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -51,7 +50,6 @@ class _Route(APIRoute):
 router = APIRouter(route_class=_Route)
 _OPEN = {"x-role": "none"}
 _QUERY, _BATCH = takes(schemas.Query, "read"), takes(schemas.Batch, "read")
-_MOST_ERRORS = 100  # of one body that are listed
 _LARGE = 1 << 16  # bytes: these take more than a millisecond
 _REFRESH_SECONDS = 3600.0
 PAGE = Path(__file__).parent / "page"
@@ -88,24 +86,9 @@ def _live(request: Request) -> Live:
 async def _body(request: Request, kind: type[Body]) -> Body:
     """Return the body of a request; FastAPI's way takes 60 µs longer."""
     body = await request.scope["guard"].read(request.scope, request.receive)
-    with _validation("body"):
-        if len(body) < _LARGE:
-            return kind.model_validate_json(body)
-        return await asyncio.to_thread(kind.model_validate_json, body)
-
-
-@contextmanager
-def _validation(place: str) -> Iterator[None]:
-    """Turn errors of pydantic into those of FastAPI."""
-    try:
-        yield
-    except ValidationError as error:
-        count = error.error_count()
-        many = {"type": "many", "loc": (), "msg": f"{count} fields are wrong"}
-        # Listing many would keep the event loop for seconds.
-        listed: list[Any] = [many] if count > _MOST_ERRORS else error.errors()
-        found = [{**each, "loc": (place, *each["loc"])} for each in listed]
-        raise RequestValidationError(found) from None
+    if len(body) < _LARGE:
+        return kind.model_validate_json(body)
+    return await asyncio.to_thread(kind.model_validate_json, body)
 
 
 def _recommend_all(jobs: list[tuple[Live, schemas.Query]]) -> list[Any]:
@@ -141,25 +124,11 @@ async def _recommend(request: Request, query: schemas.Query) -> Response:
 
 @router.get("/v1/recommendations/{user}", tags=["recommendations"])
 async def recommend_user(
-    request: Request,
-    user: PathId,
-    n: N = 10,
-    exclude: UrlIds = [],  # noqa: B006 - FastAPI copies it
-    candidates: schemas.SomeUrlIds = None,
-    exclude_seen: bool = True,
-    where: Where = None,
-    per: schemas.Per = [],  # noqa: B006
-    diversity: schemas.Diversity = 0.0,
-    reasons: schemas.Reasons = 0,
-    strict: bool = False,
+    request: Request, user: PathId, n: N = 10, reasons: schemas.Reasons = 0, where: Where = None
 ) -> Response:
-    """Recommend items to a user."""
-    options = {"user": user, "n": n, "exclude": exclude, "candidates": candidates}
-    options |= {"exclude_seen": exclude_seen, "reasons": reasons, "strict": strict, "where": where}
-    options |= {"per": parse_limits(per), "diversity": diversity}
-    with _validation("query"):
-        query = schemas.Query.model_validate(options)
-    return await _recommend(request, query)
+    """Recommend items to a user. POST has more options."""
+    options = {"user": user, "n": n, "reasons": reasons, "where": where}
+    return await _recommend(request, schemas.Query.model_validate(options))
 
 
 @router.post("/v1/recommendations", tags=["recommendations"], openapi_extra=_QUERY)
@@ -188,13 +157,9 @@ async def explanation(request: Request, user: PathId, item: PathId, n: N = 10) -
 
 
 @router.get("/v1/popular", tags=["items"])
-async def popular(
-    request: Request,
-    n: N = 10,
-    exclude: UrlIds = [],  # noqa: B006 - FastAPI copies it
-) -> Response:
+async def popular(request: Request, n: N = 10) -> Response:
     """Return the items with most users."""
-    return await _answer(request, lambda model: model.popular(n, exclude))
+    return await _answer(request, lambda model: model.popular(n))
 
 
 @router.get("/v1/items", tags=["items"])
@@ -246,12 +211,13 @@ async def model(request: Request) -> Response:
         last = None
         with suppress(StoreError):
             last = live.last_event()
+        columns = {} if model.table is None else model.table.columns
         return {
             "name": model.info["model"],
             **{name: model.info[name] for name in kept},
             "abilities": model.abilities,
             "titles": len(model.titles) - model.titles.count(None),
-            "columns": model.columns,
+            "columns": {name: each.type for name, each in columns.items()},
             "events": {"last": last, "contained": model.sequence},
             "limits": schemas.MOST._asdict(),
             "keys": bool(live.keys),

@@ -89,12 +89,6 @@ class Catalogue:
         able = {"reasons": scorer.explains(), "similar": scorer.compares()}
         return [name for name in able if able[name]]
 
-    @property
-    def columns(self) -> dict[str, str]:
-        """Types of the columns of the item table, by name."""
-        columns = {} if self.table is None else self.table.columns
-        return {name: each.type for name, each in columns.items()}
-
     @cached_property
     def titles(self) -> list[str | None]:
         found = None if self.table is None else self.table.titles
@@ -150,12 +144,13 @@ class Catalogue:
         pairs = zip(*(each.tolist() for each in lists), strict=True)
         return [(items[: n - items.count(-1)], of[: n - items.count(-1)]) for items, of in pairs]
 
-    def popular(self, n: int, exclude: Sequence[Any]) -> dict[str, Any]:
+    def popular(self, n: int) -> dict[str, Any]:
         """Return the items with most users; the score is their number."""
         fitted = self.model.fitted
-        chosen = fitted.popular(n, self.selection(exclude).hidden).tolist()
-        items = [{**self.named(k), "score": int(fitted.users_of_items[k])} for k in chosen]
-        return {"items": items, "unknown": self.unknown(exclude)}
+        chosen = fitted.by_popularity[:n].tolist()
+        return {
+            "items": [{**self.named(k), "score": int(fitted.users_of_items[k])} for k in chosen]
+        }
 
     def _profiles(self, histories: Sequence[History]) -> Profiles:
         lengths = np.array([len(history.items) for history in histories], np.int64)

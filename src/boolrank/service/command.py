@@ -45,7 +45,6 @@ def open_service(
     def start(worker: int, parent: int) -> Guard:
         n_threads = max(1, most_threads() // count)
         live = Live(folder, store, table, keys, key_file, period, n_threads, worker, parent)
-        live.open()
         return create_app(live, local=keys is None and not options.no_auth)
 
     return model, Workers(start, made, count)

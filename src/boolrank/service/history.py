@@ -1,8 +1,16 @@
-"""Histories of users: items in the model, changed by events in the order of the log."""
+"""Histories of users, changed by events in the order of the log; and refreshes of the model.
+
+A refresh updates a saved model with the events that it does not contain; the result equals a fit
+on all events. The folder is replaced in one step; a process that is killed leaves the old model or
+the new one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,7 +19,11 @@ from numpy.typing import NDArray
 
 from ..data.conditions import units_per_second
 from ..data.interactions import Interactions
-from .events import Change
+from ..models import Recommender, model_info
+from ..models.model_folder import updating
+from .events import Change, EventStore
+
+Pair = tuple[Any, Any, Any]  # user, item and time
 
 
 class History(NamedTuple):
@@ -73,3 +85,44 @@ def event_time(seconds: float, times: Any) -> Any:
     if times.dtype.kind == "M":
         return np.datetime64(round(seconds * 1e6), "us").astype(times.dtype)
     return times.dtype.type(seconds * units_per_second(times[:1000]))
+
+
+def refresh(folder: str | Path, store: EventStore) -> dict[str, Any]:
+    """Update a model folder; return its hash, the one before, and the number of changed pairs."""
+    start, changed, folder = time.monotonic(), 0, Path(folder).resolve()
+    with updating(folder) as model:
+        before = model_info(folder)["hash"]
+        first, last = store.contained(model.fitted.last_event), store.last()
+        if first < last[0]:
+            changed = apply_changes(model, store.since(first, last[0]))
+            model.restore(replace(model.fitted, last_event=last))
+    now, seconds = model_info(folder)["hash"], time.monotonic() - start
+    return {"model": now, "previous": before, "changed": changed, "seconds": round(seconds, 3)}
+
+
+def apply_changes(model: Recommender, changes: dict[str, list[Change]]) -> int:
+    """Update a model with the changes of users; return the number of pairs that changed."""
+    data, timed = model.interactions, bool(model.fitted.params.get("recency"))
+    added, removed = list[Pair](), list[Pair]()
+    for text, events in changes.items():
+        user = data.users.parsed(text)
+        before, after = (history_of(data, user, some, timed).pairs(data) for some in ((), events))
+        removed += [(user, *pair) for pair in before.items() - after.items()]
+        added += [(user, *pair) for pair in after.items() - before.items()]
+    if added or removed:
+        new, old = (_interactions(pairs, timed) for pairs in (added, removed))
+        model.refit(data.updated(removed=old).updated(new))  # some may only get another time
+    return len({pair[:2] for pair in added + removed})
+
+
+def _interactions(pairs: list[Pair], timed: bool) -> Interactions | None:
+    if not pairs:
+        return None
+    users, items, times = zip(*sorted(pairs, key=lambda pair: pair[:2]), strict=True)
+    return Interactions.from_pairs(users, items, list(times) if timed else None)
+
+
+def refresher(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Refresh in a separate process, which returns its memory: see `engines.worker`."""
+    store = EventStore(about["events"])
+    return lambda _: refresh(about["folder"], store)

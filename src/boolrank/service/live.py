@@ -21,10 +21,10 @@ from ..storage.folder import HEADER
 from .access import Keys
 from .catalogue import Catalogue
 from .events import EventStore
+from .history import refresher
 from .metrics import Metrics
 from .pool import Pool
-from .problems import LATER, Refusal, StoreError
-from .refresh import refresher
+from .problems import Refusal, StoreError
 
 log = logging.getLogger("boolrank.service")
 
@@ -34,7 +34,7 @@ _STEP = 5.0  # seconds between the refreshes of two workers
 
 @dataclass
 class Live:
-    """State of one worker process."""
+    """State of one worker process, with its model; raises if that is damaged."""
 
     folder: Path
     store: EventStore
@@ -54,20 +54,14 @@ class Live:
         self._loader = ThreadPoolExecutor(1)
         about = {"folder": str(self.folder), "events": self.store.place}
         self._refresher = Worker(refresher, about)
-        self.catalogue: Catalogue | None = None
-        self._seen: object = None
         self._tried = time.time()
         self._loading, self._refreshing = asyncio.Lock(), asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
-
-    def open(self) -> None:
-        """Load the model before anything runs; raise if it is damaged."""
-        self._seen = self._stamp()
+        self._seen: object = self._stamp()
         self._take(self._loader.submit(self._load).result())
 
     async def start(self) -> None:
-        """Load the model unless it is open, and begin to watch it."""
-        await self.reload()
+        """Begin to watch the model."""
         loop = asyncio.get_running_loop()
         # Windows has no SIGHUP, and only the main thread gets signals.
         with suppress(ValueError, RuntimeError, AttributeError, NotImplementedError):
@@ -83,12 +77,6 @@ class Live:
         self._loader.shutdown(wait=False)
         self._refresher.end()  # the folder has the old model or the new one
         self.store.close()
-
-    @property
-    def current(self) -> Catalogue:
-        if self.catalogue is None:
-            raise StoreError("the model is not loaded yet", hint=LATER)
-        return self.catalogue
 
     def hang_up(self) -> None:
         """Reload keys and model. Titles would need polars, which does not survive a fork."""
@@ -108,31 +96,27 @@ class Live:
     async def reload(self) -> None:
         """Take over the model in the folder; refuse and report a damaged one once."""
         async with self._loading:
-            if self._stamp() != self._seen:
-                await self._reload()
-
-    async def _reload(self) -> None:
-        self._seen = stamp = self._stamp()
-        try:
-            # Always the same thread: the allocator keeps freed memory for each thread.
-            found = await asyncio.get_running_loop().run_in_executor(self._loader, self._load)
-        except (BoolrankError, OSError, ValueError) as error:
-            if isinstance(error, StoreError):  # logged already; the model may be good
+            stamp = self._stamp()
+            if stamp == self._seen:
+                return
+            self._seen = stamp
+            try:
+                # Always the same thread: the allocator keeps freed memory for each thread.
+                found = await asyncio.get_running_loop().run_in_executor(self._loader, self._load)
+            except StoreError:  # logged already; the model may be good
                 self._seen = None
-            else:
+                return
+            except (BoolrankError, OSError, ValueError) as error:
                 self.metrics.loads.labels("refused").inc()
                 log.error("the model in the folder is refused: %s", error)  # noqa: TRY400
-            if self.catalogue is None:
-                raise
-            return
-        if self._stamp() != stamp:
-            self._seen = None
-        self._take(found)
+                return
+            if self._stamp() != stamp:
+                self._seen = None
+            self._take(found)
 
     def _take(self, found: Catalogue) -> None:
-        if self.catalogue is None or found.hash != self.catalogue.hash:
-            log.info("worker %d serves model %s", self.worker, found.hash[:12])
-        self.catalogue = found
+        log.info("worker %d serves model %s", self.worker, found.hash[:12])
+        self.current = found
         self.metrics.loads.labels("loaded").inc()
         self.metrics.created.set(found.model.fitted.created)
         self.metrics.contained.set(found.sequence)

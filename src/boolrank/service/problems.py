@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
 
 LATER = "try again in a second"
+_MOST_ERRORS = 100  # of one body that are listed
 _HTTP = {
     404: ("there is nothing at this path", "/docs lists the paths"),
     405: ("this method is not allowed here", "/docs lists the methods"),
@@ -41,6 +42,7 @@ def problem(error: BaseException) -> Response:
     # Imported here: the process that refreshes a model needs only the classes above.
     from fastapi import Response
     from fastapi.exceptions import RequestValidationError
+    from pydantic import ValidationError
     from starlette.exceptions import HTTPException
 
     status, detail, hint = 500, "the service failed", "its log has the reason"
@@ -49,7 +51,7 @@ def problem(error: BaseException) -> Response:
         status = getattr(error, "status", 404 if isinstance(error, UnknownIdError) else 422)
         detail, hint = error.message, error.hint
         headers |= getattr(error, "headers", {})
-    elif isinstance(error, RequestValidationError):
+    elif isinstance(error, RequestValidationError | ValidationError):
         status, detail, hint, more = _invalid(error)
     elif isinstance(error, HTTPException):
         status = error.status_code
@@ -69,16 +71,23 @@ def problem(error: BaseException) -> Response:
 
 
 def _invalid(error: Any) -> tuple[int, str, str, dict[str, Any]]:
-    """Return the status, detail, hint and list of errors of an invalid request."""
-    if any(each["type"] == "json_invalid" for each in error.errors()):
+    """Return the status, detail, hint and list of errors of an invalid request.
+
+    Errors of bodies come from pydantic; those of FastAPI have the part of the request in front.
+    """
+    in_body = hasattr(error, "error_count")
+    count = error.error_count() if in_body else 0
+    many = {"type": "many", "loc": (), "msg": f"{count} fields are wrong"}
+    # Listing many would keep the event loop for seconds.
+    listed: list[Any] = [many] if count > _MOST_ERRORS else error.errors()
+    if any(each["type"] == "json_invalid" for each in listed):
         return 400, "the body is not JSON", 'send JSON such as {"items": ["p1"], "n": 5}', {}
     found = []
-    for each in error.errors()[:10]:
+    for each in listed[:10]:
+        part, *place = ("body", *each["loc"]) if in_body else each["loc"]
         # A place may also name a type of a union, which is not an identifier.
-        place = [
-            part for part in map(str, each["loc"][1:]) if part.isdigit() or part.isidentifier()
-        ]
-        field, said = ".".join(place) or each["loc"][0], each["msg"].removeprefix("Value error, ")
+        names = [name for name in map(str, place) if name.isdigit() or name.isidentifier()]
+        field, said = ".".join(names) or part, each["msg"].removeprefix("Value error, ")
         found.append({"field": field, "problem": said})
     detail = "{field}: {problem}".format(**found[0])
     return 422, detail, "errors lists what to change; /docs has examples", {"errors": found}
@@ -87,6 +96,7 @@ def _invalid(error: Any) -> tuple[int, str, str, dict[str, Any]]:
 def add_problems(app: FastAPI) -> None:
     """Answer errors of an application with problems."""
     from fastapi.exceptions import RequestValidationError
+    from pydantic import ValidationError
     from starlette.exceptions import HTTPException
 
     async def answer(request: Request, error: Exception) -> Response:
@@ -98,5 +108,5 @@ def add_problems(app: FastAPI) -> None:
                 return problem(refusal)
         return problem(error)
 
-    for kind in (BoolrankError, HTTPException, RequestValidationError, Exception):
+    for kind in (BoolrankError, HTTPException, RequestValidationError, ValidationError, Exception):
         app.add_exception_handler(kind, answer)

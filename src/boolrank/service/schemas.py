@@ -26,7 +26,6 @@ class Limits(NamedTuple):
 
     n: int = 1_000
     ids: int = 10_000
-    ids_in_url: int = 50
     reasons: int = 20
     queries: int = 100
     n_together: int = 100  # items per query of a batch
@@ -64,15 +63,7 @@ _FromUrl = BeforeValidator(_decimal)
 N = Annotated[Annotated[int, Field(ge=1, le=MOST.n), _FromUrl], fastapi.Query()]
 Reasons = Annotated[Annotated[int, Field(ge=0, le=MOST.reasons), _FromUrl], fastapi.Query()]
 Text = Annotated[str, fastapi.Query(max_length=_MOST_ID)]
-Per = Annotated[
-    list[Annotated[str, Field(max_length=_MOST_ID)]],
-    fastapi.Query(max_length=_MOST_COLUMNS, description="A column and a number: category=2."),
-]
-Diversity = Annotated[float, fastapi.Query(ge=0, le=1, allow_inf_nan=False)]
 Where = Annotated[str | None, fastapi.Query(max_length=MOST.where)]
-_UrlId = Annotated[str, _IdText]
-UrlIds = Annotated[list[_UrlId], fastapi.Query(max_length=MOST.ids_in_url)]
-SomeUrlIds = Annotated[list[_UrlId] | None, fastapi.Query(max_length=MOST.ids_in_url)]
 # The guard leaves slashes and percent signs encoded.
 PathId = Annotated[str, _IdText, BeforeValidator(unquote), fastapi.Path()]
 

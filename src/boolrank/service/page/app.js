@@ -103,7 +103,7 @@ async function show() {
 }
 
 // Browsers fold "." and "..", however they are encoded.
-const path = (id) => (/^\.\.?$/.test(id) ? `${id};` : encodeURIComponent(id));
+const path = (id) => encodeURIComponent(id);
 
 /** Return the request: a user as stored, or a list of items that is stored nowhere. */
 function request(history) {
