@@ -63,19 +63,15 @@ class Examples:
         """The most active variables of a vector."""
         return int(self.matrix.sum(axis=1).max())
 
-    def having(self, literal: int, value: bool = True) -> NDArray[np.bool_]:
-        """(m,) Whether the literal has the value."""
-        start, stop = self.columns.indptr[literal % self.n :][:2]
-        found = np.full(self.matrix.shape[0], (literal < self.n) != value)
-        found[self.columns.indices[start:stop]] ^= True
-        return found
-
-    def satisfying(self, clauses: Clauses, literals: Literals) -> NDArray[np.bool_]:
-        """(m,) Whether a clause is true."""
+    def having(self, literals: Literals, value: bool = True) -> NDArray[np.bool_]:
+        """(m,) Whether all literals have the value."""
         met = np.ones(self.matrix.shape[0], bool)
         for each in literals:
-            met &= self.having(each, clauses.conjunctive)
-        return met if clauses.conjunctive else ~met
+            start, stop = self.columns.indptr[each % self.n :][:2]
+            found = np.full(len(met), (each < self.n) != value)
+            found[self.columns.indices[start:stop]] ^= True
+            met &= found
+        return met
 
 
 class Search:
@@ -95,7 +91,7 @@ class Search:
         longest = examples.n if clauses.negated else examples.longest
         self.high = int(min(clauses.high, longest if clauses.conjunctive else examples.n))
         every = np.arange(width)
-        met = every[[bool(examples.having(int(k))[-1]) for k in every]] if aim else every
+        met = every[[bool(examples.having((int(k),))[-1]) for k in every]] if aim else every
         self.first = met
         self.others = every[:0] if clauses.conjunctive else np.setdiff1d(every, met)
         self.best: list[tuple[float, Literals]] = []
@@ -169,9 +165,7 @@ class Search:
         """
         self.left -= 1
         conjunctive, size = self.clauses.conjunctive, len(members) + 1
-        covered = np.ones(len(self.beta), bool)
-        for each in members:
-            covered &= self.examples.having(each, conjunctive)
+        covered = self.examples.having(members, conjunctive)
         few = covered.sum() * 2 <= len(covered)
         rows = np.flatnonzero(covered if few else ~covered)
         plain = np.asarray(self.values[:, rows] @ self.examples.matrix[rows])
