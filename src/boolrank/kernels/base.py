@@ -268,10 +268,9 @@ class Kernel(ABC):
 
     def _finite(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         if np.isinf(values).any():
-            simple = f"{self}" if str(self).startswith(self.name) else f"({self})"
             raise KernelOverflowError(
                 f"a value of {self} is past the largest double",
-                hint=f"use {simple}.normalized(), whose values lie between 0 and 1",
+                hint="use its .normalized() form, whose values lie between 0 and 1",
             )
         return values
 

@@ -10,7 +10,6 @@ extended first; when no bound exceeds the n-th largest weight, the first n are e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from heapq import heappop, heappush, heapreplace
 from itertools import count
 from math import exp, inf, log
@@ -53,15 +52,7 @@ class Examples:
 
         self.matrix = X.astype(np.float64)
         self.columns = csc_array(X)
-
-    @property
-    def n(self) -> int:
-        return int(self.matrix.shape[1])
-
-    @cached_property
-    def longest(self) -> int:
-        """The most active variables of a vector."""
-        return int(self.matrix.sum(axis=1).max())
+        self.n: int = X.shape[1]
 
     def having(self, literals: Literals, value: bool = True) -> NDArray[np.bool_]:
         """(m,) Whether all literals have the value."""
@@ -88,8 +79,10 @@ class Search:
         self.sums = np.asarray(self.values @ examples.matrix)
         self.floor = _ROUNDING * float(abs(beta).sum())
         width = examples.n * (1 + clauses.negated)
-        longest = examples.n if clauses.negated else examples.longest
-        self.high = int(min(clauses.high, longest if clauses.conjunctive else examples.n))
+        longest = examples.n
+        if clauses.conjunctive and not clauses.negated:
+            longest = examples.matrix.sum(axis=1).max()
+        self.high = int(min(clauses.high, longest))
         every = np.arange(width)
         met = every[[bool(examples.having((int(k),))[-1]) for k in every]] if aim else every
         self.first = met

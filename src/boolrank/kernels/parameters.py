@@ -18,12 +18,7 @@ MOST_POWER = 1 << 20
 _LIMIT = 1 << 53
 
 
-def size(owner: str, name: str, value: Any) -> int:
-    """Check a number of variables or clauses."""
-    number = checks.whole(owner, name, value, low=1)
-    return checks.whole(owner, name, number, low=1, high=_LIMIT - 1)
-
-
+size = partial(checks.whole, low=1, high=_LIMIT - 1)
 exponent = partial(checks.whole, low=1, high=MOST_POWER)
 
 
