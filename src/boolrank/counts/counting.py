@@ -13,9 +13,9 @@ from .._memory import free_memory, require_memory, size
 from ..data.interactions import Interactions
 from ..data.rows import Rows, cut
 from ..errors import MatrixTooLargeError
-from ..storage.disk_array import mapped
+from ..storage.disk_array import DiskArray, mapped
 from ..storage.job import Job
-from .blocks import TooManyPairsError, combine, count_block, item_ranges, work_per_item
+from .blocks import Block, TooManyPairsError, combine, count_block, item_ranges, work_per_item
 from .overlaps import Overlaps
 from .weighting import weigh
 
@@ -135,14 +135,17 @@ def count_on_disk(
             count_block(kept or rows.part(*part), weights[slice(*part)], first, last, items)
             for part in parts
         ]
-        block = combine(found)
-        for name, file in files.items():
-            file.append(getattr(block, name))
+        _append(files, combine(found))
         job.commit(*paths, counted=(last, len(files["columns"])))
         progress(steps[last], steps[-1])
     indptr = np.concatenate(([0], np.cumsum(files["lengths"][:])))
     sizes, pairs_of = files["sizes"][:], (files["columns"], files["counts"])
     return Overlaps(rows.n_rows, sizes, None, indptr, *pairs_of, weighting)  # type: ignore[arg-type]
+
+
+def _append(files: dict[str, DiskArray], block: Block) -> None:
+    for name, file in files.items():
+        file.append(getattr(block, name))
 
 
 def on_disk(overlaps: Overlaps) -> Overlaps:
