@@ -78,20 +78,29 @@ def _sum_of_sets(k: Counts, least: int, size: int) -> Wide:
     """
     others = k.only_z + k.neither
     not_common = k.only_x + others
-    of_x, of_neither = (cache(partial(choose, each)) for each in (k.only_x, k.neither))
+    of_x, of_z, of_neither = (
+        cache(partial(choose, each)) for each in (k.only_x, k.only_z, k.neither)
+    )
     zero = Wide.of(np.zeros(k.common.shape))
 
-    def rest(needed: int, high: int) -> list[Wide]:
-        """Count sets of the others by size, up to high, with at least `needed` of z alone.
+    def rest(needed: int, low: int, high: int) -> dict[int, Wide]:
+        """Count sets of the others by size, from low to high, with at least `needed` of z alone.
 
-        Those of m + 1 members have enough of z alone already, or get the last one now: with b of z
-        alone, (m+1)·G(m+1) = (others-m)·G(m) + (b-needed+1)·C(b, needed-1)·C(neither, m-needed+1).
+        Either the plain sum over the members of z, or, if that has more terms, a recurrence: sets
+        of m + 1 members have enough of z already, or get the last one now. With b of z alone,
+        (m+1)·G(m+1) = (others-m)·G(m) + (b-needed+1)·C(b, needed-1)·C(neither, m-needed+1).
         """
-        found = [zero] * needed
-        last = choose(k.only_z, needed - 1) * at_least_zero(k.only_z - float(needed - 1))
+        members = range(needed, min(high, _most(k.only_z)) + 1)
+        if (high - low + 1) * len(members) <= high:
+            return {
+                m: sum((of_z(j) * of_neither(m - j) for j in members if j <= m), start=zero)
+                for m in range(low, high + 1)
+            }
+        found = dict.fromkeys(range(needed), zero)
+        last = of_z(needed - 1) * at_least_zero(k.only_z - float(needed - 1))
         for m in range(needed - 1, high):
-            ways = found[-1] * at_least_zero(others - float(m)) + last * of_neither(m - needed + 1)
-            found.append(ways / float(m + 1))
+            ways = found[m] * at_least_zero(others - float(m)) + last * of_neither(m - needed + 1)
+            found[m + 1] = ways / float(m + 1)
         return found
 
     total = zero
@@ -102,7 +111,7 @@ def _sum_of_sets(k: Counts, least: int, size: int) -> Wide:
             continue
         most = min(left - needed, _most(k.only_x))
         if most >= needed:
-            ways = rest(needed, left - needed)
+            ways = rest(needed, left - most, left - needed)
             inner = (of_x(j) * ways[left - j] for j in range(needed, most + 1))
             total = total + choose(k.common, i) * sum(inner, start=zero)
     return total
