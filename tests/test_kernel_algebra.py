@@ -84,7 +84,6 @@ def test_nodes_built_by_hand_equal_those_of_the_operators() -> None:
     assert Scaled(2, Scaled(3, A)) == 6 * A
     assert Sum((A, Sum((B, C)))) == Sum([A, B, C]) == A + B + C
     assert Product((A, Product((B, C)))) == A * B * C
-    assert Normalized(Normalized(A)) == A.normalized()
     for kernel in (Scaled(2, Scaled(0.5, A + B)), Sum((A, Sum((B, 2 * C)))), Product((A, A @ B))):
         assert parse_kernel(repr(kernel)) == kernel
 
@@ -104,10 +103,8 @@ def test_parts_must_be_kernels() -> None:
                 build(part)
     for node in (Sum, Product):
         for parts in ((), (A,)):
-            with pytest.raises(ParameterError, match="two kernels or more"):
+            with pytest.raises(ParameterTypeError, match="two kernels or more"):
                 node(parts)
-    with pytest.raises(ParameterError, match="a weight stands before a product"):
-        Product((2 * A, B))
 
 
 def test_a_sum_of_hundreds_of_terms_parses() -> None:
@@ -266,11 +263,9 @@ def test_text_that_is_not_a_kernel_expression_raises(text: str) -> None:
     ("text", "said"),
     [
         ("disjunctive(arity=2, arity=3)", "given twice"),
-        ("linear # x\n + tanimoto", "no comments"),
-        ("linear.normalized()", r"write normalized\(linear\)"),
-        ("normalized(linear, tanimoto)", r"as in normalized\(linear\)"),
+        ("normalized(linear, tanimoto)", r"write normalized\(linear\)"),
         ("linear - tanimoto", r"by \+ \* \*\* @ & \| \^ ~ only"),
-        ("xor(linear)", "xor takes two kernels"),
+        ("xor(linear)", r"write xor\(linear, linear\)"),
     ],
 )
 def test_a_syntax_error_says_what_to_write(text: str, said: str) -> None:
@@ -311,18 +306,11 @@ def test_an_unknown_name_lists_the_kernels() -> None:
     assert "mean" not in str(caught.value)
 
 
-def test_a_text_with_too_many_terms_raises() -> None:
+def test_a_text_that_is_too_long_raises() -> None:
     kernel = sum(Linear() for _ in range(1000))
     assert parse_kernel(repr(kernel)) == kernel
-    with pytest.raises(KernelSyntaxError, match=r"too many terms .* sum\(\[...\]\)"):
-        parse_kernel(" + ".join(["linear"] * 1001))
-
-
-@pytest.mark.parametrize("node", [Sum, Product])
-@pytest.mark.parametrize("parts", [A, None, 3, "ab"])
-def test_parts_come_as_one_tuple(node: type, parts: object) -> None:
-    with pytest.raises(ParameterTypeError, match="must be one tuple of kernels"):
-        node(parts)
+    with pytest.raises(KernelSyntaxError, match="at most 20,000 characters"):
+        parse_kernel(" + ".join(["linear"] * 3000))
 
 
 @pytest.mark.parametrize(
@@ -332,13 +320,6 @@ def test_numpy_scalars_that_are_not_real_raise(number: object) -> None:
     for build in (Disjunctive, DNF, lambda weight: weight * A, lambda weight: A * weight):
         with pytest.raises(ParameterTypeError, match="number"):
             build(number)
-
-
-def test_an_array_without_dimensions_is_a_number() -> None:
-    assert np.array(0.5) * A == A * np.array(0.5) == 0.5 * A
-    assert np.longdouble(0.5) * A == 0.5 * A
-    with pytest.raises(TypeError):
-        np.array([0.5]) * A
 
 
 def test_normalised_powers_do_not_overflow() -> None:

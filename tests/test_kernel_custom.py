@@ -163,19 +163,6 @@ def test_weighted_users_need_a_formula_on_masses() -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Everything(Linear):
-    """All variables count as common, which is not the formula of the base class."""
-
-    name = "everything_test"
-
-    def value(self, k: Counts) -> Any:
-        return k.common * 0 + k.n
-
-    def features(self, n: Wide) -> Wide:
-        return n
-
-
-@dataclass(frozen=True, repr=False)
 class PairsOfTwo(Conjunctive):
     """A preset, with the formula of the base class."""
 
@@ -183,12 +170,17 @@ class PairsOfTwo(Conjunctive):
     name = "pairs_of_two_test"
 
 
-def test_another_formula_inherits_neither_rules_nor_masses() -> None:
-    assert has_rules(Linear())
+def test_a_preset_inherits_the_formula_and_all_that_follows_from_it() -> None:
     assert has_rules(PairsOfTwo())
-    assert not has_rules(Everything())
-    with pytest.raises(InputError, match="has no meaning for weighted users"):
-        (Everything() | Everything()).on_masses(100, 30, 30, 10, users=10)
+    assert PairsOfTwo().on_counts(9, 4, 4, 3) == 3
+
+
+def test_another_formula_is_not_derived_from_a_kernel() -> None:
+    with pytest.raises(ParameterError, match=r"formula than Linear; derive it from Kernel"):
+
+        class Everything(Linear):
+            def value(self, k: Counts) -> Any:
+                return k.common * 0 + k.n
 
 
 @dataclass(frozen=True)

@@ -130,14 +130,14 @@ def test_a_classifier_follows_the_conventions_and_tells_three_classes():
     model = clone(LearnedKernelClassifier([Disjunctive(2), Conjunctive(2)], C=100.0))
     assert (model.fit(X, names).predict(X) == names).mean() > 0.98
     assert model.decision_function(X).shape == (300, 3)
-    with pytest.raises(ValueError, match="two classes"):
+    with pytest.raises(ValueError, match="number of classes"):
         model.fit(X, np.zeros(300, int))
 
 
 def test_a_classifier_without_anything_to_learn_from():
     with pytest.raises(NotFittedError):
         LearnedKernelClassifier().predict([[1, 0]])
-    with pytest.raises(ValueError, match="a sum needs kernels"):
+    with pytest.raises(ValueError, match="at least one"):
         LearnedKernelClassifier([]).fit([[1, 0], [0, 1]], [0, 1])
     alike = LearnedKernelClassifier(["linear", "conjunctive(2)"]).fit([[1, 1]] * 4, [0, 1, 0, 1])
     assert alike.weights_.tolist() == [0.5, 0.5]

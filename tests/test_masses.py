@@ -250,8 +250,7 @@ def test_many_items_have_a_background_of_low_rank(text: str, rank: int) -> None:
     data = Interactions.from_pairs(rng.integers(0, 4000, 60_000), items)
     overlaps = Overlaps.of(data, user_exponent=0.5)
     kernel = parse_kernel(text)
-    limit = 8 * overlaps.items**2 // 3  # of the bytes of a dense matrix
-    matrix = kernel_matrix(kernel, overlaps, "compressed", limit=limit)
+    matrix = kernel_matrix(kernel, overlaps, "compressed")
     assert matrix.left.shape[1] <= rank
     dense = DenseMatrix.of(kernel, overlaps)
     assert (matrix.distance is not None) == (text == "disjunctive(300)")

@@ -104,10 +104,11 @@ def test_values_below_all_doubles_still_rank_exactly(storage: str) -> None:
             assert len(set(model.score([user], others)[0])) == len(others)
 
 
-def test_a_matrix_over_the_limit_is_refused_before_it_is_made() -> None:
+def test_a_matrix_over_the_limit_is_refused_before_it_is_made(monkeypatch) -> None:
     overlaps = Overlaps.of(Interactions.from_matrix(draw(0, 50, 30)))
+    monkeypatch.setattr("boolrank._memory.free_memory", lambda: 1000)
     with pytest.raises(MatrixTooLargeError, match=r"takes .* are free") as caught:
-        kernel_matrix(parse_kernel("linear"), overlaps, limit=1000)
+        kernel_matrix(parse_kernel("linear"), overlaps)
     assert isinstance(caught.value, MemoryError)
     with pytest.raises(ValueError, match="storage is one of"):
         kernel_matrix(parse_kernel("linear"), overlaps, storage="sparse")

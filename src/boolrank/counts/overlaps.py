@@ -35,13 +35,8 @@ Ints = NDArray[np.int32]
 class Overlaps(State):
     """Counts of users, or masses of weighted ones: in total, per item, and per pair of items.
 
-    Attributes
-    ----------
-    n : number of users
-    sizes : (m,) users of each item, or their mass
-    dense : (m, m) shared users, with the sizes on the diagonal, or None
-    indptr, columns, counts : the same as compressed sparse rows without a diagonal, or None
-    weighting : weights of users, or None if all count as 1
+    Shared users are ``dense``, with the sizes of items on the diagonal, or compressed sparse rows
+    without a diagonal. ``weighting`` is None if all users count as 1.
 
     >>> counts = Overlaps.of(Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"]))
     >>> counts.n, counts.sizes, counts.sparse().columns
@@ -111,18 +106,14 @@ class Overlaps(State):
 
     def check(self, interactions: Interactions) -> Overlaps:
         """Return these overlaps, or raise if they do not belong to the interactions."""
-        users, items = interactions.shape
-        if (self.n, self.items) != (users, items):
-            problem = (
-                f"the overlaps have {self.n:,} users and {self.items:,} items, the interactions "
-                f"{users:,} and {items:,}"
-            )
-        elif not np.array_equal(self.degrees, interactions.popularity()):
-            problem = "the overlaps belong to other interactions: the users per item differ"
-        else:
+        alike = self.n == interactions.shape[0]
+        if alike and np.array_equal(self.degrees, interactions.popularity()):
             return self
-        hint = "count them with Overlaps.of(interactions)"
-        raise InputError(problem, hint=hint, parameter="overlaps")
+        raise InputError(
+            "the overlaps belong to other interactions: the users per item differ",
+            hint="count them with Overlaps.of(interactions)",
+            parameter="overlaps",
+        )
 
     def updated(self, before: Interactions, after: Interactions) -> Overlaps:
         """Return the overlaps after a change of interactions, from the changed rows alone."""

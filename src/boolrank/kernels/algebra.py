@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
@@ -19,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import wrong_type
-from ..errors import KernelOverflowError, ParameterError
 from .base import Form, Kernel
 from .cells import Cells
 from .counts import Counts, Pairs
@@ -69,16 +67,10 @@ class Joined(Kernel):
     parts: tuple[Kernel, ...]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.parts, tuple | list):
-            raise wrong_type(self.name, "parts", self.parts, "one tuple of kernels")
         nested = (part.parts if isinstance(part, type(self)) else (part,) for part in self.parts)
         parts = tuple(chain(*nested))
-        for part in parts:
-            check_kernel(self.name, "a part", part)
-        if len(parts) < 2:
-            raise ParameterError(
-                f"a {self.name} has two kernels or more, not {len(parts)}", parameter="parts"
-            )
+        if len(parts) < 2 or not all(isinstance(part, Kernel) for part in parts):
+            raise wrong_type(self.name, "parts", self.parts, "two kernels or more")
         object.__setattr__(self, "parts", parts)
 
     def __repr__(self) -> str:
@@ -160,13 +152,6 @@ class Product(Joined, Combination, in_text=False):
 
     name, sign, binding = "product", "*", 2
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if any(isinstance(part, Scaled) for part in self.parts):
-            raise ParameterError(
-                "a weight stands before a product, not at one of its parts", hint="use k1 * k2"
-            )
-
     @staticmethod
     def of(*kernels: Kernel) -> Kernel:
         """Return the product, with the weights of its parts before it."""
@@ -227,14 +212,8 @@ class Power(Combination, in_text=False):
         return self.kernel.cosine(k) ** self.exponent
 
     def cosines_of(self, pairs: Pairs) -> Floats:
-        """Raise cosines: as doubles to low powers, else in wide numbers, as errors multiply.
-
-        If the raw values do not fit, the cosines do.
-        """
-        if self.form != "any":
-            with suppress(KernelOverflowError):
-                return super().cosines_of(pairs)
-        elif self.exponent <= _LOW_POWER:
+        """Raise cosines: as doubles to low powers, else in wide numbers, as errors multiply."""
+        if self.exponent <= _LOW_POWER:
             return self.kernel.cosines_of(pairs) ** self.exponent
         return compute_values(Normalized(self), pairs, normalize=False)
 
@@ -281,11 +260,6 @@ class Normalized(Kernel, in_text=False):
 
     name = "normalized"
     kernel: Kernel = field(metadata=KERNEL)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.kernel, Normalized):
-            object.__setattr__(self, "kernel", self.kernel.kernel)
 
     def value(self, k: Counts) -> Wide:
         """Compute the cosine of the kernel."""

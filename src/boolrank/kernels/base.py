@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from itertools import pairwise
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,16 +28,10 @@ if TYPE_CHECKING:
 
 Form = Literal["common", "agreeing", "union", "any"]
 
-# Matrices up to this many bytes are allocated without a look at free memory.
-_SMALL = 1 << 26
 # Values of a Gram matrix that are computed at once: 84 MB at most.
 _BLOCK = 1 << 20
-# Members that follow from a formula. A class with a formula of its own does not inherit them.
-_DERIVED = (
-    *("form", "own_value", "cosine", "features", "features_in_neither", "cells"),
-    *("cell_value", "values_of", "cosines_of", "from_full", "mass_value", "feature_clauses"),
-)
-_FORMULAS = ("value", "own_value", "cosine")
+# Members that compute wide numbers of counts.
+_FORMULAS = {"value", "own_value", "cosine"}
 
 # All kernels that text can name; a class with a name of its own adds itself.
 KERNELS: dict[str, type[Kernel]] = {}
@@ -79,6 +73,10 @@ class Kernel(ABC):
     def __init_subclass__(cls, in_text: bool = True) -> None:
         """Add the class to `KERNELS` if it has a name, unless it is inside a function."""
         super().__init_subclass__()
+        known = [base for base in cls.__mro__[1:] if base in KERNELS.values()]
+        if known and "value" in vars(cls):  # all other members follow from the formula
+            message = f"{cls.__name__} has another formula than {known[0].__name__}"
+            raise ParameterError(message, hint="derive it from Kernel")
         if "name" in vars(cls) and in_text and "<locals>" not in cls.__qualname__:
             if not cls.name.isidentifier() or iskeyword(cls.name):
                 message = f"{cls.name!r} cannot name the kernel {cls.__name__} in text"
@@ -92,16 +90,11 @@ class Kernel(ABC):
             KERNELS[cls.name] = cls
         if not hasattr(cls, "name"):
             cls.name = cls.__name__
-        own = {name: member for name, member in vars(cls).items() if name in _FORMULAS}
-        for name, formula in own.items():
-            setattr(cls, name, in_wide_numbers(formula))
-        if "value" in own:
-            for name in _DERIVED:
-                if name not in vars(cls):
-                    setattr(cls, name, vars(Kernel)[name])
+        for name in _FORMULAS & vars(cls).keys():
+            setattr(cls, name, in_wide_numbers(vars(cls)[name]))
 
     def __post_init__(self) -> None:
-        for field in _fields(self):
+        for field in fields(self):  # type: ignore[arg-type]  # a dataclass
             if "check" in field.metadata:
                 value = field.metadata["check"](self.name, field.name, getattr(self, field.name))
                 object.__setattr__(self, field.name, value)
@@ -231,14 +224,12 @@ class Kernel(ABC):
         rows = as_binary(X, "X")
         others = rows if Z is None or Z is X else as_binary(Z, "Z", width=rows.shape[1])
         (m, n), k = rows.shape, others.shape[0]
-        needed = 12 * m * k  # the values, and the counts in single precision
-        if needed > _SMALL:
-            require_memory(
-                needed,
-                f"a Gram matrix of {m:,} x {k:,} values takes",
-                hint="compute blocks of rows, such as kernel(X[:1000], X), or take a sample; "
-                "spectral_ratio needs no matrix",
-            )
+        require_memory(
+            12 * m * k,  # the values, and the counts in single precision
+            f"a Gram matrix of {m:,} x {k:,} values takes",
+            hint="compute blocks of rows, such as kernel(X[:1000], X), or take a sample; "
+            "spectral_ratio needs no matrix",
+        )
         x, z, common = active(rows), active(others), overlap_counts(rows, others)
         gram, tables = np.empty((m, k)), dict[Any, Any]()
         # Blocks of equal length: all of them are computed in the same way, to the last digit.
@@ -277,10 +268,9 @@ class Kernel(ABC):
 
     def _finite(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         if np.isinf(values).any():
-            simple = f"{self}" if str(self).startswith(self.name) else f"({self})"
             raise KernelOverflowError(
                 f"a value of {self} is past the largest double",
-                hint=f"use {simple}.normalized(), whose values lie between 0 and 1",
+                hint="use its .normalized() form, whose values lie between 0 and 1",
             )
         return values
 
@@ -294,8 +284,7 @@ class Kernel(ABC):
     def __mul__(self, other: Any) -> Kernel:
         if isinstance(other, Kernel):
             return kernels.Product.of(self, other)
-        weight: Any = other[()] if isinstance(other, np.ndarray) and other.ndim == 0 else other
-        return NotImplemented if not np.isscalar(weight) else kernels.Scaled(weight, self)  # type: ignore[arg-type]
+        return kernels.Scaled(other, self) if np.isscalar(other) else NotImplemented  # type: ignore[arg-type]
 
     __rmul__ = __mul__
 
@@ -332,8 +321,8 @@ class Kernel(ABC):
     __iter__ = None  # a subscript names a column, so a kernel is not a sequence
 
     def __repr__(self) -> str:
-        shown = []
-        for field in _fields(self):
+        shown, kernel = list[str](), cast("Any", self)
+        for field in fields(kernel) if is_dataclass(kernel) else ():
             value = getattr(self, field.name)
             if field.default is MISSING:
                 shown.append(repr(value))
@@ -344,7 +333,3 @@ class Kernel(ABC):
     def in_brackets(self, binding: int) -> str:
         """Return the text, in brackets if it binds less tightly."""
         return f"({self!r})" if self.binding < binding else repr(self)
-
-
-def _fields(kernel: Any) -> tuple[Field[Any], ...]:
-    return fields(kernel) if is_dataclass(kernel) else ()

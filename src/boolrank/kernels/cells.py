@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .counts import Counts, Pairs
 from .functions import minimum
-from .masses import Masses
+from .masses import Masses, fill_blocks
 from .wide import Wide, at_least_zero, by_squaring, inverse_root, on_part, times_two_to, where
 
 if TYPE_CHECKING:
@@ -125,8 +125,6 @@ def wide_cells(kernel: Kernel, k: Counts) -> Cells:
 
 def cell_cosines(kernel: Kernel, pairs: Pairs, layout: Layout) -> Floats | None:
     """Compute cosines of a grid or a list; return None if that needs wide numbers."""
-    from .._compiled.ranges import for_ranges
-
     n, x, z, c, most = layout
     try:
         probe = np.zeros(1, np.int64)
@@ -139,22 +137,18 @@ def cell_cosines(kernel: Kernel, pairs: Pairs, layout: Layout) -> Floats | None:
     roots = np.zeros(most + 1)
     roots[sizes] = inverse_root(kernel.own_value(Counts.of_vectors(n, sizes))).floats()
     out = np.empty(c.shape)
-    step = max(_BLOCK // max(out[:1].size, 1), 1)
 
-    def fill(start: int, stop: int) -> None:
-        for first in range(start, stop, step):
-            part = slice(first, min(first + step, stop))
-            given, of_x, of_z = c[part].ravel(), x[part], z[part]
-            with np.errstate(invalid="ignore"):  # threads do not inherit the caller's
-                common = given.astype(np.int64)
-            if given.dtype.kind == "f" and (common != given).any():
-                pairs.check()
-            if c.ndim == 2:
-                of_x, of_z = np.repeat(of_x, len(z)), np.tile(z, len(of_x))
-            value = kernel.cell_value(_leaf(pairs, layout, of_x, of_z, common))
-            out[part] = (value * (roots[of_x] * roots[of_z])).reshape(out[part].shape)
+    def of_part(part: slice) -> Floats:
+        given, of_x, of_z = c[part].ravel(), x[part], z[part]
+        common = given.astype(np.int64)
+        if given.dtype.kind == "f" and (common != given).any():
+            pairs.check()
+        if c.ndim == 2:
+            of_x, of_z = np.repeat(of_x, len(z)), np.tile(z, len(of_x))
+        value = kernel.cell_value(_leaf(pairs, layout, of_x, of_z, common))
+        return np.asarray(value * (roots[of_x] * roots[of_z])).reshape(out[part].shape)
 
-    for_ranges(fill, len(c), _STEPS * out.size)
+    fill_blocks(out, of_part, _BLOCK, _STEPS)
     return out.reshape(pairs.shape)
 
 

@@ -19,7 +19,6 @@ from sklearn.svm import SVC
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..errors import InputError
 from .base import Kernel
 from .parser import parse_kernel
 
@@ -29,16 +28,8 @@ ARITIES = tuple(f"conjunctive({arity})" for arity in (1, 2, 3, 4))
 class LearnedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
     """A support vector machine on a learned sum of boolean kernels.
 
-    Parameters
-    ----------
-    kernels : the terms; conjunctions of 1 to 4 variables by default
-    C : cost of errors, as in `sklearn.svm.SVC`
-
-    Attributes
-    ----------
-    weights_ : of the terms, which are normalised; they sum to 1
-    kernel_ : the sum
-    classes_ : the classes
+    ``kernels`` are the terms, and C is the cost of errors, as in `sklearn.svm.SVC`. A fit sets
+    ``kernel_``, the sum of the normalised terms, and ``weights_``, which sum to 1.
 
     >>> X = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]])
     >>> LearnedKernelClassifier(["linear", "conjunctive(2)"]).fit(X, [1, 0, 0, 1]).predict(X)
@@ -54,12 +45,7 @@ class LearnedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         X, y = validate_data(self, X, y)
         check_classification_targets(y)
         self.classes_, of = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InputError("a classifier needs two classes", hint="give examples of another one")
-        some = [self.kernels] if isinstance(self.kernels, str | Kernel) else self.kernels
-        terms = [parse_kernel(each).normalized() for each in some]
-        if not terms:
-            raise InputError("a sum needs kernels", hint="name one at least", parameter="kernels")
+        terms = [parse_kernel(each).normalized() for each in self.kernels]
         grams = np.stack([term(X) for term in terms])
         distances = np.zeros(len(terms))
         for one in range(len(self.classes_)):
@@ -76,17 +62,16 @@ class LearnedKernelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return how far vectors are on the side of each class."""
-        gram = self._gram(X)  # first: it raises if this is not fitted
-        return np.asarray(self.machine_.decision_function(gram))
+        return np.asarray(self._asked(X, "decision_function"))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of each vector."""
-        gram = self._gram(X)
-        return np.asarray(self.machine_.predict(gram))
+        return np.asarray(self._asked(X, "predict"))
 
-    def _gram(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _asked(self, X: ArrayLike, method: str) -> Any:
         check_is_fitted(self)
-        return np.asarray(self.kernel_(validate_data(self, X, reset=False), self.examples_))
+        gram = self.kernel_(validate_data(self, X, reset=False), self.examples_)
+        return getattr(self.machine_, method)(gram)
 
 
 def _distances(

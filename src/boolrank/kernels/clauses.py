@@ -6,11 +6,11 @@ one, or enough. The kernel counts the features true in both vectors.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import product
-from math import factorial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from .base import Form, Kernel
-from .cells import Cells, clause_value
+from .cells import Cells, NoCells, clause_value
 from .combinatorics import choose, hits, weighted_subsets
 from .counts import Counts
 from .formula_search import Clauses
@@ -28,8 +28,102 @@ from .similarities import Linear
 from .wide import Wide, at_least_zero, by_squaring, spread, stack
 
 
+class _Clause(Kernel):
+    """Sets of `arity` variables with at least `least` active in x, and as many in z."""
+
+    arity: int
+
+    @property
+    @abstractmethod
+    def least(self) -> int:
+        """The number of variables of a set that must be active."""
+
+    @property
+    def feature_clauses(self) -> Clauses | None:
+        every = self.least == self.arity
+        return Clauses(every, self.arity, self.arity) if every or self.least == 1 else None
+
+    def value(self, k: Counts) -> Wide:
+        return _count_sets(k, self.least, self.arity)
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        return clause_value(leaf(Linear()), self.least, self.arity)
+
+    def features(self, n: Wide) -> Wide:
+        return choose(n, self.arity)
+
+    def features_in_neither(self, k: Counts) -> Wide | None:
+        # Fewer than t of d variables are active if more than d - t of the negated ones are.
+        return _count_sets(k.complement(), self.arity - self.least + 1, self.arity)
+
+
+def _count_sets(k: Counts, least: int, size: int) -> Wide:
+    """Count the sets of `size` variables with at least `least` active in x, and as many in z."""
+    if least == size:
+        return choose(k.common, size)
+    if least > 1 or k.lifted:
+        return _sum_of_sets(k, least, size)
+    # Sets that meet x, plus those that meet z, less those that meet the union. A share of about
+    # n/(d·z) of the digits cancels: 10 of 32 at n = 10^10. Lifted counts have no bound on n/x. One
+    # call for all three is faster on few pairs.
+    union = k.union
+    met = hits(k.n, stack([spread(each, union.shape) for each in (k.x, k.z, union)]), size)
+    return met[0] + met[1] - met[2]
+
+
+def _sum_of_sets(k: Counts, least: int, size: int) -> Wide:
+    """Sum over the numbers of members from the common part and from x alone; all terms positive.
+
+    With i common members and j of x alone, the rest must have at least ``least - i`` of z alone.
+    """
+    others = k.only_z + k.neither
+    not_common = k.only_x + others
+    of_x, of_z, of_neither = (
+        cache(partial(choose, each)) for each in (k.only_x, k.only_z, k.neither)
+    )
+    zero = Wide.of(np.zeros(k.common.shape))
+
+    def rest(needed: int, low: int, high: int) -> dict[int, Wide]:
+        """Count sets of the others by size, from low to high, with at least `needed` of z alone.
+
+        Either the plain sum over the members of z, or, if that has more terms, a recurrence: sets
+        of m + 1 members have enough of z already, or get the last one now. With b of z alone,
+        (m+1)·G(m+1) = (others-m)·G(m) + (b-needed+1)·C(b, needed-1)·C(neither, m-needed+1).
+        """
+        members = range(needed, min(high, _most(k.only_z)) + 1)
+        if (high - low + 1) * len(members) <= high:
+            return {
+                m: sum((of_z(j) * of_neither(m - j) for j in members if j <= m), start=zero)
+                for m in range(low, high + 1)
+            }
+        found = dict.fromkeys(range(needed), zero)
+        last = of_z(needed - 1) * at_least_zero(k.only_z - float(needed - 1))
+        for m in range(needed - 1, high):
+            ways = found[m] * at_least_zero(others - float(m)) + last * of_neither(m - needed + 1)
+            found[m + 1] = ways / float(m + 1)
+        return found
+
+    total = zero
+    for i in range(min(size, _most(k.common)) + 1):
+        needed, left = least - i, size - i
+        if needed <= 0:
+            total = total + choose(k.common, i) * choose(not_common, left)
+            continue
+        most = min(left - needed, _most(k.only_x))
+        if most >= needed:
+            ways = rest(needed, left - most, left - needed)
+            inner = (of_x(j) * ways[left - j] for j in range(needed, most + 1))
+            total = total + choose(k.common, i) * sum(inner, start=zero)
+    return total
+
+
+def _most(a: Wide) -> int:
+    """Return the largest of whole numbers, capped for loops."""
+    return int(min(a.floats().max(), 2.0**62))
+
+
 @dataclass(frozen=True, repr=False)
-class Conjunctive(Kernel):
+class Conjunctive(_Clause):
     """C(c, arity): conjunctions of `arity` variables; with ``up_to``, of 1 to `arity` variables.
 
     More expressive as the arity grows. Vectors with fewer than `arity` active variables are null.
@@ -47,6 +141,10 @@ class Conjunctive(Kernel):
     up_to: bool = field(default=False, metadata=FLAG)
 
     @property
+    def least(self) -> int:
+        return self.arity
+
+    @property
     def feature_clauses(self) -> Clauses:
         return Clauses(True, 1 if self.up_to else self.arity, self.arity)
 
@@ -58,19 +156,18 @@ class Conjunctive(Kernel):
 
     def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
         if self.up_to:
-            return super().cell_value(leaf)
-        return clause_value(leaf(Linear()), self.arity, self.arity)
+            raise NoCells
+        return super().cell_value(leaf)
 
     def features(self, n: Wide) -> Wide:
         return weighted_subsets(n, 1.0, self.arity) if self.up_to else choose(n, self.arity)
 
     def features_in_neither(self, k: Counts) -> Wide | None:
-        # A conjunction is false where the disjunction of the negated variables is true.
-        return None if self.up_to else Disjunctive(self.arity).value(k.complement())
+        return None if self.up_to else super().features_in_neither(k)
 
 
 @dataclass(frozen=True, repr=False)
-class Disjunctive(Kernel):
+class Disjunctive(_Clause):
     """C(n,d) - C(n-x,d) - C(n-z,d) + C(n-u,d): disjunctions of `arity` variables.
 
     Less expressive as the arity grows; from arity 2 on, never 0 between two non-empty vectors.
@@ -83,28 +180,12 @@ class Disjunctive(Kernel):
 
     name = "disjunctive"
     formula = "C(n,d) - C(n-x,d) - C(n-z,d) + C(n-u,d)"
+    least = 1
     arity: int = field(metadata=ARITY)
 
     @property
     def form(self) -> Form:
         return "union" if self.arity > 1 else "common"
-
-    @property
-    def feature_clauses(self) -> Clauses:
-        return Clauses(False, self.arity, self.arity)
-
-    def value(self, k: Counts) -> Wide:
-        if self.arity == 1:
-            return k.common
-        if k.lifted:
-            return _disjunctive_by_draws(k, self.arity)
-        # Subsets that meet x, plus those that meet z, less those that meet the union. A share of
-        # about n/(d·z) of the digits cancels: 10 of 32 at n = 10^10. One call for all three is
-        # faster on few pairs.
-        union = k.union
-        sizes = stack([spread(size, union.shape) for size in (k.x, k.z, union)])
-        met = hits(k.n, sizes, self.arity)
-        return met[0] + met[1] - met[2]
 
     def own_value(self, k: Counts) -> Wide:
         return hits(k.n, k.x, self.arity)
@@ -131,36 +212,9 @@ class Disjunctive(Kernel):
         missed = choose(k.n - k.x, self.arity) / choose(k.n, self.arity)
         return missed / (at_least_zero(1.0 - missed).sqrt() + 1.0)
 
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        return clause_value(leaf(Linear()), 1, self.arity)
-
-    def features(self, n: Wide) -> Wide:
-        return choose(n, self.arity)
-
-    def features_in_neither(self, k: Counts) -> Wide:
-        return choose(k.neither, self.arity)
-
-
-def _disjunctive_by_draws(k: Counts, arity: int) -> Wide:
-    """Draw the variables one by one, and count the ordered draws by the vectors met so far.
-
-    Lifted counts have no bound on n/x, where inclusion-exclusion could cancel all digits. This way
-    only adds.
-    """
-    union = k.union
-    none = Wide.of(np.ones(union.shape))
-    first = second = both = Wide.of(np.zeros(union.shape))
-    for drawn in range(arity):
-        left = k.n - float(drawn)
-        both = both * left + none * k.common + first * k.z + second * k.x
-        first = first * at_least_zero(left - k.z) + none * k.only_x
-        second = second * at_least_zero(left - k.x) + none * k.only_z
-        none = none * at_least_zero(left - union)
-    return both / Wide.of(factorial(arity))
-
 
 @dataclass(frozen=True, repr=False)
-class Threshold(Kernel):
+class Threshold(_Clause):
     """Sets of `arity` variables with at least `satisfied` active in x, and as many in z.
 
     ``satisfied=1`` is the disjunctive kernel, ``satisfied=arity`` the conjunctive one.
@@ -186,12 +240,8 @@ class Threshold(Kernel):
             )
 
     @property
-    def feature_clauses(self) -> Clauses | None:
-        some = self.satisfied not in (1, self.arity)
-        return None if some else Clauses(self.satisfied == self.arity, self.arity, self.arity)
-
-    def value(self, k: Counts) -> Wide:
-        return _subsets_meeting_both(k, self.satisfied, self.arity)
+    def least(self) -> int:
+        return self.satisfied
 
     def mass_value(self, k: Masses) -> Any:
         """Draw one by one, with the numbers of hits so far, up to t; all terms are positive."""
@@ -207,73 +257,19 @@ class Threshold(Kernel):
                 hits[a, b] = (hits.get((a, b), 0.0) * none + both) + one
         return hits[t, t]
 
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        return clause_value(leaf(Linear()), self.satisfied, self.arity)
+
+class _LiteralClause(Kernel):
+    """Sets of `arity` literals, each variable plain or negated."""
+
+    form = "agreeing"
+    arity: int
 
     def features(self, n: Wide) -> Wide:
-        return choose(n, self.arity)
-
-    def features_in_neither(self, k: Counts) -> Wide:
-        # Fewer than t of d variables are active if more than d - t of the negated ones are.
-        return Threshold(self.arity - self.satisfied + 1, self.arity).value(k.complement())
-
-
-def _subsets_meeting_both(k: Counts, least: int, size: int) -> Wide:
-    """Sum over the numbers of members from the common part and from x alone; all terms positive.
-
-    With i common members and j of x alone, the rest must have at least ``least - i`` of z alone.
-    """
-    of_x = cache(lambda j: choose(k.only_x, j))
-    of_z = cache(lambda j: choose(k.only_z, j))
-    of_neither = cache(lambda j: choose(k.neither, j))
-    others = k.only_z + k.neither
-    not_common = k.only_x + others
-    zero = Wide.of(np.zeros(k.common.shape))
-
-    def rest(needed: int, low: int, high: int) -> dict[int, Wide]:
-        """Count subsets of the others by size, from low to high, with at least `needed` of z alone.
-
-        Either the plain sum over the members of z, or, if that has more terms, a recurrence in the
-        size m over subsets that have enough of z already and those that get the last one now:
-        (m+1)·G(m+1) = (others-m)·G(m) + (b-needed+1)·C(b, needed-1)·C(neither, m-needed+1), with b
-        of z alone.
-        """
-        members = range(needed, min(high, _most(k.only_z)) + 1)
-        if (high - low + 1) * len(members) <= high:
-            return {
-                m: sum((of_z(j) * of_neither(m - j) for j in members if j <= m), start=zero)
-                for m in range(low, high + 1)
-            }
-        found = dict.fromkeys(range(low, needed), zero)
-        last_missing = of_z(needed - 1) * at_least_zero(k.only_z - float(needed - 1))
-        count = zero
-        for m in range(needed - 1, high):
-            new = last_missing * of_neither(m - needed + 1)
-            count = (count * at_least_zero(others - float(m)) + new) / float(m + 1)
-            found[m + 1] = count
-        return found
-
-    total = zero
-    for i in range(min(size, _most(k.common)) + 1):
-        needed, left = least - i, size - i
-        if needed <= 0:
-            total = total + choose(k.common, i) * choose(not_common, left)
-            continue
-        most = min(left - needed, _most(k.only_x))
-        if most >= needed:
-            ways = rest(needed, left - most, left - needed)
-            inner = (of_x(j) * ways[left - j] for j in range(needed, most + 1))
-            total = total + choose(k.common, i) * sum(inner, start=zero)
-    return total
-
-
-def _most(a: Wide) -> int:
-    """Return the largest of whole numbers, capped for loops."""
-    return int(min(a.floats().max(), 2.0**62))
+        return choose(n, self.arity) * Wide.of(2.0) ** self.arity
 
 
 @dataclass(frozen=True, repr=False)
-class LiteralConjunctive(Kernel):
+class LiteralConjunctive(_LiteralClause):
     """C(s, arity): conjunctions of `arity` literals, each variable plain or negated.
 
     >>> LiteralConjunctive(2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
@@ -282,7 +278,6 @@ class LiteralConjunctive(Kernel):
 
     name = "literal_conjunctive"
     formula = "C(s, d)"
-    form = "agreeing"
     arity: int = field(metadata=ARITY)
 
     @property
@@ -292,15 +287,12 @@ class LiteralConjunctive(Kernel):
     def value(self, k: Counts) -> Wide:
         return choose(k.agreeing, self.arity)
 
-    def features(self, n: Wide) -> Wide:
-        return choose(n, self.arity) * Wide.of(2.0) ** self.arity
-
     def features_in_neither(self, k: Counts) -> Wide:
         return LiteralDisjunctive(self.arity).value(k)
 
 
 @dataclass(frozen=True, repr=False)
-class LiteralDisjunctive(Kernel):
+class LiteralDisjunctive(_LiteralClause):
     """(2^d - 2)·C(n, d) + C(s, d): disjunctions of `arity` literals, each plain or negated.
 
     >>> LiteralDisjunctive(2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
@@ -309,7 +301,6 @@ class LiteralDisjunctive(Kernel):
 
     name = "literal_disjunctive"
     formula = "(2^d - 2)·C(n, d) + C(s, d)"
-    form = "agreeing"
     arity: int = field(metadata=ARITY)
 
     @property
@@ -319,9 +310,6 @@ class LiteralDisjunctive(Kernel):
     def value(self, k: Counts) -> Wide:
         always = choose(k.n, self.arity) * (Wide.of(2.0) ** self.arity - 2.0)
         return always + choose(k.agreeing, self.arity)
-
-    def features(self, n: Wide) -> Wide:
-        return choose(n, self.arity) * Wide.of(2.0) ** self.arity
 
     def features_in_neither(self, k: Counts) -> Wide:
         return choose(k.agreeing, self.arity)

@@ -8,7 +8,7 @@ a logarithm.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import factorial, inf
+from math import factorial
 
 import numpy as np
 
@@ -138,20 +138,9 @@ def weighted_subsets(k: Wide, weight: float, largest: int | None = None) -> Wide
     """Return Σ_{1≤j≤largest} weight^j·C(k, j), or over all j: (1+weight)^k - 1."""
     if largest is None:
         return _power_minus_one(k, weight)
-    # Terms rise up to the peak and fall after it. Sum from the cut to the side on which they fall.
-    # With fewer than `largest` things, the peak must not be rounded up to the cut.
-    size = k.floats()
-    rising = np.asarray((largest <= size) & (largest <= weight * (size + 1) / (1 + weight)))
-    lower = on_part(_terms_down, rising, k, weight, largest)
-    return where(rising, lower, on_part(_all_but_terms_up, ~rising, k, weight, largest))
-
-
-def _all_but_terms_up(k: Wide, weight: float, largest: int) -> Wide:
-    size = k.floats()
-    huge, beyond = np.asarray(size >= _EXACT), np.asarray((size > largest) & (size < _EXACT))
-    upper = on_part(_terms_up, beyond, k, weight, largest + 1)
-    whole = on_part(_power_minus_one, ~huge, k, weight)
-    return where(huge, on_part(_terms_up, huge, k, weight, 1, largest), whole - upper)
+    more = np.asarray(k.floats() > largest)
+    some = on_part(_terms_down, more, k, weight, largest)
+    return where(more, some, on_part(_power_minus_one, ~more, k, weight))
 
 
 def _power_minus_one(k: Wide, weight: float) -> Wide:
@@ -191,28 +180,13 @@ def _fall(size: Wide, weight: float) -> Wide:
     return where(fall.floats() > _DEEPEST, _DEEPEST, fall)
 
 
-def _terms_down(k: Wide, weight: float, start: int) -> Wide:
-    term = choose(k, start) * Wide.of(float(weight)) ** start
+def _terms_down(k: Wide, weight: float, largest: int) -> Wide:
+    """Sum the terms from the largest subsets down, until the others are too small to count."""
+    term = choose(k, largest) * Wide.of(float(weight)) ** largest
     total = term
-    for j in range(start, 1, -1):
+    for j in range(largest, 1, -1):
         term = term * float(j) / ((k - float(j - 1)) * weight)
         total = total + term
-        if _negligible(term, total):
+        if np.all((term / total).floats() < _TINY):
             break
     return total
-
-
-def _terms_up(k: Wide, weight: float, start: int, stop: float = inf) -> Wide:
-    term = choose(k, start) * Wide.of(float(weight)) ** start
-    total = term
-    for j in range(start, int(min(k.floats().max(), stop))):
-        left = k - float(j)
-        term = where(left.positive(), term * left * weight / float(j + 1), 0.0)
-        total = total + term
-        if _negligible(term, total):
-            break
-    return total
-
-
-def _negligible(term: Wide, total: Wide) -> bool:
-    return bool(np.all(((term / total).floats() < _TINY) | ~term.positive()))

@@ -146,20 +146,14 @@ class Pairs:
         n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike, users: int | None = None
     ) -> Pairs:
         """Make pairs of counts or masses from outside, which are not trusted."""
-        arrays = []
-        for name, given in zip("nxzc", (n, x, z, c), strict=True):
-            try:
-                array = np.asarray(given)
-            except (ValueError, TypeError) as error:
-                raise CountsError(f"{name} is not an array of counts: {error}") from None
-            if array.dtype.kind not in "iuf":
-                raise CountsError(f"counts are numbers, but {name} is an array of {array.dtype}")
-            arrays.append(array)
         try:
+            arrays = [np.asarray(each) for each in (n, x, z, c)]
             np.broadcast_shapes(*(array.shape for array in arrays))
-        except ValueError:
-            shapes = ", ".join(f"{name} {a.shape}" for name, a in zip("nxzc", arrays, strict=True))
-            raise CountsError(f"counts must broadcast, but their shapes are {shapes}") from None
+        except (ValueError, TypeError) as error:
+            raise CountsError(f"counts must be arrays that broadcast: {error}") from None
+        if any(array.dtype.kind not in "iuf" for array in arrays):
+            kinds = ", ".join(str(array.dtype) for array in arrays)
+            raise CountsError(f"the counts n, x, z and c must be numbers, not {kinds}")
         return Pairs(arrays[0], arrays[1], arrays[2], arrays[3], trusted=False, users=users)
 
     @property

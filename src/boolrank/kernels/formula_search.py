@@ -10,7 +10,6 @@ extended first; when no bound exceeds the n-th largest weight, the first n are e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from heapq import heappop, heappush, heapreplace
 from itertools import count
 from math import exp, inf, log
@@ -53,29 +52,17 @@ class Examples:
 
         self.matrix = X.astype(np.float64)
         self.columns = csc_array(X)
+        self.n: int = X.shape[1]
 
-    @property
-    def n(self) -> int:
-        return int(self.matrix.shape[1])
-
-    @cached_property
-    def longest(self) -> int:
-        """The most active variables of a vector."""
-        return int(self.matrix.sum(axis=1).max())
-
-    def having(self, literal: int, value: bool = True) -> NDArray[np.bool_]:
-        """(m,) Whether the literal has the value."""
-        start, stop = self.columns.indptr[literal % self.n :][:2]
-        found = np.full(self.matrix.shape[0], (literal < self.n) != value)
-        found[self.columns.indices[start:stop]] ^= True
-        return found
-
-    def satisfying(self, clauses: Clauses, literals: Literals) -> NDArray[np.bool_]:
-        """(m,) Whether a clause is true."""
+    def having(self, literals: Literals, value: bool = True) -> NDArray[np.bool_]:
+        """(m,) Whether all literals have the value."""
         met = np.ones(self.matrix.shape[0], bool)
         for each in literals:
-            met &= self.having(each, clauses.conjunctive)
-        return met if clauses.conjunctive else ~met
+            start, stop = self.columns.indptr[each % self.n :][:2]
+            found = np.full(len(met), (each < self.n) != value)
+            found[self.columns.indices[start:stop]] ^= True
+            met &= found
+        return met
 
 
 class Search:
@@ -92,10 +79,12 @@ class Search:
         self.sums = np.asarray(self.values @ examples.matrix)
         self.floor = _ROUNDING * float(abs(beta).sum())
         width = examples.n * (1 + clauses.negated)
-        longest = examples.n if clauses.negated else examples.longest
-        self.high = int(min(clauses.high, longest if clauses.conjunctive else examples.n))
+        longest = examples.n
+        if clauses.conjunctive and not clauses.negated:
+            longest = examples.matrix.sum(axis=1).max()
+        self.high = int(min(clauses.high, longest))
         every = np.arange(width)
-        met = every[[bool(examples.having(int(k))[-1]) for k in every]] if aim else every
+        met = every[[bool(examples.having((int(k),))[-1]) for k in every]] if aim else every
         self.first = met
         self.others = every[:0] if clauses.conjunctive else np.setdiff1d(every, met)
         self.best: list[tuple[float, Literals]] = []
@@ -169,9 +158,7 @@ class Search:
         """
         self.left -= 1
         conjunctive, size = self.clauses.conjunctive, len(members) + 1
-        covered = np.ones(len(self.beta), bool)
-        for each in members:
-            covered &= self.examples.having(each, conjunctive)
+        covered = self.examples.having(members, conjunctive)
         few = covered.sum() * 2 <= len(covered)
         rows = np.flatnonzero(covered if few else ~covered)
         plain = np.asarray(self.values[:, rows] @ self.examples.matrix[rows])

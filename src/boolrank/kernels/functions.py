@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import KernelOverflowError
 from .wide import Wide, grown, on_part, where
 
 # ln 2 to 32 digits, as the sum of two doubles.
@@ -66,15 +65,6 @@ def _log1p_near(y: Wide) -> Wide:
     for k in (11.0, 9.0, 7.0, 5.0, 3.0, 1.0):
         series = series * square + Wide.of(1.0) / k
     return w * series * 2.0
-
-
-def two_to(power: Wide) -> Wide:
-    """Return 2^power for whole powers from 0 on, exactly."""
-    exponent = power.floats()
-    if np.any(exponent >= 2.0**53):
-        raise KernelOverflowError("2 to the power of 2^53 or more overflows the exponent")
-    half = np.full(power.shape, 0.5)
-    return Wide(half, np.zeros(power.shape), exponent.astype(np.int64) + 1)
 
 
 def real_power(base: Wide, power: Wide) -> Wide:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from itertools import accumulate, chain
 from operator import and_, mul, or_, xor
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,12 @@ from .masses import Masses
 from .similarities import Linear
 from .wide import Wide
 
+T = TypeVar("T")
+
 # With this many letters there are a million pairs of truth values.
 _MOST_LETTERS = 10
+# Characters of an expression in text.
+_MOST_CHARACTERS = 20_000
 
 
 class _Propositional(Kernel):
@@ -183,20 +187,25 @@ def connect(node: ast.expr, read: Callable[[ast.expr], Any]) -> Any:
     return None
 
 
+def read_expression(text: str, read: Callable[[ast.expr], T], what: str, example: str) -> T:
+    """Parse text by Python's grammar, and return what ``read`` makes of the tree."""
+    try:
+        # Python would drop a comment, and end at a line break.
+        line = " ".join(text.split()) if len(text) <= _MOST_CHARACTERS else ""
+        return read(ast.parse(line.replace("#", "?"), mode="eval").body)
+    except (MemoryError, RecursionError, SyntaxError, ValueError, OverflowError) as error:
+        if isinstance(error, BoolrankError):
+            raise
+        hint = f"write one such as {example!r}, of at most {_MOST_CHARACTERS:,} characters"
+        raise KernelSyntaxError(f"{text[:200]!r} is not {what}", hint=hint) from None
+
+
 def _check_formula(owner: str, name: str, value: Any) -> str:
     """Return a formula in a standard notation."""
     if not isinstance(value, str):
         raise wrong_type(owner, name, value, "text such as 'a and not b'")
-    try:
-        line = " ".join(value.replace("#", "?").split())  # Python would drop a comment
-        text = ast.unparse(ast.parse(line, mode="eval").body)
-        _truth(text)
-    except (MemoryError, RecursionError, SyntaxError, ValueError) as error:
-        if isinstance(error, BoolrankError):
-            raise
-        raise KernelSyntaxError(
-            f"{value[:200]!r} is not a formula", hint="write one such as 'a and (b or not c)'"
-        ) from None
+    text = read_expression(value, ast.unparse, "a formula", "a and (b or not c)")
+    read_expression(text, lambda _: _truth(text), "a formula", "a and (b or not c)")
     return text
 
 
@@ -210,8 +219,7 @@ def _truth(formula: str) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
     letters = tuple(sorted(names))
     if len(letters) > _MOST_LETTERS:
         raise KernelSyntaxError(
-            f"a formula has at most {_MOST_LETTERS} letters, and {formula[:200]!r} has "
-            f"{len(letters)}",
+            f"a formula has at most {_MOST_LETTERS} letters, not {len(letters)}",
             hint="combine kernels by ~ & | ^ if no letter is repeated",
         )
     worlds = np.arange(1 << len(letters))
@@ -298,11 +306,9 @@ class Formula(_Propositional):
 def kernel_of(formula: str) -> Formula:
     """Return the kernel whose features are a propositional formula, over all choices of variables.
 
-    Parameters
-    ----------
-    formula : letters combined by ``and or not``, or by ``& | ~ ^``, ``xor(a, b)``,
-        ``implies(a, b)`` and ``equivalent(a, b)``. A letter stands for a variable, or, in
-        ``kernel_of(formula) @ inner``, for a feature of the inner kernel.
+    Letters are combined by ``and or not``, or by ``& | ~ ^``, ``xor(a, b)``, ``implies(a, b)`` and
+    ``equivalent(a, b)``. A letter stands for a variable, or, in ``kernel_of(formula) @ inner``, for
+    a feature of the inner kernel.
 
     >>> kernel_of("(a and b) or not c").on_counts(n=9, x=4, z=4, c=3)
     array(383.)

@@ -105,23 +105,32 @@ def mass_centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
 
 def _in_blocks(value: Callable[[Masses], Any], pairs: Pairs, number: Any) -> Floats:
     """Compute the values of pairs on all threads."""
-    from .._compiled.ranges import for_ranges
-
     shape = pairs.shape or (1,)
     x, z, c = (np.atleast_1d(each) for each in (pairs.x, pairs.z, np.broadcast_to(pairs.c, shape)))
     x, z = (each if each.ndim == len(shape) else np.broadcast_to(each, shape) for each in (x, z))
     out = np.empty(shape)
-    step = max(_BLOCK // max(out[:1].size, 1), 1)
+
+    def of_part(part: slice) -> Any:
+        of_x, of_z = (each[part] if len(each) > 1 else each for each in (x, z))
+        return value(Masses(pairs, of_x, of_z, c[part], number))
+
+    fill_blocks(out, of_part, _BLOCK, _STEPS)
+    return out.reshape(pairs.shape)
+
+
+def fill_blocks(out: Floats, values: Callable[[slice], Any], block: int, steps: int) -> None:
+    """Fill an array on all threads, by slices of about ``block`` values of so many steps each."""
+    from .._compiled.ranges import for_ranges
+
+    size = max(block // max(out[:1].size, 1), 1)
 
     def fill(start: int, stop: int) -> None:
-        with np.errstate(all="ignore"):
-            for first in range(start, stop, step):
-                part = slice(first, min(first + step, stop))
-                of_x, of_z = (each[part] if len(each) > 1 else each for each in (x, z))
-                out[part] = value(Masses(pairs, of_x, of_z, c[part], number))
+        with np.errstate(all="ignore"):  # threads do not inherit the caller's
+            for first in range(start, stop, size):
+                part = slice(first, min(first + size, stop))
+                out[part] = values(part)
 
-    for_ranges(fill, len(out), _STEPS * out.size)
-    return out.reshape(pairs.shape)
+    for_ranges(fill, len(out), steps * out.size)
 
 
 def mass_cosine(kernel: Kernel, k: Masses) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -11,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterTypeError
 from .algebra import KERNEL, Normalized
 from .base import Kernel
 from .cells import Cells, NoCells, lifted
@@ -20,7 +18,7 @@ from .combinatorics import power_cosine, weighted_subsets
 from .counts import Counts, Pairs
 from .formula_search import Clauses
 from .masses import Masses
-from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, SIZE, check_fits
+from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, SIZE
 from .similarities import Linear
 from .values import compute_values
 from .wide import Wide
@@ -50,12 +48,7 @@ class _AllConjunctions(Kernel):
 
     def features(self, n: Wide) -> Wide:
         if self.weight != 1:
-            raise ParameterTypeError(
-                f"{self} cannot be the inner kernel of `outer @ inner`: its features are not 0 or "
-                "1, but weighted",
-                hint="use weight=1",
-                parameter="weight",
-            )
+            return super().features(n)
         return weighted_subsets(n, float(self.choices), self.max_arity)
 
 
@@ -103,54 +96,48 @@ class _Layers(Kernel):
     active in x, κ(z, z) in z, and κ(x, z) in both.
     """
 
-    @property
-    @abstractmethod
-    def layers(self) -> tuple[Kernel, Kernel]:
-        """The outer and the inner kernel."""
+    outer: Kernel
+    inner: Kernel
 
     @property
     def feature_clauses(self) -> Clauses | None:
-        outer, inner = (layer.feature_clauses for layer in self.layers)
+        outer, inner = self.outer.feature_clauses, self.inner.feature_clauses
         return replace(outer, inner=inner) if outer and inner and not outer.inner else None
 
     def lift(self, k: Counts) -> Counts:
         """Count the features of the inner kernel; level by level in a nest."""
-        inner = self.layers[1]
-        if isinstance(inner, Composed):
-            return lifted(inner.outer, inner.lift(k))
-        return lifted(inner, k)
+        if isinstance(self.inner, Composed):
+            return lifted(self.inner.outer, self.inner.lift(k))
+        return lifted(self.inner, k)
 
     def value(self, k: Counts) -> Wide:
-        return self.layers[0].value(self.lift(k))
+        return self.outer.value(self.lift(k))
 
     def own_value(self, k: Counts) -> Wide:
-        return self.layers[0].own_value(self.lift(k))
+        return self.outer.own_value(self.lift(k))
 
     def cosine(self, k: Counts) -> Wide:
-        return self.layers[0].cosine(self.lift(k))
+        return self.outer.cosine(self.lift(k))
 
     def cosines_of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Use the outer kernel's formula for cosines if it has one: raw values may not fit."""
-        if type(self.layers[0]).cosine is Kernel.cosine:
+        if type(self.outer).cosine is Kernel.cosine:
             return super().cosines_of(pairs)
         return compute_values(Normalized(self), pairs, normalize=False)
 
     def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        outer, inner = self.layers
-
         def cells(part: Kernel) -> Cells:
             if part != Linear():  # another kernel's features over those of the inner
                 raise NoCells
-            return inner.cells(leaf)
+            return self.inner.cells(leaf)
 
-        return outer.cell_value(cells)
+        return self.outer.cell_value(cells)
 
     def features(self, n: Wide) -> Wide:
-        outer, inner = self.layers
-        return outer.features(inner.features(n).rounded())
+        return self.outer.features(self.inner.features(n).rounded())
 
     def features_in_neither(self, k: Counts) -> Wide | None:
-        return self.layers[0].features_in_neither(self.lift(k))
+        return self.outer.features_in_neither(self.lift(k))
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,10 +154,6 @@ class Composed(_Layers, in_text=False):
     outer: Kernel = field(metadata=KERNEL)
     inner: Kernel = field(metadata=KERNEL)
 
-    @property
-    def layers(self) -> tuple[Kernel, Kernel]:
-        return self.outer, self.inner
-
     def __repr__(self) -> str:
         # `@` groups to the left.
         outer = repr(self.outer) if isinstance(self.outer, Composed) else self.outer.in_brackets(3)
@@ -181,25 +164,18 @@ class Composed(_Layers, in_text=False):
 class _NormalForm(_Layers):
     """Clauses of clauses; with ``monotone=False`` variables may be negated."""
 
-    outer: ClassVar[type[Kernel]]
-    inner: ClassVar[tuple[type[Kernel], type[Kernel]]]  # of literals, and of variables
-    inner_clause: ClassVar[str]
+    kinds: ClassVar[tuple[type[Kernel], ...]]  # outer, inner of literals, inner of variables
     clauses: int = field(metadata={"range": "whole, 1 to the number of inner clauses", **SIZE})
     literals: int = field(metadata=ARITY)
     monotone: bool = field(default=True, metadata=FLAG)
 
     @property
-    def layers(self) -> tuple[Kernel, Kernel]:
-        return self.outer(self.clauses), self.inner[self.monotone](self.literals)  # type: ignore[call-arg]
+    def outer(self) -> Kernel:  # type: ignore[override]
+        return self.kinds[0](self.clauses)  # type: ignore[call-arg]
 
     @property
-    def composition(self) -> Composed:
-        """Return the same kernel as a composition of two."""
-        return Composed(*self.layers)
-
-    def lift(self, k: Counts) -> Counts:
-        check_fits(self, "clauses", self.layers[1].features(k.n), self.inner_clause)
-        return super().lift(k)
+    def inner(self) -> Kernel:  # type: ignore[override]
+        return self.kinds[1 + self.monotone](self.literals)  # type: ignore[call-arg]
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,15 +184,13 @@ class ComposedDNF(_NormalForm):
 
     With ``monotone=False`` the variables of a conjunction may be negated.
 
-    >>> ComposedDNF(clauses=2, literals=2).composition
-    disjunctive(2) @ conjunctive(2)
     >>> ComposedDNF(clauses=2, literals=2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
     array([1., 1., 5.])
     """
 
     name = "composed_dnf"
     formula = "disjunctive(clauses) @ [literal_]conjunctive(literals)"
-    outer, inner, inner_clause = Disjunctive, (LiteralConjunctive, Conjunctive), "conjunction"
+    kinds = Disjunctive, LiteralConjunctive, Conjunctive
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,12 +199,10 @@ class ComposedCNF(_NormalForm):
 
     With ``monotone=False`` the variables of a disjunction may be negated.
 
-    >>> ComposedCNF(clauses=2, literals=2).composition
-    conjunctive(2) @ disjunctive(2)
     >>> ComposedCNF(clauses=2, literals=2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
     array([ 6.,  6., 10.])
     """
 
     name = "composed_cnf"
     formula = "conjunctive(clauses) @ [literal_]disjunctive(literals)"
-    outer, inner, inner_clause = Conjunctive, (LiteralDisjunctive, Disjunctive), "disjunction"
+    kinds = Conjunctive, LiteralDisjunctive, Disjunctive

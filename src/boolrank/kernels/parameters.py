@@ -18,12 +18,7 @@ MOST_POWER = 1 << 20
 _LIMIT = 1 << 53
 
 
-def size(owner: str, name: str, value: Any) -> int:
-    """Check a number of variables or clauses."""
-    number = checks.whole(owner, name, value, low=1)
-    return checks.whole(owner, name, number, low=1, high=_LIMIT - 1)
-
-
+size = partial(checks.whole, low=1, high=_LIMIT - 1)
 exponent = partial(checks.whole, low=1, high=MOST_POWER)
 
 
@@ -53,17 +48,12 @@ FLAG = {"range": "True or False", "check": checks.flag}
 def check_arities(kernel: Any, n: Wide, lifted: bool) -> None:
     """Raise if an arity of a kernel is more than the number of variables, or of features."""
     for field in getattr(kernel, "__dataclass_fields__", {}).values():
-        if field.metadata.get("at_most_n") and getattr(kernel, field.name) is not None:
-            check_fits(kernel, field.name, n, "feature" if lifted else "variable")
-
-
-def check_fits(kernel: Any, name: str, n: Wide, things: str) -> None:
-    """Raise if a parameter is more than the number of things that it chooses from."""
-    least, size = n.floats().min(), getattr(kernel, name)
-    if least < size:
-        there = f"is only 1 {things}" if least == 1 else f"are only {int(least)} {things}s"
-        raise ParameterError(
-            f"{name} of {kernel} is {size}, but there {there}",
-            hint=f"use {name} <= {int(least)}" if least >= 1 else "",
-            parameter=name,
-        )
+        size = getattr(kernel, field.name) if field.metadata.get("at_most_n") else None
+        if size is not None and (least := n.floats().min()) < size:
+            thing = "feature" if lifted else "variable"
+            there = f"is only 1 {thing}" if least == 1 else f"are only {int(least)} {thing}s"
+            raise ParameterError(
+                f"{field.name} of {kernel} is {size}, but there {there}",
+                hint=f"use {field.name} <= {int(least)}" if least >= 1 else "",
+                parameter=field.name,
+            )

@@ -11,15 +11,14 @@ normal forms it is a heuristic: the best clauses of the best inner clauses.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import whole
-from ..errors import InputError, KernelOverflowError
-from ..table import Table
+from ..errors import InputError
 from .algebra import Normalized, Scaled, Sum
 from .base import Kernel
 from .binary_matrix import as_binary
@@ -39,14 +38,11 @@ _DENSE = 1 << 22
 class Rule:
     """A formula and its part in a machine.
 
-    Attributes
-    ----------
-    formula : as text, such as ``"war and western"``
-    adds : what it adds to the score of the vector in question; without one, to the score of a
-        vector of mean length for which it is true
-    support : how many vectors satisfy it
-    positive : how many of these the machine accepts; for a ranker, how many the profile has
-    satisfied : the rows of these vectors, or the ids of these items of the profile
+    ``adds`` is its part of the score of the vector in question; without one, of the score of a
+    vector of mean length for which it is true. ``support`` vectors satisfy it, ``positive`` of them
+    are accepted by the machine, or in the profile of a ranker; ``satisfied`` are the rows of these
+    vectors, or the ids of these items of the profile. ``parts`` are its parts of the scores of all
+    vectors.
     """
 
     formula: str
@@ -54,26 +50,22 @@ class Rule:
     support: int
     positive: int
     satisfied: tuple[Any, ...] = ()
+    parts: Floats = field(default_factory=lambda: np.zeros(1), repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """The rules with the largest parts in a decision or a machine.
+    """The rules with the largest parts in a decision or a machine, by absolute value.
 
-    Attributes
-    ----------
-    rules : the largest first, by absolute value
-    score : f(x) without the intercept, the sum over all formulas; None without x
-    exact : whether no other formula adds more
-    fidelity : AUC of the sum of these rules for the machine's decisions on the examples: how often
-        they order an accepted vector before a rejected one; ties count half
+    ``score`` is f(x) without the intercept, the sum over all formulas; None without x. Rules are
+    ``exact`` if no other formula adds more. ``fidelity`` is the AUC of their sum for the machine's
+    decisions on the examples, with ties as half.
     """
 
     rules: tuple[Rule, ...]
     score: float | None
     exact: bool
     fidelity: float = float("nan")
-    sums: Floats | None = None  # (m,) of these rules for each example
 
     @property
     def share(self) -> float | None:
@@ -82,7 +74,7 @@ class Rules:
 
     def against(self, accepted: NDArray[np.bool_]) -> Rules:
         """Return the same rules with their fidelity to decisions on the examples."""
-        sums = np.zeros(len(accepted)) if self.sums is None else self.sums
+        sums = sum((each.parts for each in self.rules), np.zeros(len(accepted)))
         return replace(self, fidelity=_auc(sums, accepted))
 
     @staticmethod
@@ -90,13 +82,7 @@ class Rules:
         """Return the n largest rules of a machine with several terms."""
         every = sorted((each for part in parts for each in part.rules), key=lambda r: -abs(r.adds))
         score = None if parts[0].score is None else sum(part.score or 0.0 for part in parts)
-        sums = sum((part.sums for part in parts if part.sums is not None), np.zeros(1))
-        return Rules(tuple(every[:n]), score, all(p.exact for p in parts), sums=sums)
-
-    def __str__(self) -> str:
-        rows = [(each.formula, each.adds, each.support, each.positive) for each in self.rules]
-        headings = ["formula", "adds", "support", "positive"]
-        return Table.of("", headings, rows).to_markdown().strip()
+        return Rules(tuple(every[:n]), score, all(part.exact for part in parts))
 
 
 def find_rules(
@@ -121,23 +107,24 @@ def find_rules(
     nodes : clauses to extend before the search gives up
 
     >>> X = [[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]]
-    >>> print(find_rules("conjunctive(2)", X, [1, -1, -1, 1], names=["a", "b", "c"], n=1))
-    | formula |   adds | support | positive |
-    | ------- | -----: | ------: | -------: |
-    | a and b | 2.0000 |       2 |        2 |
+    >>> find_rules("conjunctive(2)", X, [1, -1, -1, 1], names=["a", "b", "c"], n=1).rules
+    (Rule(formula='a and b', adds=2.0, support=2, positive=2, satisfied=(0, 3)),)
     """
     from scipy.sparse import csr_array, vstack
 
     n, nodes = whole("", "n", n, low=1), whole("", "nodes", nodes, low=1)
-    kernel, rows, weights = parse_kernel(kernel), as_binary(X, "X"), _finite(beta)
+    kernel, rows, weights = parse_kernel(kernel), as_binary(X, "X"), np.asarray(beta, np.float64)
     m, width = rows.shape
     names = [f"x{k}" for k in range(width)] if names is None else names
-    if len(names) != width:
-        raise InputError(f"X has {width} columns, but {len(names)} names", parameter="names")
     counts = weights > 0 if positive is None else np.asarray(positive, bool)
-    for name, given in (("beta", weights), ("positive", counts)):
-        if given.shape != (m,):
-            raise InputError(f"X has {m} rows, but {name} has {given.shape}", parameter=name)
+    for name, given, size in (
+        ("names", names, (width,)),
+        ("beta", weights[np.isfinite(weights)], (m,)),
+        ("positive", counts, (m,)),
+    ):
+        if np.shape(given) != size:
+            problem = f"{name} must have {size[0]} values for this X, all of them finite"
+            raise InputError(problem, parameter=name)
     score, every = None, csr_array(rows)
     if x is not None:
         target = as_binary(np.reshape(np.asarray(x), (1, -1)), "x", width=width)
@@ -145,7 +132,7 @@ def find_rules(
         every = vstack([every, csr_array(target)], format="csr")
     dense: Any = every.toarray() if every.shape[0] * width <= _DENSE else every
     extended = np.append(weights, np.zeros(every.shape[0] - m))
-    found, exact = list[tuple[Rule, Floats]](), True
+    found, exact = list[Rule](), True
     for scale, factors, clauses in _spaces(kernel, dense, 1.0, np.ones(len(extended))):
         used = factors[:m][factors[:m] > 0]
         shown = scale * (factors[-1] if x is not None else used.mean() if len(used) else 0.0)
@@ -155,15 +142,14 @@ def find_rules(
             best, sure = Search(examples, sign * values, space, n, nodes, x is not None).run()
             exact &= sure and clauses.inner is None
             for weight, members in best:
-                true = examples.satisfying(space, members)[:m]
+                true = (examples.having(members, space.conjunctive) == space.conjunctive)[:m]
                 at = np.flatnonzero(true)
-                adds = float(sign * weight * shown)
-                text = _text(space, members, texts)
-                rule = Rule(text, adds, len(at), int(counts[at].sum()), tuple(at.tolist()))
-                found.append((rule, sign * weight * scale * factors[:m] * true))
-    found = sorted(found, key=lambda each: (-abs(each[0].adds), each[0].formula))[:n]
-    sums = sum((part for _, part in found), np.zeros(m))
-    return Rules(tuple(rule for rule, _ in found), score, exact, sums=sums)
+                support = len(at), int(counts[at].sum()), tuple(at.tolist())
+                parts = sign * weight * scale * factors[:m] * true
+                text, adds = _text(space, members, texts), float(sign * weight * shown)
+                found.append(Rule(text, adds, *support, parts))
+    found.sort(key=lambda each: (-abs(each.adds), each.formula))
+    return Rules(tuple(found[:n]), score, exact)
 
 
 def rules_of(
@@ -176,12 +162,8 @@ def rules_of(
 ) -> Rules:
     """Return the rules of a scikit-learn machine for one decision, or of the whole machine.
 
-    Parameters
-    ----------
-    machine : an `SVC` on a boolean kernel, or a `LearnedKernelClassifier`, fitted, of two classes
-    X : the vectors that it was fitted on
-
-    The other parameters are those of `find_rules`.
+    The machine is an `SVC` on a boolean kernel, or a `LearnedKernelClassifier`, of two classes, and
+    X are the vectors that it was fitted on. The other parameters are those of `find_rules`.
 
     >>> from boolrank import Conjunctive
     >>> from sklearn.svm import SVC
@@ -193,15 +175,11 @@ def rules_of(
     kernel = getattr(machine, "kernel_", getattr(machine, "kernel", None))
     dual = getattr(inner, "dual_coef_", None)
     decide = getattr(machine, "decision_function", None)
-    if dual is None or decide is None or not isinstance(kernel, Kernel):
+    if dual is None or len(dual) > 1 or decide is None or not isinstance(kernel, Kernel):
         raise InputError(
-            f"{machine!r} is not a fitted support vector machine on a boolean kernel",
-            hint="fit SVC(kernel=Conjunctive(2)), for example",
+            f"{machine!r} is not a fitted classifier of two classes on a boolean kernel",
+            hint="fit SVC(kernel=Conjunctive(2)), for example, on one class against the others",
             parameter="machine",
-        )
-    if len(dual) > 1:
-        raise InputError(
-            "the machine has more than two classes", hint="fit one class against the others"
         )
     rows = as_binary(X, "X")
     if rows.shape[0] != inner.shape_fit_[0]:
@@ -237,14 +215,7 @@ def _spaces(
         for part in kernel.parts:
             yield from _spaces(part, X, scale, factors)
     elif isinstance(kernel, Normalized):
-        try:
-            own = kernel.kernel.diag(X)
-        except KernelOverflowError:
-            raise InputError(
-                f"{kernel.kernel} has more formulas than a double can count",
-                hint="use a smaller arity, or a max_arity",
-                parameter="kernel",
-            ) from None
+        own = kernel.kernel.diag(X)
         roots = np.divide(1.0, np.sqrt(own), out=np.zeros(len(own)), where=own > 0)
         yield from _spaces(kernel.kernel, X, scale, factors * roots)
     else:
@@ -278,20 +249,9 @@ def _lifted(
             pool.update(dict.fromkeys(clause for _, clause in found))
     true = np.zeros((len(values), len(pool)), bool)
     for k, each in enumerate(pool):
-        true[:, k] = examples.satisfying(inner, each)
+        true[:, k] = examples.having(each, inner.conjunctive) == inner.conjunctive
     texts = [f"({_text(inner, each, names)})" for each in pool]
     return Examples(true), texts, replace(clauses, inner=None)
-
-
-def _finite(beta: ArrayLike) -> Floats:
-    """Return weights of vectors; raise unless they are finite numbers."""
-    try:
-        weights = np.asarray(beta, np.float64)
-    except (TypeError, ValueError):
-        weights = np.array(np.nan)
-    if not np.isfinite(weights).all():
-        raise InputError("beta must be finite numbers", parameter="beta")
-    return weights
 
 
 def _text(clauses: Clauses, members: tuple[int, ...], names: Sequence[str]) -> str:

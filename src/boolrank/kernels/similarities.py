@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from .base import Kernel
 from .cells import Cells
-from .combinatorics import power_decay
+from .combinatorics import power_decay, weighted_subsets
 from .counts import Counts, Pairs
 from .formula_search import Clauses
-from .functions import two_to
 from .masses import TINY, Masses
 from .parameters import DEGREE, NOT_NEGATIVE, POSITIVE
 from .wide import Wide, by_squaring
@@ -86,13 +85,13 @@ class AllSubset(Kernel):
     feature_clauses = Clauses(conjunctive=True, low=0)
 
     def value(self, k: Counts) -> Wide:
-        return two_to(k.common)
+        return self.features(k.common)
 
     def cosine(self, k: Counts) -> Wide:
         return power_decay((k.only_x + k.only_z) * 0.5, 1.0) if k.lifted else super().cosine(k)
 
     def features(self, n: Wide) -> Wide:
-        return two_to(n)
+        return weighted_subsets(n, 1.0) + 1.0
 
 
 @dataclass(frozen=True, repr=False)

@@ -31,19 +31,14 @@ def kernel_matrix(
     kernel: Kernel,
     overlaps: Overlaps,
     storage: str = "auto",
-    limit: int | None = None,
     tags: Mapping[str, Tags] | None = None,
     *,
     plain: bool = False,
 ) -> ItemMatrix:
     """Return the normalised kernel matrix of items.
 
-    Parameters
-    ----------
-    tags : the tags of items by column, for terms that are bound to one
-    storage : ``"auto"`` for the one estimated to be faster, ``"dense"`` or ``"compressed"``
-    limit : bytes that it may take; by default, those that are free on this machine
-    plain : store values as they are, neither scaled nor centred
+    ``tags`` has the tags of items by column, for terms that are bound to one. Storage ``"auto"`` is
+    the one estimated to be faster. ``plain`` values are neither scaled nor centred.
     """
     if storage not in STORAGES:
         raise ParameterError(
@@ -60,19 +55,17 @@ def kernel_matrix(
     values = 8 * pairs + overlaps.rows_size + 50 * min(pairs, CHUNK)
     needed = {"dense": 8 * m * m, "compressed": values + background + 20 * m}
     smaller = min(needed, key=needed.__getitem__)
-    available = free_memory() if limit is None else limit
     if overlaps.in_files:
         return CompressedMatrix.of(terms.users or Linear(), overlaps, plain=plain)
     if storage == "auto":
         faster = "dense" if prefers_dense(m, pairs) else "compressed"
-        storage = faster if needed[faster] <= available else smaller
+        storage = faster if needed[faster] <= free_memory() else smaller
     other = f"use storage={smaller!r}, or " if smaller != storage else ""
     require_memory(
         needed[storage],
         f"a {storage} kernel matrix of {m:,} items takes",
         hint=f"{other}leave out the rarest items or the most active users",
         parameter="storage",
-        free=available,
     )
     matrix = DenseMatrix if storage == "dense" else CompressedMatrix
     return matrix.of(terms.users or Linear(), overlaps, part, plain=plain or part is not None)
