@@ -68,7 +68,7 @@ def _fill(A, ready, matrix, items, reg, i):
 def _pairwise(matrix, items, reg, b, target, most_steps, alpha, A, g, ready):
     """Move weight between the least g of all and the largest with weight, to a target gap.
 
-    αᵀg follows from the last step: αᵀA_i is g_i + b_i. A dot product would cost a third of the time.
+    αᵀg follows from the last step, as αᵀA_i is g_i + b_i: a dot product took a third of the time.
     """
     size = len(g)
     # Less g, ``without`` is least for the largest g of those with weight.

@@ -82,8 +82,8 @@ def evaluate(
             split.setdefault("order", USUAL)
         specs += [ModelSpec("kernel-ranker", {"kernel": each}) for each in kernel or []]
         specs += [parse_model(each) for each in model or [] if each != AUTO]
-        models, given = tuple(specs), columns.given()
-        experiment = Experiment(tuple(inputs), models, split=split, columns=given, **others)
+        models, read = tuple(specs), columns.given()
+        experiment = Experiment(tuple(inputs), models, split=split, columns=read, **others)
     with status("Reading and splitting"):
         parts = experiment.load_split()
     say_read(parts.data)
