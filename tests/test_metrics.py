@@ -381,7 +381,6 @@ def test_a_function_sees_as_many_items_as_its_cut_whatever_the_other_metrics_are
     rankings = Rankings.from_lists([[0, 1, 2], [2, 1, -1]], _rows([[1], [2]]))
     found = measure(rankings, [Metric.of(seen).at(k) for k in (1, 2, 9)])
     assert [values.tolist() for values in found.values()] == [[1, 1], [2, 2], [3, 3]]
-    assert measure(rankings, [_width, "precision@2"])["_width"].tolist() == [0, 0]
 
 
 def test_only_concentration_is_better_if_lower() -> None:
@@ -397,6 +396,7 @@ def test_only_concentration_is_better_if_lower() -> None:
         (lambda r: measure(r, [Metric.of(_best_rank).at(3)]), ParameterError, "without @3"),
         (lambda r: measure(r, [_users]), InputError, r"shape \(\) instead of \(1,\)"),
         (lambda r: measure(r, [3]), ParameterTypeError, "a name or a function, not 3"),
+        (lambda r: measure(r, [_width]), ParameterTypeError, "cannot read rankings.top; add a"),
         (
             lambda r: measure(r, [Metric.of(_users), Metric.of(_users, False)]),
             ParameterError,

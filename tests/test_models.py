@@ -202,6 +202,17 @@ def test_a_model_needs_what_it_learns_and_how_it_scores(monkeypatch):
         Nearest().fit(data).save("nowhere")
 
 
+def test_a_model_says_in_its_class_what_it_is_saved_as():
+    def define(scorers):
+        return type("Made", (Recommender,), scorers | {"_learn": Nearest._learn})
+
+    with pytest.raises(ParameterTypeError, match=r"Made has no scorers; write scorers: ClassVar"):
+        define({})
+    unnamed = type("Unnamed", (Scorer,), {"items": 1, "scores": NearestScorer.scores})
+    with pytest.raises(ParameterTypeError, match=r"Unnamed has no kind; write kind: ClassVar"):
+        define({"scorers": (unnamed,)})
+
+
 @pytest.mark.parametrize("ask", ["score", "recommend"])
 def test_scores_of_another_shape_are_an_error(monkeypatch, ask):
     """One row would otherwise be that of everybody."""

@@ -66,8 +66,8 @@ class Metric:
     ) -> Metric:
         """Return a function as a metric. It is accepted wherever the name of a metric is.
 
-        The function takes `Rankings`, and the cut k if it has a second parameter; only then
-        ``rankings.top`` has items, the best k. It returns a value per user, NaN if undefined, or
+        The function takes `Rankings`, and the cut k if it has a second parameter; only then it can
+        read ``rankings.top``, the best k items. It returns a value per user, NaN if undefined, or
         one number if not ``per_user``. ``higher_is_better`` defaults to the function's attribute of
         that name, else True. Results are cached only with a ``version``; change it whenever the
         function changes.

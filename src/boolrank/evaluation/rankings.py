@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..engines.threads import threads
-from ..errors import InputError
+from ..errors import InputError, ParameterTypeError
 
 Floats = NDArray[np.float64]
 
@@ -125,8 +125,21 @@ class Rankings:
         return replace(parts[0], indptr=indptr, **arrays)
 
     def cut(self, k: int | None) -> Rankings:
-        """Return the rankings with k items on top, none without a cut."""
-        return replace(self, top=self.top[:, : k or 0])
+        """Return the rankings with k items on top; without a cut, reading them raises."""
+        return Uncut(**vars(self)) if k is None else replace(self, top=self.top[:, :k])
+
+
+class Uncut(Rankings):
+    """Rankings for a metric without a cut: other metrics decide how many items are on top."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "top":
+            raise ParameterTypeError(
+                "a metric without a cut cannot read rankings.top",
+                hint="add a parameter k to its function, and write the metric as name@10",
+                parameter="metrics",
+            )
+        return super().__getattribute__(name)
 
 
 def _check_rows(rows: Rows, items: int | None) -> None:

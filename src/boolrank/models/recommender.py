@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from inspect import isabstract
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,7 +19,7 @@ from ..data.interactions import Interactions, check_interactions
 from ..data.items import ItemTable, updated_table
 from ..data.vocabulary import check_list
 from ..engines.threads import threads
-from ..errors import InputError, NotFittedError, ParameterError
+from ..errors import InputError, NotFittedError, ParameterError, ParameterTypeError
 from ..table import Table
 from .fitted import Fitted, Ids
 from .parameters import Estimator
@@ -60,6 +61,18 @@ class Recommender(Estimator, ABC):
     scorers: ClassVar[tuple[type[Scorer], ...]]
 
     _fitted: Fitted | None = None
+
+    def __init_subclass__(cls) -> None:
+        """Raise if a class that can be fitted does not say what it is saved as."""
+        super().__init_subclass__()
+        scorers = getattr(cls, "scorers", ())
+        if not scorers and not getattr(cls._learn, "__isabstractmethod__", False):
+            hint = "write scorers: ClassVar = (MyScorer,), the classes that _learn returns"
+            raise ParameterTypeError(f"{cls.__name__} has no scorers", hint=hint)
+        for each in scorers:
+            if not isabstract(each) and not hasattr(each, "kind"):
+                hint = 'write kind: ClassVar[str] = "name", which names it in saved models'
+                raise ParameterTypeError(f"{each.__name__} has no kind", hint=hint)
 
     @abstractmethod
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
