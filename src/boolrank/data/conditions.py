@@ -25,7 +25,6 @@ BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y"), True),
     **dict.fromkeys(("false", "f", "no", "n"), False),
 }
-DECIMAL_COMMA = r"^([-+]?\d+),(\d{1,2})$"  # 1,234 may be a thousand
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
 _DROPPED = {"since": "before", "until": "not before", "last": "before the last"}
 
@@ -41,18 +40,15 @@ class Condition(NamedTuple):
     def parse(text: str) -> Condition:
         """Parse a condition.
 
-        >>> Condition.parse(">= 3,5").value, Condition.parse(" > 60%").value
-        (3.5, 0.6)
+        >>> Condition.parse(">= 3.5").value
+        3.5
         >>> Condition.parse("= good")
         Condition(text='= good', sign='=', value='good')
         """
         match = re.fullmatch(r"(>=|<=|==|=|!=|>|<)\s*(\w.*|[-+.]\d.*)", text.strip())
         if match is not None:
-            plain = re.sub(DECIMAL_COMMA.replace("$", "(?=%?$)"), r"\1.\2", match[2])
-            number = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+))\s*(%?)", plain)
-            if number is not None:
-                value = float(number[1]) / (100 if number[2] else 1)
-                return Condition(text.strip(), match[1], value)
+            if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)", match[2]):
+                return Condition(text.strip(), match[1], float(match[2]))
             if COMPARISONS[match[1]] in (eq, ne):
                 return Condition(text.strip(), match[1], match[2])
         raise ParameterError(
@@ -183,11 +179,8 @@ def _chosen(events: Events, keep: NDArray[np.bool_], why: str, name: str) -> Eve
     if keep.all():
         return events
     if not keep.any():
-        time = events.time
-        known = [] if time is None else time[np.isfinite(time)]
-        range_ = f"; times are {min(known)} to {max(known)}" if len(known) else ""
         raise InputError(
-            f"no event is left: all {len(keep):,} are {why}{range_}",
+            f"no event is left: all {len(keep):,} are {why}",
             hint=f"change or leave out {name}=...",
             parameter=name,
         )
