@@ -36,32 +36,19 @@ Batches = Iterator[pa.RecordBatch]
 _JAVA = 17
 # Errors of tasks cross Java as text: JSON behind this word.
 _MARK = "boolrank-error:"
-_CAUSES = (
-    (
-        "PYTHON_VERSION_MISMATCH|different minor version",
+# Pattern in an error of Spark: the error of boolrank, its message and its hint.
+_CAUSES = {
+    "PYTHON_VERSION_MISMATCH|different minor version": (
         InputError,
         "driver and executors have different Python versions",
         "set PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON to the same version",
     ),
-    (
-        "No module named '(boolrank|pyarrow|numpy|numba)|PACKAGE_NOT_INSTALLED",
-        InputError,
-        "executors lack boolrank or what it needs",
-        "install boolrank[spark] on every machine, or ship an environment with --archives",
-    ),
-    (
-        "OutOfMemoryError|MemoryError|exit code 137|OOM|Python worker exited unexpectedly",
+    "OutOfMemoryError|MemoryError|exit code 137|OOM|Python worker exited unexpectedly": (
         MatrixTooLargeError,
         "an executor was killed, or ran out of memory",
         "give more partitions=..., or raise spark.executor.memoryOverhead",
     ),
-    (
-        "No space left on device",
-        InputError,
-        "a disk of an executor is full",
-        "make room, or set spark.local.dir to a larger disk",
-    ),
-)
+}
 
 
 def start(master: str) -> SparkSession:
@@ -83,16 +70,6 @@ def start(master: str) -> SparkSession:
         ) from None
     session.sparkContext.setLogLevel("ERROR")
     return session
-
-
-def count_cores(frame: DataFrame) -> int:
-    """Return the cores of the cluster of a frame."""
-    try:
-        return int(frame.sparkSession.sparkContext.defaultParallelism)
-    except AttributeError:
-        raise InputError(
-            "the Spark session of the frame is stopped", hint="make the frame again, in a new one"
-        ) from None
 
 
 def _check_java() -> None:
@@ -192,7 +169,7 @@ def _translated() -> Iterator[None]:
         if marked:
             kind, message, hint, parameter = json.loads(marked[1])
             raise getattr(errors, kind)(message, hint=hint, parameter=parameter) from None
-        for pattern, made, message, hint in _CAUSES:
+        for pattern, (made, message, hint) in _CAUSES.items():
             if re.search(pattern, text):
                 raise made(message, hint=hint) from error
         raise
@@ -214,12 +191,5 @@ def check_executors(session: SparkSession, job: Job, tasks: int) -> None:
 def _probe(job: Job, _: int) -> dict[str, Any]:
     check_folder(job)
     name = fresh("seen")
-    try:
-        job.file(name).touch()
-    except OSError as error:
-        raise InputError(
-            f"an executor cannot write to {job.path}: {error.strerror}",
-            hint="make the folder writable for the user of the executors",
-            parameter="path",
-        ) from None
+    job.file(name).touch()
     return {"boolrank": __version__, "file": name}
