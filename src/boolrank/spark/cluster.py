@@ -10,8 +10,6 @@ import json
 import os
 import platform
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,7 +31,6 @@ from ..storage.disk_array import sync
 from ..storage.job import Job
 
 Batches = Iterator[pa.RecordBatch]
-_JAVA = 17
 # Errors of tasks cross Java as text: JSON behind this word.
 _MARK = "boolrank-error:"
 # Pattern in an error of Spark: the error of boolrank, its message and its hint.
@@ -53,7 +50,6 @@ _CAUSES = {
 
 def start(master: str) -> SparkSession:
     """Return a session, a new one unless there is one already."""
-    _check_java()
     if master.startswith("local"):  # by default, Spark takes whatever python3 is on the path
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
@@ -65,26 +61,11 @@ def start(master: str) -> SparkSession:
         cause = getattr(error, "java_exception", None) or str(error).strip()
         raise InputError(
             f"Spark did not start: {str(cause).partition(chr(10))[0]}",
-            hint="check the address of the master and the Java installation",
+            hint="check the address of the master; install Java 17 or newer, or set JAVA_HOME",
             parameter="master",
         ) from None
     session.sparkContext.setLogLevel("ERROR")
     return session
-
-
-def _check_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    java, said = shutil.which(str(Path(home, "bin", "java")) if home else "java"), ""
-    if java is not None:
-        done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
-        said = done.stderr
-    version = re.search(r'version "(?:1\.)?(\d+)', said)
-    if version is None or int(version[1]) < _JAVA:
-        found = f"version {version[1]}" if version else "none"
-        raise InputError(
-            f"Spark needs Java {_JAVA} or newer, and there is {found}",
-            hint="install it, or name its folder in JAVA_HOME",
-        )
 
 
 def unseen(folder: str | Path) -> InputError:
