@@ -112,7 +112,6 @@ def datasets(
             "title": each.title,
             **each.size._asdict(),
             "density": each.size.density,
-            "time": each.time,
             "here": here,
             "folder": str(each.folder(data)),
             "counted": counted and counted._asdict(),
@@ -120,7 +119,7 @@ def datasets(
             "error": error or None,
             "paper": dict(zip(_PRINTED, each.printed, strict=True)) if each.printed else None,
         }
-        texts = ("differs", "remark", "licence", "citation", "page", "by_hand")
+        texts = ("differs", "licence", "citation", "page", "by_hand")
         about |= {name: getattr(each, name) for name in texts}
         records.append(about | {"addresses": [file.address for file in each.downloads]})
         share = f"{size.density:.2%}" if size.density >= 0.01 else f"{100 * size.density:.2g}%"
@@ -161,8 +160,6 @@ def _notes(dataset: Dataset, as_known: bool | None, *, here: bool) -> Iterator[t
         users, items, ratings, density = dataset.printed
         counts = f"{users} users, {items} items, {ratings} ratings, {density}"
         yield "paper", f"prints {counts}; {dataset.differs}"
-    if dataset.remark:
-        yield "note", dataset.remark
     yield "licence", dataset.licence
     yield "cite", dataset.citation
     if not here:

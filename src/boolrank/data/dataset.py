@@ -64,7 +64,6 @@ class Dataset:
     title: str
     files: tuple[str, ...]  # names or patterns; two are a published split, training and test
     format: Format
-    time: str  # the meaning of the times of interactions
     page: str
     licence: str
     citation: str
@@ -74,7 +73,6 @@ class Dataset:
     by_hand: str = ""  # instructions if it cannot be downloaded automatically
     printed: tuple[str, ...] = ()  # users, items, ratings and density in the paper's first table
     differs: str = ""  # why these differ from the data
-    remark: str = ""
     place: str = ""  # its folder inside the folder of all data sets, if that is not its name
     ordered: bool = True  # whether the order of the rows replaces unknown times
 
