@@ -582,7 +582,7 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
         (2, ["recommend", "MODEL", "--users", ""], ["--users has no ids"]),
         (1, ["fit", "DRINKS", "--out", "."], ["folder"]),
         (1, ["fit", "DRINKS", "--out", "BELOW"], ["drinks.csv is a file, not a folder"]),
-        (1, ["fit", "DRINKS", "--out", "m", "--positive", ">= 9"], ["no rating is >= 9"]),
+        (1, ["fit", "DRINKS", "--out", "m", "--positive", ">= 9"], ["with rating not >= 9"]),
         (2, ["fit", "DRINKS", "--out", "m", "--kernel", "disjunctive(99)"], ["use arity <= 6"]),
         (
             2,

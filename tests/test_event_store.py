@@ -11,7 +11,7 @@ import pytest
 
 from boolrank import Interactions
 from boolrank.data.event_store import store_events
-from boolrank.errors import BoolrankError, InputError
+from boolrank.errors import BoolrankError
 from boolrank.storage.job import Job
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ RATINGS: dict[str, tuple[list[Any], str, int | None]] = {
     "truth values beside text": ([ratings("yes", "no", "Yes", "maybe")], "= yes", 1),
     "text after truth values": ([ratings("yes", "no", "good", "bad")], "= good", 1),
     "words for numbers": ([ratings("5", "4", "good", "bad")], ">= 4", None),
+    "none that counts": ([ratings("5", "4", "3")], "> 5", None),
 }
 
 
@@ -146,11 +147,3 @@ def test_ratings_on_disk_are_those_in_memory(name, size, write, monkeypatch) -> 
     expected = result(in_memory, paths, positive)
     assert result(on_disk, paths, positive) == expected
     assert (len(expected[0]) if isinstance(expected[0], list) else None) == count, expected
-
-
-def test_ratings_of_which_none_counts_are_an_error_both_ways(write) -> None:
-    paths = write([ratings("5", "4", "3")])
-    with pytest.raises(InputError, match="no rating is > 5: those in 'rating'"):
-        in_memory(paths, "> 5")
-    with pytest.raises(InputError, match="no row counts: 3 with rating not > 5; change positive"):
-        on_disk(paths, "> 5")

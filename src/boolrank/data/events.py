@@ -31,8 +31,7 @@ Ids = Sequence[Hashable] | None
 class Reading:
     """An account of reading: columns by role, numbers of rows, and dropped rows by reason.
 
-    ``padded`` counts ids with blanks around them, ``notes`` has remarks for people. ``partial``
-    marks one of many batches, in which it is no error if no rating counts.
+    ``padded`` counts ids with blanks around them, ``notes`` has remarks for people.
     """
 
     source: str = "a frame"
@@ -44,12 +43,19 @@ class Reading:
     dropped: dict[str, int] = field(default_factory=dict)
     padded: int = 0
     notes: list[str] = field(default_factory=list)
-    partial: bool = False
 
     def drop(self, reason: str, count: int) -> None:
         """Count rows that are left out."""
         if count:
             self.dropped[reason] = self.dropped.get(reason, 0) + count
+
+    def check(self, count: int) -> None:
+        """Raise if no event is left."""
+        if not count:
+            dropped = ", ".join(f"{n:,} {why}" for why, n in self.dropped.items())
+            why = f"all rows are dropped, {dropped}" if dropped else "the input has no rows"
+            hint = "choose other events" if dropped else "give some"
+            raise InputError(f"there are no interactions: {why}", hint=hint)
 
     def __str__(self) -> str:
         roles = [f"{role} {name!r}" for role, name in self.columns.items() if name is not None]
@@ -169,15 +175,6 @@ def _positive(table: Any, name: str, condition: Condition | None, reading: Readi
             parameter="positive",
         )
     chosen = condition(ratings).fill_null(False) & ~ratings.is_null()
-    if len(table) and not chosen.any() and not reading.partial:
-        values = sorted(ratings.drop_nulls().unique().to_list())
-        shown = f"{values[0]} to {values[-1]}" if values else "missing"
-        shown = ", ".join(map(repr, values[:5])) if values and is_word else shown
-        raise InputError(
-            f"no rating is {condition.text}: those in {name!r} are {shown}",
-            hint="compare with one of these values, or one between them",
-            parameter="positive",
-        )
     missing = ratings.null_count()
     reading.drop(f"without {name}", missing)
     reading.drop(f"with {name} {unwanted}", len(table) - missing - int(chosen.sum()))

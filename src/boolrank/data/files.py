@@ -51,12 +51,8 @@ def read_batches(
     have one reading, which is complete after the last.
     """
     rows = _open(paths, {**given, "time": None}, positive, True)
-    rows.reading.partial, count = True, 0
     for frame in rows.frames(size):
-        events = rows.events(frame)
-        count += len(events.rows)
-        yield events
-    rows.check(count)
+        yield rows.events(frame)
 
 
 def read_query(
@@ -170,18 +166,7 @@ class _Rows:
                 warnings.warn(f"left out: {error}", stacklevel=5)
         table = nw.from_native(frame, eager_only=True)
         events = to_events(table, self.columns, self.condition, self.reading, drop_missing=True)
-        if not self.reading.partial:
-            self.check(len(events.rows))
         return events._replace(time=np.arange(len(events.rows))) if self.file_order else events
-
-    def check(self, count: int) -> None:
-        """Raise if none of all rows counts."""
-        self.reading.partial = False
-        if not count:
-            dropped = ", ".join(f"{n:,} {why}" for why, n in self.reading.dropped.items())
-            why = f"no row counts: {dropped}" if dropped else "the input has no rows"
-            hint = "give some" if self.condition is None else "change positive=..."
-            raise InputError(f"there are no interactions: {why}", hint=hint)
 
     def _typed(self, series: pl.Series, role: str) -> pl.Series:
         """Return a column in the first form of its role that fits all values."""

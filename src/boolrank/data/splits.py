@@ -53,15 +53,9 @@ class Fold:
         return content_hash(*packed_fold(self))
 
     def __repr__(self) -> str:
-        counts = {"of unseen items": self.unseen_items, "users without history": self.cold_users}
-        left_out = [f"{count:,} {what}" for what, count in counts.items() if count]
-        return (
-            f"Fold: {counted(len(self.relevant.indices), 'test interaction')} of "
-            + counted(len(self.users), "user")
-            + (", folded in" if self.folded_in else "")
-            + (f" (left out: {', '.join(left_out)})" if left_out else "")
-            + f", {self.train.size:,} for training"
-        )
+        test = counted(len(self.relevant.indices), "test interaction")
+        users = counted(len(self.users), "user") + ", folded in" * self.folded_in
+        return f"Fold: {test} of {users}, {self.train.size:,} for training"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
