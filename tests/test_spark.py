@@ -213,11 +213,7 @@ def test_known_errors_of_executors_are_explained(said: str, text: str) -> None:
         raise PySparkRuntimeError(said)
 
 
-def test_missing_java_and_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(InputError, match="Java 17"):
-        spark.start("local[1]")
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
     for name in [name for name in sys.modules if name.startswith("boolrank.spark")]:
         monkeypatch.delitem(sys.modules, name)
@@ -225,21 +221,26 @@ def test_missing_java_and_missing_packages_are_named(monkeypatch: pytest.MonkeyP
         import_module("boolrank.spark")
 
 
-_WRONG_MASTER = """
+_START = """
+import sys
 from boolrank import spark
 from boolrank.errors import InputError
 try:
-    spark.start("nonsense://host")
+    spark.start(sys.argv[1])
 except InputError as error:
     print(error)
 """
 
 
-def test_a_wrong_master_is_named() -> None:
-    command = [sys.executable, "-c", _WRONG_MASTER]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    ("master", "hidden"), [("nonsense://host", {}), ("local", {"PATH": "", "JAVA_HOME": ""})]
+)
+def test_a_wrong_master_and_a_missing_java_are_named(master: str, hidden: dict[str, str]) -> None:
+    command, env = [sys.executable, "-c", _START, master], os.environ | hidden
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
-    assert re.search("Spark did not start: .*; check the address of the master", done.stdout)
+    said = "Spark did not start: .*; check the address of the master; install Java 17"
+    assert re.search(said, done.stdout)
 
 
 def test_lists_take_the_options_of_models(session: Any, data: Interactions, tmp_path: Path) -> None:
