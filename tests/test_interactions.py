@@ -226,11 +226,7 @@ def test_nan_is_not_an_id():
         ({"user": [1], "item": [2]}, {"item": "user"}, "same column"),
         ({"user": [1], "item": [2]}, {"positive": "> 3"}, r"the rating; .* \['user', 'item'\]"),
         ({"user": [1], "item": [2], "rating": ["x"]}, {"positive": "> 3"}, "not numbers"),
-        (
-            {"user": [1], "item": [2], "rating": [1]},
-            {"positive": "> 3"},
-            "no rating is > 3: .* 1 to 1",
-        ),
+        ({"user": [1], "item": [2], "rating": [1]}, {"positive": "> 3"}, "1 with rating not > 3"),
         ({"user": [], "item": []}, {}, "no interactions"),
     ],
 )
@@ -367,9 +363,9 @@ def test_pairs_without_an_id_are_refused(missing):
 
 def test_a_matrix_with_nan_or_negative_cells_or_of_another_shape_is_refused():
     for form in (np.asarray, sparse.csr_array):
-        with pytest.raises(InputError, match="2 NaN cells, the first in row 0, column 1"):
+        with pytest.raises(InputError, match="the matrix has nan in row 0, column 1"):
             Interactions.from_matrix(form([[1.0, np.nan], [np.nan, 0.0]]))
-        with pytest.raises(InputError, match=r"1 negative cell, .* row 1, column 0; .* matrix > 0"):
+        with pytest.raises(InputError, match=r"has -1.* in row 1, column 0; .* matrix > 0"):
             Interactions.from_matrix(form([[0, 1], [-1, 1]]))
     with pytest.raises(InputError, match="2 dimensions, not 1"):
         Interactions.from_matrix([1, 0, 1])

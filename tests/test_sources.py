@@ -302,8 +302,8 @@ def test_two_writers_at_once_leave_the_rows_of_one(postgres):
         ("select nope from events", "nope"),
         ("select * from nowhere", "nowhere"),
         ("not sql at all", "syntax error"),
-        ("select * from events where 1 = 0", "returns no rows"),
-        ("delete from events", "returns no columns|readonly"),
+        ("select * from events where 1 = 0", "has no rows"),
+        ("delete from events", "no column looks like|readonly"),
         ("", "query fails"),
     ],
 )
@@ -467,14 +467,14 @@ def test_events_are_chosen_by_time_and_count(unix, filters, kept, said):
 @pytest.mark.parametrize(
     ("filters", "message"),
     [
-        ({"since": "soon"}, "since is a date such as 2026-01-31, or a number, not 'soon'"),
-        ({"since": "2027-01-01"}, "no event is left: all 6 are before 2027-01-01"),
-        ({"since": "5"}, "times are dates"),
+        ({"since": "soon"}, "since is a date such as 2026-01-31, not 'soon'"),
+        ({"since": "2027-01-01"}, "all rows are dropped, 6 before 2027-01-01"),
+        ({"since": "5"}, "since is a date such as"),
         ({"last": "3 moons"}, "last is a time such as 90d"),
         ({"last": "999999d"}, "last is a time such as 90d"),
         ({"last": "0d"}, "last is a time such as 90d"),
         ({"until": "0001-01-01T00:00+14:00"}, "until is a date such as"),
-        ({"min_count": 5}, "no event is left"),
+        ({"min_count": 5}, "all rows are dropped, 6 of a user"),
         ({"min_count": 0}, "min_count"),
     ],
 )
@@ -488,7 +488,6 @@ def test_filters_of_time_need_times_that_are_dates_or_unix_times():
         Interactions.from_frame(_DAYS.drop("time"), since="2026-01-01")
     assert "time=..." in caught.value.hint
     steps = _DAYS.with_columns(time=pl.int_range(6))
-    assert Interactions.from_frame(steps, since="4").size == 2
     with pytest.raises(InputError, match="not seconds since 1970"):
         Interactions.from_frame(steps, last="2d")
 

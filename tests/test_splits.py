@@ -434,9 +434,9 @@ def test_a_single_user_cannot_be_split(make) -> None:
 
 def test_items_of_one_user_each_leave_nothing_to_test() -> None:
     data = Interactions.from_pairs([1] * 6 + [2] * 6, list("abcdefghijkl"), np.arange(12))
-    with pytest.raises(InputError, match="has nothing to test: 3 test interactions"):
+    with pytest.raises(InputError, match="has nothing to test: 3 held-out interactions"):
         paper_protocol(data, folds=2)
-    with pytest.raises(InputError, match=r"nothing to test: no interaction is held out; use more"):
+    with pytest.raises(InputError, match=r"nothing to test: 0 held-out interactions .*; use more"):
         hold_out(Interactions.from_pairs([1, 2], ["a", "a"]))
 
 

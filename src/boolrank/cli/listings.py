@@ -104,12 +104,11 @@ def datasets(context: typer.Context, *, output: Output) -> None:
             "title": each.title,
             **each.size._asdict(),
             "density": density,
-            "time": each.time,
             "here": here,
             "folder": str(each.folder()),
             "paper": dict(zip(_PRINTED, each.printed, strict=True)) if each.printed else None,
         }
-        texts = ("differs", "remark", "licence", "citation", "page", "by_hand")
+        texts = ("differs", "licence", "citation", "page", "by_hand")
         about |= {name: getattr(each, name) for name in texts}
         records.append(about | {"addresses": [file.address for file in each.downloads]})
         share = f"{density:.2%}" if density >= 0.01 else f"{100 * density:.2g}%"
@@ -135,8 +134,6 @@ def _notes(dataset: Dataset, *, here: bool) -> Iterator[tuple[str, str]]:
         users, items, ratings, density = dataset.printed
         counts = f"{users} users, {items} items, {ratings} ratings, {density}"
         yield "paper", f"prints {counts}; {dataset.differs}"
-    if dataset.remark:
-        yield "note", dataset.remark
     yield "licence", dataset.licence
     yield "cite", dataset.citation
     if not here:

@@ -83,7 +83,9 @@ def check_name(path: Path) -> None:
 def check_expansion(path: Path) -> None:
     """Raise for a gzip file that holds more than 4 GB and a hundred times its size."""
     size = path.stat().st_size
-    if 1032 * size <= _LARGEST:  # the most that gzip can do
+    with path.open("rb") as file:
+        is_gzip = file.read(2) == b"\x1f\x8b"
+    if not is_gzip or 1032 * size <= _LARGEST:  # the most that gzip can do
         return
     left = max(_LARGEST, _RATIO * size)
     with gzip.open(path) as stream:

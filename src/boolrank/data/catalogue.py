@@ -21,15 +21,12 @@ _ZIEGLER = (
     "through topic diversification. WWW 2005. doi:10.1145/1060745.1060754"
 )
 
-_FILE_ORDER = "none; the order in the file stands in"
-
 
 def _movielens(
     name: str, title: str, file: str, text: Delimited, checksum: str, **more: Any
 ) -> Dataset:
     short = name.removeprefix("movielens-")
     common: dict[str, Any] = {
-        "time": "seconds since 1970; rows of the same second count as one moment",
         "page": f"https://grouplens.org/datasets/movielens/{short}/",
         "licence": _RESEARCH,
         "citation": _HARPER,
@@ -70,21 +67,17 @@ _ALL = (
         files=("BX-Book-Ratings.csv",),
         archive="BX-CSV-Dump.zip",
         format=Delimited("user item:text rating", separator='";"', header=True, quoted=True),
-        time=_FILE_ORDER,
         page="https://grouplens.org/datasets/book-crossing/",
         by_hand="its publisher's site is gone; find a copy of BX-CSV-Dump.zip",
         licence="research only, with acknowledgement",
         citation=_ZIEGLER,
         size=Size(105_283, 340_556, 1_149_780),
-        remark="all rows count, the 62 % with rating 0 (touched, not rated) too; "
-        "the paper uses the reduced set",
     ),
     Dataset(
         name="bookcrossing-reduced",
         title="Book-Crossing, as reduced by the paper's authors",
         files=("reduced_fold_train.dat", "reduced_fold_test.dat"),
         format=Delimited("user item", separator=" "),
-        time=_FILE_ORDER,
         page="https://github.com/makgyver/pyros",
         downloads=(
             Download(
@@ -103,8 +96,6 @@ _ALL = (
         size=Size(2_802, 5_892, 70_593),
         printed=("2802", "5892", "70593", "0.004%"),
         differs="the density is 0.43 %: the paper prints the share 0.004 as a percentage",
-        remark="one fold that the authors published, its training and its test part; "
-        "how the set was reduced is not published",
         place="bookcrossing",
     ),
     Dataset(
@@ -113,7 +104,6 @@ _ALL = (
         files=("movie-ratings.txt",),
         **_zip(_LIBREC, "CiaoDVD.zip"),
         format=Delimited("user item category:skip review:skip rating:number time:date"),
-        time="days",
         page="https://guoguibing.github.io/librec/datasets.html",
         licence="none stated; published for research",
         citation="G. Guo, J. Zhang, D. Thalmann and N. Yorke-Smith. ETAF: an extended trust "
@@ -129,7 +119,6 @@ _ALL = (
         files=("combined_data_*.txt",),
         archive="*.zip",
         format=Delimited("user rating time:date", sections=True),
-        time="days",
         page="https://www.kaggle.com/datasets/netflix-inc/netflix-prize-data",
         by_hand="Netflix took it off its site, and the copy on Kaggle wants a login: open "
         "https://www.kaggle.com/datasets/netflix-inc/netflix-prize-data, download the archive or "
@@ -146,7 +135,6 @@ _ALL = (
         files=("ratings.txt",),
         **_zip(_LIBREC, "filmtrust.zip"),
         format=Delimited("user item rating:number", separator=" "),
-        time=_FILE_ORDER,
         page="https://guoguibing.github.io/librec/datasets.html",
         licence="none stated; published for research",
         citation="G. Guo, J. Zhang and N. Yorke-Smith. A novel Bayesian similarity measure for "
@@ -162,21 +150,18 @@ _ALL = (
         files=("jester-data-1.[cx][sl][vs]*",),
         **_zip("https://goldberg.berkeley.edu/jester-data", "jester-data-1.zip"),
         format=read_jokes,
-        time="none; the order of the jokes stands in",
         page="https://goldberg.berkeley.edu/jester-data/",
         licence="research, with acknowledgement",
         citation="K. Goldberg, T. Roeder, D. Gupta and C. Perkins. Eigentaste: a constant time "
         "collaborative filtering algorithm. Information Retrieval 4(2), 2001",
         size=Size(24_430, 100, 1_031_893),
         printed=("24430", "100", "1M", "42.24%"),
-        remark="ratings above 0 count, and users with 1 to 89 of them stay",
     ),
     Dataset(
         name="gowalla",
         title="Gowalla check-ins, as split by Wang and others",
         files=("train.txt", "test.txt"),
         format=read_lists,
-        time="none; the lists of items have no order",
         ordered=False,
         page="https://github.com/xiangwang1223/neural_graph_collaborative_filtering",
         by_hand="open https://github.com/xiangwang1223/neural_graph_collaborative_filtering and "
@@ -185,7 +170,6 @@ _ALL = (
         citation="X. Wang, X. He, M. Wang, F. Feng and T.-S. Chua. Neural graph collaborative "
         "filtering. SIGIR 2019. doi:10.1145/3331184.3331267",
         size=Size(29_858, 40_981, 1_027_370),
-        remark="a published split, 810,128 pairs for training and 217,242 for testing",
     ),
 )
 

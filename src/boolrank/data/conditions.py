@@ -25,7 +25,6 @@ BOOLEANS = {
     **dict.fromkeys(("true", "t", "yes", "y"), True),
     **dict.fromkeys(("false", "f", "no", "n"), False),
 }
-DECIMAL_COMMA = r"^([-+]?\d+),(\d{1,2})$"  # 1,234 may be a thousand
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
 _DROPPED = {"since": "before", "until": "not before", "last": "before the last"}
 
@@ -41,18 +40,15 @@ class Condition(NamedTuple):
     def parse(text: str) -> Condition:
         """Parse a condition.
 
-        >>> Condition.parse(">= 3,5").value, Condition.parse(" > 60%").value
-        (3.5, 0.6)
+        >>> Condition.parse(">= 3.5").value
+        3.5
         >>> Condition.parse("= good")
         Condition(text='= good', sign='=', value='good')
         """
         match = re.fullmatch(r"(>=|<=|==|=|!=|>|<)\s*(\w.*|[-+.]\d.*)", text.strip())
         if match is not None:
-            plain = re.sub(DECIMAL_COMMA.replace("$", "(?=%?$)"), r"\1.\2", match[2])
-            number = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+))\s*(%?)", plain)
-            if number is not None:
-                value = float(number[1]) / (100 if number[2] else 1)
-                return Condition(text.strip(), match[1], value)
+            if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)", match[2]):
+                return Condition(text.strip(), match[1], float(match[2]))
             if COMPARISONS[match[1]] in (eq, ne):
                 return Condition(text.strip(), match[1], match[2])
         raise ParameterError(
@@ -77,7 +73,7 @@ class EventFilters(TypedDict, total=False):
 
     ``min_count`` : minimum number of events of a user with an item, in the chosen period
     ``since``, ``until`` : start (included) and end (excluded) of the period: a date such as
-    2026-01-31, with or without a clock time, or a number if times are numbers
+    2026-01-31, with or without a clock time
     ``last`` : length of the period up to the newest event, such as 90d, 2w or 12h
     """
 
@@ -98,14 +94,11 @@ def parse_filters(filters: EventFilters) -> dict[str, Any]:
     return {name: parse(name, given[name]) for name, parse in parsers.items() if name in given}
 
 
-def _moment(name: str, value: Any) -> datetime | float:
-    text = str(value)
-    if re.fullmatch(r"[-+]?\d+(\.\d+)?", text):
-        return float(text)
+def _moment(name: str, value: Any) -> datetime:
     try:
-        return parse_date(text)
+        return parse_date(str(value))
     except (ValueError, OverflowError):
-        problem = f"{name} is a date such as 2026-01-31, or a number, not {text!r}"
+        problem = f"{name} is a date such as 2026-01-31, not {str(value)!r}"
         raise ParameterError(problem, parameter=name) from None
 
 
@@ -119,39 +112,37 @@ def _span(name: str, value: Any) -> int:
 
 def filtered(events: Events, filters: EventFilters) -> Events:
     """Return the events that count; users and items may be left without events."""
-    for name, value in parse_filters(filters).items() if len(events.rows) else ():
+    given = parse_filters(filters)
+    for name in given.keys() - {"min_count"}:
+        if events.time is None:
+            hint = "name their column with time=..."
+            raise InputError(f"{name} needs the times of events", hint=hint, parameter=name)
+        events = _chosen(events, np.isfinite(events.time), "without time")
+    for name, value in given.items():
+        if not len(events.rows):
+            break
         if name == "min_count":
             keys = events.rows * len(events.items) + events.columns
             _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
             why = f"of a user with an item fewer than {counted(value, 'time')}"
-            events = _chosen(events, counts[places] >= value, why, name)
-            continue
-        if events.time is None:
-            hint = "name their column with time=..."
-            raise InputError(f"{name} needs the times of events", hint=hint, parameter=name)
-        events = _chosen(events, np.isfinite(events.time), "without time", name)
-        time: NDArray[Any] = np.asarray(events.time)
-        edge = _edge(name, value, time)
-        keep = time < edge if name == "until" else time >= edge
-        why = f"{_DROPPED[name]} {filters[name]}"  # type: ignore[literal-required]
-        events = _chosen(events, keep, why, name)
+            events = _chosen(events, counts[places] >= value, why)
+        else:
+            time: NDArray[Any] = np.asarray(events.time)
+            edge = _edge(name, value, time)
+            why = f"{_DROPPED[name]} {filters[name]}"  # type: ignore[literal-required]
+            events = _chosen(events, time < edge if name == "until" else time >= edge, why)
     return events
 
 
 def _edge(name: str, value: Any, time: NDArray[Any]) -> Any:
     """Return the start or the end of a period, in the type and unit of the times of events."""
     are_dates = time.dtype.kind == "M"
+    units = 1 if are_dates else _per_second(time, name)
     if name == "last":
-        span = np.timedelta64(value, "s") if are_dates else value * _per_second(time, name)
-        return time.max() - span
-    if isinstance(value, datetime):
-        if are_dates:
-            return np.datetime64(value.replace(tzinfo=None), "us")
-        return value.timestamp() * _per_second(time, name)
+        return time.max() - (np.timedelta64(value, "s") if are_dates else value * units)
     if are_dates:
-        problem = f"{name} is {value:g}, and times are dates"
-        raise ParameterError(problem, hint="give a date", parameter=name)
-    return value
+        return np.datetime64(value.replace(tzinfo=None), "us")
+    return value.timestamp() * units
 
 
 def units_per_second(times: NDArray[Any]) -> int:
@@ -172,25 +163,16 @@ def _per_second(time: NDArray[Any], name: str) -> int:
     if low < 1e8 * units or units > 1_000_000:
         raise InputError(
             f"times are numbers from {low:g} to {time.max():g}, which are not seconds since 1970",
-            hint="use since=... and until=... with such numbers, or a column of dates",
+            hint="use a column of dates",
             parameter=name,
         )
     return units
 
 
-def _chosen(events: Events, keep: NDArray[np.bool_], why: str, name: str) -> Events:
+def _chosen(events: Events, keep: NDArray[np.bool_], why: str) -> Events:
     """Return the events where a mask is True; count the others."""
     if keep.all():
         return events
-    if not keep.any():
-        time = events.time
-        known = [] if time is None else time[np.isfinite(time)]
-        range_ = f"; times are {min(known)} to {max(known)}" if len(known) else ""
-        raise InputError(
-            f"no event is left: all {len(keep):,} are {why}{range_}",
-            hint=f"change or leave out {name}=...",
-            parameter=name,
-        )
     events.reading.drop(why, int((~keep).sum()))
     time = None if events.time is None else events.time[keep]
     return events._replace(rows=events.rows[keep], columns=events.columns[keep], time=time)

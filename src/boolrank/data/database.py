@@ -28,7 +28,6 @@ _POSTGRES = "adbc_driver_postgresql", {"adbc.postgresql.batch_size_hint_bytes": 
 # SQLite's driver makes batches of 1,024 rows, and types columns by the first batch.
 _SQLITE = "adbc_driver_sqlite", {"adbc.sqlite.query.batch_rows": "65536"}
 _DRIVERS = {"postgresql": _POSTGRES, "postgres": _POSTGRES, "sqlite": _SQLITE}
-_LONGEST_NAME = 63  # bytes of the name of a table
 _UUID = ((0, 8), (8, 4), (12, 4), (16, 4), (20, 12))  # start and length of its groups
 _SERVER = (
     "check the address, the user and that the server runs; passwords may also come from PGPASSWORD "
@@ -202,19 +201,17 @@ class SqlTable:
 
     >>> SqlTable("sqlite:///shop.db", 'recs"; drop table users')
     Traceback (most recent call last):
-    boolrank.errors.ParameterError: 'recs"; drop table users' is not the name of a table; use \
-letters, digits and _, as in recs or shop.recs
+    boolrank.errors.ParameterError: 'recs"; drop table users' is not the name of a table; use up \
+to 63 letters, digits and _, as in recs or shop.recs
     """
 
     def __init__(self, database: str | Database, name: str) -> None:
         self.database, self.name = Database(database), name
-        # PostgreSQL would cut longer names, and two tables could become one.
-        long = max(len(part.encode()) for part in name.split(".")) > _LONGEST_NAME
-        if long or not re.fullmatch(r"([^\W\d]\w*\.)?[^\W\d]\w*", name):
+        # PostgreSQL would cut names of more than 63 bytes, and two tables could become one.
+        if not re.fullmatch(r"([a-z_]\w{0,62}\.)?[a-z_]\w{0,62}", name, re.ASCII | re.IGNORECASE):
             raise ParameterError(
                 f"{name!r} is not the name of a table",
-                hint="use letters, digits and _, as in recs or shop.recs"
-                + (f"; at most {_LONGEST_NAME} bytes" if long else ""),
+                hint="use up to 63 letters, digits and _, as in recs or shop.recs",
                 parameter="table",
             )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
@@ -26,15 +25,9 @@ def data_folder(folder: str | Path | None = None) -> Path:
     given = folder or os.environ.get("BOOLRANK_DATA")
     if given:
         return Path(given).expanduser()
-    if sys.platform == "win32":
-        cache = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        cache = Path.home() / "Library" / "Caches"
-    else:
-        # The XDG specification says to ignore relative paths.
-        named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        cache = named if named.is_absolute() else Path.home() / ".cache"
-    return cache / "boolrank" / "datasets"
+    # The XDG specification says to ignore relative paths.
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (named if named.is_absolute() else Path.home() / ".cache") / "boolrank" / "datasets"
 
 
 class Size(NamedTuple):
@@ -62,18 +55,6 @@ class Download(NamedTuple):
 class Dataset:
     """A named data set.
 
-    Attributes
-    ----------
-    name, title : its name here, and the publisher's
-    files : names or patterns, in reading order; two are a published split, training and test
-    time : the meaning of the times of interactions
-    ordered : whether the order of the rows replaces unknown times
-    archive : name or pattern of zips that contain the files
-    by_hand : instructions if it cannot be downloaded automatically
-    printed, differs : users, items, ratings and density in the paper's first table, and why these
-        differ from the data
-    place : its folder inside the folder of all data sets, if that is not its name
-
     >>> from boolrank.data import DATASETS
     >>> DATASETS["movielens-1m"].size
     Size(users=6040, items=3706, interactions=1000209)
@@ -81,21 +62,19 @@ class Dataset:
 
     name: str
     title: str
-    files: tuple[str, ...]
+    files: tuple[str, ...]  # names or patterns; two are a published split, training and test
     format: Format
-    time: str
     page: str
     licence: str
     citation: str
     size: Size
-    archive: str = ""
+    archive: str = ""  # name or pattern of zips that contain the files
     downloads: tuple[Download, ...] = ()
-    by_hand: str = ""
-    printed: tuple[str, ...] = ()
-    differs: str = ""
-    remark: str = ""
-    place: str = ""
-    ordered: bool = True
+    by_hand: str = ""  # instructions if it cannot be downloaded automatically
+    printed: tuple[str, ...] = ()  # users, items, ratings and density in the paper's first table
+    differs: str = ""  # why these differ from the data
+    place: str = ""  # its folder inside the folder of all data sets, if that is not its name
+    ordered: bool = True  # whether the order of the rows replaces unknown times
 
     def folder(self, folder: str | Path | None = None) -> Path:
         """Return the folder of its files, whether or not it exists."""
@@ -186,13 +165,6 @@ class Dataset:
             for path in self._find(name, folder):
                 for label, content in contents(path, name):
                     frame = self.format(label, content)
-                    lacking = {"user", "item"} - set(getattr(frame, "columns", ()))
-                    if lacking:
-                        raise InputError(
-                            f"the format of {self.name} returns no {max(lacking)} of {label}",
-                            hint="return a polars frame with user, item and, if known, time",
-                            parameter="format",
-                        )
                     if not len(frame):
                         raise InputError(f"{label} is empty: it has no rows", hint=AGAIN)
                     # Half the memory for ids: data sets have up to a hundred million rows.

@@ -70,6 +70,7 @@ def store_events(
                     hint="allow more memory",
                     parameter="memory",
                 )
+        reading.check(len(spill))
         users, of_users = Vocabulary.of(list(known[0]), "user")
         items, of_items = Vocabulary.of(list(known[1]), "item")
         kinds, arrays = packed_vocabularies(users, items)

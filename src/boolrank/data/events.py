@@ -31,8 +31,7 @@ Ids = Sequence[Hashable] | None
 class Reading:
     """An account of reading: columns by role, numbers of rows, and dropped rows by reason.
 
-    ``padded`` counts ids with blanks around them, ``notes`` has remarks for people. ``partial``
-    marks one of many batches, in which it is no error if no rating counts.
+    ``padded`` counts ids with blanks around them, ``notes`` has remarks for people.
     """
 
     source: str = "a frame"
@@ -44,12 +43,19 @@ class Reading:
     dropped: dict[str, int] = field(default_factory=dict)
     padded: int = 0
     notes: list[str] = field(default_factory=list)
-    partial: bool = False
 
     def drop(self, reason: str, count: int) -> None:
         """Count rows that are left out."""
         if count:
             self.dropped[reason] = self.dropped.get(reason, 0) + count
+
+    def check(self, count: int) -> None:
+        """Raise if no event is left."""
+        if not count:
+            dropped = ", ".join(f"{n:,} {why}" for why, n in self.dropped.items())
+            why = f"all rows are dropped, {dropped}" if dropped else "the input has no rows"
+            hint = "choose other events" if dropped else "give some"
+            raise InputError(f"there are no interactions: {why}", hint=hint)
 
     def __str__(self) -> str:
         roles = [f"{role} {name!r}" for role, name in self.columns.items() if name is not None]
@@ -109,41 +115,19 @@ def to_events(
         name = str(columns[role])
         missing = table[name].null_count()
         if missing and not drop_missing:
-            raise without_ids(missing, role, name)
+            raise InputError(
+                f"{counted(missing, 'row', 'have')} nothing in the column {name!r}",
+                hint=f"drop these rows, or name another column with {role}=...",
+            )
         if missing:
             reading.drop(f"without {role}", missing)
             table = table.filter(~nw.col(name).is_null())
     users, rows = _encode(table[columns["user"]], "user")
     items, numbers = _encode(table[columns["item"]], "item")
     when = None if time is None else _times(table[time])
-    if when is not None:
-        if timeless := int((~np.isfinite(when)).sum()):
-            reading.notes.append(f"{counted(timeless, 'row', 'have')} no time")
-        if odd := _odd_range(when):
-            reading.notes.append(odd)
+    if when is not None and (timeless := int((~np.isfinite(when)).sum())):
+        reading.notes.append(f"{counted(timeless, 'row', 'have')} no time")
     return Events(users, items, rows, numbers, when, reading)
-
-
-def without_ids(missing: int, role: str, name: str, where: str = "") -> InputError:
-    """Return the error for rows without a user or an item."""
-    return InputError(
-        f"{counted(missing, 'row', 'have')} nothing in the column {name!r}{where}",
-        hint=f"drop these rows, or name another column with {role}=...",
-    )
-
-
-def _odd_range(times: NDArray[Any]) -> str:
-    """Return the range of times if dates are in the far future, or seconds beside milliseconds."""
-    known = times[np.isfinite(times)]
-    if not known.size:
-        return ""
-    first, last = known.min(), known.max()
-    if times.dtype.kind == "M":
-        first, last = first.astype("M8[D]"), last.astype("M8[D]")
-        is_odd = last > np.datetime64("today") + 366
-    else:
-        is_odd = 1e8 < first < 1e11 < last  # 1e11 s are in 5138, 1e11 ms in 1973
-    return f"times are from {first} to {last}" if is_odd else ""
 
 
 def check_times(values: Any, count: int) -> NDArray[Any]:
@@ -167,8 +151,7 @@ def check_times(values: Any, count: int) -> NDArray[Any]:
 def _positive(table: Any, name: str, condition: Condition | None, reading: Reading) -> Any:
     """Return the rows of a narwhals frame with a rating that counts: all by default, unless false.
 
-    A condition compares numbers with numbers, truth values with both, and text with text, where
-    yes, Y and true are one value.
+    A condition compares numbers with numbers, truth values with both, and text with text.
     """
     import narwhals as nw
 
@@ -178,10 +161,10 @@ def _positive(table: Any, name: str, condition: Condition | None, reading: Readi
         return table
     unwanted = "false" if condition is None else f"not {condition.text}"
     condition = condition or Condition("= true", "=", "true")
-    truth = BOOLEANS.get(str(condition.value).lower())
     if is_bool:
         ratings = ratings.cast(nw.Float64)
-        condition = condition if truth is None else condition._replace(value=truth)
+        truth = BOOLEANS.get(str(condition.value).lower(), condition.value)
+        condition = condition._replace(value=truth)
     is_word = isinstance(condition.value, str)
     is_text = ratings.dtype in (nw.String, nw.Categorical, nw.Enum)
     if not (is_text if is_word else is_bool or is_number):
@@ -191,22 +174,7 @@ def _positive(table: Any, name: str, condition: Condition | None, reading: Readi
             hint="compare numbers as positive='>= 4', text as positive='= good'",
             parameter="positive",
         )
-    if is_word and truth is not None:
-        words = [word for word, value in BOOLEANS.items() if value is truth]
-        alike = ratings.cast(nw.String).str.to_lowercase().is_in(words)
-        chosen = condition._replace(value=True)(alike)
-    else:
-        chosen = condition(ratings)
-    chosen = chosen.fill_null(False) & ~ratings.is_null()
-    if len(table) and not chosen.any() and not reading.partial:
-        values = sorted(ratings.drop_nulls().unique().to_list())
-        shown = "missing" if not values else f"{values[0]} to {values[-1]}"
-        shown = ", ".join(map(repr, values[:5])) if values and is_word else shown
-        raise InputError(
-            f"no rating is {condition.text}: those in {name!r} are {shown}",
-            hint="compare with one of these" if is_word else "compare with a number in this range",
-            parameter="positive",
-        )
+    chosen = condition(ratings).fill_null(False) & ~ratings.is_null()
     missing = ratings.null_count()
     reading.drop(f"without {name}", missing)
     reading.drop(f"with {name} {unwanted}", len(table) - missing - int(chosen.sum()))
@@ -269,16 +237,13 @@ def read_matrix(matrix: MatrixLike, users: Ids, items: Ids) -> tuple[Any, ...]:
     if cells.ndim != 2:
         raise InputError(f"a matrix of users and items has 2 dimensions, not {cells.ndim}")
     cells.sum_duplicates()
-    for what, odd, hint in (
-        ("NaN", cells.data != cells.data, "put 0 where there is no interaction"),  # True for NaN
-        ("negative", cells.data < 0, "choose the cells that count, such as with matrix > 0"),
-    ):
-        places = np.flatnonzero(odd)
-        if len(places):
-            row, column = int(cells.row[places[0]]), int(cells.col[places[0]])
-            where = f"the first in row {row}, column {column}"
-            problem = f"the matrix has {counted(len(places), f'{what} cell')}, {where}"
-            raise InputError(problem, hint=hint)
+    odd = np.flatnonzero(~(cells.data >= 0))  # True for NaN
+    if len(odd):
+        row, column = int(cells.row[odd[0]]), int(cells.col[odd[0]])
+        raise InputError(
+            f"the matrix has {cells.data[odd[0]]} in row {row}, column {column}",
+            hint="choose the cells that count, such as with matrix > 0",
+        )
     some = cells.data != 0
     names, rows = _side(users, "user", cells.shape[0])
     titles, columns = _side(items, "item", cells.shape[1])

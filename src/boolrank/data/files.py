@@ -2,38 +2,25 @@
 
 Types are not guessed from the first rows. Columns of text files are text until all of them is
 read, and become whole numbers only if every value is one in canonical form: not with ``007``.
-So do columns whose types differ between files, in which 7, 7.0 and "7" are the same id.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
 from ..errors import InputError
-from .columns import USUAL_NAMES, find_columns, likely
+from .columns import find_columns
 from .conditions import Condition
 from .database import ArrowStream, Database
-from .events import Events, Reading, to_events, without_ids
+from .events import Events, Reading, to_events
 from .scans import FileScan, check_regular, expand, readable, scan_file, without_blank
-from .values import (
-    cleaned,
-    exact_text,
-    fits,
-    forms,
-    is_ambiguous,
-    is_boolean,
-    is_date_like,
-    suggest,
-    whole_numbers,
-)
+from .values import cleaned, fits, forms, is_ambiguous, is_boolean, is_date_like, whole_numbers
 
 _SAMPLE = 200  # rows that tell what a column that is not read looks like
 _IDS = ("user", "item")
@@ -51,10 +38,8 @@ def read_files(
     numbers, times also dates. A time column that was not asked for and is of another kind is left
     out with a warning.
     """
-    scans, rows = _open(paths, given, positive, file_order)
-    parts = list(_plain_rows(scans, rows))
-    frame = pl.concat((part.select(rows.names) for part in parts), how="vertical_relaxed")
-    return rows.events(frame)
+    rows = _open(paths, given, positive, file_order)
+    return rows.events(pl.concat(rows.frames(), how="vertical_relaxed"))
 
 
 def read_batches(
@@ -65,14 +50,9 @@ def read_batches(
     Each batch has its own ids: those of `read_files`, or whole numbers in place of their text. All
     have one reading, which is complete after the last.
     """
-    scans, rows = _open(paths, {**given, "time": None}, positive, True)
-    rows.reading.partial, count = True, 0
-    for frame in _plain_rows(scans, rows, size):
-        events = rows.events(frame)
-        count += len(events.rows)
-        yield events
-    rows.reading.partial = False
-    rows.check(count)
+    rows = _open(paths, {**given, "time": None}, positive, True)
+    for frame in rows.frames(size):
+        yield rows.events(frame)
 
 
 def read_query(
@@ -86,15 +66,9 @@ def read_query(
     source, condition = Database(database), None if positive is None else Condition.parse(positive)
     with source.stream(query) as batches:
         stream = ArrowStream(batches)
-        if not stream.columns:
-            raise InputError("the query returns no columns", hint="write one that selects some")
-        kinds = {name: {kind} for name, kind in stream.first.schema.items()}
-        rows = _Rows(stream.columns, source.label, given, condition, file_order, kinds)
+        rows = _Rows(stream.columns, source.label, given, condition, file_order)
         rows.note_unused(stream.first.head(_SAMPLE))
-        frame = stream.collect(rows.columns)
-    if not len(frame):
-        raise InputError("the query returns no rows", hint="change it so that it selects some")
-    return rows.events(rows.plain(frame))
+        return rows.events(stream.collect(rows.columns))
 
 
 def _open(
@@ -102,7 +76,7 @@ def _open(
     given: Mapping[str, str | None],
     positive: str | None,
     file_order: bool,
-) -> tuple[list[FileScan], _Rows]:
+) -> _Rows:
     """Open files and find their columns; raise if these differ, or if a line is broken."""
     condition = None if positive is None else Condition.parse(positive)
     scans = [scan_file(path) for path in expand(paths)]
@@ -114,42 +88,16 @@ def _open(
                 hint="read files with different columns separately",
             )
     label = first.label if len(scans) == 1 else f"{len(scans)} files"
-    kinds = {name: {scan.kinds[name] for scan in scans} for name in first.schema}
-    try:
-        rows = _Rows(first.names, label, given, condition, file_order, kinds, scans)
-    except InputError as error:
-        usual = any(likely(first.names, role) for role in USUAL_NAMES)
-        if first.is_text and not any(given.values()) and not usual:
-            error.hint += (
-                f"; the first line of {first.label} is taken for the names of its columns: "
-                "if it is data, add a line above it, such as user,item"
-            )
-        raise
+    rows = _Rows(first.names, label, given, condition, file_order, scans)
     with readable(first):
         rows.note_unused(first.frame.head(_SAMPLE).collect())
     for scan in scans:
         check_regular(scan)
-    return scans, rows
-
-
-def _plain_rows(
-    scans: Iterable[FileScan], rows: _Rows, size: int | None = None
-) -> Iterator[pl.DataFrame]:
-    """Yield the rows of one file after the other, or about ``size`` rows at a time."""
-    for scan in scans:
-        frame = scan.frame.select(rows.names)
-        batches = partial(frame.collect_batches, chunk_size=size, maintain_order=True)
-        with readable(scan):
-            for part in batches() if size else [frame.collect()]:
-                yield rows.plain(without_blank(part) if scan.is_text else part)
+    return rows
 
 
 class _Rows:
-    """How rows of files or a query become events.
-
-    ``kinds`` has the types of each column in all files. They decide what its values are, together
-    with the values of all rows, so that batches of rows agree.
-    """
+    """How rows of files or a query become events."""
 
     def __init__(
         self,
@@ -158,7 +106,6 @@ class _Rows:
         given: Mapping[str, str | None],
         condition: Condition | None,
         file_order: bool,
-        kinds: Mapping[str, set[Any]],
         scans: Sequence[FileScan] = (),
     ) -> None:
         self.columns = find_columns(names, condition and condition.text, **given)
@@ -166,111 +113,84 @@ class _Rows:
         self.reading = Reading(source, dict(self.columns))
         self.condition, self.file_order = condition, file_order
         self.needs_time, self.scans = given["time"] is not None, scans
-        self.kinds = {name: each - {pl.Null()} for name, each in kinds.items()}
         self._forms = {role: forms(role, condition) for role in self.columns}
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns to read."""
-        return list(dict.fromkeys(name for name in self.columns.values() if name is not None))
+        for role, name in self.columns.items():
+            kinds = {_family(scan, name, role) for scan in scans if name is not None} - {"Null"}
+            if len(kinds) > 1:
+                raise InputError(
+                    f"the column {name!r} is of different types: {' and '.join(sorted(kinds))}",
+                    hint="convert the files to one type",
+                )
 
     def note_unused(self, some: pl.DataFrame) -> None:
-        """Note unused ratings, unless they are truth values; offer a time and a rating."""
+        """Note ratings that are not used, unless they are truth values, and offer a time."""
         columns, rating = self.columns, self.columns["rating"]
         if rating is not None and self.condition is None and not is_boolean(some[rating]):
             columns["rating"] = None
-            example = suggest(some[rating])
-            how = f"; positive='{example}' selects some" if example else ""
-            self.reading.notes.append(f"all rows count, regardless of {rating!r}{how}")
-        others = [name for name in some.columns if name not in (rating, *columns.values())]
-        for role, kind, wanted in (
-            ("time", is_date_like, columns["time"] is None and not self.file_order),
-            ("rating", is_boolean, rating is None),
-        ):
-            found = [name for name in others if wanted and kind(some[name])]
-            if len(found) == 1:
-                hint = f"{found[0]!r} looks like a {role}; {role}={found[0]!r} uses it"
+            how = "a condition such as positive='>= 4' selects some"
+            self.reading.notes.append(f"all rows count, regardless of {rating!r}; {how}")
+        if columns["time"] is None and not self.file_order:
+            others = [name for name in some.columns if name not in columns.values()]
+            dates = [name for name in others if is_date_like(some[name])]
+            if len(dates) == 1:
+                hint = f"{dates[0]!r} looks like a time; time={dates[0]!r} uses it"
                 self.reading.notes.append(hint)
 
-    def plain(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return rows of a file with one item each, and columns of the type in all files."""
+    def frames(self, size: int | None = None) -> Iterator[pl.DataFrame]:
+        """Yield the rows of one file after the other, or about ``size`` rows at a time."""
+        names = list(dict.fromkeys(name for name in self.columns.values() if name is not None))
+        for scan in self.scans:
+            frame = scan.frame.select(names)
+            frame = without_blank(frame) if scan.is_text else frame
+            with readable(scan):
+                if size is None:
+                    yield frame.collect()
+                else:
+                    yield from frame.collect_batches(chunk_size=size, maintain_order=True)
+
+    def events(self, frame: pl.DataFrame) -> Events:
+        """Return the events of rows, one for each item of a list, typed by their roles."""
         self.reading.rows += len(frame)
         while frame.schema[item := str(self.columns["item"])] == pl.List:
             frame = frame.explode(item)
-        return self._changed(frame, self._plain)
-
-    def events(self, frame: pl.DataFrame) -> Events:
-        """Return the events of plain rows, each column typed for its role."""
-        table = nw.from_native(self._changed(frame, self._typed), eager_only=True)
-        events = to_events(table, self.columns, self.condition, self.reading, drop_missing=True)
-        if not self.reading.partial:
-            self.check(len(events.rows))
-        return events._replace(time=np.arange(len(events.rows))) if self.file_order else events
-
-    def check(self, count: int) -> None:
-        """Raise if most rows have no user or no item, or if none of all rows counts."""
-        missing = {role: self.reading.dropped.get(f"without {role}", 0) for role in _IDS}
-        rows = count + sum(missing.values())  # those that the rating does not drop
-        for role, number in missing.items():
-            name = str(self.columns[role])
-            if 2 * number > rows:
-                where = f", the first in {self.place(name, None)}"
-                raise without_ids(number, role, name, where)
-            rows -= number
-        if not count:
-            why = "no row counts" if self.reading.rows else "the input has no rows"
-            hint = "give some" if self.condition is None else "change positive=..."
-            raise InputError(f"there are no interactions: {why}", hint=hint)
-
-    def _changed(
-        self, frame: pl.DataFrame, change: Callable[[pl.Series, str], pl.Series]
-    ) -> pl.DataFrame:
-        """Return rows with the column of each role changed; leave invalid times out."""
         for role, name in self.columns.copy().items():
             if name is None:
                 continue
             try:
-                frame = frame.with_columns(change(frame[name], role))
+                frame = frame.with_columns(self._typed(frame[name], role))
             except InputError as error:
                 if role != "time" or self.needs_time:
                     raise
                 self.columns["time"] = None
                 self.reading.columns = {**self.reading.columns, "time": None}
                 warnings.warn(f"left out: {error}", stacklevel=5)
-        return frame
+        table = nw.from_native(frame, eager_only=True)
+        events = to_events(table, self.columns, self.condition, self.reading, drop_missing=True)
+        return events._replace(time=np.arange(len(events.rows))) if self.file_order else events
 
-    def _plain(self, series: pl.Series, role: str) -> pl.Series:
-        """Return a column as text if files have it in different types, or ids with a fraction."""
-        name, kind = series.name, series.dtype
+    def _typed(self, series: pl.Series, role: str) -> pl.Series:
+        """Return a column in the first form of its role that fits all values."""
+        name, kind, is_id = series.name, series.dtype, role in _IDS
         if kind.is_nested():
             raise InputError(
                 f"the column {name!r} has nested values, such as {series.drop_nulls().first()!r}",
                 hint=f"write the part that is the {role} into a column of its own",
             )
-        kinds, is_id = self.kinds[name], role in _IDS
-        alike = all(each.is_integer() if is_id else each.is_numeric() for each in kinds)
-        fraction = is_id and kind.is_numeric() and not kind.is_integer()
-        return exact_text(series) if fraction or (len(kinds) > 1 and not alike) else series
-
-    def _typed(self, series: pl.Series, role: str) -> pl.Series:
-        """Return a column of text in the first form of its role that fits all values."""
-        name, is_id = series.name, role in _IDS
-        if series.dtype == pl.Categorical:  # ids of a query
+        if kind == pl.Categorical:  # ids of a query
             distinct = series.unique().cast(pl.String)
             odd = cleaned(distinct)[0].ne_missing(distinct).any()
             series = series.cast(pl.String) if odd else series
         if series.dtype != pl.String:
-            return series
-        # Text that a file declares as such stays text.
-        as_text = all(each.is_numeric() or each == pl.Unknown for each in self.kinds[name])
-        if role != "rating" and as_text:
+            return series.fill_nan(None) if is_id and kind.is_float() else series
+        untyped = any(name in scan.untyped for scan in self.scans)
+        if role != "rating" and untyped:
             numbers = fits(whole_numbers, series)  # mostly, and then there is nothing to clean
             if numbers is not None:
                 return numbers
         series, padded = cleaned(series)
         self.reading.padded += padded if is_id else 0
-        if is_id and not as_text:
-            return series
+        if is_id and not untyped:
+            return series  # text that a file declares as such stays text
         possible = self._forms[role]
         for form in possible:
             fitting = fits(form, series)
@@ -284,19 +204,27 @@ class _Rows:
             return fitting
         # The form that the fewest values break is the one that was meant.
         broken = (series.filter(f(series).is_null() & series.is_not_null()) for f in possible)
-        wrong = min(broken, key=len).first()
-        where = self.place(name, str(wrong))
+        wrong = str(min(broken, key=len).first())
         raise InputError(
-            f"the column {name!r} is not a {role}: it has {wrong!r} in {where}",
+            f"the column {name!r} is not a {role}: it has {wrong!r} in {self._place(name, wrong)}",
             hint=f"correct it, or name another column with {role}=...",
             parameter=role,
         )
 
-    def place(self, name: str, value: str | None) -> str:
+    def _place(self, name: str, value: str) -> str:
         """Return where a value occurs first. Reads the files again."""
-        for scan in (each for each in self.scans if not each.schema[name].is_nested()):
+        for scan in self.scans:
             rows = without_blank(scan.frame).select(pl.col(name).cast(pl.String))
             same = cleaned(rows.collect().to_series())[0].eq_missing(value)
             if same.any():
                 return f"{scan.label}, row {same.arg_true()[0] + 1} below the header"
         return "these files" if self.scans else "the rows of the query"
+
+
+def _family(scan: FileScan, name: str, role: str) -> str:
+    """Return the type of a column; types of one family can be read together, without rounding."""
+    kind = scan.schema[name]
+    if name in scan.untyped:
+        return "untyped text"
+    is_number = kind.is_integer() if role in _IDS else kind.is_numeric()
+    return "numbers" if is_number else str(kind)

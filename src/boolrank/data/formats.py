@@ -25,14 +25,14 @@ _SHOWN = 60  # characters of a malformed line in the message
 _AGAIN = "correct the line, or fetch the file again"
 _WORKBOOKS = (b"\xd0\xcf\x11\xe0", b"PK\x03\x04")  # Excel 97, and later
 
-# kind of a field -> polars type, words for messages
+# kind of a field -> polars type
 _KINDS = {
-    "whole": ("UInt64", "a whole number"),
-    "number": ("Float64", "a number"),
-    "seconds": ("Int64", "a whole number"),
-    "date": ("String", "a date such as 2000-07-12"),
-    "text": ("String", "text"),
-    "skip": ("String", ""),
+    "whole": "UInt64",
+    "number": "Float64",
+    "seconds": "Int64",
+    "date": "String",
+    "text": "String",
+    "skip": "String",
 }
 
 
@@ -70,7 +70,7 @@ class Delimited:
         import polars as pl
 
         kinds = self._kinds
-        types = {name: getattr(pl, _KINDS[kind][0]) for name, kind in kinds.items()}
+        types = {name: getattr(pl, _KINDS[kind]) for name, kind in kinds.items()}
         types |= {"user": pl.String} if self.sections else {}
         frame = pl.read_csv(
             self._plain(content),
@@ -113,23 +113,13 @@ class Delimited:
 
     def _check(self, label: str, content: bytes, wrong: pl.DataFrame) -> None:
         """Raise for the first of the wrong rows that is not a blank line."""
-        kinds = self._kinds
-        rows = {row["row"] + self.header: row for row in wrong.iter_rows(named=True)}
+        rows = set((wrong["row"] + self.header).to_list())
         for number, line in enumerate(BytesIO(content) if rows else ()):
-            if number not in rows or not line.strip():
-                continue
-            row, shown = rows[number], line.decode("latin-1").rstrip("\r\n")
-            shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-            missing = [name for name in kinds if kinds[name] != "skip" and row[name] is None]
-            if missing:
-                why = f"its {missing[0]} is not {_KINDS[kinds[missing[0]]][1]}"
-            elif row["more"] is not None:
-                why = f"it has more than {len(kinds)} fields"
-            else:
-                why = "it precedes the first 'item:' line"
-            wrong_line = f"{label}, line {number + 1}: {shown!r}"
-            form = self.separator.join(kinds)
-            raise InputError(f"{wrong_line} is not {form}: {why}", hint=_AGAIN)
+            if number in rows and line.strip():
+                shown = line.decode("latin-1").rstrip("\r\n")
+                shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+                problem = f"{shown!r} is not {self.separator.join(self._kinds)}"
+                raise InputError(f"{label}, line {number + 1}: {problem}", hint=_AGAIN)
 
 
 def read_lists(label: str, content: bytes) -> pl.DataFrame:

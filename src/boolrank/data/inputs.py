@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Unpack
 
+from ..checks import near_name
 from ..errors import InputError, ParameterError
 from .catalogue import DATASETS
 from .conditions import EventFilters
@@ -40,8 +41,7 @@ def load_dataset(
     Interactions: 300 users x 200 items, 2,000 interactions
     >>> load_dataset("movielens")
     Traceback (most recent call last):
-    boolrank.errors.ParameterError: there is no data set 'movielens'; did you mean \
-'movielens-1m'? `boolrank datasets` lists them
+    boolrank.errors.ParameterError: there is no data set 'movielens'; did you mean 'movielens-1m'?
     """
     made = _SYNTHETIC.fullmatch(name)
     if made is None:
@@ -53,13 +53,10 @@ def load_dataset(
 
 def find_dataset(name: str) -> Dataset:
     """Return a data set of the catalogue, or raise with a similar name as hint."""
-    if name in DATASETS:
-        return DATASETS[name]
-    near = get_close_matches(name.lower(), DATASETS, n=1, cutoff=0.0)[0]
-    hint = f"did you mean {near!r}? `boolrank datasets` lists them"
-    if name.startswith("synthetic"):
-        hint = "synthetic data are 'synthetic:USERSxITEMSxINTERACTIONS', or with ':SEED' behind"
-    raise ParameterError(f"there is no data set {name!r}", hint=hint, parameter="name")
+    if name not in DATASETS:
+        hint = near_name(name, [*DATASETS, "synthetic:USERSxITEMSxINTERACTIONS"])
+        raise ParameterError(f"there is no data set {name!r}", hint=hint, parameter="name")
+    return DATASETS[name]
 
 
 def is_name(inputs: Sequence[str]) -> bool:
@@ -84,8 +81,8 @@ def load_inputs(
     `Interactions.from_files`, ``k_core``, that of `Interactions.k_core`, and ``database``, for
     which the only input is a query.
     """
-    if "k_core" in columns:
-        k = columns.pop("k_core")
+    k = columns.pop("k_core", None)
+    if k is not None:
         return load_inputs(inputs, folder, file_order, **columns).k_core(k)
     if file_order and columns.get("time") is not None:
         raise ParameterError(
@@ -93,25 +90,21 @@ def load_inputs(
             hint=f"leave out time={columns['time']}",
             parameter="time",
         )
+    single = inputs if "database" in columns else [each for each in inputs if is_name([each])]
+    if single and len(inputs) > 1:
+        problem = f"{single[0]!r} cannot be read together with other inputs"
+        raise ParameterError(problem, hint="give a data set or a query alone")
     if "database" in columns:
-        if len(inputs) != 1:
-            problem = f"{len(inputs)} queries cannot be read together"
-            raise ParameterError(problem, hint="give one, such as with union all")
         return Interactions.from_sql(inputs[0], file_order=bool(file_order), **columns)
-    for named in (each for each in inputs if is_name([each])):
-        if len(inputs) > 1:
-            raise ParameterError(
-                f"{named!r} is a data set, which cannot be read together with other inputs",
-                hint="give it alone, or files alone",
-            )
+    if single:
         filters = {name: columns.pop(name) for name in _FILTERS if name in columns}
         for given in (name for name, value in columns.items() if value is not None):
             raise InputError(
-                f"{named} is a data set with columns of its own",
+                f"{inputs[0]} is a data set with columns of its own",
                 hint=f"leave out {given}=..., or give its file",
                 parameter=given,
             )
-        return load_dataset(named, folder, file_order=file_order, **filters)
+        return load_dataset(inputs[0], folder, file_order=file_order, **filters)
     try:
         return Interactions.from_files(*inputs, file_order=bool(file_order), **columns)
     except InputError as error:

@@ -333,6 +333,7 @@ class Interactions:
 def _of_events(filters: EventFilters, read: Callable[..., Events], *given: Any) -> Interactions:
     parse_filters(filters)  # raise before the work
     events = filtered(read(*given), filters)
+    events.reading.check(len(events.rows))
     whole, reading = Interactions.from_numbers(*events[:5]), events.reading
     made = _part(whole, np.ones(whole.size, bool)) if filters else whole
     (reading.users, reading.items), reading.duplicates = made.shape, whole.duplicates

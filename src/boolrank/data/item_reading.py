@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -97,15 +96,10 @@ def _find(names: Sequence[str], item: str | None, title: str | None) -> tuple[st
         if name is not None and name not in names:
             problem = f"there is no column {name!r} for the items"
             raise InputError(problem, hint=near_name(name, names), parameter="items")
-    plain = {name: re.sub(r"[\W_]", "", name.lower()) for name in names if name != item}
-    ranked = [
-        (rank, plain[name] != usual, place, name)
-        for rank, usual in enumerate(_TITLES)
-        for place, name in enumerate(plain)
-        if plain[name].endswith(usual)
-    ]
-    if title is None and ranked:
-        title = min(ranked)[-1]
+    if title is None:
+        others = [name for name in names if name != item]
+        usual = (each for word in _TITLES for each in others if each.lower().endswith(word))
+        title = next(usual, None)
     others = [name for name in names if name != title]
     found = [item] if item else likely(others, "item") or [n for n in others if n.lower() == "id"]
     if not found:

@@ -29,20 +29,12 @@ MAX_NAME = 200  # characters of the name of a column
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ItemTable:
-    """Attributes of items by column, in the order of ``ids``. Immutable.
+    """Attributes of items by column, in the order of ``ids``. Immutable."""
 
-    Attributes
-    ----------
-    ids : the items, with interactions or without
-    columns : `Numbers` or `Words` by name
-    title : the column with the titles, if there is one
-    source : what was read, for messages
-    """
-
-    ids: Vocabulary
+    ids: Vocabulary  # of items with interactions or without
     columns: Mapping[str, Column]
-    title: str | None = None
-    source: str = "the item table"
+    title: str | None = None  # the column with the titles
+    source: str = "the item table"  # for messages
 
     @staticmethod
     def from_frame(

@@ -9,7 +9,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -29,18 +29,6 @@ ENDINGS = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
     **dict.fromkeys((".xlsx", ".xls"), "workbook"),
     ".zip": "zip",
-}
-# first bytes of other kinds of files -> what they are, and what to do
-_BEGINNINGS = {
-    b"PAR1": ("a Parquet file", "give it a name that ends in .parquet"),
-    b"PK\x03\x04": (
-        "an Excel workbook or a zip archive",
-        "give it a name that ends in .xlsx or .zip, or save its table as CSV",
-    ),
-    b"\xd0\xcf\x11\xe0": ("an old Excel workbook", "give it a name that ends in .xls"),
-    b"\x1f\x8b": ("compressed with gzip", "give it a name that ends in .gz"),
-    b"\xff\xfe": ("text in UTF-16", "save it in UTF-8"),
-    b"\xfe\xff": ("text in UTF-16", "save it in UTF-8"),
 }
 _EMPTY = "write the names of its columns, and below a row per event"
 _ACCESS = (
@@ -102,20 +90,11 @@ class FileScan(NamedTuple):
     frame: pl.LazyFrame = pl.LazyFrame()
     schema: Mapping[str, Any] = {}
     names: Sequence[str] = ()
-    partitions: tuple[str, ...] = ()  # columns of text that are in the names of its folders
+    untyped: Collection[str] = ()  # columns of text that may stand for numbers
 
     @property
     def is_text(self) -> bool:
         return self.kind == "text"
-
-    @property
-    def kinds(self) -> dict[str, Any]:
-        """Types of values, those in lists too; unknown where text may stand for numbers."""
-        kinds = {
-            name: kind.inner if kind == pl.List else kind for name, kind in self.schema.items()
-        }
-        untyped = self.schema if self.is_text else self.partitions
-        return kinds | dict.fromkeys(untyped, pl.Unknown())
 
     def open(self) -> IO[bytes]:
         if isinstance(self.data, bytes):
@@ -137,7 +116,7 @@ def scan_file(path: Path | str) -> FileScan:
     source = FileScan(path, "remote", b"") if isinstance(path, str) else _source(path)
     keys: tuple[str, ...] = ()
     with readable(source):
-        if isinstance(source.data, Path) and source.data.suffix.lower() == ".gz":
+        if isinstance(source.data, Path):
             check_expansion(source.data)
         if source.kind == "text":
             return _scan_text(source)
@@ -156,7 +135,7 @@ def scan_file(path: Path | str) -> FileScan:
         else:
             frame = pl.scan_ndjson(source.data, infer_schema_length=None)
         schema = dict(frame.collect_schema())
-        return source._replace(frame=frame, schema=schema, names=list(schema), partitions=keys)
+        return source._replace(frame=frame, schema=schema, names=list(schema), untyped=keys)
 
 
 def _source(path: Path) -> FileScan:
@@ -165,12 +144,6 @@ def _source(path: Path) -> FileScan:
     check_name(path)
     if not path.stat().st_size:
         raise InputError(f"{path} is empty", hint=_EMPTY)
-    with path.open("rb") as file:
-        start = file.read(4)
-    binary = kind in ("parquet", "workbook", "zip") or path.suffix.lower() == ".gz"
-    for beginning, (other, to_do) in _BEGINNINGS.items():
-        if start.startswith(beginning) and not binary:
-            raise InputError(f"{path} is {other} despite its name", hint=to_do)
     data: Path | bytes = path
     if kind == "zip":
         ((label, data),) = contents(path, only=True)
@@ -202,13 +175,9 @@ def _scan_text(source: FileScan) -> FileScan:
     if nul:
         number = before.count(b"\n") + 1
         problem = f"{source.label}, line {number}: a NUL byte, which is not text"
-        raise InputError(problem, hint="remove it, or save the file in UTF-8 if it is in UTF-16")
+        hint = "save it as text in UTF-8, or give it the ending of its kind, such as .parquet"
+        raise InputError(problem, hint=hint)
     header = next(source.lines(), "")
-    if "::" in header:
-        raise InputError(
-            f"{source.label} has '::' between its columns",
-            hint="put tabs there, and the names of the columns into the first line",
-        )
     tabs = re.search(r"\.(tsv|tab)(\.gz)?$", source.label.lower())
     usual = "\t" if tabs else max(",", "\t", ";", "|", key=header.count)
     separator = usual if usual in header or " " not in header.strip() else " "
@@ -223,7 +192,9 @@ def _scan_text(source: FileScan) -> FileScan:
         with_column_names=lambda _: unique,
     )
     schema = dict(frame.collect_schema())
-    return source._replace(separator=separator, frame=frame, schema=schema, names=names)
+    return source._replace(
+        separator=separator, frame=frame, schema=schema, names=names, untyped=unique
+    )
 
 
 @contextmanager

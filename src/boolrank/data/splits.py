@@ -37,24 +37,15 @@ class Fold:
 
     Candidates for a user are the items with a training interaction, less the known ones. Test
     interactions with other items cannot be found; they are left out, and counted.
-
-    Attributes
-    ----------
-    train : the training interactions, with the users and items that occur in them
-    users : ids of the test users
-    known, relevant : the known items of each, and those to be found, numbered as in ``train``
-    folded_in : True if the test users do not train
-    unseen_items : number of test interactions left out for items without training interactions
-    cold_users : number of test users left out because they have no known items
     """
 
     train: Interactions
     users: Vocabulary
-    known: Rows
-    relevant: Rows
-    folded_in: bool = False
-    unseen_items: int = 0
-    cold_users: int = 0
+    known: Rows  # items of each test user, numbered as in ``train``
+    relevant: Rows  # those to be found
+    folded_in: bool = False  # whether the test users do not train
+    unseen_items: int = 0  # test interactions left out for items without training interactions
+    cold_users: int = 0  # test users left out because they have no known items
 
     @cached_property
     def hash(self) -> str:
@@ -62,22 +53,14 @@ class Fold:
         return content_hash(*packed_fold(self))
 
     def __repr__(self) -> str:
-        counts = {"of unseen items": self.unseen_items, "users without history": self.cold_users}
-        left_out = [f"{count:,} {what}" for what, count in counts.items() if count]
-        return (
-            f"Fold: {counted(len(self.relevant.indices), 'test interaction')} of "
-            + counted(len(self.users), "user")
-            + (", folded in" if self.folded_in else "")
-            + (f" (left out: {', '.join(left_out)})" if left_out else "")
-            + f", {self.train.size:,} for training"
-        )
+        test = counted(len(self.relevant.indices), "test interaction")
+        users = counted(len(self.users), "user") + ", folded in" * self.folded_in
+        return f"Fold: {test} of {users}, {self.train.size:,} for training"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Split(Sequence[Fold]):
     """The role of each interaction in each of several folds: (folds, interactions). Immutable.
-
-    The protocol's parameters are ready for JSON.
 
     >>> from boolrank import paper_protocol, synthetic
     >>> split = paper_protocol(synthetic(60, 30, 700), folds=3)
@@ -172,17 +155,11 @@ def check_folds(split: Split) -> Split:
     """Return the split, or raise if a fold has nothing to test."""
     for k, fold in enumerate(split):
         if not len(fold.relevant.indices):
-            unseen, cold = fold.unseen_items, fold.cold_users
-            of_items = f"{counted(unseen, 'test interaction', 'are')} with items without training"
-            reasons = {
-                f"{of_items} interactions": unseen,
-                f"{counted(cold, 'user', 'have')} no history": cold,
-                "no interaction is held out": not (unseen or cold),
-            }
-            why = ", and ".join(each for each, holds in reasons.items() if holds)
             raise InputError(
-                f"fold {k} of {split.name} has nothing to test: {why}",
-                hint="use more data" + ", or keep more for training" * bool(unseen or cold),
+                f"fold {k} of {split.name} has nothing to test: {fold.unseen_items:,} held-out "
+                f"interactions are with items without training interactions, and "
+                f"{counted(fold.cold_users, 'user', 'have')} no history",
+                hint="use more data, or keep more for training",
             )
     return split
 

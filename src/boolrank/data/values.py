@@ -6,13 +6,12 @@ another form. A column takes the first form of its role that fits every value.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 
 import polars as pl
 
-from .conditions import BOOLEANS, DECIMAL_COMMA, MISSING, Condition
+from .conditions import BOOLEANS, MISSING, Condition
 
 Form = Callable[[pl.Series], pl.Series]
 
@@ -21,17 +20,11 @@ _SAMPLE = 100  # values that tell whether a form is worth a try
 
 def forms(role: str, condition: Condition | None) -> list[Form]:
     """Return the forms that a column of text may have in a role."""
-    if role in ("user", "item"):
-        return [whole_numbers, _text]
-    if role == "attribute":
-        return [_measures, _booleans, *_DATES]
-    if role == "time":
-        return [whole_numbers, _numbers, *_DATES]
+    if role != "rating":
+        return _FORMS[role]
     if condition is None:
         return [_booleans]
-    if isinstance(condition.value, str):
-        return [_text]
-    return [_decimals, _shares, _booleans]
+    return [_text] if isinstance(condition.value, str) else [_numbers, _booleans]
 
 
 def fits(form: Form, series: pl.Series) -> pl.Series | None:
@@ -49,7 +42,7 @@ def typed_attribute(series: pl.Series, is_id: bool, is_text: bool) -> pl.Series:
     if is_id or is_text:
         made = fits(whole_numbers, series) if is_id else None
         return series if made is None else made
-    tried = (fits(form, series) for form in forms("attribute", None))
+    tried = (fits(form, series) for form in _FORMS["attribute"])
     some = series.null_count() < len(series)
     return next((each for each in tried if some and each is not None), series)
 
@@ -58,21 +51,6 @@ def whole_numbers(series: pl.Series) -> pl.Series:
     """Return whole numbers where they are written in canonical form: not as 007."""
     numbers = series.cast(pl.Int64, strict=False)
     return numbers.set(numbers.cast(pl.String).ne_missing(series), None)
-
-
-def exact_text(series: pl.Series) -> pl.Series:
-    """Return values as text; whole numbers have no fraction, whatever their type.
-
-    >>> exact_text(pl.Series([7.0, 7.5])).to_list()
-    ['7', '7.5']
-    """
-    text, kind = series.cast(pl.String), series.dtype
-    if not kind.is_numeric() or kind.is_integer():
-        return text
-    whole = series.cast(pl.Int64, strict=False)
-    # Past 2^53 floats are not exact.
-    is_whole = (whole == series) & (whole.abs() < 1 << 53)
-    return whole.cast(pl.String).zip_with(is_whole.fill_null(False), text)
 
 
 def _text(series: pl.Series) -> pl.Series:
@@ -88,19 +66,6 @@ def _measures(series: pl.Series) -> pl.Series:
     numbers = _numbers(series)
     codes = series.str.contains(r"^[-+]?0\d")
     return numbers.set(codes | ~numbers.is_finite(), None)
-
-
-def _decimals(series: pl.Series) -> pl.Series:
-    """Return numbers with a decimal point or a decimal comma."""
-    numbers = _numbers(series)
-    if numbers.null_count() == series.null_count():
-        return numbers
-    return _numbers(series.str.replace(DECIMAL_COMMA, "$1.$2"))
-
-
-def _shares(series: pl.Series) -> pl.Series:
-    numbers = _decimals(series.str.replace(r"\s*%$", "")) / 100
-    return numbers.set(~series.str.ends_with("%"), None)
 
 
 def _booleans(series: pl.Series) -> pl.Series:
@@ -128,6 +93,12 @@ _DATES: list[Form] = [
     _dates,
     *(partial(_dates, form=day + clock) for day in _DAYS for clock in _CLOCKS),
 ]
+_FORMS: dict[str, list[Form]] = {
+    "user": [whole_numbers, _text],
+    "item": [whole_numbers, _text],
+    "time": [whole_numbers, _numbers, *_DATES],
+    "attribute": [_measures, _booleans, *_DATES],
+}
 
 
 def is_ambiguous(series: pl.Series, made: pl.Series) -> bool:
@@ -153,27 +124,5 @@ def cleaned(series: pl.Series) -> tuple[pl.Series, int]:
 
 def is_boolean(series: pl.Series) -> bool:
     """Return True if the first value is a truth value."""
-    words = _words(series)
-    return bool(len(words)) and words[0].lower() in BOOLEANS
-
-
-def suggest(ratings: pl.Series) -> str:
-    """Return a condition that keeps the better ratings, "" if there are none.
-
-    >>> suggest(pl.Series([1, 2, 5])), suggest(pl.Series(["bad", "good", "bad"]))
-    ('>= 4', '= bad')
-    """
-    words = _words(ratings)
-    numbers = _numbers(words)
-    if not numbers.is_finite().all(ignore_nulls=False):
-        return f"= {words[0]}"
-    if not len(words):
-        return ""
-    low, high = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
-    return f">= {math.ceil(low + 0.7 * (high - low))}"
-
-
-def _words(series: pl.Series) -> pl.Series:
-    """Return the values as text, without missing ones."""
-    texts = list(map(str, series.drop_nulls().to_list()))
-    return cleaned(pl.Series(texts, dtype=pl.String))[0].drop_nulls()
+    words = (str(value).strip() for value in series.drop_nulls())
+    return next((word for word in words if word not in MISSING), "").lower() in BOOLEANS

@@ -21,20 +21,12 @@ def import_user_module(name: str) -> None:
     try:
         load_module(name)
     except Exception as error:
-        why, hint = f"{type(error).__name__}: {error}", "correct it; --debug shows the traceback"
-        if _is_missing(name, error):
-            why, hint = "it is not there", "name a module, or the path of a .py file"
-        problem = f"{name} cannot be imported: {why}"
-        raise InputError(problem, hint=hint, parameter="import") from error
+        raise InputError(
+            f"{name} cannot be imported: {type(error).__name__}: {error}",
+            hint="name a module, or the path of a .py file; --debug shows the traceback",
+            parameter="import",
+        ) from error
     os.environ[_VARIABLE] = os.pathsep.join(dict.fromkeys([*user_modules(), name]))
-
-
-def _is_missing(name: str, error: Exception) -> bool:
-    """Tell whether the module itself or its package is missing, not something that it imports."""
-    if name.endswith(".py"):
-        return not Path(name).is_file()
-    missing = error.name if isinstance(error, ModuleNotFoundError) else None
-    return missing is not None and f"{name}.".startswith(f"{missing}.")
 
 
 def user_modules() -> list[str]:

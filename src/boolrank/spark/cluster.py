@@ -10,8 +10,6 @@ import json
 import os
 import platform
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,40 +31,25 @@ from ..storage.disk_array import sync
 from ..storage.job import Job
 
 Batches = Iterator[pa.RecordBatch]
-_JAVA = 17
 # Errors of tasks cross Java as text: JSON behind this word.
 _MARK = "boolrank-error:"
-_CAUSES = (
-    (
-        "PYTHON_VERSION_MISMATCH|different minor version",
+# Pattern in an error of Spark: the error of boolrank, its message and its hint.
+_CAUSES = {
+    "PYTHON_VERSION_MISMATCH|different minor version": (
         InputError,
         "driver and executors have different Python versions",
         "set PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON to the same version",
     ),
-    (
-        "No module named '(boolrank|pyarrow|numpy|numba)|PACKAGE_NOT_INSTALLED",
-        InputError,
-        "executors lack boolrank or what it needs",
-        "install boolrank[spark] on every machine, or ship an environment with --archives",
-    ),
-    (
-        "OutOfMemoryError|MemoryError|exit code 137|OOM|Python worker exited unexpectedly",
+    "OutOfMemoryError|MemoryError|exit code 137|OOM|Python worker exited unexpectedly": (
         MatrixTooLargeError,
         "an executor was killed, or ran out of memory",
         "give more partitions=..., or raise spark.executor.memoryOverhead",
     ),
-    (
-        "No space left on device",
-        InputError,
-        "a disk of an executor is full",
-        "make room, or set spark.local.dir to a larger disk",
-    ),
-)
+}
 
 
 def start(master: str) -> SparkSession:
     """Return a session, a new one unless there is one already."""
-    _check_java()
     if master.startswith("local"):  # by default, Spark takes whatever python3 is on the path
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
@@ -78,36 +61,11 @@ def start(master: str) -> SparkSession:
         cause = getattr(error, "java_exception", None) or str(error).strip()
         raise InputError(
             f"Spark did not start: {str(cause).partition(chr(10))[0]}",
-            hint="check the address of the master and the Java installation",
+            hint="check the address of the master; install Java 17 or newer, or set JAVA_HOME",
             parameter="master",
         ) from None
     session.sparkContext.setLogLevel("ERROR")
     return session
-
-
-def count_cores(frame: DataFrame) -> int:
-    """Return the cores of the cluster of a frame."""
-    try:
-        return int(frame.sparkSession.sparkContext.defaultParallelism)
-    except AttributeError:
-        raise InputError(
-            "the Spark session of the frame is stopped", hint="make the frame again, in a new one"
-        ) from None
-
-
-def _check_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    java, said = shutil.which(str(Path(home, "bin", "java")) if home else "java"), ""
-    if java is not None:
-        done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603
-        said = done.stderr
-    version = re.search(r'version "(?:1\.)?(\d+)', said)
-    if version is None or int(version[1]) < _JAVA:
-        found = f"version {version[1]}" if version else "none"
-        raise InputError(
-            f"Spark needs Java {_JAVA} or newer, and there is {found}",
-            hint="install it, or name its folder in JAVA_HOME",
-        )
 
 
 def unseen(folder: str | Path) -> InputError:
@@ -192,7 +150,7 @@ def _translated() -> Iterator[None]:
         if marked:
             kind, message, hint, parameter = json.loads(marked[1])
             raise getattr(errors, kind)(message, hint=hint, parameter=parameter) from None
-        for pattern, made, message, hint in _CAUSES:
+        for pattern, (made, message, hint) in _CAUSES.items():
             if re.search(pattern, text):
                 raise made(message, hint=hint) from error
         raise
@@ -214,12 +172,5 @@ def check_executors(session: SparkSession, job: Job, tasks: int) -> None:
 def _probe(job: Job, _: int) -> dict[str, Any]:
     check_folder(job)
     name = fresh("seen")
-    try:
-        job.file(name).touch()
-    except OSError as error:
-        raise InputError(
-            f"an executor cannot write to {job.path}: {error.strerror}",
-            hint="make the folder writable for the user of the executors",
-            parameter="path",
-        ) from None
+    job.file(name).touch()
     return {"boolrank": __version__, "file": name}

@@ -30,7 +30,7 @@ from ..models.simplex_scorer import SimplexScorer
 from ..models.spec import ModelSpec, parse_model
 from ..storage.folder import read_about
 from ..storage.job import Job
-from .cluster import Batches, check_executors, count_cores, streamed, unseen
+from .cluster import Batches, check_executors, streamed, unseen
 from .events import id_column, number_items, stage
 from .pairs import count, kernel_values, rows_scorer, similarities
 
@@ -68,7 +68,7 @@ def fit(
     checked, exponent = spec.make().checked(), float(spec.params.get("user_exponent", 0.0))
     check_scales(checked, "on Spark")
     session = frame.sparkSession
-    cores = count_cores(frame)
+    cores = session.sparkContext.defaultParallelism
     n = whole("", "partitions", cores if partitions is None else partitions, 1)
     with Job.open(path, uuid4().hex, resumes=False) as job:
         check_executors(session, job, n)
@@ -129,7 +129,8 @@ def recommend(
     verify : whether the driver checks every byte of the folder first
     options : those of `Recommender.recommend`, such as ``exclude_seen`` and ``unknown="popular"``
     """
-    folder, cores = str(Path(path).absolute()), count_cores(frame)
+    folder = str(Path(path).absolute())
+    cores = frame.sparkSession.sparkContext.defaultParallelism
     tasks = whole("", "partitions", 4 * cores if partitions is None else partitions, 1)
     load_model(folder, verify)
     about = read_about(folder)

@@ -76,12 +76,8 @@ def pack(value: State, prefix: str = "") -> tuple[dict[str, Any], dict[str, NDAr
 class Reader:
     """Restore values from the arrays of a folder, and check them.
 
-    Parameters
-    ----------
-    source : the folder or the model, for messages
-    arrays : all arrays; `finish` refuses undeclared ones
-    verify : whether to look at the contents of arrays, not at types and shapes alone
-    saving : whether the arrays are about to be written, rather than read
+    ``verify`` looks at the contents of arrays, not at types and shapes alone. ``source`` is for
+    messages, which differ for arrays that are about to be written (``saving``).
     """
 
     def __init__(
