@@ -290,3 +290,16 @@ def test_without_polars_the_error_has_the_install_command(write, monkeypatch):
     monkeypatch.delitem(sys.modules, "boolrank.data.files", raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'boolrank\[cli\]'"):
         Interactions.from_files(path)
+
+
+@pytest.mark.parametrize("condition", ["= true", "!= false", "= yes", "!= No", "= TRUE"])
+def test_truth_values_in_a_text_file_compare_in_any_form(write, condition):
+    path = write("events.csv", b"user,item,liked\n1,a,TRUE\n1,b,FALSE\n2,b,True\n2,a,no\n")
+    made = Interactions.from_files(path, rating="liked", positive=condition)
+    assert made.readings[0].dropped == {f"with liked not {condition}": 2}
+
+
+def test_truth_values_beside_other_words_compare_in_any_form(write):
+    path = write("events.csv", b"user,item,liked\n1,a,TRUE\n1,b,FALSE\n2,b,maybe\n2,a,No\n")
+    made = Interactions.from_files(path, rating="liked", positive="!= false")
+    assert made.readings[0].dropped == {"with liked not != false": 2}

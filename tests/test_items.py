@@ -597,3 +597,8 @@ def test_duplicates_in_the_file_of_items_are_refused_before_the_fit(run, tmp_pat
     assert code == 1
     assert "more than one row for 2" in said
     assert not (tmp_path / "model").exists()
+
+
+def test_a_column_of_the_usual_name_has_the_titles_before_one_that_ends_in_it() -> None:
+    frame = pl.DataFrame({"item": [1], "subtitle": ["b"], "Title": ["a"], "brand_name": ["c"]})
+    assert ItemTable.from_frame(frame).title == "Title"

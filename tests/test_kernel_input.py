@@ -346,7 +346,9 @@ def test_a_single_vector_raises_and_names_reshape() -> None:
         Linear()(np.array([1, 0, 1]))
 
 
-@pytest.mark.parametrize("bad", [[["a", "b"]], [[None, 1]], [[1, 0], [1]], "text", None, {"a": 1}])
+@pytest.mark.parametrize(
+    "bad", [[["a", "b"]], [[None, 1]], [[1, 0], [1]], [[10**400]], "text", None, {"a": 1}]
+)
 def test_input_without_numbers_raises(bad: Any) -> None:
     with pytest.raises(BoolrankError):
         Linear()(bad)

@@ -219,6 +219,17 @@ def test_a_sparse_product_of_bytes_does_not_wrap(dtype: type) -> None:
     assert Linear()(rows, other).tolist() == [[300], [300]]
 
 
+def test_a_sparse_product_takes_no_memory_for_empty_columns() -> None:
+    cells = np.ones(4), ([0, 0, 1, 1], [1, 10**9 - 1, 1, 5])
+    rows = sparse.csr_array(cells, shape=(2, 10**9))
+    tracemalloc.start()
+    try:
+        assert Linear()(rows).tolist() == [[2, 1], [1, 2]]
+        assert tracemalloc.get_traced_memory()[1] < 10**7
+    finally:
+        tracemalloc.stop()
+
+
 @dataclass(frozen=True, repr=False)
 class Squared(Kernel):
     def value(self, k: Any) -> Any:

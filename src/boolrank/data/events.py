@@ -151,7 +151,8 @@ def check_times(values: Any, count: int) -> NDArray[Any]:
 def _positive(table: Any, name: str, condition: Condition | None, reading: Reading) -> Any:
     """Return the rows of a narwhals frame with a rating that counts: all by default, unless false.
 
-    A condition compares numbers with numbers, truth values with both, and text with text.
+    A condition compares numbers with numbers, truth values with both, and text with text, where
+    yes, Y and TRUE are one value: FALSE is not ``!= false``.
     """
     import narwhals as nw
 
@@ -161,10 +162,10 @@ def _positive(table: Any, name: str, condition: Condition | None, reading: Readi
         return table
     unwanted = "false" if condition is None else f"not {condition.text}"
     condition = condition or Condition("= true", "=", "true")
+    truth = BOOLEANS.get(str(condition.value).lower())
     if is_bool:
         ratings = ratings.cast(nw.Float64)
-        truth = BOOLEANS.get(str(condition.value).lower(), condition.value)
-        condition = condition._replace(value=truth)
+        condition = condition if truth is None else condition._replace(value=truth)
     is_word = isinstance(condition.value, str)
     is_text = ratings.dtype in (nw.String, nw.Categorical, nw.Enum)
     if not (is_text if is_word else is_bool or is_number):
@@ -174,7 +175,13 @@ def _positive(table: Any, name: str, condition: Condition | None, reading: Readi
             hint="compare numbers as positive='>= 4', text as positive='= good'",
             parameter="positive",
         )
-    chosen = condition(ratings).fill_null(False) & ~ratings.is_null()
+    if is_word and truth is not None:
+        words = [word for word, value in BOOLEANS.items() if value is truth]
+        alike = ratings.cast(nw.String).str.to_lowercase().is_in(words)
+        chosen = condition._replace(value=True)(alike)
+    else:
+        chosen = condition(ratings)
+    chosen = chosen.fill_null(False) & ~ratings.is_null()
     missing = ratings.null_count()
     reading.drop(f"without {name}", missing)
     reading.drop(f"with {name} {unwanted}", len(table) - missing - int(chosen.sum()))

@@ -98,6 +98,7 @@ def _find(names: Sequence[str], item: str | None, title: str | None) -> tuple[st
             raise InputError(problem, hint=near_name(name, names), parameter="items")
     if title is None:
         others = [name for name in names if name != item]
+        others.sort(key=lambda name: name.lower() not in _TITLES)  # a title before a subtitle
         usual = (each for word in _TITLES for each in others if each.lower().endswith(word))
         title = next(usual, None)
     others = [name for name in names if name != title]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
+from inspect import isabstract
 from itertools import pairwise
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
@@ -73,7 +74,8 @@ class Kernel(ABC):
     def __init_subclass__(cls, in_text: bool = True) -> None:
         """Add the class to `KERNELS` if it has a name, unless it is inside a function."""
         super().__init_subclass__()
-        known = [base for base in cls.__mro__[1:] if base in KERNELS.values()]
+        known = [b for b in cls.__mro__[1:] if "value" in vars(b) and not isabstract(b)]
+        known = [b for b in known if not b.__name__.startswith("_")]  # parts of several kernels
         if known and "value" in vars(cls):  # all other members follow from the formula
             message = f"{cls.__name__} has another formula than {known[0].__name__}"
             raise ParameterError(message, hint="derive it from Kernel")

@@ -29,7 +29,7 @@ def as_binary(X: Any, name: str, width: int | None = None) -> Any:
         matrix: Any = X.tocsr(copy=True) if sparse else np.asarray(X)
         if matrix.dtype == object:  # as in frames with columns of several types
             matrix = matrix.astype(np.float64)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise wrong(f"{name} is not a matrix of numbers: {error}") from None
     if 0 in matrix.shape:
         raise wrong(f"{name} is empty: its shape is {matrix.shape}")
@@ -72,6 +72,13 @@ def overlap_counts(X: Any, Z: Any) -> NDArray[Any]:
             from scipy.sparse import csr_array
 
             a, b = (csr_array(M.astype(np.int32)) for M in (X, Z))
+            if a.nnz + b.nnz < n:  # a product takes memory for each column: 8 GB for 10^9
+                used = np.concatenate((a.indices, b.indices))
+                names, numbers = np.unique(used, return_inverse=True)
+                a, b = (
+                    csr_array((M.data, some, M.indptr), shape=(M.shape[0], len(names)))
+                    for M, some in ((a, numbers[: a.nnz]), (b, numbers[a.nnz :]))
+                )
             return np.asarray((a @ b.T).toarray())
     dtype = np.float32 if n <= _EXACT_SINGLE else np.float64
     left = np.asarray((X.toarray() if sparse[0] else X).astype(dtype))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import product
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -61,14 +62,34 @@ def _count_sets(k: Counts, least: int, size: int) -> Wide:
     """Count the sets of `size` variables with at least `least` active in x, and as many in z."""
     if least == size:
         return choose(k.common, size)
-    if least > 1 or k.lifted:
+    if least > 1:
         return _sum_of_sets(k, least, size)
+    if k.lifted:
+        return _sum_of_draws(k, size)
     # Sets that meet x, plus those that meet z, less those that meet the union. A share of about
     # n/(d·z) of the digits cancels: 10 of 32 at n = 10^10. Lifted counts have no bound on n/x. One
     # call for all three is faster on few pairs.
     union = k.union
     met = hits(k.n, stack([spread(each, union.shape) for each in (k.x, k.z, union)]), size)
     return met[0] + met[1] - met[2]
+
+
+def _sum_of_draws(k: Counts, size: int) -> Wide:
+    """Draw `size` variables one by one, and count the ordered draws by the vectors met so far.
+
+    Only adds, as `_sum_of_sets` does, whose steps grow with the square of the size: 6 times as many
+    at 50, and minutes at 2,000.
+    """
+    union = k.union
+    none = Wide.of(np.ones(union.shape))
+    first = second = both = Wide.of(np.zeros(union.shape))
+    for drawn in range(size):
+        left = k.n - float(drawn)
+        both = both * left + none * k.common + first * k.z + second * k.x
+        first = first * at_least_zero(left - k.z) + none * k.only_x
+        second = second * at_least_zero(left - k.x) + none * k.only_z
+        none = none * at_least_zero(left - union)
+    return both / Wide.of(factorial(size))
 
 
 def _sum_of_sets(k: Counts, least: int, size: int) -> Wide:

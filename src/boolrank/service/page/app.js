@@ -102,8 +102,7 @@ async function show() {
   }
 }
 
-// Browsers fold "." and "..", however they are encoded.
-const path = (id) => encodeURIComponent(id);
+const path = encodeURIComponent;
 
 /** Return the request: a user as stored, or a list of items that is stored nowhere. */
 function request(history) {
