@@ -45,7 +45,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         csv.writer(file).writerow(["f0", "Zero Hour", "none"])  # an id in which others begin
     with (folder / "events.csv").open("a", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["ada", EVIL_ID], ["ben", EVIL_ID], ["ben", "f0"]])
-        csv.writer(file).writerows([["..", "f02"], ["..", "f03"], [".", "f03"], ["ben", ".."]])
         # More items than reasons in an answer.
         csv.writer(file).writerows(["buff", f"f{number:02d}"] for number in range(1, 31))
     KernelEase(reg=3).fit(Interactions.from_files(folder / "events.csv")).save(folder / "model")
@@ -421,18 +420,6 @@ def test_ids_and_titles_are_shown_as_text(visit: Any) -> None:
     for each in (page, other):
         assert each.evaluate("window.owned") is None
         assert each.locator("#owned").count() == 0
-
-
-def test_ids_of_dots_are_found(visit: Any) -> None:
-    page = visit("#user=..")
-    _rows(page)
-    expect(page.locator("#profile .own")).to_have_count(2)
-    page = visit("#user=.&item=..")
-    _rows(page)
-    expect(page.locator("#profile .own")).to_have_count(1)
-    page = visit("#item=f0")
-    page.evaluate("location.hash = '#item=f0&n=50&open=..'")
-    expect(page.locator(".shelf .near").first).to_be_visible()
 
 
 def test_problems_are_shown_with_their_hint(visit: Any) -> None:

@@ -209,14 +209,13 @@ def test_items_with_the_same_tags_share_a_class() -> None:
     assert len(matrix.background) == len(np.unique(overlaps.sizes))  # type: ignore[attr-defined]
 
 
-def test_too_many_classes_are_refused_before_they_are_made() -> None:
+def test_too_many_classes_are_refused_before_they_are_made(monkeypatch) -> None:
     X, tags = draw(0, 20, 400)
     tags["genres"] = np.eye(400, dtype=bool)
     overlaps = Overlaps.of(Interactions.from_matrix(X))
+    monkeypatch.setattr("boolrank._memory.free_memory", lambda: 8 * 399**2)
     with pytest.raises(MatrixTooLargeError):
-        kernel_matrix(
-            parse_kernel("linear[genres]"), overlaps, "compressed", 8 * 399**2, rows(tags)
-        )
+        kernel_matrix(parse_kernel("linear[genres]"), overlaps, "compressed", rows(tags))
 
 
 def test_an_arity_above_the_number_of_tags_is_told() -> None:

@@ -271,8 +271,7 @@ def test_a_failed_trial_is_recorded_and_the_study_continues(error, fold, tmp_pat
 
 @pytest.mark.usefixtures("here")
 def test_a_study_without_enough_memory_is_an_error(fold, tmp_path, monkeypatch):
-    module = sys.modules["boolrank.matrix.kernel_matrix"]
-    monkeypatch.setattr(module, "free_memory", lambda: 1_000)
+    monkeypatch.setattr("boolrank._memory.free_memory", lambda: 1_000)
     with pytest.raises(InputError, match=r"none of 3 trials of kernel-ranker worked: a dense"):
         tune_model("kernel-ranker", fold, trials=3, folder=tmp_path)
     errors = [trial["error"] for trial in read_json(_summary(tmp_path))["trials"]]
