@@ -478,7 +478,7 @@ def test_the_page_tells_about_the_model_and_its_requests(visit: Any) -> None:
     page = visit("#item=f02")
     _rows(page)
     facts = page.locator("#facts")
-    for text in ("kernel-ease", "303", "43", "reg=3"):
+    for text in ("kernel-ease", "301", "42", "reg=3"):
         expect(facts).to_contain_text(text)
     model = page.evaluate("fetch('v1/model').then(r => r.json())")
     expect(page.locator("#hash")).to_contain_text(model["model"][:12])
