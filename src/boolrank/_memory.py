@@ -34,14 +34,16 @@ def free_memory() -> int:
     return min(_of_machine(), _of_groups(), _of_process())
 
 
-def require_memory(needed: int, what: str, *, hint: str, parameter: str = "") -> None:
+def require_memory(
+    needed: int, what: str, *, hint: str, parameter: str = "", free: int | None = None
+) -> None:
     """Raise if fewer bytes are free; ``what`` ends in "takes". "boolrank.memory" logs the need."""
     import logging  # slow to import
 
     logging.getLogger("boolrank.memory").debug(
         "%s %s", what, size(needed), extra={"needed": needed}
     )
-    free = free_memory()
+    free = free_memory() if free is None else free
     if needed > free:
         raise MatrixTooLargeError(
             f"{what} {size(needed)}, and {size(free)} are free", hint=hint, parameter=parameter
