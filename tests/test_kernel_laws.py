@@ -315,7 +315,7 @@ BROKEN = {
     FirstVariableOnly(): "one Gram matrix: variables shuffled",
     RowDependent(): "one Gram matrix: rows shuffled",
     BlockDependent(): "one Gram matrix: a block of k(X)",
-    NeverEqual(): "equality by value: copied",
+    NeverEqual(): "equality by value: deep-copied",
     NotANumber(): "finite values",
     NotNormal(): "normalisation",
     Unpicklable(): "equality by value: it cannot be pickled",
@@ -366,13 +366,14 @@ class Undecorated(Kernel):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("linear", "must be a kernel that is a frozen dataclass"),
-        (Linear, "must be a kernel that is a frozen dataclass"),
-        (Changeable(), "must be a kernel that is a frozen dataclass"),
-        (Undecorated(), "must be a kernel that is a frozen dataclass"),
+        ("linear", r"is not a kernel; use parse_kernel\('linear'\)"),
+        (Linear, r"is not a kernel; use Linear\(\)"),
+        (3, "is not a kernel"),
+        (Changeable(), r"Changeable is not a frozen"),
+        (Undecorated(), r"@dataclass\(frozen=True, repr=False\)"),
     ],
 )
-def test_checking_something_else_than_a_kernel_raises(given: Any, said: str) -> None:
+def test_checking_something_else_than_a_kernel_raises_with_a_hint(given: Any, said: str) -> None:
     with pytest.raises(ParameterTypeError, match=said):
         check_kernel(given)
 

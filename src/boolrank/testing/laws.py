@@ -6,6 +6,7 @@ the kernel breaks it.
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,7 +19,7 @@ from scipy import sparse
 
 from .. import checks
 from ..errors import BoolrankError, InputError, ParameterTypeError
-from ..kernels import Counts, Kernel, Wide, parse_kernel
+from ..kernels import Composed, Counts, Kernel, Normalized, Wide, parse_kernel
 from ..kernels.base import Form
 from ..kernels.values import FEW_PAIRS
 
@@ -88,6 +89,8 @@ def _formula(formula: Callable[[Counts], Wide], sample: Sample) -> Values:
 
 def _finite(kernel: Kernel, sample: Sample) -> Iterator[str]:
     gram = kernel(sample.X)
+    if gram.dtype != np.float64:
+        yield f"k(X) is of type {gram.dtype}, not float64"
     for i, j in np.argwhere(~np.isfinite(gram))[:1]:
         yield f"k(X) is {gram[i, j]} for {sample.row(i)} and {sample.row(j)}"
 
@@ -137,11 +140,23 @@ def _masses(kernel: Kernel, sample: Sample) -> Iterator[str]:
 
 
 def _own_values(kernel: Kernel, sample: Sample) -> Iterator[str]:
-    if "normalized(" in repr(kernel):  # null vectors have 1 with themselves, which counts lack
-        return
     x = sample.sums
     own, value = kernel.diag(sample.X), kernel.on_counts(sample.n, x, x, x)
+    # Under a normalised kernel a null vector has 1 with itself, which its counts do not show.
+    for part in _under_normalisation(kernel):
+        own = np.where(part.diag(sample.X) == 0, value, own)
     yield from _difference(sample, ("own_value(x)", "value(x, x)"), own, value, RTOL)
+
+
+def _under_normalisation(kernel: Kernel) -> Iterator[Kernel]:
+    """Yield the kernels that a kernel contains in normalised form, on the outermost variables."""
+    if isinstance(kernel, Composed):
+        yield from (part @ kernel.inner for part in _under_normalisation(kernel.outer))
+        return
+    if isinstance(kernel, Normalized):
+        yield kernel.kernel
+    for part in kernel.operands:
+        yield from _under_normalisation(part)
 
 
 def _cosines(kernel: Kernel, sample: Sample) -> Iterator[str]:
@@ -214,8 +229,16 @@ def _value(kernel: Kernel, _: Sample) -> Iterator[str]:
     """A kernel is a value: equal to its copies, and to what its text says."""
     if kernel.form not in get_args(Form):
         yield f"its form is {kernel.form!r}, not one of {', '.join(get_args(Form))}"
+    twin: Kernel = replace(kernel)  # type: ignore[type-var]  # every kernel is a dataclass
+    if hash(kernel) != hash(twin):
+        yield "a copy with the same parameters has another hash"
+    if kernel == kernel + kernel:
+        yield "it is equal to its double"
+    if str(kernel) != repr(kernel):
+        yield f"str gives {str(kernel)!r} and repr {kernel!r}"
     again: dict[str, Callable[[], Any]] = {
-        "copied": lambda: replace(kernel),  # type: ignore[type-var]  # every kernel is a dataclass
+        "copied with the same parameters": lambda: twin,
+        "deep-copied": lambda: copy.deepcopy(kernel),
         "pickled and loaded": lambda: pickle.loads(pickle.dumps(kernel)),  # noqa: S301 - our bytes
         "parsed from its text": lambda: parse_kernel(repr(kernel)),
     }
@@ -226,7 +249,7 @@ def _value(kernel: Kernel, _: Sample) -> Iterator[str]:
             where = "at the top of a module, with @dataclass(frozen=True, repr=False)"
             yield f"it cannot be {how}: {error}; define its class {where}"
             continue
-        if found != kernel or hash(found) != hash(kernel):
+        if found != kernel:
             yield f"{how}, it is {found!r}, which is not equal"
 
 
@@ -254,11 +277,23 @@ def check_kernel(
     >>> from boolrank import Disjunctive
     >>> check_kernel(Disjunctive(3))
     """
-    frozen = getattr(getattr(kernel, "__dataclass_params__", None), "frozen", False)
-    if not (frozen and isinstance(kernel, Kernel)):
-        raise checks.wrong_type("", "kernel", kernel, "a kernel that is a frozen dataclass")
+    _check_is_value(kernel)
     n = checks.whole("", "n", n, low=1)
     sample = Sample(np.random.default_rng(0 if rng is None else rng), n)
     for name, law in LAWS.items():
         for complaint in law(kernel, sample):
             raise LawError(f"{kernel!r} breaks the law of {name}: {complaint}")
+
+
+def _check_is_value(kernel: object) -> None:
+    if not isinstance(kernel, Kernel):
+        hint = f"use parse_kernel({kernel!r})" if isinstance(kernel, str) else ""
+        hint = f"use {kernel.__name__}()" if isinstance(kernel, type) else hint
+        raise ParameterTypeError(
+            f"{kernel!r} of type {type(kernel).__name__} is not a kernel", hint=hint
+        )
+    if not getattr(getattr(kernel, "__dataclass_params__", None), "frozen", False):
+        raise ParameterTypeError(
+            f"{type(kernel).__name__} is not a frozen dataclass",
+            hint="write @dataclass(frozen=True, repr=False) above its class",
+        )
