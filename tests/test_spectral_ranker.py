@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from boolrank import Interactions, SpectralRanker, synthetic
-from boolrank.errors import InputError
+from boolrank.errors import InputError, ParameterError
 from boolrank.models import Profiles
 from boolrank.models.spectral_ranker import eigenvectors
 from boolrank.models.spectral_scorer import SpectralScorer
@@ -37,7 +37,8 @@ def expected(data: Interactions, model: SpectralRanker) -> Floats:
     K = gram / np.sqrt(np.outer(np.diag(gram), np.diag(gram)))
     values, V = np.linalg.eigh(K)
     d, top = X.sum(axis=0), values[-1]
-    b = (X * d ** (0.5 - model.input_exponent)) @ K / top * d ** (0.5 - model.output_exponent)
+    ends = d ** (0.5 - model.input_exponent), d ** (0.5 - model.output_exponent)
+    b = X @ (ends[0][:, None] * K * ends[1]) ** model.locality / top
     b += model.low_pass * (X * d**-0.5) @ V @ V.T * d**0.5
     scores: Floats = b - model.sharpening * (b @ V) @ np.diag(values / top) @ V.T
     return scores
@@ -52,6 +53,7 @@ def expected(data: Interactions, model: SpectralRanker) -> Floats:
         {"sharpening": 0.0},
         {"low_pass": 0.0, "sharpening": 0.0},
         {"user_exponent": 0.5, "input_exponent": 0.2, "output_exponent": 0.6, "sharpening": 1.5},
+        {"locality": 1.5, "output_exponent": 0.2},
     ],
     ids=str,
 )
@@ -62,6 +64,11 @@ def test_scores_follow_the_formula(options: dict[str, float]) -> None:
     if not (model.low_pass or model.sharpening):  # without a filter, the scale is not divided out
         ours, theirs = ours / abs(ours).max(), theirs / abs(theirs).max()
     assert np.allclose(ours, theirs, rtol=1e-5, atol=1e-5 * abs(theirs).max())
+
+
+def test_powers_are_of_the_linear_kernel_alone() -> None:
+    with pytest.raises(ParameterError, match="background"):
+        SpectralRanker("disjunctive(2)", locality=2.0).fit(draw(0))
 
 
 @pytest.mark.parametrize("user_exponent", [0.0, 0.75])

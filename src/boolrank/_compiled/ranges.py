@@ -60,7 +60,7 @@ def frozen(value):
     """Return a read-only view of an array, or of those of a tuple; other values as they are."""
     if type(value) is tuple:
         return tuple(map(frozen, value))
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and value.flags.writeable:
         value = value.view()
         value.flags.writeable = False
     return value

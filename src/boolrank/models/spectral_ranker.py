@@ -3,10 +3,10 @@
 With K the kernel matrix of items, λ and V its largest eigenvalues and their vectors, λ_1 the first,
 d the numbers of users of items, and x a profile,
 
-    b     = x·D^(½-input_exponent)·K/λ_1·D^(½-output_exponent)  +  low_pass·x·D^-½·V·Vᵀ·D^½
+    b     = x·S/λ_1  +  low_pass·x·D^-½·V·Vᵀ·D^½,     S = D^(½-input_exponent)·K·D^(½-output_exponent)
     score = b - sharpening·(b·V)·diag(λ/λ_1)·Vᵀ.
 
-The first term counts neighbours. The second adds what they share at large: the projection on the
+The first term counts neighbours; ``locality`` is a power of each element of S. The second adds what they share at large: the projection on the
 leading eigenvectors. Sharpening takes back a part of what is common to all, as one backward step of
 a diffusion does. Nothing is trained: b is linear in x, so everything with V folds into two m × 2r
 factors, and the operator is sparse + low rank.
@@ -25,7 +25,7 @@ from .._memory import require_memory
 from ..counts.overlaps import Overlaps
 from ..counts.weighting import user_weights
 from ..data.interactions import Interactions
-from ..errors import InputError
+from ..errors import InputError, ParameterError
 from ..kernels import Kernel, Linear, parse_kernel
 from ..matrix import CompressedMatrix
 from ..storage.disk_array import mapped
@@ -69,6 +69,8 @@ class SpectralRanker(Recommender):
     user_exponent : users weigh activity^-user_exponent
     input_exponent : above 1/2, popular items of a profile count less
     output_exponent : above 1/2, popular items score less
+    locality : power of the similarities of two items, for the linear kernel; above 1, the nearest
+        items count more
     low_pass : weight of the projection on the leading eigenvectors; if this and ``sharpening`` are
         0, none are computed, and scores are not divided by λ_1
     sharpening : weight of the part of the leading eigenvectors that is taken back
@@ -92,6 +94,7 @@ class SpectralRanker(Recommender):
     user_exponent: float = user_exponent_param(0.75)
     input_exponent: float = param(0.5, low=-10, high=10, search=Real(0.2, 0.8))
     output_exponent: float = param(0.3, low=-10, high=10, search=Real(0.0, 0.6))
+    locality: float = param(1.0, low=0.01, high=100, search=Real(0.5, 2.0, log=True))
     low_pass: float = param(0.2, low=0, high=1e6, search=Real(0.0, 1.0))
     sharpening: float = param(1.0, low=0, high=1e6, search=Real(0.0, 2.5))
     rank: int = param(256, low=1, search=Whole(32, 512, log=True))
@@ -109,21 +112,45 @@ class SpectralRanker(Recommender):
         return "" if parse_kernel(self.kernel) == Linear() else "counts in files are linear kernels"
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SpectralScorer:
+        from .._compiled.low_rank import sum_rows
         from .._compiled.weights import fill_similarities
 
         counts = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
         rank = min(self.rank, *data.shape) if self.low_pass or self.sharpening else 0
         kernel = self.kernel_for(len(data.users))
+        if self.locality != 1 and kernel != Linear():
+            raise ParameterError(
+                f"{kernel} has a background, of which no power is taken",
+                hint="set locality=1, or take the linear kernel",
+                parameter="locality",
+            )
         _check_room(counts, rank, 4 if kernel == Linear() else 12)
         matrix = _linear(data, counts) if kernel == Linear() else _of_kernel(kernel, counts)
         eigenvalues, vectors, residual = eigenvectors(matrix.times, counts.items, rank, self.rng)
         top = eigenvalues[0] if rank else 1.0
         degrees = np.maximum(counts.degrees, 1.0)
-        into = degrees ** (0.5 - self.input_exponent) / top
+        into = degrees ** (0.5 - self.input_exponent) / top ** (1 / self.locality)
         out = degrees ** (0.5 - self.output_exponent)
+        ends = into * matrix.scale, out * matrix.scale
+
+        def fill(values: Singles, rows: slice, *pairs: NDArray[Any]) -> None:
+            fill_similarities(values, ends[0][rows], ends[1], self.locality, *pairs)
+
+        if counts.in_files:
+            values = mapped(counts.pair_values(fill, "float32"))
+        else:
+            values = np.empty(len(matrix.columns), np.float32)
+            fill(values, slice(None), matrix.indptr, matrix.columns, matrix.values)
+        operator = matrix.indptr, mapped(matrix.columns), values
+        diagonal = (into * matrix.own * out) ** self.locality
         root, both = np.sqrt(degrees), np.empty_like(vectors, np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            matrix.times((out[:, None] * vectors).astype(np.float32), both)
+            if self.locality == 1:
+                matrix.times((out[:, None] * vectors).astype(np.float32), both)
+                both *= into[:, None].astype(np.float32)
+            else:
+                sum_rows(both, vectors.astype(np.float32), *operator)
+                both += (diagonal[:, None] * vectors).astype(np.float32)
         if not np.isfinite(both).all():
             raise InputError(
                 "the scores are too large for single precision",
@@ -135,7 +162,7 @@ class SpectralRanker(Recommender):
 
         def left(part: slice) -> Floats:
             passed = vectors[part] / root[part, None]
-            b = into[part, None] * both[part] + passed @ shared
+            b = both[part] + passed @ shared
             return np.hstack(
                 [matrix.left[part] * into[part, None], self.low_pass * passed, b * taken]
             )
@@ -144,19 +171,7 @@ class SpectralRanker(Recommender):
             of_kernel = matrix.right[part] * out[part, None]
             return np.hstack([of_kernel, root[part, None] * vectors[part], vectors[part]])
 
-        ends = into * matrix.scale, out * matrix.scale
-
-        def fill(values: Singles, rows: slice, *pairs: NDArray[Any]) -> None:
-            fill_similarities(values, ends[0][rows], ends[1], 1.0, *pairs)
-
-        if counts.in_files:
-            values = mapped(counts.pair_values(fill, "float32"))
-        else:
-            values = np.empty(len(matrix.columns), np.float32)
-            fill(values, slice(None), matrix.indptr, matrix.columns, matrix.values)
-        places = matrix.indptr, mapped(matrix.columns)
-        diagonal, factors = into * matrix.own * out, balanced(counts.items, left, right)
-        return SpectralScorer(*places, values, diagonal, *factors, residual)
+        return SpectralScorer(*operator, diagonal, *balanced(counts.items, left, right), residual)
 
 
 class _Matrix(NamedTuple):

@@ -94,6 +94,7 @@ FAMILIES = (
         ("spectral-ranker", "spectral-ranker(sharpening=1.5)"),
         {
             "recency": _RECENCY,
+            "locality": (0.5, 0.7, 1.0, 1.4, 2.0),
             "sharpening": (0.0, 0.5, 1.0, 1.5, 2.0),
             "low_pass": (0.0, 0.1, 0.2, 0.4, 0.8),
             "input_exponent": (0.2, 0.3, 0.4, 0.5, 0.6),
