@@ -140,7 +140,7 @@ def test_sums_of_sparse_rows_take_any_floats(seed: int, m: int) -> None:
     rng = np.random.default_rng(seed)
     indptr, columns = sparse_rows(rng, m)
     values, profiles = floats(rng, len(columns)), draw_profiles(rng, m)
-    add_up_sparse(np.empty((4, m)), indptr, columns, values, *Profiles(*profiles))
+    add_up_sparse(np.empty((4, m)), floats(rng, m), indptr, columns, values, *Profiles(*profiles))
     scorer, hidden = SparseScorer(indptr, columns, values), np.flatnonzero(rng.random(m) < 0.1)
     chosen, _ = scorer.top(Profiles(*profiles), min(5, m), hidden, True)
     for found in chosen:

@@ -347,7 +347,7 @@ def test_parts_of_a_large_model_are_given_back_and_lists_stay(tmp_path, monkeypa
     monkeypatch.setattr(fitted, "_LARGE", 100)
     monkeypatch.setattr(fitted, "release_pages", lambda arrays: released.append(len(arrays)))
     found = load_model(tmp_path).recommend(n=5)
-    assert released == [3] * 19, "after each 16 of 300 users"
+    assert released == [4] * 19, "after each 16 of 300 users"
     assert (found.items == expected.items).all()
     assert np.array_equal(found.scores, expected.scores, equal_nan=True)
 

@@ -22,6 +22,7 @@ from boolrank import (
     Overlaps,
     ParameterError,
     Recommendations,
+    Slim,
     SpectralRanker,
     make_model,
     parse_kernel,
@@ -203,6 +204,26 @@ def test_item_knn_weighs_users(data, seen, exponent):
     assert _furthest(model, data, seen @ near) < 1e-10
     damped = seen @ near * seen.sum(axis=0) ** -0.4
     assert _furthest(model.set_params(output_exponent=0.4), data, damped) < 1e-10
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ItemKNN(),
+        ItemKNN(neighbours=1),
+        Ease(1.0, storage="sparse", density=1.0),
+        KernelEase("linear", 1.0, storage="sparse", density=1.0),
+        Slim(),
+    ],
+    ids=str,
+)
+def test_items_that_nothing_reaches_come_by_popularity(model):
+    pairs = [(1, "tea"), (1, "jam"), (2, "tea"), (2, "jam"), (3, "tea"), (3, "jam")]
+    pairs += [(4, "bun"), (5, "egg"), (6, "egg"), (7, "oat"), (8, "egg"), (8, "oat")]
+    model.fit(Interactions.from_pairs(*zip(*pairs, strict=True)))
+    assert model.recommend_profile(["tea"], 5).lists() == [["jam", "egg", "oat", "bun"]]
+    assert model.recommend_profile(["bun"], 5, exclude=["tea"]).lists() == [["egg", "jam", "oat"]]
+    assert (model.score_profiles([["bun"]])[0] * 2.0**1000).tolist() == [1, 3, 3, 2, 3]
 
 
 def test_the_output_exponent_changes_scores_but_no_neighbours(data):

@@ -59,9 +59,14 @@ def test_lists_equal_those_of_all_scores(
     assert np.array_equal(our_scores, their_scores, equal_nan=True)
 
 
-@given(seed=SEEDS, density=st.sampled_from([0.01, 0.1, 0.5]), coarse=st.booleans())
+@given(
+    seed=SEEDS,
+    density=st.sampled_from([0.01, 0.1, 0.5]),
+    coarse=st.booleans(),
+    popular=st.booleans(),
+)
 def test_sums_of_sparse_rows_have_the_lists_of_their_scores(
-    seed: int, density: float, coarse: bool
+    seed: int, density: float, coarse: bool, popular: bool
 ) -> None:
     rng = np.random.default_rng(seed)
     m = 60
@@ -69,7 +74,8 @@ def test_sums_of_sparse_rows_have_the_lists_of_their_scores(
     indptr = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
     values = rng.standard_normal(int(indptr[-1]))
     values = np.round(values) if coarse else values
-    scorer = SparseScorer(indptr, np.nonzero(there)[1].astype(np.int32), values)
+    users = rng.integers(0, 4, m) if popular else None
+    scorer = SparseScorer(indptr, np.nonzero(there)[1].astype(np.int32), values, users)
     profiles = Profiles.of_lists([rng.choice(m, size) for size in (1, 2, 5, 30)])
     hidden = np.flatnonzero(rng.random(m) < 0.1)
     for n, hide_own in ((5, True), (m, True), (20, False)):

@@ -60,7 +60,8 @@ def _weights(inverse):
 
 def _weigh(matrix: SparseMatrix, length: int, keys=None) -> SparseScorer:
     one = np.ones(ITEMS)
-    return matrix.weights("Ease", REG, length, one, one, one if keys is None else keys)
+    keys, users = one if keys is None else keys, np.ones(ITEMS, np.int64)
+    return matrix.weights("Ease", REG, length, one, one, keys, users)
 
 
 def test_with_all_neighbours_it_is_the_inverse(matrices, monkeypatch):

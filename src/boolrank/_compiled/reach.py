@@ -218,21 +218,21 @@ def rank_sums(begin, end, out, sparse, layout, profiles, request):
         length = entries_if_few(sparse[0], own, factors[:0], size)
         if length >= 0:
             reached = np.empty(length, np.int32)
-            reached = _reach_sums(reached, scores, states, sparse, own, of_own)
+            reached = _reach_sums(reached, scores, states, layout.base, sparse, own, of_own)
             list_reached(reached, scores, states, by_class, layout, 0.0, chosen[k], values[k])
             forget(states, reached)
         else:
-            _fill_sums(scores, sparse, own, of_own)
+            _fill_sums(scores, layout.base, sparse, own, of_own)
             hide(scores, states)
             best(scores, layout.base, 0.0, chosen.shape[1], chosen[k], values[k])
         set_state(states, own, OWN, False)
 
 
 @loop
-def _fill_sums(scores, sparse, own, factors):
-    """Fill with the sums of the rows of a profile."""
+def _fill_sums(scores, base, sparse, own, factors):
+    """Fill with the sums of the rows of a profile, on top of a base."""
     indptr, columns, weights = sparse
-    scores[:] = 0.0
+    scores[:] = base
     for s in range(len(own)):
         factor = factor_of(factors, s)
         for at in range(indptr[own[s]], indptr[own[s] + 1]):
@@ -242,7 +242,7 @@ def _fill_sums(scores, sparse, own, factors):
 
 
 @loop
-def _reach_sums(reached, scores, states, sparse, own, factors):
+def _reach_sums(reached, scores, states, base, sparse, own, factors):
     """Sum the rows of a profile, and return the items reached."""
     (indptr, columns, weights), used = sparse, np.int64(0)
     for s in range(len(own)):
@@ -251,7 +251,7 @@ def _reach_sums(reached, scores, states, sparse, own, factors):
             item = columns[at]
             if states[item] & _REACHED == 0:
                 states[item] |= _REACHED
-                scores[item] = 0.0
+                scores[item] = base[item]
                 reached[used] = item
                 used += 1
             scores[item] += factor * weights[at]

@@ -174,12 +174,12 @@ def fill_similarities(start, stop, out, own, other, locality, indptr, columns, c
 
 
 @ranged(lambda out, *_: (len(out), 2 * out.size))
-def add_up_sparse(begin, end, out, indptr, columns, values, start, items, factors):
-    """Fill ``out`` with the settled sums of the rows of each profile."""
+def add_up_sparse(begin, end, out, base, indptr, columns, values, start, items, factors):
+    """Fill ``out`` with the settled sums of the rows of each profile, on top of a base."""
     for k in range(begin, end):
         row = out[k]
         for j in range(len(row)):
-            row[j] = 0.0
+            row[j] = base[j]
         for s in range(start[k], start[k + 1]):
             factor = factor_of(factors, s)
             for t in range(indptr[items[s]], indptr[items[s] + 1]):

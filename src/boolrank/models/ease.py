@@ -97,7 +97,8 @@ class _Inverse(Recommender):
         if self.user_exponent:  # weights depend on all items of a user
             overlaps = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
         groups = ItemGroups.of(data) if kernel is None else _groups(kernel, data, overlaps)
-        sizes = np.maximum(data.popularity(), 1.0)
+        users = data.popularity()
+        sizes = np.maximum(users, 1.0)
         rows, columns = sizes**-self.input_exponent, sizes**-self.output_exponent
         # Normalised, rare items have the largest weights. They matter as much as those of EASE.
         keys = np.ones(items) if kernel is None else np.sqrt(sizes)
@@ -117,11 +118,11 @@ class _Inverse(Recommender):
             into, out = rows[groups.first], columns[groups.first]
             scale, own = self._scaling(diagonal, out)
             found = GroupScorer.of(filled, groups, twins, scale, own * into * out, into)
-            return found if dense else found.sparse(length, keys / columns)
+            return found if dense else found.sparse(length, keys / columns, users)
         overlaps = overlaps or Overlaps.of(data)
         check_sparse_room(name, overlaps, length)
         matrix = SparseMatrix.of(kernel, overlaps)
-        return matrix.weights(name, self.reg, length, rows, columns, keys)
+        return matrix.weights(name, self.reg, length, rows, columns, keys, users)
 
     def _row_length(self, items: int) -> int:
         """Return the most weights of a row in sparse storage."""

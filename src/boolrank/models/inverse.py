@@ -176,10 +176,10 @@ class GroupScorer(Scorer):
         row = self.values[self.group[item]].astype(np.float64)[self.group]
         return row, row
 
-    def sparse(self, length: int, keys: Floats) -> SparseScorer:
+    def sparse(self, length: int, keys: Floats, users: NDArray[np.int64]) -> SparseScorer:
         """Keep the weights with the largest ``weight·keys[j]`` of each row, at most so many.
 
-        What an item adds to itself is left out.
+        What an item adds to itself is left out. ``users`` are those of each item.
         """
         kept, values = [np.empty(0, np.int32)], [np.empty(0)]
         for item in range(self.items):
@@ -190,7 +190,7 @@ class GroupScorer(Scorer):
             kept.append(np.flatnonzero(row).astype(np.int32))
             values.append(row[kept[-1]])
         indptr = np.cumsum([len(row) for row in kept])
-        return SparseScorer(indptr, np.concatenate(kept), np.concatenate(values))
+        return SparseScorer(indptr, np.concatenate(kept), np.concatenate(values), users)
 
 
 def check_room(model: str, needed: int, items: int, rows: int, dtype: str = "") -> None:

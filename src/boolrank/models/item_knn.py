@@ -83,7 +83,7 @@ class ItemKNN(Recommender):
         counted = counted.sparse()
         values = counted.pair_values(self.similarities(counted))
         indptr, columns, _ = counted.rows()
-        return SparseScorer(indptr, mapped(columns), mapped(values))
+        return SparseScorer(indptr, mapped(columns), mapped(values), counted.degrees)
 
     def similarities(self, counted: Overlaps) -> Callable[..., None]:
         """Return the function that fills the values of some rows of pairs."""
@@ -136,8 +136,9 @@ class ItemKNN(Recommender):
         count_nearest((near, values, lengths), weights, self._factors(sizes), *lists)
         kept = np.arange(neighbours) < lengths[:, None]
         columns, nearest = near[kept], values[kept]
-        self._damp(nearest, columns, data.popularity())
-        return SparseScorer(Rows.of_lengths(lengths, columns).indptr, columns, nearest)
+        users = data.popularity()
+        self._damp(nearest, columns, users)
+        return SparseScorer(Rows.of_lengths(lengths, columns).indptr, columns, nearest, users)
 
     def _damp(self, values: Floats, columns: NDArray[np.int32], degrees: NDArray[np.int64]) -> None:
         """Multiply similarities with the factors of the scored items."""

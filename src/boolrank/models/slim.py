@@ -89,7 +89,7 @@ class Slim(_Sparse):
         users, items = data.shape
         net = self._net(users, self.reg)
         found = net.solve(data.rows, items, Subsets.none(users), start)
-        return SparseScorer(found.indptr[0], found.columns, found.values)
+        return SparseScorer(found.indptr[0], found.columns, found.values, data.popularity())
 
     @classmethod
     def path(cls, data: Interactions, regs: Iterable[float], **params: Any) -> list[Self]:

@@ -97,10 +97,11 @@ class SparseMatrix(NamedTuple):
         rows: Floats,
         columns: Floats,
         keys: Floats,
+        users: NDArray[np.int64],
     ) -> SparseScorer:
         """Return ``rows[i]·B[i, j]·columns[j]``, in each row those of the largest B[i, j]·keys[j].
 
-        At most ``length`` of each row are kept.
+        At most ``length`` of each row are kept. ``users`` are those of each item.
         """
         from .._compiled.cholesky import fill_weights
         from .._compiled.overlaps import pack_rows
@@ -127,7 +128,7 @@ class SparseMatrix(NamedTuple):
         indptr = np.concatenate(([0], np.cumsum(used)))
         packed = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
         pack_rows(packed, 0, *found, reserved, used)
-        return SparseScorer(indptr, *packed)
+        return SparseScorer(indptr, *packed, users)
 
     def leading(self) -> Floats:
         """Return a vector u with a positive definite K - u·uᵀ, u·uᵀ the most of K that there is.

@@ -90,7 +90,7 @@ def fit(
             weights = checked.reg, checked.negative_weight
             scorer = SimplexScorer(matrix, *weights, overlaps.degrees)
         elif nearest is not None:
-            scorer = rows_scorer(job, "pairs-counts")
+            scorer = rows_scorer(job, "pairs-counts", overlaps.degrees)
         elif isinstance(checked, ItemKNN):
             scorer = similarities(session, checked, events, bounds)
         if scorer is None:

@@ -152,13 +152,14 @@ def similarities(
 ) -> SparseScorer:
     """Return the rows of an item-kNN, whose values executors compute range by range."""
     each(session, len(bounds) - 1, partial(_fill_range, model, events, bounds))
-    return rows_scorer(events.job, "values")
+    return rows_scorer(events.job, "values", events.overlaps().degrees)
 
 
-def rows_scorer(job: Job, values: str) -> SparseScorer:
-    """Return rows of pairs with the values in an array of this name."""
+def rows_scorer(job: Job, values: str, users: NDArray[np.int64]) -> SparseScorer:
+    """Return rows of pairs with the values in an array of this name, and the users of each item."""
     names = {"pairs-indptr": "int64", "pairs-columns": "int32", values: "float64"}
-    return SparseScorer(*(job.array(name, kind).mapped() for name, kind in names.items()))
+    indptr, columns, data = (job.array(name, kind).mapped() for name, kind in names.items())
+    return SparseScorer(indptr, columns, data, users)
 
 
 def _fill_range(model: ItemKNN, events: Stored, bounds: list[int], number: int) -> dict[str, Any]:
