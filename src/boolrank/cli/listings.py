@@ -137,7 +137,8 @@ def _notes(dataset: Dataset, *, here: bool) -> Iterator[tuple[str, str]]:
     yield "licence", dataset.licence
     yield "cite", dataset.citation
     if not here:
-        yield "get it", dataset.by_hand or f"boolrank datasets fetch {dataset.name}"
+        fetch = f"boolrank datasets fetch {dataset.name}" if dataset.downloads else ""
+        yield "get it", dataset.by_hand or fetch or f"see {dataset.page}"
 
 
 def fetch(name: str) -> None:
