@@ -41,7 +41,7 @@ def describe(kernel: type[Kernel]) -> dict[str, Any]:
         default = None if needed else each.default
         about = {"name": each.name, "required": needed, "default": default}
         parameters.append(about | {"range": each.metadata.get("range", "any")})
-        inside.append(each.name if needed else f"{each.name}={default}")
+        inside.append(each.name if needed else f"{each.name}={default!r}")
     return {
         "name": kernel.name,
         "class": kernel.__name__,
