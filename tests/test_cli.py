@@ -12,13 +12,14 @@ import subprocess
 import sys
 import warnings
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
 import boolrank
-from boolrank import cli
+from boolrank import Linear, cli
 from boolrank.cli import EXIT_CODES
 from boolrank.cli._app import EXAMPLES, VERBS, app
 from boolrank.cli._options import OPTIONS
@@ -104,6 +105,13 @@ def test_a_usage_error_is_a_line_and_a_hint_with_an_example(run, args, wrong, he
     assert not verb or hint.endswith(EXAMPLES[verb])
 
 
+@pytest.mark.parametrize("imported", [["--import", "json"], ["--import=json"]])
+def test_the_hint_names_the_help_of_the_verb_after_an_import(run, monkeypatch, imported):
+    monkeypatch.setenv("BOOLRANK_IMPORT", "")
+    _, _, err = run(*imported, "recommend", "m", "--n", "0")
+    assert "hint: see `boolrank recommend -h`" in err
+
+
 # Other tests add kernels to the table.
 OURS = [name for name, each in KERNELS.items() if each.__module__.startswith("boolrank.kernels.")]
 
@@ -137,6 +145,15 @@ def test_json_has_name_signature_formula_and_parameters_of_every_kernel(run):
         assert kernel["class"] == KERNELS[name].__name__
         assert kernel["formula"]
         assert all(parameter["range"] for parameter in kernel["parameters"])
+
+
+def test_the_signature_quotes_text_as_an_expression_does():
+    @dataclass(frozen=True, repr=False)
+    class Moody(Linear):
+        name = "moody"
+        mode: str = "plain"
+
+    assert describe(Moody)["signature"] == "moody(mode='plain')"
 
 
 def test_csv_has_the_same_records_as_json(run):

@@ -171,6 +171,7 @@ def test_evaluate_reports_bad_input(run, tmp_path):
     assert "empty" in words("empty.csv", "")
     assert "needs two or more" in words("one.csv", "user,item,time\n1,a,1\n1,b,2\n")
     assert "is not TOML" in words("bad.toml", "data = [")
+    assert "hint: check its name and folder" in words("none.toml", None)
     code, _, messages = run("evaluate", "movielens-1n", "--kernel", "linear")
     assert code == 1
     assert "movielens-1m" in messages

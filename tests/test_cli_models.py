@@ -574,6 +574,7 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
             ["recommend", "MODEL", "--users", "a", "--profile", "b"],
             ["--users and --profile excl"],
         ),
+        (1, ["recommend", "MODEL", "--where", "price < 4"], ["hint: fit the model with --items"]),
         (1, ["recommend", "nowhere"], ["no folder nowhere"]),
         (2, ["recommend", "MODEL", "--n", "0"], ["Invalid value for '--n'"]),
         (2, ["recommend", "MODEL", "--json", "--csv"], ["exclude each other"]),

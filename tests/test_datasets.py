@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import struct
 import sys
 import zipfile
@@ -16,7 +17,7 @@ import pytest
 
 from boolrank import Interactions, load_dataset, synthetic
 from boolrank.cli._app import BELOW, EXAMPLES
-from boolrank.data import DATASETS, Delimited, Size, data_folder
+from boolrank.data import DATASETS, Dataset, Delimited, Size, data_folder
 from boolrank.errors import DatasetNotFoundError, InputError, MissingExtraError, ParameterError
 
 
@@ -528,6 +529,40 @@ def test_brackets_in_the_name_of_a_folder_are_not_markup(run, tmp_path, monkeypa
     code, _, err = run("datasets")
     assert code == 0
     assert str(folder) in err
+
+
+def own(**changes) -> Dataset:
+    """Return a data set as a user writes it, with the least that is needed."""
+    given = {
+        "name": "own",
+        "title": "Own",
+        "files": ("own.csv",),
+        "page": "https://example.com/own",
+    }
+    given |= {"format": Delimited("user:text item:text"), "licence": "", "citation": ""}
+    return Dataset(**given | {"size": Size(1, 1, 1)} | changes)
+
+
+def test_without_instructions_the_page_is_where_to_get_a_set(run, monkeypatch, tmp_path):
+    monkeypatch.setitem(DATASETS, "own", own())
+    with pytest.raises(DatasetNotFoundError) as caught:
+        load_dataset("own")
+    assert caught.value.hint.startswith(f"see https://example.com/own; put it into {tmp_path}")
+    assert re.search(r"get it +see https://example.com/own *$", run("datasets")[1], re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("columns", "lacks"),
+    [
+        (Delimited("usr:text item:text"), "user"),
+        (Delimited("user:text thing:text"), "item"),
+        (lambda *_: None, "user"),
+    ],
+)
+def test_a_format_without_user_or_item_is_an_error(tmp_path, columns, lacks):
+    put(tmp_path, "own", "own.csv", b"ann,tea\n")
+    with pytest.raises(InputError, match=f"the format of own gives no column '{lacks}'"):
+        own(format=columns).load(tmp_path)
 
 
 @pytest.mark.parametrize("fields", ["user:string item", "user:text,item:text"])

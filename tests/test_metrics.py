@@ -217,6 +217,9 @@ def test_a_row_of_the_table_is_a_metric_with_its_cut(hand: Rankings) -> None:
     assert found["ndcg@3"] == pytest.approx(HAND["ndcg@3"], nan_ok=True)
     with pytest.raises(ParameterError, match="recall needs a cut"):
         measure(hand, METRICS["recall"])
+    for k in (0, -1, 2.5):
+        with pytest.raises(ParameterError, match="k of ndcg must be a whole number, 1 or more"):
+            METRICS["ndcg"].at(k)
 
 
 def test_every_metric_has_hand_computed_values() -> None:

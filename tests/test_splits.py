@@ -415,6 +415,8 @@ def test_without_time_there_is_no_chronological_split(make) -> None:
     with pytest.raises(InputError, match="the data have no time; give the times with time=") as e:
         make(data)
     assert e.value.parameter == "time"
+    other = "take another split" if make is temporal_cut else "split with order='random'"
+    assert e.value.hint.endswith(f", or {other}")
 
 
 def test_missing_times_are_counted_with_a_hint_of_their_own() -> None:

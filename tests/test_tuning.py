@@ -472,6 +472,16 @@ def test_a_cached_study_starts_no_worker(fold, tmp_path, monkeypatch):
     assert not written
 
 
+def test_results_do_not_go_into_a_saved_model(fold, tmp_path):
+    """`fit` would not replace the folder of a model with other files in it."""
+    make_model("popularity").fit(fold.train).save(tmp_path / "model")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match="model has a saved model or split; choose another folder"):
+        tune_model("popularity", fold, trials=1, folder=tmp_path / "model")
+    assert sorted(tmp_path.rglob("*")) == before
+    make_model("popularity").fit(fold.train).save(tmp_path / "model")
+
+
 def test_an_unwritable_folder_is_an_error_before_any_work(fold, tmp_path, monkeypatch):
     monkeypatch.setattr("boolrank.studies.tune.Executor", None)
     (tmp_path / "file").write_text("")

@@ -81,25 +81,26 @@ def _run(args: list[str]) -> int:
 
     with warnings.catch_warnings():
         warnings.showwarning = print_warning
-        args = _import_modules(args) or ["-h"]
-        code = app(args=args, prog_name="boolrank", standalone_mode=False)
+        rest, modules = _split_imports(args)
+        for name in modules:
+            if not name:
+                raise ParameterError("--import needs a module", hint="name a module or a .py file")
+            import_user_module(name)
+        code = app(args=rest or ["-h"], prog_name="boolrank", standalone_mode=False)
     sys.stdout.flush()  # a BrokenPipeError is recognised here
     return int(code or 0)
 
 
-def _import_modules(args: list[str]) -> list[str]:
-    """Import the module after each ``--import``, and return the other arguments."""
-    rest, words = [], iter(args)
+def _split_imports(args: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the arguments without ``--import``, and the module after each."""
+    rest, modules, words = [], [], iter(args)
     for word in words:
         option, equals, name = word.partition("=")
-        if option != "--import":
+        if option == "--import":
+            modules.append(name if equals else next(words, ""))
+        else:
             rest.append(word)
-            continue
-        name = name if equals else next(words, "")
-        if not name:
-            raise ParameterError("--import needs a module", hint="name a module or a .py file")
-        import_user_module(name)
-    return rest
+    return rest, modules
 
 
 @contextmanager
@@ -161,6 +162,7 @@ def _usage(args: Sequence[str]) -> str:
     """Return the help and the example of the verb in these arguments."""
     from ._app import EXAMPLES
 
-    verb = next((words for k in (2, 1) if (words := " ".join(args[:k])) in EXAMPLES), "")
+    rest, _ = _split_imports(args)
+    verb = next((words for k in (2, 1) if (words := " ".join(rest[:k])) in EXAMPLES), "")
     example = f"; for example: {EXAMPLES[verb]}" if verb else ""
     return f"see `{' '.join(['boolrank', *verb.split(), '-h'])}`{example}"

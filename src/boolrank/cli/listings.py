@@ -41,7 +41,7 @@ def describe(kernel: type[Kernel]) -> dict[str, Any]:
         default = None if needed else each.default
         about = {"name": each.name, "required": needed, "default": default}
         parameters.append(about | {"range": each.metadata.get("range", "any")})
-        inside.append(each.name if needed else f"{each.name}={default}")
+        inside.append(each.name if needed else f"{each.name}={default!r}")
     return {
         "name": kernel.name,
         "class": kernel.__name__,
@@ -137,7 +137,8 @@ def _notes(dataset: Dataset, *, here: bool) -> Iterator[tuple[str, str]]:
     yield "licence", dataset.licence
     yield "cite", dataset.citation
     if not here:
-        yield "get it", dataset.by_hand or f"boolrank datasets fetch {dataset.name}"
+        fetch = f"boolrank datasets fetch {dataset.name}" if dataset.downloads else ""
+        yield "get it", dataset.by_hand or fetch or f"see {dataset.page}"
 
 
 def fetch(name: str) -> None:

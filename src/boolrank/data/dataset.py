@@ -131,7 +131,7 @@ class Dataset:
         """Return how to get it by hand: what to open, and where to save which file."""
         place = self.folder(folder)
         if not self.downloads:
-            return f"{self.by_hand}; put it into {place}"
+            return f"{self.by_hand or f'see {self.page}'}; put it into {place}"
         files = (f"open {d.address} and save it as {place / d.file}" for d in self.downloads)
         return f"by hand: {'; '.join(files)}"
 
@@ -165,6 +165,10 @@ class Dataset:
             for path in self._find(name, folder):
                 for label, content in contents(path, name):
                     frame = self.format(label, content)
+                    for side in ("user", "item"):
+                        if side not in getattr(frame, "columns", ()):
+                            problem = f"the format of {self.name} gives no column {side!r}"
+                            raise InputError(problem, hint="return a frame with user and item")
                     if not len(frame):
                         raise InputError(f"{label} is empty: it has no rows", hint=AGAIN)
                     # Half the memory for ids: data sets have up to a hundred million rows.

@@ -94,7 +94,7 @@ def temporal_cut(data: Interactions, share: float = 0.2, at: Any = None) -> Spli
     The time is ``at``, or such that about a ``share`` of the interactions test; equal times stay
     together. Users without an earlier interaction are left out of the test, and counted.
     """
-    when = _times(data)
+    when = _times(data, "take another split")
     given: dict[str, Any] = {"at": str(at)}
     if at is None:
         given = {"share": real("temporal_cut", "share", share, above=0, high=1)}
@@ -251,18 +251,18 @@ def _ordered(
     return able[drawn], place - data.indptr[rows], lengths[rows], given
 
 
-def _times(data: Interactions) -> NDArray[Any]:
+def _times(data: Interactions, other: str = "split with order='random'") -> NDArray[Any]:
     if data.time is None:
         raise InputError(
             "the data have no time",
-            hint="give the times with time=..., or split with order='random'",
+            hint=f"give the times with time=..., or {other}",
             parameter="time",
         )
     missing = int(np.isnan(data.time).sum())
     if missing:
         raise InputError(
             f"{counted(missing, 'interaction', 'have')} no time",
-            hint="leave them out first, or split with order='random'",
+            hint=f"leave them out first, or {other}",
             parameter="order",
         )
     return data.time

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import near_name
+from ..checks import near_name, whole
 from ..engines.threads import threads
 from ..errors import InputError, ParameterError, ParameterTypeError
 from . import formulas
@@ -97,7 +97,7 @@ class Metric:
             raise ParameterError(f"{self.name} needs a cut", hint=hint)
         if k is not None and self.cut == "none":
             raise ParameterError(f"{self.name} has no cut", hint=f"write {self.name} without @{k}")
-        return replace(self, k=k)
+        return replace(self, k=None if k is None else whole(self.name, "k", k, 1))
 
 
 AnyMetric = str | Metric | Callable[..., Any]

@@ -98,7 +98,7 @@ def _argument(node: ast.expr) -> int | float | str | None:
             return -value
         case ast.Constant(value=int() | float() | str() | None as value):
             return value
-    raise _error(node, "a kernel or a number was expected here")
+    raise _error(node, "a kernel, a number or quoted text was expected here")
 
 
 def _named(node: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> Kernel:

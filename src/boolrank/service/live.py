@@ -17,7 +17,7 @@ from ..data.items import ItemTable
 from ..engines.worker import Worker, WorkerEndedError
 from ..errors import BoolrankError
 from ..models import model_info
-from ..storage.folder import HEADER
+from ..storage.output import HEADER
 from .access import Keys
 from .catalogue import Catalogue
 from .events import EventStore

@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 
 from ..errors import ModelFileError
 from .disk_array import MappedFile, named_errors, sync
-from .output import check_output, unwritable
+from .output import HEADER, obstacle, unwritable
 
-HEADER = "header.json"
 FORMAT = "boolrank"
 VERSION = 2
 _AGAIN = "save it again"
@@ -174,7 +173,8 @@ def check_target(path: str | Path) -> Path:
     path = Path(os.path.realpath(path))
     if path == Path.cwd():
         raise ModelFileError(f"{path} is the current folder", hint="name a folder of its own")
-    check_output(path)
+    if why := obstacle(path):
+        raise unwritable(path, why)
     if path.exists() and not all(_FILE.fullmatch(file.name) for file in leftovers(path)):
         raise ModelFileError(
             f"{path} exists and is not a model folder of this version", hint="choose another name"

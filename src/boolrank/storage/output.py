@@ -10,11 +10,17 @@ from uuid import uuid4
 
 from ..errors import BoolrankError, InputError
 
+HEADER = "header.json"  # of a saved model or split
+
 
 def check_output(path: str | Path | None, *, is_file: bool = False) -> None:
-    """Raise if a folder or a file cannot be written; None is no output."""
-    if path is not None and (why := obstacle(Path(path), is_file=is_file)):
+    """Raise if a file, or results in a folder, cannot be written; None is no output."""
+    if path is None:
+        return
+    if why := obstacle(Path(path), is_file=is_file):
         raise unwritable(path, why)
+    if (Path(path) / HEADER).exists():
+        raise InputError(f"{path} has a saved model or split", hint="choose another folder")
 
 
 def obstacle(path: Path, *, is_file: bool = False) -> str:

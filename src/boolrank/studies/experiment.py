@@ -171,9 +171,12 @@ def read_experiment(path: str | Path) -> Experiment:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise InputError(f"the experiment {path} cannot be read: {error.strerror}") from None
+        raise InputError(
+            f"the experiment {path} cannot be read: {error.strerror}",
+            hint="check its name and folder",
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"the experiment {path} is not TOML: {error}") from None
+        raise InputError(f"the experiment {path} is not TOML: {error}", hint="correct it") from None
     try:
         made = Experiment.from_dict(content)
     except BoolrankError as error:
