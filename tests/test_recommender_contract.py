@@ -263,6 +263,12 @@ def test_a_model_that_breaks_a_clause_is_caught_by_that_clause(model, monkeypatc
         check_recommender(model("linear", n_threads=1), n_users=20, n_items=23)
 
 
+@pytest.mark.parametrize("model", [KernelRanker, "kernel-ranker"])
+def test_what_is_no_model_is_said(model):
+    with pytest.raises(TypeError, match="is not a model"):
+        check_recommender(model)
+
+
 def test_a_model_that_cannot_be_saved_breaks_the_contract():
     with pytest.raises(LawError, match=r"by any way', .*Seldom is not in the .*add it: MODELS"):
         check_recommender(Seldom("linear", n_threads=1), n_users=10, n_items=8)

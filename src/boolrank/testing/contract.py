@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..data.interactions import Interactions
-from ..errors import UnknownIdError
+from ..errors import ParameterTypeError, UnknownIdError
 from ..models import load_model
 from .laws import LawError
 
@@ -290,6 +290,8 @@ def check_recommender(
     >>> from boolrank.models.kernel_ranker import KernelRanker
     >>> check_recommender(KernelRanker("disjunctive(2)"), n_users=12, n_items=9)
     """
+    if isinstance(model, type | str):
+        raise ParameterTypeError(f"{model!r} is not a model", hint="make one: Model(...)")
     generator = np.random.default_rng(0 if rng is None else rng)
     for kind, id_of in _IDS.items():
         matrix = _draw(generator, n_users, n_items)
