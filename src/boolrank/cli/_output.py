@@ -35,6 +35,7 @@ _MIN_FOLDED = 16  # width of a cell that may break anywhere
 _STYLES = {"name": "cyan", "group": "cyan"}
 _RANKED = {"rank": Column("rank", "d"), "popular": Column("popular", marks="item")}
 _RANKED |= {name: Column(name, ".6g") for name in ("score", "similarity")}
+_NOTHING = 1e-280  # scores below it order items that nothing reaches
 _QUIET_SECONDS = 1.0  # without progress
 _STARTED = time.perf_counter()
 
@@ -115,6 +116,9 @@ class Output:
 
 def ranked_lists(title: str, columns: dict[str, list[Any]], note: str = "") -> Table:
     """Return lists of items as a table; the first column has the owner of each list."""
+    if "score" in columns:
+        scores = [0.0 if abs(score) < _NOTHING else score for score in columns["score"]]
+        columns = columns | {"score": scores}
     shown = [_RANKED.get(name, Column(name, "s", wrap="middle")) for name in columns]
     shown[0] = Column(shown[0].name, "s", style="group", wrap="middle")
     return Table(title, shown, list(zip(*columns.values(), strict=True)), note=note)

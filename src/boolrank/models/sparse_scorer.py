@@ -1,8 +1,7 @@
 """Scores as sums of sparse rows: score_j = Σ w_i·W_ij over the items i of a profile.
 
 Items that no row of a profile reaches come after those with positive scores, most popular first:
-they score 2^-1000 times their number of users, which is too small to change a digit of a sum. Lists
-show 0.
+they score 2^-1000 times their number of users, which is too small to change a digit of a sum.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ from ..storage.state import array
 from .profiles import Profiles
 from .scorer import Floats, Ranked, Scorer, column_of, empty_lists
 
-# Exponent of the score of an item for each of its users, if no row reaches it; and what lists show
-# as 0, which has room for 2^60 users.
-_BELOW_ALL, _ZERO = -1000, 2.0**-940
+# Exponent of the score of an item for each of its users, if no row reaches it.
+_BELOW_ALL = -1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +68,6 @@ class SparseScorer(Scorer):
         lists = empty_lists(profiles.n_rows, n)
         sparse, layout = (self.indptr, self.columns, self.values), self._layout.without(hidden)
         rank_sums(lists, sparse, layout, tuple(profiles), (hidden, exclude_own))
-        lists[1][abs(lists[1]) < _ZERO] = 0.0
         return lists
 
     def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
