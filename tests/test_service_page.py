@@ -26,7 +26,9 @@ if CHROMIUM is None:
 
 expect = sync_api.expect
 # Other tests may hold the processors for a while.
-expect.set_options(timeout=30_000)
+# Other tests, with Spark among them, share the cores with the browser.
+PATIENCE = 120_000
+expect.set_options(timeout=PATIENCE)
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
@@ -81,7 +83,7 @@ def visit(browser: Any, address: str) -> Iterator[Any]:
         context = browser.new_context(viewport=size, reduced_motion="reduce", **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda line: line.type == "error" and errors.append(line.text))
         page.on("request", lambda to: to.url.startswith(address) or errors.append(to.url))
