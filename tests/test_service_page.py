@@ -26,7 +26,6 @@ if CHROMIUM is None:
 
 expect = sync_api.expect
 # Other tests may hold the processors for a while.
-# Other tests, with Spark among them, share the cores with the browser.
 PATIENCE = 120_000
 expect.set_options(timeout=PATIENCE)
 FLAGS = (
