@@ -63,9 +63,8 @@ def simplex_weights(
 
 def warn_of_gaps(gaps: Floats, loose: Floats | float = _LOOSE) -> None:
     """Warn if problems were solved less accurately than promised."""
-    loosely = gaps > loose
-    if loosely.any():
-        count = int(np.count_nonzero(loosely))
+    count = int(np.count_nonzero(gaps > loose))
+    if count:
         warnings.warn(
             f"the weights of {counted(count, 'profile')} are right to a duality gap of "
             f"{gaps.max():.1e} only; a larger reg makes them well-defined",

@@ -147,7 +147,7 @@ class SpectralRanker(Recommender):
         diagonal = (into * matrix.own * out) ** self.locality
         root, both = np.sqrt(degrees), np.empty_like(vectors, np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.locality == 1:
+            if self.locality == 1:  # two passes over the interactions, which are fewer than pairs
                 matrix.times((out[:, None] * vectors).astype(np.float32), both)
                 both *= into[:, None].astype(np.float32)
             else:
