@@ -213,6 +213,12 @@ def test_a_model_says_in_its_class_what_it_is_saved_as():
         define({"scorers": (unnamed,)})
 
 
+def test_a_model_that_learns_something_else_than_a_scorer_is_named(monkeypatch):
+    monkeypatch.setattr(Nearest, "_learn", lambda *_: None)
+    with pytest.raises(ParameterTypeError, match="_learn of Nearest returns NoneType, not a Scor"):
+        Nearest().fit(Interactions.from_pairs([1, 2], ["a", "b"]))
+
+
 @pytest.mark.parametrize("ask", ["score", "recommend"])
 def test_scores_of_another_shape_are_an_error(monkeypatch, ask):
     """One row would otherwise be that of everybody."""

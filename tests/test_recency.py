@@ -189,7 +189,7 @@ def test_saved_models_and_updates_keep_the_times(name, kind, data, tmp_path):
     again = model(name).fit(timed(data).updated(more))
     assert loaded.update(more).recommend(n=6).lists() == again.recommend(n=6).lists()
     assert loaded.interactions.time.dtype.kind == np.dtype(kind).kind
-    with pytest.raises(InputError, match=r"needs times.*of added ones too"):
+    with pytest.raises(InputError, match=r"times, and 1 interaction has none.*of added ones too"):
         loaded.update(Interactions.from_pairs([0], [9]))
 
 

@@ -17,6 +17,7 @@ from ..data.interactions import Interactions
 from ..data.items import ItemTable
 from ..data.rows import Rows
 from ..data.vocabulary import check_list
+from ..errors import ParameterTypeError
 from ..storage.disk_array import release_pages
 from ..storage.state import pack
 from .profiles import NO_WEIGHTS, Profiles, check_times, recency_weights
@@ -86,6 +87,9 @@ class Fitted:
         if model.keeps_overlaps and overlaps is None:
             overlaps = Overlaps.of(counted, user_exponent=exponent)
         scorer = model._learn(counted, overlaps)  # noqa: SLF001 - called from here alone
+        if not isinstance(scorer, Scorer):
+            problem = f"_learn of {type(model).__name__} returns {type(scorer).__name__}"
+            raise ParameterTypeError(f"{problem}, not a Scorer", hint="return the fitted state")
         kept = overlaps if model.keeps_overlaps else None
         return Fitted(params, data, scorer, kept, time.time(), choice, table, last_event)
 

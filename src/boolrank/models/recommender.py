@@ -23,7 +23,7 @@ from ..errors import InputError, NotFittedError, ParameterError, ParameterTypeEr
 from ..table import Table
 from .fitted import Fitted, Ids
 from .parameters import Estimator
-from .profiles import Profiles
+from .profiles import Profiles, check_times
 from .recommendations import Recommendations
 from .scorer import Floats, Scorer
 from .tag_columns import SharedTags
@@ -132,6 +132,9 @@ class Recommender(Estimator, ABC):
         >>> model.update(added=Interactions.from_pairs([3], ["a"])).recommend([3]).lists()
         [['b']]
         """
+        if added is not None and self.fitted.params.get("recency"):
+            check_interactions(added, "added interactions are")
+            check_times(type(self).__name__, added)
         return self.refit(self.fitted.interactions.updated(added, removed), items)
 
     def refit(self, after: Interactions, items: ItemTable | IntoFrame | None = None) -> Self:

@@ -42,7 +42,7 @@ class _Route(APIRoute):
         known = {each.alias for each in self.dependant.query_params}
         names = [name for name in QueryParams(scope["query_string"]) if name not in known]
         if names and role != "none":  # links to pages may carry anything
-            extra = {"type": "extra_forbidden", "msg": "Extra inputs are not permitted"}
+            extra = {"type": "extra_forbidden", "msg": ""}
             raise RequestValidationError([{**extra, "loc": ("query", each)} for each in names])
         await super().handle(scope, receive, send)
 

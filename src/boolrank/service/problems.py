@@ -88,6 +88,7 @@ def _invalid(error: Any) -> tuple[int, str, str, dict[str, Any]]:
         # A place may also name a type of a union, which is not an identifier.
         names = [name for name in map(str, place) if name.isdigit() or name.isidentifier()]
         field, said = ".".join(names) or part, each["msg"].removeprefix("Value error, ")
+        said = "this name is unknown" if each["type"] == "extra_forbidden" else said
         found.append({"field": field, "problem": said})
     detail = "{field}: {problem}".format(**found[0])
     return 422, detail, "errors lists what to change; /docs has examples", {"errors": found}
