@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from boolrank import Interactions, SpectralRanker, synthetic
 from boolrank.errors import InputError, ParameterError
 from boolrank.models import Profiles
-from boolrank.models.spectral_ranker import eigenvectors
 from boolrank.models.spectral_scorer import SpectralScorer
+from boolrank.models.subspace import eigenvectors
 from effort import tries
 
 Floats = NDArray[np.float64]
@@ -205,12 +206,26 @@ def test_scores_too_large_for_single_precision_are_refused() -> None:
         SpectralRanker(rank=20, output_exponent=-10).fit(data)
 
 
-def test_products_in_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_in_parts_are_the_same_up_to_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     data = draw(3)
     whole = SpectralRanker(rank=5).fit(data).score()
     monkeypatch.setattr("boolrank.models.spectral_ranker._COLUMNS", 4)
-    monkeypatch.setattr("boolrank.models.spectral_ranker._ROWS", 7)
-    assert np.array_equal(SpectralRanker(rank=5).fit(data).score(), whole)
+    monkeypatch.setattr("boolrank.models.subspace._ROWS", 7)
+    assert np.allclose(SpectralRanker(rank=5).fit(data).score(), whole, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "disjunctive(3)"])
+def test_factors_do_not_depend_on_threads_of_loops_or_blas(
+    kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("boolrank.models.subspace._ROWS", 64)
+    data = draw(3, users=300, items=400)
+    factors = []
+    for n_threads in (1, 2):
+        with threadpool_limits(limits=n_threads, user_api="blas"):
+            scorer = SpectralRanker(kernel, rank=60, n_threads=n_threads).fit(data).scorer
+        factors.append((scorer.left.tobytes(), scorer.right.tobytes()))
+    assert factors[0] == factors[1]
 
 
 def test_parts_of_any_item_add_up_to_its_score() -> None:

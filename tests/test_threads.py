@@ -82,6 +82,32 @@ with ThreadPoolExecutor(2) as pool:
     finally:
         done.set()
 """
+FORK_WITH_BLAS = """
+from threading import Event, Thread
+from threadpoolctl import threadpool_info
+from boolrank.engines.threads import one_blas_thread
+
+def counts():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+def hold():
+    with one_blas_thread():
+        inside.set()
+        Event().wait(0.2)
+
+before, inside, thread = counts(), Event(), Thread(target=hold)
+thread.start()
+inside.wait()
+child = os.fork()
+if child == 0:
+    import signal
+    signal.alarm(60)
+    with one_blas_thread():
+        os._exit(0 if counts() == {1} else 7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+thread.join()
+assert counts() == before
+"""
 COMPILE = """
 import warnings
 import numpy as np
@@ -251,7 +277,11 @@ def test_a_long_batch_in_another_thread_does_not_block_single_requests(model: Ke
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.parametrize("program", [FORK, RANKER, FORK_AMID], ids=["kernel", "ranker", "amid"])
+@pytest.mark.parametrize(
+    "program",
+    [FORK, RANKER, FORK_AMID, FORK_WITH_BLAS],
+    ids=["kernel", "ranker", "amid", "blas"],
+)
 def test_a_forked_child_has_the_results_of_its_parent(program: str) -> None:
     run(START + program)
 

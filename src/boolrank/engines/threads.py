@@ -1,12 +1,30 @@
-"""The number of threads of compiled loops, scoped to a block."""
+"""The number of threads of compiled loops and of BLAS, scoped to a block."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
+
+from threadpoolctl import threadpool_limits
 
 from .._compiled.ranges import N_THREADS, most_threads
 from ..errors import ParameterError
+
+# The limit of BLAS holds for the process, so blocks that set it take turns.
+_BLAS = Lock()
+if hasattr(os, "register_at_fork"):  # a child must not inherit a lock that nobody releases
+    os.register_at_fork(
+        before=_BLAS.acquire, after_in_parent=_BLAS.release, after_in_child=_BLAS.release
+    )
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run BLAS on one thread: with several, its last digits depend on their number."""
+    with _BLAS, threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 @contextmanager

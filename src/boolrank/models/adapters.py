@@ -25,6 +25,7 @@ from ..counts.counting import check_longest
 from ..counts.overlaps import Overlaps
 from ..data.interactions import Interactions
 from ..data.rows import Rows
+from ..engines.threads import one_blas_thread
 from ..storage.state import array
 from .parameters import param, threads_param
 from .profiles import Profiles
@@ -308,13 +309,11 @@ def _fitted(model: Recommender, data: Interactions, source: str, n_threads: int 
     """
     module, _, symbol = source.partition(":")
     with needs("compare", "Matrix factorisation by implicit"):
-        from threadpoolctl import threadpool_limits
-
         learner = getattr(import_module(f"implicit.cpu.{module}"), symbol)
     params = model.get_params()
     params.pop("n_threads", None)
     given = {_ARGUMENTS.get(name, name): value for name, value in params.items()}
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         learned = learner(**given, num_threads=n_threads)
         learned.fit(csr_matrix(data.matrix(), dtype=np.float32), show_progress=False)
     return learned

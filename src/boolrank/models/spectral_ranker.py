@@ -15,7 +15,7 @@ x, so everything with V folds into two m × 2r factors, and the operator is spar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -26,6 +26,7 @@ from .._memory import require_memory
 from ..counts.overlaps import Overlaps
 from ..counts.weighting import user_weights
 from ..data.interactions import Interactions
+from ..engines.threads import one_blas_thread
 from ..errors import InputError, ParameterError
 from ..kernels import Kernel, Linear, parse_kernel
 from ..matrix import CompressedMatrix
@@ -41,18 +42,13 @@ from .profiles import Profiles
 from .recommender import Recommender
 from .scorer import Floats
 from .search import Real, Whole
-from .spectral_scorer import Singles, SpectralScorer
+from .spectral_scorer import SpectralScorer
+from .subspace import Block, Singles, balanced, eigenvectors, weighted_gram
 
-# Vectors of items in columns, in single or double precision.
-Block = NDArray[Any]
-# Products with the matrix before eigenvectors are taken from the subspace.
-_ROUNDS = 4
-# Columns that are multiplied, and rows that are turned, at once.
-_COLUMNS, _ROWS = 64, 2048
-# Eigenvalues of the background below this part of the largest are rounding.
+# Columns that are multiplied at once.
+_COLUMNS = 64
+# Eigenvalues of the background below this part of the largest are rounding errors.
 _ROUNDING = 1e-14
-# Singular values of the factors below this part of the largest are lost in single precision.
-_NEGLIGIBLE = 1e-9
 
 
 @dataclass(repr=False, eq=False)
@@ -114,9 +110,6 @@ class SpectralRanker(Recommender):
         return "" if parse_kernel(self.kernel) == Linear() else "counts in files are linear kernels"
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> SpectralScorer:
-        from .._compiled.low_rank import sum_rows
-        from .._compiled.weights import fill_similarities
-
         counts = overlaps or Overlaps.of(data, user_exponent=self.user_exponent)
         rank = min(self.rank, *data.shape) if self.low_pass or self.sharpening else 0
         kernel = self.kernel_for(len(data.users))
@@ -127,7 +120,15 @@ class SpectralRanker(Recommender):
                 parameter="locality",
             )
         _check_room(counts, rank, 4 if kernel == Linear() else 12)
-        matrix = _linear(data, counts) if kernel == Linear() else _of_kernel(kernel, counts)
+        with one_blas_thread():
+            matrix = _linear(data, counts) if kernel == Linear() else _of_kernel(kernel, counts)
+            return self._filtered(matrix, counts, rank)
+
+    def _filtered(self, matrix: _Matrix, counts: Overlaps, rank: int) -> SpectralScorer:
+        """Return the operator of a kernel matrix and its filters."""
+        from .._compiled.low_rank import sum_rows
+        from .._compiled.weights import fill_similarities
+
         eigenvalues, vectors, residual = eigenvectors(matrix.times, counts.items, rank, self.rng)
         top = eigenvalues[0] if rank else 1.0
         degrees = np.maximum(counts.degrees, 1.0)
@@ -159,7 +160,7 @@ class SpectralRanker(Recommender):
                 hint="take exponents nearer to 1/2",
                 parameter="output_exponent",
             )
-        shared = self.low_pass * _gram(counts.items, lambda part: vectors[part], root)
+        shared = self.low_pass * weighted_gram(vectors, root)
         taken = -self.sharpening / top * eigenvalues
 
         def left(part: slice) -> Floats:
@@ -244,113 +245,6 @@ def _of_kernel(kernel: Kernel, counts: Overlaps) -> _Matrix:
         out[:] = sparse @ block + own[:, None] * block + left @ (right.T @ block)
 
     return _Matrix(found.indptr, found.columns, found.values, one, own, left, right, times)
-
-
-def eigenvectors(
-    times: Callable[[Block, Block], None], m: int, rank: int, seed: int
-) -> tuple[Floats, Floats, float]:
-    """Return the largest eigenvalues of a positive semi-definite matrix, vectors and residual.
-
-    ``times`` multiplies the matrix with an (m, r) block into another. Subspace iteration from
-    random vectors, a tenth more than asked for, in single precision; only the last product, from
-    which values and vectors are taken, is in double. The residual is the largest ‖K·v - λ·v‖ / λ_1.
-    """
-    if not rank:
-        return np.empty(0), np.empty((m, 0)), 0.0
-    block = min(m, rank + 10 + rank // 10)
-    basis: Block
-    if block == m:
-        basis = np.eye(m)
-    else:
-        basis = np.random.default_rng(seed).standard_normal((m, block), np.float32)
-        image: Block = np.empty_like(basis)
-        for _ in range(_ROUNDS):
-            times(basis, image[:, : basis.shape[1]])
-            basis = _orthonormal(image[:, : basis.shape[1]], basis)
-        basis = _orthonormal(basis.astype(np.float64), np.empty(basis.shape))
-    image = np.empty(basis.shape)
-    times(basis, image)
-    values, turn = np.linalg.eigh(basis.T @ image)
-    values, turn = np.maximum(values[::-1][:rank], 0.0), turn[:, ::-1][:, :rank]
-    vectors, errors = np.empty((m, len(values))), np.zeros(len(values))
-    for part in _parts(m):
-        vectors[part] = basis[part] @ turn
-        errors += ((image[part] @ turn - vectors[part] * values) ** 2).sum(axis=0)
-    return values, vectors, float(np.sqrt(errors.max()) / max(values[0], 1e-300))
-
-
-def balanced(
-    m: int, left: Callable[[slice], Floats], right: Callable[[slice], Floats]
-) -> tuple[Singles, Singles]:
-    """Return factors of the same product that are those of its singular value decomposition.
-
-    Factors of m rows come in parts. Those returned have columns of the same norms, descending:
-    the first ones tell most of a score. Columns lost in single precision are left out.
-    """
-    (lefts, of_left), (rights, of_right) = _rows_and_root(m, left), _rows_and_root(m, right)
-    u, sizes, v = np.linalg.svd(of_left @ of_right)
-    kept = sizes > _NEGLIGIBLE * sizes.max(initial=0.0)
-    scale = np.sqrt(sizes[kept])
-    return (
-        _turned(lefts, of_right @ v[kept].T / scale),
-        _turned(rights, of_left @ u[:, kept] / scale),
-    )
-
-
-def _rows_and_root(m: int, rows: Callable[[slice], Floats]) -> tuple[Singles, Floats]:
-    """Return all rows in single precision, and the root of their gram matrix."""
-    singles = np.empty((m, rows(slice(0)).shape[1]), np.float32)
-
-    def stored(part: slice) -> Floats:
-        block = rows(part)
-        singles[part] = block
-        return block
-
-    return singles, _root(_gram(m, stored))
-
-
-def _turned(rows: Singles, turn: Floats) -> Singles:
-    """Return the product, in the memory of the rows."""
-    width, single = turn.shape[1], turn.astype(np.float32)
-    for part in _parts(len(rows)):
-        rows[part, :width] = rows[part] @ single
-    return np.ascontiguousarray(rows[:, :width])
-
-
-def _root(gram: Floats) -> Floats:
-    """Return the symmetric root of a positive semi-definite matrix."""
-    squares, turn = np.linalg.eigh(gram)
-    root: Floats = turn * np.sqrt(np.maximum(squares, 0.0)) @ turn.T
-    return root
-
-
-def _orthonormal(block: Block, out: Block) -> Block:
-    """Fill with an orthonormal basis of the columns; return the columns of ``out`` that have it.
-
-    It takes a fourth of the time of a QR decomposition, and is orthonormal up to rounding times the
-    squared condition; a second call removes that.
-    """
-    squares, turn = np.linalg.eigh(_gram(len(block), lambda part: block[part].astype(np.float64)))
-    kept = squares > _ROUNDING * squares[-1]
-    basis = out[:, : kept.sum()]
-    scaled = turn[:, kept] / np.sqrt(squares[kept])
-    return np.matmul(block, scaled.astype(block.dtype), out=basis)
-
-
-def _gram(m: int, rows: Callable[[slice], Floats], weights: Floats | None = None) -> Floats:
-    """Return BᵀB, or BᵀDB with weights of the rows, for the rows of B in parts."""
-    total: Any = 0.0
-    for part in _parts(m):
-        block = rows(part)
-        total += block.T @ (block if weights is None else weights[part, None] * block)
-    gram: Floats = total
-    return gram
-
-
-def _parts(m: int) -> Iterator[slice]:
-    """Yield some rows at a time: new memory is slow, and temporary blocks stay in a cache."""
-    for first in range(0, m, _ROWS):
-        yield slice(first, first + _ROWS)
 
 
 def _check_room(counts: Overlaps, rank: int, each: int) -> None:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from ..storage.state import array
 from .profiles import Profiles
 from .scorer import Floats, Ranked, Scorer, column_of, empty_lists
-
-Singles = NDArray[np.float32]
+from .subspace import Singles
 
 
 @dataclass(frozen=True, eq=False)
