@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiler import loop, ranged
-from .ranking import CHUNK, best, highest
+from .ranking import CHUNK, best, highest, nth_highest
 from .weights import factor_of, settled
 
 # Columns that are worked on at a time: those of all factors fit into a cache.
@@ -25,6 +25,8 @@ _GRID = 2.0**16
 _HEAD, _NEXT = 16, 112
 # Profiles, and items, whose heads are multiplied together: the head of all is larger than a cache.
 _TOGETHER, _NEAR = 8, 1024
+# Items, for each in a list, of which the best lower bounds are taken.
+_LIKELY = 2
 # Items that are ruled out at once.
 _FEW = 16
 # Roundings in single precision: of a few sums, of a product and its sum, and of what is too small.
@@ -191,10 +193,16 @@ def _fill_heads(near, y, head):
 def rank_near(begin, end, out, y, operator, profiles, request):
     """Fill with the n best items of each profile, by scores that are computed for a few.
 
-    The first columns of the factors, the head, are multiplied for all items. What is missing is at
-    most the product of two norms. Items that it could lift into the list are multiplied in bytes,
-    in two parts; what is missing then is a hundredth. Only those that it could lift into the list
-    are scored.
+    Scores are bounded in three steps, and an item that cannot reach the list is dropped at each:
+
+    1. The sparse part, plus the product of the first columns of the factors (the head), for all
+       items. The rest of the product is at most the product of two norms.
+    2. The product with the next columns, stored as bytes.
+    3. The product with the last columns, stored as bytes.
+
+    The items that remain are scored in double precision. The limit of a list is the n-th highest
+    lower bound among the most likely items.
+
     ``operator`` has the sparse part, the right factors, the norms of their rows, and `Outline`.
     Profiles are taken in the order given: neighbours should read the same long rows.
 
@@ -207,7 +215,10 @@ def rank_near(begin, end, out, y, operator, profiles, request):
     chosen, scores = out
     sparse, right, norms, outline = operator
     (start, items, factors), (hidden, hide_own, order) = profiles, request
-    largest, size, width = norms.max(), len(norms), y.shape[1]
+    largest, size, width, n = norms.max(), len(norms), y.shape[1], chosen.shape[1]
+    if n == 0:
+        return
+    likely, lowest = np.empty(_LIKELY * n, np.int32), np.empty(_LIKELY * n)
     of_sparse, few = np.empty(size), np.empty(size, np.int32)
     near, tops = np.empty(size, np.float32), np.empty(-(-size // CHUNK), np.float32)
     nothing = np.zeros(size)
@@ -229,14 +240,15 @@ def rank_near(begin, end, out, y, operator, profiles, request):
             for s in range(len(own)):
                 of_sparse[own[s]] = -np.inf
         _fill_near(near, tops, of_sparse, heads[at])
-        found = highest(near, tops, len(values), list_, values)
+        found = highest(near, tops, len(likely), likely, lowest)
+        most = abs(lowest[0]) if found > 0 else 0.0
         length, tail = _norm(y[k]), singles[at, len(outline.head) : width]
         reach = _norm(tail) * (1 + 2.0**-20)
-        limit = np.inf if found == len(values) else -np.inf
         for place in range(found):
-            lowest = near[list_[place]] + _at_least(list_[place], tail, reach, outline)
-            limit = min(limit, lowest)
-        most = max(abs(values[0]), abs(limit)) if found > 0 else 0.0
+            j = likely[place]
+            lowest[place] = near[j] + _at_least(j, tail, reach, outline)
+        limit = nth_highest(lowest[:found], n)
+        most = max(most, abs(limit)) if found > 0 else 0.0
         product = length * largest
         error = (width + 4) * (_TERM * product + _TINY * (length + largest + 1))
         error += _SUMS * (most + product)
@@ -248,9 +260,8 @@ def rank_near(begin, end, out, y, operator, profiles, request):
             j = few[c]
             total = of_sparse[j] + _product(y[k], right[j])
             exact[c] = settled(total, abs(total) + length * norms[j], _GRID)
-        list_[:], values[:] = -1, np.nan
-        best(exact, exact, 0.0, len(values), list_, values)
-        for place in range(len(values)):
+        best(exact, exact, 0.0, n, list_, values)
+        for place in range(n):
             if list_[place] >= 0:
                 list_[place] = few[list_[place]]
 

@@ -42,8 +42,10 @@ def eigenvectors(
     if not rank:
         return np.empty(0), np.empty((m, 0)), 0.0
     columns = min(m, rank + 10 + rank // 10)
-    basis: Block = np.eye(m)
-    if columns < m:
+    basis: Block
+    if columns == m:
+        basis = np.eye(m)
+    else:
         basis = np.random.default_rng(seed).standard_normal((m, columns), np.float32)
         image: Block = np.empty_like(basis)
         for step, zero in enumerate(_ZEROS):
