@@ -81,7 +81,7 @@ def test_the_wheel_says_who_it_is(wheel: Path) -> None:
         for line in said.get_all("Requires-Dist")
         if "extra ==" not in line
     }
-    assert base == {"numpy", "scipy", "numba", "narwhals"}
+    assert base == {"numpy", "scipy", "numba", "narwhals", "threadpoolctl"}
     scripts = archive.read(f"{about}/entry_points.txt").decode()
     assert scripts.split() == ["[console_scripts]", "boolrank", "=", "boolrank.cli:main"]
     assert any(name.endswith("licenses/LICENSE") for name in archive.namelist())

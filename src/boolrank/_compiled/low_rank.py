@@ -18,7 +18,7 @@ from .weights import factor_of, settled
 
 # Columns that are worked on at a time: those of all factors fit into a cache.
 _WIDTH = 256
-# Scores are rounded to 2^-36 of their terms: digits of singular vectors beyond that depend on BLAS.
+# Scores are rounded to 2^-36 of their terms, so that sums which differ by rounding alone are ties.
 _GRID = 2.0**16
 # Columns of the factors that are multiplied for all items when ranking, and the next ones, for
 # items that could be in the list: one in fifty on Gowalla. A fifth of these need the others.

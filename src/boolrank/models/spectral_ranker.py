@@ -76,7 +76,7 @@ class SpectralRanker(Recommender):
     recency : half-life of the weights of a user's items, in events, or in days as ``"30d"``
     activity_cap : users with more items than this are not counted, an approximation that saves
         most steps; they are ranked by all their items
-    n_threads : threads of compiled loops; BLAS has its own setting
+    n_threads : threads of loops and of products
 
     >>> data = Interactions.from_pairs([1, 1, 2, 2, 3], ["a", "b", "a", "c", "b"])
     >>> SpectralRanker().fit(data).recommend([3], n=2).lists()
