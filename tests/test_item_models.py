@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from boolrank import (
     MODELS,
@@ -29,8 +30,10 @@ from boolrank import (
     synthetic,
 )
 from boolrank._memory import require_memory
+from boolrank.engines.threads import threads
 from boolrank.errors import MatrixTooLargeError, ParameterTypeError
 from boolrank.models import ease, inverse, item_knn
+from boolrank.models.block_inverse import invert_in_place
 from boolrank.models.sparse_scorer import SparseScorer
 from boolrank.testing import check_recommender
 
@@ -355,15 +358,50 @@ def _same_lists(left: Recommendations, right: Recommendations) -> None:
 LISTS = """
 from boolrank import Ease, KernelEase, LRec, synthetic
 import numpy as np
-data = synthetic(400, 300, 4_000, 3)
+data = synthetic(400, 700, 8_000, 3)
 for model in (Ease(50.0), LRec(5.0), KernelEase("disjunctive(2)", 5.0)):
-    for row in model.fit(data).recommend(n=20).lists():
-        print(*row)
+    found = model.fit(data).recommend(n=20)
+    for row, scores in zip(found.lists(), found.scores):
+        print(*row, *scores)
 """
 
 
-def test_lists_do_not_depend_on_the_threads_of_blas():
-    """The last digits of an inverse do; items that tie by right have to tie all the same."""
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_inverses_of_many_blocks_equal_lapack_and_leave_what_is_below_the_diagonal(
+    dtype, monkeypatch
+):
+    monkeypatch.setattr("boolrank.models.block_inverse._SMALL", 40)
+    monkeypatch.setattr("boolrank.models.block_inverse._ROWS", 16)
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((300, 201))
+    whole = (rows.T @ rows + 30 * np.eye(201)).astype(dtype)
+    below = np.tril(np.full(whole.shape, np.nan, dtype), -1)
+    found = []
+    for n_threads in (1, 2):
+        matrix = np.where(np.tri(201, k=-1), below, whole)
+        with threads(n_threads), threadpool_limits(n_threads, "blas"):
+            pivots = invert_in_place(matrix)
+        found.append((matrix.tobytes(), pivots.tobytes()))
+    assert found[0] == found[1]
+    exact = whole.astype(np.float64)
+    error = 20 * np.finfo(dtype).eps
+    assert np.array_equal(np.tril(matrix, -1), below, equal_nan=True)
+    assert np.allclose(np.triu(matrix), np.triu(np.linalg.inv(exact)), rtol=0, atol=error)
+    assert np.allclose(pivots, np.diag(np.linalg.cholesky(exact)), rtol=error)
+
+
+def test_a_matrix_that_is_not_positive_definite_has_no_inverse_whichever_block_shows_it(
+    monkeypatch,
+):
+    monkeypatch.setattr("boolrank.models.block_inverse._SMALL", 4)
+    monkeypatch.setattr("boolrank.models.block_inverse._ROWS", 2)
+    for place in range(9):
+        matrix = np.eye(9)
+        matrix[place, place] = 0.0
+        assert invert_in_place(matrix) is None
+
+
+def test_scores_and_lists_do_not_depend_on_the_threads_of_blas():
     lists = [
         subprocess.run(
             [sys.executable, "-c", LISTS],

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
+from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from .._compiled.ranges import N_THREADS, most_threads
+from .._compiled.ranges import N_THREADS, for_ranges, most_threads
 from ..errors import ParameterError
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 # The limit of BLAS holds for the process, so blocks that set it take turns.
 _BLAS = Lock()
@@ -44,3 +48,20 @@ def threads(n_threads: int | None) -> Iterator[int]:
         yield count
     finally:
         N_THREADS.reset(token)
+
+
+def on_threads(
+    function: Callable[[Part], Result], parts: Sequence[Part], work: float
+) -> list[Result]:
+    """Return the function's results for all parts, in order, computed on the threads in force.
+
+    ``work`` is about the nanoseconds that all parts take.
+    """
+    results: dict[int, Result] = {}
+
+    def compute(start: int, stop: int) -> None:
+        for k in range(start, stop):
+            results[k] = function(parts[k])
+
+    for_ranges(compute, len(parts), work)
+    return [results[k] for k in range(len(parts))]

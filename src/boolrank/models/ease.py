@@ -36,6 +36,7 @@ from ..data.interactions import Interactions
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.values import cosines
+from .block_inverse import INVERTING
 from .gram import Gram
 from .inverse import GroupScorer, ItemGroups, check_room, invert
 from .kernel_ranker import MOST_REG
@@ -102,8 +103,8 @@ class _Inverse(Recommender):
         rows, columns = sizes**-self.input_exponent, sizes**-self.output_exponent
         # Normalised, rare items have the largest weights. They matter as much as those of EASE.
         keys = np.ones(items) if kernel is None else np.sqrt(sizes)
-        counting = 4 if overlaps is None else 0
-        needed = len(groups.sizes) ** 2 * (np.dtype(self.dtype).itemsize + counting)
+        each, counting = np.dtype(self.dtype).itemsize, 4 if overlaps is None else 0
+        needed = int(len(groups.sizes) ** 2 * max(each + counting, INVERTING * each))
         dense = self.storage == "dense" or (self.storage == "auto" and needed <= free_memory())
         length = self._row_length(items)
         if dense or _is_exact(length, items):

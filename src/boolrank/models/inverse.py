@@ -1,8 +1,7 @@
 """Models that are the inverse of a matrix of items: filled, inverted and scaled in place.
 
-One array is the matrix, its inverse and the weights in turn. LAPACK inverts by Cholesky factors
-(potrf and potri), which read and write one triangle, so only the upper one is filled; the weights
-are mirrored from it.
+One array is the matrix, its inverse and the weights in turn. The inverse is found from the upper
+triangle, so only that is filled; the weights are mirrored from it.
 
 Items with the same users are alike to such a model, so the array has one row per group of them.
 With E the (m, u) groups of items, N their sizes, M the (u, u) matrix of one item of each and
@@ -35,7 +34,7 @@ from .sparse_scorer import SparseScorer
 
 # Scores are rounded to about 2^-36 of their terms in double precision and 2^-16 in single: more
 # than the error of an inverse with these digits, so that items which everybody treats alike tie,
-# whatever BLAS there is and however many threads it takes.
+# whatever BLAS there is.
 _GRIDS = {"float32": 2.0**36, "float64": 2.0**16}
 
 Matrix = NDArray[Any]
@@ -209,31 +208,26 @@ def invert(model: str, matrix: Matrix, reg: float, groups: ItemGroups) -> tuple[
     """Put Q in place of M, both as upper triangles.
 
     Returns (u,) values of P: of an item with itself, and with another of its group (0 for none).
-    BLAS chooses its number of threads, and the last digits may depend on it.
     """
-    from scipy.linalg import lapack
+    from .block_inverse import invert_in_place
 
-    single = matrix.dtype == np.float32
-    factor, inverse = (lapack.spotrf, lapack.spotri) if single else (lapack.dpotrf, lapack.dpotri)
     sizes = groups.sizes
     several = np.flatnonzero(sizes > 1)
     for g in several:  # one by one, which takes no room
         matrix[g, g:] *= np.sqrt(sizes[g])
         matrix[: g + 1, g] *= np.sqrt(sizes[g])
-    for g in several:  # LAPACK does not touch what is below the diagonal
+    for g in several:  # the inverse leaves what is below the diagonal
         matrix[g, :g], matrix[g + 1 :, g] = matrix[:g, g], matrix[g, g + 1 :]
     diagonal = np.einsum("ii->i", matrix)
     before = diagonal.copy()
     diagonal += reg
-    # LAPACK reads columns, so our upper triangle is its lower one.
-    _, failed = factor(matrix.T, lower=1, clean=0, overwrite_a=1)
+    pivots = invert_in_place(matrix)
     # The ratio is at least the reciprocal of the condition number. With groups, the matrix of all
     # items also has the eigenvalue reg, for differences within a group.
-    least, most = float(diagonal.min()) ** 2, float(diagonal.max()) ** 2
+    least, most = (0.0, 1.0) if pivots is None else (pivots.min() ** 2.0, pivots.max() ** 2.0)
     least = min(least, reg) if len(several) else least
-    if failed or least / most < len(matrix) * np.finfo(matrix.dtype).eps / 8:
-        raise singular(model, reg, " or dtype='float64'" if single else "")
-    inverse(matrix.T, lower=1, overwrite_c=1)
+    if least / most < len(matrix) * np.finfo(matrix.dtype).eps / 8:
+        raise singular(model, reg, " or dtype='float64'" if matrix.dtype == np.float32 else "")
     own, twins = np.array(diagonal, np.float64), np.zeros(len(matrix))
     for g in several:
         column = np.concatenate((matrix[:g, g], matrix[g, g:])).astype(np.float64)

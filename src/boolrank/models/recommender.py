@@ -45,7 +45,7 @@ class Recommender(Estimator, ABC):
     - ``recency``: half-life of the weights of a user's items, in events, or in days as ``"30d"``
     - ``activity_cap``: users with more items are not counted, which saves most steps of counting;
       they are ranked by all their items
-    - ``n_threads``: threads of compiled loops, all by default; BLAS has its own setting
+    - ``n_threads``: threads of compiled loops and products of matrices, all by default
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compiled.ranges import for_ranges
+from ..engines.threads import on_threads
 from .scorer import Floats
 
 Singles = NDArray[np.float32]
@@ -166,11 +166,4 @@ def _by_parts(m: int, width: int, function: Callable[[slice], Any]) -> list[Any]
     """
     rows = max(_ROWS, -(-m // _PARTS))
     parts = [slice(first, first + rows) for first in range(0, m, rows)]
-    results = [None] * len(parts)
-
-    def compute(start: int, stop: int) -> None:
-        for k in range(start, stop):
-            results[k] = function(parts[k])
-
-    for_ranges(compute, len(parts), m * width**2)
-    return results
+    return on_threads(function, parts, m * width**2)
