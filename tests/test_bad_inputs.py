@@ -92,7 +92,7 @@ BAD: list[tuple[str, str | bytes, str, int, str, str]] = [
         *("https://x.org/a.csv is an address, and only files are read", "curl -LO https://x.org/a"),
     ),
     ("", "", "tearoom", 1, "no file matches 'tearoom'", "for a data set of your own, import its mod"),
-    ("", "", "movielens-1n", 1, "no file matches 'movielens-1n'", "a data set 'movielens-1m'"),
+    ("", "", "movielens-1n", 1, "no file matches 'movielens-1n'", "there is a data set 'movielens-1m'; for a file, check"),
     # not a table
     ("a.csv", "", "", 1, "a.csv is empty", "write the names of its columns, and below a row"),
     ("a.csv", "user,item\n", "", 1, "there are no interactions", "give some"),
@@ -114,10 +114,10 @@ BAD: list[tuple[str, str | bytes, str, int, str, str]] = [
     ("a.zip", "x", "", 1, "a.zip cannot be read: File is not a zip file", "if it is damaged"),
     ("a.zip", _zip(a_csv=GOOD, b_csv=GOOD), "", 1, "has 2 files: a.csv, b.csv", "unpack it, and name"),
     ("a.zip", _zip(readme_md="x"), "", 1, "readme.md ends in '.md'", "files that can be read end"),
-    ("a.dat", "1::2::5\n", "", 1, "no column looks like the user or the item", "of ['1::2::5']"),
+    ("a.dat", "1::2::5\n", "", 1, "no column looks like the user or the item", "of ['1::2::5']; the first line has the names"),
     # lines
     ("a.csv", GOOD + "cid,tea,3\n", "", 1, "a.csv, line 5: 3 fields instead of 4", "correct it"),
-    ("a.csv", GOOD + "cid,tea,3,x,y\n", "", 1, "line 5: 5 fields instead of 4", "correct it"),
+    ("a.csv", GOOD + "cid,tea,3,x,y\n", "", 1, "line 5: 5 fields instead of 4", "correct it; text with a separator"),
     ("a.csv", GOOD + "cid\n" + GOOD, "", 1, "a.csv, line 5: 1 field instead of 4", "correct it"),
     ("a.csv", 'user,item\nann,"tea\nbob,jam\n', "", 1, "a quotation mark is not closed", "correct"),
     ("a.csv", 'user,item\n"a,b",tea\nann\n', "", 1, "line 3: 1 field instead of 2", "correct it"),
@@ -154,7 +154,7 @@ BAD: list[tuple[str, str | bytes, str, int, str, str]] = [
     ("a.csv", GOOD.replace("5", "good"), "--positive >=4", 1, "is not a rating: it has 'good' in a.csv, row 1",
      "correct it, or name another column with --rating"),
     ("a.csv", GOOD.replace(",5,", ',"4,5",'), "--positive >=4", 1, "is not a rating: it has '4,5' in a.csv",
-     "correct it"),
+     "write numbers with a decimal point, such as 4.5"),
     ("a.csv", GOOD.replace(",5,", ",50%,"), "--positive >=4", 1, "is not a rating: it has '50%' in a.csv",
      "correct it"),
     # conditions
@@ -202,6 +202,14 @@ def test_a_bad_input_has_an_error_and_a_hint(
     assert second.startswith("hint: ")
     assert hint in second
     assert not Path("m").exists()
+
+
+def test_a_saved_model_in_place_of_its_events_is_an_error(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "header.json").write_text("{}")
+    code, _, err = run("evaluate", str(tmp_path / "model"))
+    assert code == 1
+    assert "model is a saved model or split\nhint: name the files of its events\n" in err
 
 
 def test_a_compressed_file_that_is_far_larger_than_it_looks_is_refused(

@@ -64,6 +64,12 @@ def test_a_later_setting_of_a_model_must_be_clearly_better() -> None:
         noise = rng.standard_normal(400) / 10
         race.add(parse_model("ease(reg=1000)"), result(base + shift + noise - noise.mean()), 1.0)
         assert str(race.choice().spec) == name
+        assert race.choice().reason == (
+            "chosen by ndcg@10 among 2 settings on held-out interactions; "
+            "ease(reg=1000) is not clearly better than an earlier ease"
+            if name == "ease"
+            else "best ndcg@10 of 2 settings on held-out interactions"
+        )
 
 
 def test_every_family_starts_on_its_steps() -> None:

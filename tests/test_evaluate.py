@@ -251,6 +251,12 @@ class _Gaps(Neighbours):
         (lambda d: evaluate(_Short(), leave_one_out(d)), InputError, "a column for each item"),
         (lambda d: evaluate(_Gaps(), leave_one_out(d)), InputError, "have NaN"),
         (lambda d: evaluate(Neighbours(), d), ParameterTypeError, "a Split or a Fold"),
+        (
+            lambda d: evaluate(Neighbours, leave_one_out(d)),
+            ParameterTypeError,
+            "not Neighbours; make",
+        ),
+        (lambda d: evaluate("ease", leave_one_out(d)), ParameterTypeError, "not 'ease'; make one"),
         (lambda d: evaluate(Neighbours(), leave_one_out(d), []), ParameterError, "no metrics"),
         (
             lambda d: evaluate(Neighbours(), leave_one_out(d), ["gini@5"]).per_user("gini@5"),

@@ -407,6 +407,13 @@ def test_invalid_times_are_refused(times, message):
         Interactions.from_pairs(["a", "b"], ["x", "x"], time=times)
 
 
+def test_parameters_of_other_types_are_errors_of_the_library():
+    with pytest.raises(ParameterError, match="positive is a comparison"):
+        Interactions.from_frame(pd.DataFrame({"user": [1], "item": [2], "rating": [3]}), positive=4)
+    with pytest.raises(ParameterTypeError, match="files are names, not list"):
+        Interactions.from_files(["a.csv"])
+
+
 def test_updates_need_interactions_with_ids_of_the_same_type():
     data = Interactions.from_pairs([1, 2], ["a", "b"])
     with pytest.raises(ParameterTypeError, match="not DataFrame"):

@@ -438,7 +438,7 @@ def test_items_of_one_user_each_leave_nothing_to_test() -> None:
     data = Interactions.from_pairs([1] * 6 + [2] * 6, list("abcdefghijkl"), np.arange(12))
     with pytest.raises(InputError, match="has nothing to test: 3 held-out interactions"):
         paper_protocol(data, folds=2)
-    with pytest.raises(InputError, match=r"nothing to test: 0 held-out interactions .*; use more"):
+    with pytest.raises(InputError, match="nothing to test: no user has enough interactions; use"):
         hold_out(Interactions.from_pairs([1, 2], ["a", "a"]))
 
 

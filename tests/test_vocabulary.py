@@ -112,6 +112,10 @@ def test_find_accepts_arrays_vocabularies_and_empty_lists():
         ([3, 5], "3", "items here are of type int, such as 3"),
         (["3", "5"], 3, "items here are of type str, such as '3'"),
         ([], "3", "there are no items at all"),
+        ([10, 95, 195], 950, "items look like 10"),
+        (["0095", "0195"], "95", "did you mean '0095'?"),
+        (["0095", "0195"], "950", "items look like '0095'"),
+        (["1.0", "2.0"], "2", "did you mean '2.0'?"),
     ],
 )
 def test_the_error_about_an_unknown_id_has_a_hint(ids, key, hint):

@@ -125,12 +125,15 @@ def near_name(name: str, known: Iterable[str], *, extensible: bool = False) -> s
 
     >>> near_name("ncdg", ["auc", "ndcg"]), near_name("x", ["auc", "ndcg"])
     ("did you mean 'ndcg'?", 'there are auc, ndcg')
+    >>> near_name("knn", ["ease", "item-knn"])
+    "did you mean 'item-knn'?"
     >>> near_name("x", ["auc", "ndcg"], extensible=True)
     'there are auc, ndcg; for one of your own, import its module (--import my_module), in Python \
 by import_user_module'
     """
     known = list(known)
     longer = [each for each in known if len(name) > 1 and each.startswith(name)]
+    longer += [each for each in known if len(name) > 2 and name in each]
     near = longer or get_close_matches(name, known, n=1)
     own = f"; for one of your own, {IMPORT}" * extensible
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}{own}"

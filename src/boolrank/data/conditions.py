@@ -45,7 +45,7 @@ class Condition(NamedTuple):
         >>> Condition.parse("= good")
         Condition(text='= good', sign='=', value='good')
         """
-        match = re.fullmatch(r"(>=|<=|==|=|!=|>|<)\s*(\w.*|[-+.]\d.*)", text.strip())
+        match = re.fullmatch(r"(>=|<=|==|=|!=|>|<)\s*(\w.*|[-+.]\d.*)", str(text).strip())
         if match is not None:
             if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)", match[2]):
                 return Condition(text.strip(), match[1], float(match[2]))

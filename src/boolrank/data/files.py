@@ -6,6 +6,7 @@ read, and become whole numbers only if every value is one in canonical form: not
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from ..errors import InputError
-from .columns import find_columns
+from .columns import find_columns, likely
 from .conditions import Condition
 from .database import ArrowStream, Database
 from .events import Events, Reading, to_events
@@ -24,6 +25,9 @@ from .values import cleaned, fits, forms, is_ambiguous, is_boolean, is_date_like
 
 _SAMPLE = 200  # rows that tell what a column that is not read looks like
 _IDS = ("user", "item")
+_HEADER = (
+    "the first line has the names of the columns, separated by comma, semicolon, tab, bar or blank"
+)
 
 
 def read_files(
@@ -88,7 +92,12 @@ def _open(
                 hint="read files with different columns separately",
             )
     label = first.label if len(scans) == 1 else f"{len(scans)} files"
-    rows = _Rows(first.names, label, given, condition, file_order, scans)
+    try:
+        rows = _Rows(first.names, label, given, condition, file_order, scans)
+    except InputError as error:
+        if first.separator and error.parameter in _IDS and not likely(first.names, error.parameter):
+            error.hint += f"; {_HEADER}"
+        raise
     with readable(first):
         rows.note_unused(first.frame.head(_SAMPLE).collect())
     for scan in scans:
@@ -205,9 +214,12 @@ class _Rows:
         # The form that the fewest values break is the one that was meant.
         broken = (series.filter(f(series).is_null() & series.is_not_null()) for f in possible)
         wrong = str(min(broken, key=len).first())
+        comma = re.fullmatch(r"-?[\d.]*,\d+", wrong) is not None
         raise InputError(
             f"the column {name!r} is not a {role}: it has {wrong!r} in {self._place(name, wrong)}",
-            hint=f"correct it, or name another column with {role}=...",
+            hint="write numbers with a decimal point, such as 4.5"
+            if comma
+            else f"correct it, or name another column with {role}=...",
             parameter=role,
         )
 

@@ -110,7 +110,7 @@ def load_inputs(
     except InputError as error:
         near = get_close_matches(inputs[0], DATASETS, n=1) if len(inputs) == 1 else []
         if near and not Path(inputs[0]).exists():
-            error.hint += f"; there is a data set {near[0]!r}"
+            error.hint = f"there is a data set {near[0]!r}; for a file, {error.hint}"
         raise
 
 

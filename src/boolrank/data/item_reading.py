@@ -106,7 +106,7 @@ def _find(names: Sequence[str], item: str | None, title: str | None) -> tuple[st
     if not found:
         raise InputError(
             f"no column looks like the ids of items: there are {', '.join(names) or 'none'}",
-            hint="name it item",
+            hint="rename the column of the ids to 'item'",
             parameter="items",
         )
     return found[0], title

@@ -7,6 +7,7 @@ import glob
 import gzip
 import io
 import json
+import os
 import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,8 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from ..checks import IMPORT
-from ..errors import InputError
+from ..errors import InputError, ParameterTypeError
+from ..storage.output import HEADER
 from .archives import check_expansion, check_name, contents, sheet
 
 AnyFrame = TypeVar("AnyFrame", pl.DataFrame, pl.LazyFrame)
@@ -49,6 +51,9 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
         raise InputError("no files are given", hint="give one, or a glob such as 'events/*.csv'")
     found: dict[Path | str, None] = {}
     for each in given:
+        if not isinstance(each, str | os.PathLike):
+            problem = f"files are names, not {type(each).__name__}"
+            raise ParameterTypeError(problem, hint="give the names one by one, as *names of a list")
         path = Path(each).expanduser()
         if re.match(_STORES, str(each)):
             found[str(each)] = None
@@ -63,6 +68,8 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
             files = [f for f in inside if not any(p.startswith(("_", ".")) for p in parts[f])]
             problem = f"{path} is a folder without Parquet files"
             hint = f"name its files, such as '{path}/*.csv'"
+            if (path / HEADER).is_file():
+                problem, hint = f"{path} is a saved model or split", "name the files of its events"
         else:
             # glob, not Path.glob, which refuses absolute patterns.
             names = [path] if path.exists() else sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
@@ -263,5 +270,7 @@ def _check_lines(source: FileScan) -> None:
                 raise broken(number, "a quotation mark is not closed")
             if len(row) != expected and (len(row) > 1 or "".join(row).strip()):
                 fields = "1 field" if len(row) == 1 else f"{len(row)} fields"
-                raise broken(number, f"{fields} instead of {expected}")
+                many = len(row) > expected
+                hint = "correct it; text with a separator in it needs double quotes"
+                raise broken(number, f"{fields} instead of {expected}", *[hint] * many)
             number = rows.line_num + 1

@@ -155,10 +155,14 @@ def check_folds(split: Split) -> Split:
     """Return the split, or raise if a fold has nothing to test."""
     for k, fold in enumerate(split):
         if not len(fold.relevant.indices):
+            untested = (
+                f"{counted(fold.unseen_items, 'held-out interaction', 'are')} with items without "
+                f"training interactions, and {counted(fold.cold_users, 'user', 'have')} no history"
+            )
+            if not fold.unseen_items and not fold.cold_users:
+                untested = "no user has enough interactions"
             raise InputError(
-                f"fold {k} of {split.name} has nothing to test: {fold.unseen_items:,} held-out "
-                f"interactions are with items without training interactions, and "
-                f"{counted(fold.cold_users, 'user', 'have')} no history",
+                f"fold {k} of {split.name} has nothing to test: {untested}",
                 hint="use more data, or keep more for training",
             )
     return split

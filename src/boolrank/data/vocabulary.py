@@ -197,7 +197,15 @@ class Vocabulary:
         return f"did you mean {near!r}?" if near else f"{self.kind}s look like {self[0]!r}"
 
     def similar(self, key: Hashable) -> str:
-        """Return the text of an id like an unknown one, or ""."""
+        """Return the text of an id like an unknown one, or "".
+
+        Numbers are similar only in another notation: 95 to 0095 and 95.0, not to 195.
+        """
+        text = str(key)
+        if re.fullmatch(r"\d+(\.0)?", text):
+            width = len(str(self[0])) if len(self) else 0
+            same = (text, text.zfill(width), text.lstrip("0"), f"{text}.0", text.removesuffix(".0"))
+            return next((each for each in same if self.parsed(each) in self), "")
         place = bisect_left(range(len(self)), str(key), key=lambda i: str(self[i]))
         some = self.ids[max(0, place - _NEAR // 2) : place + _NEAR // 2]
         return next(iter(get_close_matches(str(key), map(str, some), n=1)), "")

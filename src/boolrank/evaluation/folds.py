@@ -61,6 +61,12 @@ def evaluate(
             f"evaluate takes a Split or a Fold, not {type(split).__name__}",
             hint="make one with make_split(interactions)",
         )
+    if isinstance(model, type) or not hasattr(model, "fit"):
+        given = model.__name__ if isinstance(model, type) else repr(model)
+        raise ParameterTypeError(
+            f"evaluate takes a model, not {given}",
+            hint="make one, such as KernelRanker() or make_model('ease')",
+        )
     folds = [split] if isinstance(split, Fold) else split
     parsed = parse_metrics(metrics)
     results = tuple(evaluate_fold(model, fold, parsed, n_threads) for fold in folds)

@@ -170,7 +170,10 @@ def compare(
     for name, ours in values.items():
         both = ~(np.isnan(ours) | np.isnan(theirs))
         if not both.any():
-            raise InputError(f"no user has a value of {metric} for both {name} and {baseline}")
+            raise InputError(
+                f"no user has a value of {metric} for both {name} and {baseline}",
+                hint="use more data, or another metric",
+            )
         pairs[name] = ours[both], theirs[both], ours[both] - theirs[both]
         if not np.isfinite(pairs[name][2]).all():
             raise InputError(f"{metric} must be finite", hint="NaN is for users without a value")

@@ -158,7 +158,7 @@ class Live:
             self.metrics.refreshes.labels("done").inc()
             await self.reload()
             if found["changed"]:
-                log.info("refreshed with %d changes in %.1f s", found["changed"], found["seconds"])
+                log.info("refreshed in %.1f s, changes: %d", found["seconds"], found["changed"])
             return found
 
     def _refresh(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from ..errors import InputError
 from ..evaluation.metrics import parse_metrics
 from ..evaluation.result import FoldResult
 from ..models.spec import ModelSpec, parse_model
-from ..table import Column, Table
+from ..table import Column, Table, counted
 from .cache import Task
 from .executor import Executor
 from .families import FAMILIES, activity_cap
@@ -229,9 +229,15 @@ class _Race:
             )
         others = [each for each in self.entrants if each.spec.name != leader.spec.name]
         second = self.best(others)
-        reason = f"best {self.metric} of {len(self.entrants)} settings on held-out interactions"
+        of = f"{counted(len(self.entrants), 'setting')} on held-out interactions"
+        # Chance favours the best of many, so a higher metric alone does not decide.
+        higher = [e for e in self.entrants if self._sign * (e.value - leader.value) > 0]
+        reason = f"chosen by {self.metric} among {of}" if higher else f"best {self.metric} of {of}"
         if second is not None:
             margin, errors = abs(leader.value - second.value), self.ahead(leader, second)
             ahead = f"{margin:.4f} ahead of {second.spec.name} (standard errors: {errors:.1f})"
             reason += f", {ahead}" if margin else f", as good as {second.spec.name}"
+        if higher:
+            top = max(higher, key=lambda each: self._sign * each.value)
+            reason += f"; {top.spec} is not clearly better than an earlier {top.spec.name}"
         return Choice(leader.spec, self.metric, tuple(self.entrants), reason, self._sign < 0)
