@@ -25,6 +25,7 @@ from .values import cleaned, fits, forms, is_ambiguous, is_boolean, is_date_like
 
 _SAMPLE = 200  # rows that tell what a column that is not read looks like
 _IDS = ("user", "item")
+_QUANTITIES = ("quantity", "qty", "amount", "units", "count")
 _HEADER = (
     "the first line has the names of the columns, separated by comma, semicolon, tab, bar or blank"
 )
@@ -105,6 +106,13 @@ def _open(
     return rows
 
 
+def _has_returns(name: str, values: pl.Series) -> bool:
+    """Return whether a column of quantities has some below 0."""
+    if values.dtype.is_nested() or name.strip().lower() not in _QUANTITIES:
+        return False
+    return bool((values.cast(pl.Float64, strict=False) < 0).any())
+
+
 class _Rows:
     """How rows of files or a query become events."""
 
@@ -132,8 +140,12 @@ class _Rows:
                 )
 
     def note_unused(self, some: pl.DataFrame) -> None:
-        """Note ratings that are not used, unless they are truth values, and offer a time."""
+        """Note unused ratings other than truth values, negative quantities, and a likely time."""
         columns, rating = self.columns, self.columns["rating"]
+        returns = [name for name in some.columns if _has_returns(name, some[name])]
+        if rating is None and len(returns) == 1:
+            how = f"rating={returns[0]!r} and positive='> 0' leave these rows out"
+            self.reading.notes.append(f"{returns[0]!r} has negative values; {how}")
         if rating is not None and self.condition is None and not is_boolean(some[rating]):
             columns["rating"] = None
             how = "a condition such as positive='>= 4' selects some"
