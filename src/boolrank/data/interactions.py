@@ -239,6 +239,7 @@ class Interactions:
             raise InputError(
                 f"{counted(len(missing), 'interaction')} to remove cannot be found, such as user "
                 f"{users[user]!r} with item {items[item]!r}",
+                hint="remove only interactions of the model",
                 parameter="removed",
             )
         keep = np.ones(whole.size, bool)
