@@ -198,7 +198,7 @@ def test_without_a_published_sha256_that_of_the_first_download_holds(serve, get,
     assert record.read_text() == f"{SHA.removeprefix('sha256:')}  set.txt\n"
     first.unlink()
     if not checksum:
-        with pytest.raises(DownloadError, match="another than that of the first down") as caught:
+        with pytest.raises(DownloadError, match="which differs from the first down") as caught:
             get(serve(body=b"other"), checksum, "set.txt")
         assert f"delete {record} to accept it" in caught.value.hint
         assert names(first.parent) == ["set.txt.sha256"]

@@ -68,7 +68,7 @@ def test_scores_follow_the_formula(options: dict[str, float]) -> None:
 
 
 def test_powers_are_of_the_linear_kernel_alone() -> None:
-    with pytest.raises(ParameterError, match="background"):
+    with pytest.raises(ParameterError, match="needs the linear kernel"):
         SpectralRanker("disjunctive(2)", locality=2.0).fit(draw(0))
 
 

@@ -55,7 +55,7 @@ VERBS: dict[str, Callable[..., None]] = {
 # Verbs below a verb, which runs itself if none of them follows.
 BELOW: dict[str, dict[str, Callable[..., None]]] = {"datasets": {"fetch": fetch}}
 
-_HELP = f"""Top-N item recommendation with boolean kernels.
+_HELP = f"""Recommend items from implicit feedback, and explain each recommendation.
 
 Data goes to stdout, messages go to stderr. Exit codes: {
     "; ".join(f"{code}: {meaning}" for code, meaning in EXIT_CODES.items())

@@ -13,7 +13,7 @@ def doctor(*, compiling: bool = True, everything: bool = False, output: Output) 
 
     Code is compiled when it is first used and then kept. This command compiles what fit and
     recommend need by default, so that they do not have to wait; with --all it compiles what other
-    models and commands need, too. The exit code is 1 if something is broken that everything needs.
+    models and commands need, too. The exit code is 1 if a required part is broken.
     """
     from ..health import examine
 

@@ -20,21 +20,21 @@ def estimate(
 ) -> None:
     """Estimate pairs, memory, disk and time of a fit, from the activity of users.
 
-    The number of pairs of items that share a user decides everything; it is estimated from a sample
-    of rows. Times are for two threads.
+    The cost follows the number of pairs of items that share a user, estimated from a sample of
+    rows. Times are for two threads, without the choice of a model and without lists.
     """
     events = read_events(columns.inputs(inputs), columns.given())
     with status("Estimating"):
         found = Estimate.of(events.capped(activity_cap).rows, len(events.items))
     formats = {"path": "", "memory": "", "disk": "", "seconds": ",.0f", "how": ""}
-    disk, seconds = size(found.disk), found.seconds
+    disk, seconds = size(found.disk), max(found.seconds, 1)
     rows = [
         ("in memory", size(found.memory), disk, seconds, "boolrank fit"),
         ("on disk", size(found.disk_memory), disk, seconds, "--memory"),
     ]
     note = (
         f"{found.events:,} events, {found.steps:,} steps, about {found.pairs:,} pairs of items; "
-        f"{size(free_memory())} of memory are free; a cluster sends {size(found.shuffle)}. "
+        f"{size(free_memory())} of memory are free; Spark sends {size(found.shuffle)}. "
         "The process itself takes about 0.4 GB more."
     )
     output.show(Table.of("", formats, rows, note=note), records=[asdict(found)])

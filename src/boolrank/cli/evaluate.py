@@ -43,9 +43,9 @@ def evaluate(
     """Split the data, fit each model on the training part, and measure how it ranks the rest.
 
     Without a model, the one that `fit` would choose is measured beside popularity: auto is chosen
-    on the training part alone, and needs a split of one fold; the default is then hold_out. A split
-    that exists is given by --train and --test. The input can also be an experiment: one .toml file
-    instead of all other options.
+    on the training part alone, and needs a split of one fold; the default is then hold_out. --train
+    and --test give an existing split. The input can also be an experiment: one .toml file instead
+    of all other options.
 
     A row has the mean over the folds with its standard deviation, and the difference to the best
     model with its 95 % interval (paired bootstrap over users) and p value (paired t test, Holm's

@@ -121,8 +121,8 @@ def recommend(
 
     Unknown users get popular items, as do users without events; unknown items are ignored. Both
     are reported on stderr. Items are ids or titles; --where and --per use the columns of the item
-    table of the model. A file or table is written as a whole or not at all; the rows of a table
-    that exists are replaced. A file is made of parts, so that a killed command continues.
+    table of the model. A file or table is written as a whole or not at all; the rows of an
+    existing table are replaced. A file is written in parts, so that a killed command continues.
     """
     chosen = given({"users": users, "profile": profile, "profiles": profiles})
     at_most_one(chosen)

@@ -129,7 +129,7 @@ def _check(download: Download, part: Path) -> None:
         if not first.exists():
             first.write_text(f"{found}  {download.file}\n", encoding="utf-8")  # for sha256sum -c
         elif first.read_text(encoding="utf-8").split()[:1] != [found]:
-            wrong = f"with the sha256 {found}, another than that of the first download"
+            wrong = f"with the sha256 {found}, which differs from the first download"
             hint += f"; delete {first} to accept it"
     if wrong:
         raise DownloadError(f"{download.address} came {wrong}; it was deleted", hint=hint)

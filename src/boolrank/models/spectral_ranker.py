@@ -115,7 +115,7 @@ class SpectralRanker(Recommender):
         kernel = self.kernel_for(len(data.users))
         if self.locality != 1 and kernel != Linear():
             raise ParameterError(
-                f"{kernel} has a background, of which no power is taken",
+                f"locality={self.locality} needs the linear kernel, not {kernel}",
                 hint="set locality=1, or take the linear kernel",
                 parameter="locality",
             )
