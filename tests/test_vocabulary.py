@@ -116,6 +116,7 @@ def test_find_accepts_arrays_vocabularies_and_empty_lists():
         (["0095", "0195"], "95", "did you mean '0095'?"),
         (["0095", "0195"], "950", "items look like '0095'"),
         (["1.0", "2.0"], "2", "did you mean '2.0'?"),
+        ([f"SKU-{k}" for k in range(900)], "sku-77", "did you mean 'SKU-77'?"),
     ],
 )
 def test_the_error_about_an_unknown_id_has_a_hint(ids, key, hint):

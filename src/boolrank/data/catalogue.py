@@ -120,7 +120,7 @@ _ALL = (
         archive="*.zip",
         format=Delimited("user rating time:date", sections=True),
         page="https://www.kaggle.com/datasets/netflix-inc/netflix-prize-data",
-        by_hand="Netflix took it off its site, and the copy on Kaggle wants a login: open "
+        by_hand="Netflix no longer distributes it, and the copy on Kaggle needs a login: open "
         "https://www.kaggle.com/datasets/netflix-inc/netflix-prize-data, download the archive or "
         "its combined_data_1.txt to combined_data_4.txt",
         licence=_RESEARCH,

@@ -206,9 +206,12 @@ class Vocabulary:
             width = len(str(self[0])) if len(self) else 0
             same = (text, text.zfill(width), text.lstrip("0"), f"{text}.0", text.removesuffix(".0"))
             return next((each for each in same if self.parsed(each) in self), "")
-        place = bisect_left(range(len(self)), str(key), key=lambda i: str(self[i]))
+        for each in (text.upper(), text.lower(), text.title()):
+            if each in self:
+                return each
+        place = bisect_left(range(len(self)), text, key=lambda i: str(self[i]))
         some = self.ids[max(0, place - _NEAR // 2) : place + _NEAR // 2]
-        return next(iter(get_close_matches(str(key), map(str, some), n=1)), "")
+        return next(iter(get_close_matches(text, map(str, some), n=1)), "")
 
 
 def check_list(name: str, keys: Any, of: str = "ids") -> None:
