@@ -66,9 +66,9 @@ _FILMS = 8
 NEXT = {
     "boolrank fit events.csv --out model": "choose a model and fit it; a row per event",
     "boolrank recommend model --users ann,bob": "the best items for ann and bob",
-    "boolrank explain model ann tea": "which of ann's items speak for tea",
+    "boolrank explain model ann tea": "how much each of ann's items adds to the score of tea",
     "boolrank similar model tea": "items similar to tea",
-    "boolrank evaluate events.csv": "how good the choice is, beside popularity",
+    "boolrank evaluate events.csv": "accuracy and variety of the chosen model, beside popularity",
 }
 
 _COMPARED = (

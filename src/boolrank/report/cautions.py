@@ -45,7 +45,7 @@ def cautions(ranked: Mapping[str, Mapping[str, float]], metric: str) -> list[str
             if its_share <= _LESS * share and its_coverage >= _MORE * coverage:
                 said.append(
                     f"Ten items fill {share:.0%} of the places in the lists of `{name}`, and "
-                    f"{coverage:.0%} of all items are in any. More varied: `{other}`, "
+                    f"they contain {coverage:.0%} of all items. More varied: `{other}`, "
                     f"{its_share:.0%} and {its_coverage:.0%}, with {metric_title(metric)} "
                     f"{means[metric]:.4f} instead of {best[metric]:.4f}."
                 )

@@ -197,7 +197,7 @@ function drawNotices(answer, person) {
   const notices = [];
   const note = (title, text) => notices.push(el("p.notice", {}, el("strong", {}, title), ` ${text}`));
   if (person && !person.known)
-    note("Unknown user.", `Nobody is called “${view.user}”. These are the most popular items.`);
+    note("Unknown user.", `The model has no user “${view.user}”. These are the most popular items.`);
   else if (person && answer.popular)
     note("No history.", `${view.user} has no known items. These are the most popular ones.`);
   if (person.total > MOST && view.items.length)
