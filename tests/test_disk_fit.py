@@ -146,6 +146,7 @@ def test_limits_models_and_inputs_that_cannot_be_are_refused(tmp_path) -> None:
     missing.write_text("user,price\nann,3\n")
     for wrong, error, said in (
         ((KernelRanker(), data, target, "much"), ParameterError, "memory is a size such as 4GB"),
+        ((KernelRanker(), data, target, "4"), ParameterError, "such as 4GB or 500MB, not '4'"),
         ((KernelRanker(), data, target, 10_000), MatrixTooLargeError, "allow .* or more"),
         ((Ease(), data, target, "1GB"), ParameterError, "choose kernel-ranker"),
         ((KernelRanker(recency=3), data, target, "1GB"), ParameterError, "recency"),

@@ -70,10 +70,13 @@ def held_memory() -> int:
 def parse_size(name: str, given: int | str) -> int:
     """Return a number of bytes, as a number or as text such as ``"4GB"``.
 
+    Text needs a unit: 4 was hardly meant as bytes.
+
     >>> parse_size("memory", "1.5GB"), parse_size("memory", "1KiB"), parse_size("memory", 10**9)
     (1500000000, 1024, 1000000000)
     """
-    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?)(i?)b?\s*", str(given).lower())
+    text = given if isinstance(given, str) else f"{given}b"
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(?:([kmgt])(i?)b?|b)\s*", text.lower())
     if found is None or not float(found[1]):
         raise ParameterError(
             f"{name} is a size such as 4GB or 500MB, not {given!r}", parameter=name
