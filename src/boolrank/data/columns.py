@@ -99,11 +99,11 @@ def opened(frame: Any, what: str, other: str) -> Any:
     import narwhals as nw
 
     try:
-        table: Any = nw.from_native(frame, pass_through=True)
+        table: Any = nw.from_native(frame, pass_through=True, allow_series=True)
     except nw.exceptions.DuplicateError:
         check_names(getattr(frame, "column_names", None) or list(frame.columns))
         raise
-    is_stream = hasattr(frame, "__arrow_c_stream__")
+    is_stream = hasattr(frame, "__arrow_c_stream__") and not isinstance(table, nw.Series)
     if isinstance(table, nw.LazyFrame) and not is_stream:
         table = table.collect()
     if isinstance(table, nw.DataFrame):

@@ -84,6 +84,7 @@ def bootstrap_interval(
     if not 0 < real("", "confidence", confidence) < 1:
         raise ParameterError(f"confidence must be between 0 and 1, not {confidence!r}")
     whole("", "resamples", resamples, low=1)
+    whole("", "seed", seed, low=0)
     if _all_equal(differences):
         return float(differences[0]), float(differences[0])
     found = bootstrap(
