@@ -93,8 +93,8 @@ def likely(names: Sequence[str], role: str) -> list[str]:
 def opened(frame: Any, what: str, other: str) -> Any:
     """Return a frame as narwhals has it, eager, and other objects with an Arrow stream unchanged.
 
-    Raise if columns share a name or have one like 0. ``what`` is read and ``other``, another way to
-    give it, are for messages.
+    Raise unless column names are distinct texts. ``what`` and ``other``, another way to pass the
+    data, are for messages.
     """
     import narwhals as nw
 

@@ -26,7 +26,7 @@ _BATCH = 1 << 22
 
 @dataclass(frozen=True)
 class Comparison:
-    """A model compared with a baseline, on the users that both have a value of.
+    """A model compared with a baseline, on the users with a value for both.
 
     Attributes
     ----------
