@@ -140,6 +140,7 @@ def test_sigterm_leaves_only_finished_results(verb, out, folder):
         assert process.poll() is None
         assert time.time() < deadline
         time.sleep(0.02)
+    assert list(temporary.iterdir())
     process.terminate()
     assert process.wait(30) == 143
     assert not list(temporary.iterdir())

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from inspect import signature
-from pathlib import Path
 
 import numpy as np
 import optuna
@@ -47,7 +46,7 @@ from boolrank.studies import (
 )
 from boolrank.studies.cache import Task, read_json, write_json
 from boolrank.studies.executor import Executor, reason
-from worker_here import WorkerHere, echo
+from worker_here import WorkerHere
 
 DATA = (200, 100, 3_000, 3)
 
@@ -359,18 +358,6 @@ def test_an_idle_worker_that_dies_is_replaced(fold, monkeypatch):
         processes[0].wait()
         assert executor.attempt(task).result is not None
     assert len({process.pid for process in processes}) == 2
-
-
-def test_a_worker_answers_empty_questions_and_passes_arrays(monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    worker = Worker(echo, {})
-    assert not worker.running
-    assert worker.ask({}) == {"about": {}, "question": {}}
-    large = np.arange(1 << 20)
-    assert np.array_equal(worker.ask({"array": large})["question"]["array"], large)
-    assert worker.running
-    worker.end()
-    assert not worker.running
 
 
 def test_running_out_of_memory_is_a_failed_trial(fold):

@@ -35,8 +35,3 @@ class WorkerHere:
 
 def _sent(content: Message) -> Message:
     return dict(pickle.loads(pickle.dumps(content)))  # noqa: S301 - our own
-
-
-def echo(about: Message) -> Callable[[Message], Message]:
-    """Start a worker that answers with what it was told and asked."""
-    return lambda question: {"about": about, "question": question}

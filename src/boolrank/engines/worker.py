@@ -105,8 +105,7 @@ def _serve(name: str) -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries is not an answer
     questions = queue.Queue[Message]()
-    # An empty question is one; None is the end.
-    _receive(sys.stdin.buffer, lambda q: os._exit(0) if q is None else questions.put(q))
+    _receive(sys.stdin.buffer, lambda each: questions.put(each) if each else os._exit(0))
     for each in user_modules():
         load_module(each)
     module, _, function = name.partition(":")
