@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from importlib import import_module, invalidate_caches
@@ -19,7 +20,7 @@ from boolrank.counts.overlaps import Overlaps
 from boolrank.errors import InputError, KernelSyntaxError, ParameterError, ParameterTypeError
 from boolrank.evaluation.metrics import parse_metric
 from boolrank.models import ModelSpec, parse_model
-from boolrank.studies import family, parse_arities, read_experiment
+from boolrank.studies import executor, family, parse_arities, read_experiment
 from boolrank.studies.cache import Cache, Task
 
 DATA = "synthetic:120x60x1500:3"
@@ -298,6 +299,21 @@ def test_overlaps_are_counted_once_per_fold_and_charged_to_each_model(monkeypatc
         assert all(fold.fit_seconds > 0.2 for fold in found.folds)
     run_experiment(SMALL, tmp_path)
     assert len(counted) == 3, "cached results need none"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="locks of folders are another matter there")
+def test_scratch_folders_of_killed_runs_are_removed_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    dead, young = tmp_path / "boolrank-dead", tmp_path / "boolrank-young"
+    for each in (dead, young):
+        each.mkdir()
+        (each / "rankings.npz").write_bytes(b"")
+    os.utime(dead, (0, 0))
+    with executor._scratch_folder() as living:
+        os.utime(living, (0, 0))
+        with executor._scratch_folder():
+            assert living.is_dir(), "its owner lives"
+    assert [path.name for path in tmp_path.iterdir()] == ["boolrank-young"]
 
 
 def test_any_model_can_be_named_in_toml(tmp_path):

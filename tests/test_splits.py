@@ -24,7 +24,7 @@ from boolrank.data.protocols import (
     strong_generalization,
     temporal_cut,
 )
-from boolrank.data.splits import Fold, Split, content_hash, numbered
+from boolrank.data.splits import Fold, Split, content_hash, packed_fold, read_fold
 from boolrank.models import load_model
 from boolrank.storage.folder import read_folder, write_folder
 
@@ -232,7 +232,10 @@ def test_a_saved_split_keeps_its_times(kind: str, tmp_path: Path) -> None:
     assert loaded.hash == split.hash
     assert np.array_equal(loaded.data.time, when)
     assert loaded.data.time.dtype.kind == when.dtype.kind
-    assert numbered(split[0]).hash == split[0].hash
+    write_folder(tmp_path / "fold", *packed_fold(split[0]))
+    again = read_fold(tmp_path / "fold")
+    assert again.hash == split[0].hash
+    assert np.array_equal(again.train.time, split[0].train.time)
 
 
 def test_missing_times_are_not_saved(tmp_path: Path) -> None:

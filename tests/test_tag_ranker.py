@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ import polars as pl
 import pytest
 
 from boolrank import Interactions, ItemTable, KernelRanker, hold_out, tune_model
-from boolrank.data.splits import numbered
+from boolrank.data.splits import packed_fold, read_fold
 from boolrank.errors import InputError, ModelFileError, ParameterError
 from boolrank.kernels import parse_kernel
 from boolrank.models import ModelSpec, load_model
@@ -247,11 +246,12 @@ def test_tuning_draws_weights_and_kernels_of_tags(tmp_path) -> None:
     assert not any("genres" in str(trial.params) for trial in plain.trials)
 
 
-def test_a_fold_keeps_its_tags_in_workers_and_in_keys() -> None:
+def test_a_fold_keeps_its_tags_on_disk_and_in_keys(tmp_path) -> None:
     table = ItemTable.from_frame(catalogue())
     bare = hold_out(events())[0]
     fold = hold_out(replace(events(), table=table))[0]
-    again = pickle.loads(pickle.dumps(numbered(fold)))  # noqa: S301 - our own
+    write_folder(tmp_path / "fold", *packed_fold(fold))
+    again = read_fold(tmp_path / "fold")
     for kernel in KERNELS:
         scores = [KernelRanker(kernel).fit(each.train).score() for each in (fold, again)]
         assert np.array_equal(*scores)

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import pickle
+import json
 from collections.abc import Callable
 
-from boolrank.engines.worker import Message
+from boolrank.engines.worker import Json
 
 
 class WorkerHere:
     """Answers like `boolrank.engines.worker.Worker`, and ignores time limits."""
 
-    def __init__(
-        self, start: Callable[[Message], Callable[[Message], Message]], about: Message
-    ) -> None:
+    def __init__(self, start: Callable[[Json], Callable[[Json], Json]], about: Json) -> None:
         self._start, self._about = start, about
-        self._answer: Callable[[Message], Message] | None = None
+        self._answer: Callable[[Json], Json] | None = None
 
-    @property
-    def running(self) -> bool:
-        """Whether it knows what it was told before."""
-        return self._answer is not None
-
-    def ask(self, question: Message, _seconds: float | None = None) -> Message:
+    def ask(self, question: Json, _seconds: float | None = None) -> Json:
         """Return the answer as it would come through a pipe."""
         if self._answer is None:
             self._answer = self._start(_sent(self._about))
@@ -33,5 +26,5 @@ class WorkerHere:
         self._answer = None
 
 
-def _sent(content: Message) -> Message:
-    return dict(pickle.loads(pickle.dumps(content)))  # noqa: S301 - our own
+def _sent(content: Json) -> Json:
+    return dict(json.loads(json.dumps(content)))

@@ -22,8 +22,8 @@ from ..storage.folder import read_folder, write_folder
 from ..storage.state import Array, Reader
 from ..table import counted
 from .interactions import Interactions
-from .items import packed_table
-from .packing import packed, packed_times, unpacked
+from .items import packed_table, unpacked_table
+from .packing import packed, packed_times, unpacked, unpacked_times
 from .rows import Rows
 from .vocabulary import Vocabulary
 
@@ -50,20 +50,7 @@ class Fold:
     @cached_property
     def hash(self) -> str:
         """SHA-256 of everything that results depend on: no ids, but times and tags of items."""
-        fold = numbered(self)
-        train = fold.train
-        about: dict[str, Any] = {"shape": train.shape}
-        about |= {name: getattr(fold, name) for name in ("folded_in", "unseen_items", "cold_users")}
-        arrays: dict[str, NDArray[Any]] = {"users": fold.users.ids}
-        parts = ("train", train.rows), ("known", fold.known), ("relevant", fold.relevant)
-        for part, rows in parts:
-            arrays |= {f"{part}-{name}": array for name, array in rows._asdict().items()}
-        if train.time is not None:
-            about["time"], arrays["time"] = packed_times(train.time)
-        if train.table is not None:
-            about["table"], of_table = packed_table(train.table)
-            arrays |= of_table
-        return content_hash(about, arrays)
+        return content_hash(*packed_fold(self))
 
     def __repr__(self) -> str:
         test = counted(len(self.relevant.indices), "test interaction")
@@ -177,21 +164,41 @@ def check_folds(split: Split) -> Split:
     return split
 
 
-def numbered(fold: Fold) -> Fold:
-    """Return a fold with numbers for ids, which may be of any type: no result depends on them.
+def packed_fold(fold: Fold) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the description and the arrays of a fold, with numbers for ids.
 
-    Users who are folded in get numbers that no training user has.
+    Ids may be of any type, and no result depends on them. Users who are folded in get numbers that
+    no training user has.
     """
-    train, (n_users, n_items) = fold.train, fold.train.shape
-    users = n_users + np.arange(len(fold.users))
+    train = fold.train
+    users = len(train.users) + np.arange(len(fold.users))
     users = users if fold.folded_in else train.users.numbers(fold.users)
-    items = Vocabulary(np.arange(n_items), "item")
-    table = None if train.table is None else train.table.aligned(train.items)
-    train = replace(
-        train,
-        users=Vocabulary(np.arange(n_users), "user"),
-        items=items,
-        table=None if table is None else replace(table, ids=items),
-        readings=(),
+    arrays: dict[str, NDArray[Any]] = {"users": users}
+    for part, rows in (("train", train.rows), ("known", fold.known), ("relevant", fold.relevant)):
+        arrays |= {f"{part}-{name}": array for name, array in rows._asdict().items()}
+    about = {name: getattr(fold, name) for name in ("folded_in", "unseen_items", "cold_users")}
+    if train.time is not None:
+        about["time"], arrays["time"] = packed_times(train.time)
+    if train.table is not None:
+        numbers = Vocabulary(np.arange(len(train.items)), "item")
+        table = replace(train.table.aligned(train.items), ids=numbers)
+        about["table"], of_table = packed_table(table)
+        arrays |= of_table
+    return {"shape": train.shape} | about, arrays
+
+
+def read_fold(path: str | Path) -> Fold:
+    """Return a fold whose description and arrays were written to a folder."""
+    about, arrays = read_folder(path)
+    users, items = (Vocabulary(np.arange(count)) for count in about.pop("shape"))
+    train, known, relevant = (
+        Rows(arrays[f"{part}-indptr"], arrays[f"{part}-indices"])
+        for part in ("train", "known", "relevant")
     )
-    return replace(fold, train=train, users=Vocabulary(users, "user"))
+    time = table = None
+    if "time" in about:  # times may be missing
+        time = unpacked_times(about.pop("time"), Reader(path, arrays, verify=False))
+    if "table" in about:
+        table = unpacked_table(about.pop("table"), Reader(path, arrays))
+    data = Interactions(users, items, *train, time, table=table)
+    return Fold(data, Vocabulary(arrays["users"], "user"), known, relevant, **about)

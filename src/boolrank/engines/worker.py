@@ -1,14 +1,14 @@
 """A worker process that answers one question at a time, can be ended, and may die.
 
-Questions and answers are pickled: ``python -m boolrank.engines.worker MODULE:FUNCTION``.
+Questions and answers are lines of JSON: ``python -m boolrank.engines.worker MODULE:FUNCTION``.
 A worker that died or ran out of time is replaced at the next question.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import pickle
 import queue
 import signal
 import subprocess
@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from .user_modules import load_module, user_modules
 
-Message = dict[str, Any]
+Json = dict[str, Any]
 
 
 class WorkerEndedError(Exception):
@@ -38,28 +38,21 @@ class Worker:
     In the process, ``start`` is called with ``about`` and returns the function that answers.
     """
 
-    def __init__(
-        self, start: Callable[[Message], Callable[[Message], Message]], about: Message
-    ) -> None:
+    def __init__(self, start: Callable[[Json], Callable[[Json], Json]], about: Json) -> None:
         self.start, self.about = start, about
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[str] | None = None
 
-    @property
-    def running(self) -> bool:
-        """Whether there is a process, which knows what it was told before."""
-        return self._process is not None and self._process.poll() is None
-
-    def ask(self, question: Message, seconds: float | None = None) -> Message:
+    def ask(self, question: Json, seconds: float | None = None) -> Json:
         """Return the answer; raise if the process dies or exceeds the time limit."""
         process = self._running()
         _send(process.stdin, question)
         try:
-            answer = self._answers.get(timeout=seconds and min(seconds, threading.TIMEOUT_MAX))
+            line = self._lines.get(timeout=seconds and min(seconds, threading.TIMEOUT_MAX))
         except queue.Empty:
             self.end()
             raise OutOfTimeError(f"it was ended after {seconds:.3g} seconds") from None
-        if answer is not None:
-            return answer
+        if line:
+            return dict(json.loads(line))
         code = process.wait()
         self._messages.seek(0)
         last = self._messages.read().decode("utf-8", "replace").strip().splitlines()[-1:]
@@ -79,12 +72,12 @@ class Worker:
                 pipe.close()  # type: ignore[union-attr]  # both are pipes
         self._process = None
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self.running:
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is not None and self._process.poll() is None:
             return self._process
         self.end()
         name = f"{self.start.__module__}:{self.start.__qualname__}"
-        self._answers = queue.Queue[Message | None]()
+        self._lines = queue.Queue[str]()
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - closed in end()
         # -P: files in the current folder must not stand for modules.
         self._process = subprocess.Popen(  # noqa: S603 - our own module
@@ -92,8 +85,9 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._messages,
+            encoding="utf-8",
         )
-        _receive(self._process.stdout, self._answers.put)
+        _read_lines(self._process.stdout, self._lines.put)
         _send(self._process.stdin, self.about)
         return self._process
 
@@ -102,34 +96,33 @@ def _serve(name: str) -> None:
     """Answer questions until the parent is gone."""
     # Ctrl-C reaches all processes of a terminal; the parent decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = os.fdopen(os.dup(1), "wb")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # output of libraries is not an answer
-    questions = queue.Queue[Message]()
-    _receive(sys.stdin.buffer, lambda each: questions.put(each) if each else os._exit(0))
+    lines = queue.Queue[str]()
+    _read_lines(sys.stdin, lambda line: lines.put(line) if line else os._exit(0))
     for each in user_modules():
         load_module(each)
     module, _, function = name.partition(":")
-    answer = getattr(import_module(module), function)(questions.get())
+    answer = getattr(import_module(module), function)(json.loads(lines.get()))
     while True:
-        _send(answers, answer(questions.get()))
+        _send(answers, answer(json.loads(lines.get())))
 
 
-def _send(pipe: IO[bytes] | None, content: Message) -> None:
+def _send(pipe: IO[str] | None, content: Json) -> None:
     with contextlib.suppress(OSError):  # a dead receiver is noticed by its silence
         if pipe is not None:
-            pickle.dump(content, pipe, pickle.HIGHEST_PROTOCOL)
+            pipe.write(json.dumps(content) + "\n")
             pipe.flush()
 
 
-def _receive(pipe: IO[bytes] | None, put: Callable[[Any], Any]) -> None:
-    """Pass on messages in a thread as they arrive, and None at the end."""
+def _read_lines(pipe: IO[str] | None, put: Callable[[str], Any]) -> None:
+    """Pass on lines in a thread as they arrive, and "" at the end."""
 
     def read() -> None:
-        # The pipe is closed, on our side or in the middle of a message.
-        with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
-            while pipe is not None:
-                put(pickle.load(pipe))  # noqa: S301 - from our own process
-        put(None)
+        with contextlib.suppress(OSError, ValueError):  # closed on our side
+            for line in pipe or ():
+                put(line)
+        put("")
 
     threading.Thread(target=read, daemon=True).start()
 

@@ -5,24 +5,35 @@ A worker process fits and ranks. Metrics are always computed here, since functio
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self
+
+import numpy as np
 
 from .._memory import peak_memory
 from ..counts.overlaps import Overlaps
-from ..data.splits import Fold, numbered
+from ..data.splits import Fold, packed_fold, read_fold
 from ..engines.worker import OutOfTimeError, Worker, WorkerEndedError
 from ..errors import BoolrankError
 from ..evaluation.folds import fit_and_rank, measure_fold
 from ..evaluation.rankings import Rankings
 from ..evaluation.result import FoldResult
 from ..models.spec import ModelSpec
+from ..storage.folder import locked, write_folder
 from .cache import Cache, Outcome, Task
 
 _Ranked = tuple[Rankings, dict[str, Any]]  # and what they cost
+# Arrays of rankings that a worker passes on.
+_ARRAYS = ("indptr", "ranks", "top", "strict", "half")
+_SCRATCH = "boolrank-"
+# A younger scratch folder may not be locked yet.
+_SECONDS_TO_LOCK = 60
 
 
 class TaskFailedError(Exception):
@@ -41,15 +52,14 @@ class Executor:
         self.cache = Cache(None if folder is None else Path(folder) / "cells")
         self.n_threads = n_threads
         self.computed = 0
-        self._worker = Worker(start_worker, {"n_threads": n_threads}) if apart else None
-        self._rank = _WorkerRanker(self._worker) if self._worker else _Ranker(n_threads)
+        self._stack = ExitStack()
+        self._rank = _WorkerRanker(n_threads, self._stack) if apart else _Ranker(n_threads)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._worker is not None:
-            self._worker.end()
+        self._stack.close()
 
     def run(self, task: Task) -> FoldResult:
         """Return the result of a task; errors are raised, and not cached."""
@@ -119,11 +129,12 @@ class _Ranker:
 
 
 class _WorkerRanker:
-    """Fits and ranks in a worker process, which keeps the last fold."""
+    """Fits and ranks in a worker process. Folds and rankings are passed on as files."""
 
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
-        self._fold: Fold | None = None
+    def __init__(self, n_threads: int | None, stack: ExitStack) -> None:
+        self._folder = stack.enter_context(_scratch_folder())
+        self._worker = Worker(start_worker, {"n_threads": n_threads})
+        stack.callback(self._worker.end)
         self._model: ModelSpec | None = None
 
     def __call__(
@@ -131,30 +142,35 @@ class _WorkerRanker:
     ) -> _Ranked:
         if alone and spec != self._model:
             self._worker.end()  # the next process has no memory in use
-        known = fold is self._fold and self._worker.running
-        question = {"model": spec.to_dict(), "n": n, "alone": alone}
-        question |= {} if known else {"fold": numbered(fold)}
-        self._fold, self._model = fold, spec
-        answer = self._worker.ask(question, seconds)
+        self._model = spec
+        path, out = self._folder / fold.hash, self._folder / "rankings.npz"
+        if not path.exists():
+            write_folder(path, *packed_fold(fold))
+        question = {"fold": str(path), "model": spec.to_dict(), "n": n, "alone": alone}
+        answer = self._worker.ask(question | {"out": str(out)}, seconds)
         if "error" in answer:
             raise TaskFailedError(answer["error"])
-        return replace(answer["rankings"], train=fold.train), answer["costs"]
+        with np.load(out) as arrays:
+            return Rankings(**arrays, depth=len(fold.train.items), train=fold.train), answer
 
 
 def start_worker(about: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Return the function that answers questions in the worker process."""
     rank = _Ranker(about["n_threads"])
-    kept: dict[str, Fold] = {}
+    folds: dict[str, Fold] = {}
 
     def answer(question: dict[str, Any]) -> dict[str, Any]:
         try:
-            kept["fold"] = question.pop("fold", None) or kept["fold"]
-            spec, alone = ModelSpec.from_dict(question["model"]), question["alone"]
-            rankings, costs = rank(kept["fold"], spec, question["n"], alone)
+            path, alone = question["fold"], question["alone"]
+            if path not in folds:
+                folds.clear()
+                folds[path] = read_fold(path)
+            spec = ModelSpec.from_dict(question["model"])
+            rankings, costs = rank(folds[path], spec, question["n"], alone)
+            np.savez(question["out"], **{name: getattr(rankings, name) for name in _ARRAYS})
         except Exception as error:  # noqa: BLE001 - the parent decides
             return {"error": reason(error)}
-        costs["peak_memory"] = peak_memory() if alone else None
-        return {"rankings": replace(rankings, train=None), "costs": costs}
+        return costs | {"peak_memory": peak_memory() if alone else None}
 
     return answer
 
@@ -167,3 +183,15 @@ def reason(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"out of memory: {text}" if text else "out of memory"
     return f"{type(error).__name__}: {text}"
+
+
+@contextmanager
+def _scratch_folder() -> Iterator[Path]:
+    """Yield a temporary folder, and remove those of processes that were killed."""
+    with TemporaryDirectory(prefix=_SCRATCH) as name, locked(Path(name)):
+        others = Path(name).parent.glob(f"{_SCRATCH}*") if os.name == "posix" else ()
+        for old in others:
+            with suppress(OSError), locked(old, wait=False):  # raises if its owner lives
+                if time.time() - old.stat().st_mtime > _SECONDS_TO_LOCK:
+                    shutil.rmtree(old, ignore_errors=True)
+        yield Path(name)
