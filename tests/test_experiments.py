@@ -407,6 +407,14 @@ def test_toml_expands_arities_and_resolves_paths_relative_to_itself(tmp_path):
         ('data = "a"\n[[models]]\nmodel = "popularity"\nkernel = "linear"', "no parameter 'k"),
         ('data = "a"\n[[models]]\nmodel = "kernel-ranker"\nreg = "x"', "reg of .*number"),
         ('data = "a"\nmodels = [3]', "kernel = .* is missing"),
+        ('data = "a"\nmodels = 3', "models is written as"),
+        ('data = "a"\n[[models]]\nmodel = 3', 'model is written as "ease", not 3'),
+        ('data = "a"\n[columns]\nuser = 3\n[[models]]\nkernel = "linear"', "user is written as"),
+        (
+            'data = "a"\n[columns]\ndatabase = 3\n[[models]]\nkernel = "linear"',
+            "database is written",
+        ),
+        ('data = "a"\n[columns]\nk_core = "x"\n[[models]]\nkernel = "linear"', "k_core is written"),
         ('data = "a"\n[columns]\nwho = "x"\n[[models]]\nkernel = "linear"', "no column option"),
         ('data = "a"\n[split]\nfold = 3\n[[models]]\nkernel = "linear"', "did you mean 'folds'"),
         ('data = "a"\n[split]\nprotocol = "papr"\n[[models]]\nkernel = "linear"', "mean 'paper'"),
@@ -428,6 +436,11 @@ def test_dates_in_toml_are_times(tmp_path):
         "user,item,date\n1,a,2024-01-01\n1,b,2024-01-02\n2,b,2024-01-01\n2,a,2024-01-03\n"
     )
     path = tmp_path / "e.toml"
+    path.write_text(
+        'data = "r.csv"\n[columns]\nsince = 2024-01-02\n[split]\nprotocol = "hold_out"\n'
+        '[[models]]\nkernel = "linear"\n'
+    )
+    assert read_experiment(path).columns == {"since": "2024-01-02"}
     for at in ("2024-01-02", "2024-01-02T00:00:00", '"2024-01-02"'):
         path.write_text(
             f'data = "r.csv"\n[split]\nprotocol = "temporal"\nat = {at}\n'

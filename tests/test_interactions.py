@@ -17,7 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from boolrank import InputError, Interactions, KernelRanker, ParameterError, UnknownIdError
+from boolrank import (
+    InputError,
+    Interactions,
+    ItemTable,
+    KernelRanker,
+    ParameterError,
+    UnknownIdError,
+)
 from boolrank.data.columns import USUAL_NAMES, find_columns
 from boolrank.errors import ParameterTypeError
 
@@ -422,3 +429,16 @@ def test_updates_need_interactions_with_ids_of_the_same_type():
         data.updated(removed=[1])
     with pytest.raises(InputError, match="users here are of type int, such as 1, and '3' is of"):
         data.updated(Interactions.from_pairs(["3"], ["a"]))
+
+
+@pytest.mark.parametrize("series", [pd.Series([1, 2]), pl.Series([1, 2])])
+def test_a_series_is_not_a_frame(series):
+    for read in (Interactions.from_frame, ItemTable.from_frame):
+        with pytest.raises(ParameterTypeError, match="are a frame or an Arrow stream, not Series"):
+            read(series)
+
+
+def test_a_condition_that_is_a_number_is_an_error_with_a_hint():
+    frame = pl.DataFrame({"user": [1], "item": [1], "rating": [4]})
+    with pytest.raises(ParameterError, match=r"positive is a comparison .* not 4; write it as"):
+        Interactions.from_frame(frame, positive=4)

@@ -195,6 +195,7 @@ def test_users_without_a_value_in_both_models_are_left_out() -> None:
         ),
         (lambda: bootstrap_interval(np.arange(2.0), confidence=95), ParameterError, "not 95"),
         (lambda: bootstrap_interval(np.arange(2.0), resamples=0), ParameterError, "1 or more"),
+        (lambda: bootstrap_interval(np.arange(2.0), seed=-1), ParameterError, "seed must be"),
         (lambda: compare(_named(_evaluation("a", [1.0])), "auc"), ParameterError, "give two"),
         (
             lambda: compare(

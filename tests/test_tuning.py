@@ -44,7 +44,7 @@ from boolrank.studies import (
     tune_model,
     validation_fold,
 )
-from boolrank.studies.cache import Task, read_json
+from boolrank.studies.cache import Task, read_json, write_json
 from boolrank.studies.executor import Executor, reason
 from worker_here import WorkerHere
 
@@ -442,6 +442,10 @@ def test_best_spec_finds_the_best_of_several_studies(fold, tmp_path):
     tune_model("popularity", validation_fold(synthetic(*DATA), seed=1), folder=tmp_path)
     with pytest.raises(InputError, match=r"studies of different data or metrics; name one file"):
         best_spec(tmp_path)
+    write_json(tmp_path / "run" / "results.json", {"results": []})
+    for wrong in (tmp_path / "run", tmp_path / "run" / "results.json"):
+        with pytest.raises(InputError, match=r"results.json is not of a comparison; name a folder"):
+            best_spec(wrong)
     file.write_text(file.read_text().replace('"seed": 0', '"seed": 1'))
     with pytest.raises(InputError, match=r"is damaged; run the same command again"):
         best_spec(file)

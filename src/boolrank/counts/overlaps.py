@@ -101,7 +101,7 @@ class Overlaps(State):
 
     @property
     def degrees(self) -> NDArray[np.int64]:
-        """(m,) Users of each item, whatever they weigh."""
+        """(m,) Number of users of each item, unweighted."""
         return self.sizes if self.weighting is None else self.weighting.degrees
 
     def check(self, interactions: Interactions) -> Overlaps:

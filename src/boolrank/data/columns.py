@@ -93,17 +93,17 @@ def likely(names: Sequence[str], role: str) -> list[str]:
 def opened(frame: Any, what: str, other: str) -> Any:
     """Return a frame as narwhals has it, eager, and other objects with an Arrow stream unchanged.
 
-    Raise if columns share a name or have one like 0. ``what`` is read and ``other``, another way to
-    give it, are for messages.
+    Raise unless column names are distinct texts. ``what`` and ``other``, another way to pass the
+    data, are for messages.
     """
     import narwhals as nw
 
     try:
-        table: Any = nw.from_native(frame, pass_through=True)
+        table: Any = nw.from_native(frame, pass_through=True, allow_series=True)
     except nw.exceptions.DuplicateError:
         check_names(getattr(frame, "column_names", None) or list(frame.columns))
         raise
-    is_stream = hasattr(frame, "__arrow_c_stream__")
+    is_stream = hasattr(frame, "__arrow_c_stream__") and not isinstance(table, nw.Series)
     if isinstance(table, nw.LazyFrame) and not is_stream:
         table = table.collect()
     if isinstance(table, nw.DataFrame):

@@ -37,7 +37,7 @@ class Condition(NamedTuple):
     value: float | str
 
     @staticmethod
-    def parse(text: str) -> Condition:
+    def parse(text: Any) -> Condition:
         """Parse a condition.
 
         >>> Condition.parse(">= 3.5").value
@@ -48,9 +48,9 @@ class Condition(NamedTuple):
         match = re.fullmatch(r"(>=|<=|==|=|!=|>|<)\s*(\w.*|[-+.]\d.*)", str(text).strip())
         if match is not None:
             if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)", match[2]):
-                return Condition(text.strip(), match[1], float(match[2]))
+                return Condition(match[0], match[1], float(match[2]))
             if COMPARISONS[match[1]] in (eq, ne):
-                return Condition(text.strip(), match[1], match[2])
+                return Condition(match[0], match[1], match[2])
         raise ParameterError(
             f"positive is a comparison with a number, or with = and a text, not {text!r}",
             hint="write it as '>= 4', or for text as '= good'",

@@ -159,20 +159,21 @@ class Dataset:
         with needs("cli", "Reading data sets"):
             import polars as pl
 
-        parts = []
-        for name in self.files:
-            frames = []
-            for path in self._find(name, folder):
-                for label, content in contents(path, name):
-                    frame = self.format(label, content)
-                    for side in ("user", "item"):
-                        if side not in getattr(frame, "columns", ()):
-                            problem = f"the format of {self.name} gives no column {side!r}"
-                            raise InputError(problem, hint="return a frame with user and item")
-                    if not len(frame):
-                        raise InputError(f"{label} is empty: it has no rows", hint=AGAIN)
-                    # Half the memory for ids: data sets have up to a hundred million rows.
-                    ids = [frame[side].shrink_dtype() for side in ("user", "item")]
-                    frames.append(frame.select(*ids, pl.col("^time$")))
-            parts.append(pl.concat(frames, how="vertical_relaxed"))
-        return parts
+        def read(label: str, content: bytes) -> pl.DataFrame:
+            frame = self.format(label, content)
+            for side in {"user", "item"}.difference(getattr(frame, "columns", ())):
+                problem = f"the format of {self.name} gives no column {side!r}"
+                raise InputError(problem, hint="return a frame with user and item")
+            if not len(frame):
+                raise InputError(f"{label} is empty: it has no rows", hint=AGAIN)
+            # Half the memory for ids: data sets have up to a hundred million rows.
+            ids = [frame[side].shrink_dtype() for side in ("user", "item")]
+            return frame.select(*ids, pl.col("^time$"))
+
+        return [
+            pl.concat(
+                (read(*each) for path in self._find(name, folder) for each in contents(path, name)),
+                how="vertical_relaxed",
+            )
+            for name in self.files
+        ]

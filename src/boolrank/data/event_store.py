@@ -1,8 +1,7 @@
 """Events of files as interactions in files: read batch by batch, sorted in parts.
 
-Ids are numbered as they come, and events are written as pairs of numbers. When all ids are known,
-they are sorted, and the events of one range of users after the other. In memory are the ids, a
-batch, and a range.
+Ids are numbered in order of appearance and events are written as pairs of numbers. At the end, ids
+are sorted, then events, one range of users at a time. Memory holds the ids, a batch and a range.
 """
 
 from __future__ import annotations

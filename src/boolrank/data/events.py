@@ -31,7 +31,7 @@ Ids = Sequence[Hashable] | None
 class Reading:
     """An account of reading: columns by role, numbers of rows, and dropped rows by reason.
 
-    ``padded`` counts ids with blanks around them, ``notes`` has remarks for people.
+    ``padded`` counts ids with blanks around them, ``notes`` are shown to the user.
     """
 
     source: str = "a frame"

@@ -81,8 +81,7 @@ def load_inputs(
     `Interactions.from_files`, ``k_core``, that of `Interactions.k_core`, and ``database``, for
     which the only input is a query.
     """
-    k = columns.pop("k_core", None)
-    if k is not None:
+    if (k := columns.pop("k_core", None)) is not None:
         return load_inputs(inputs, folder, file_order, **columns).k_core(k)
     if file_order and columns.get("time") is not None:
         raise ParameterError(

@@ -384,7 +384,7 @@ def none_within(cap: int | None) -> InputError:
 
 
 def check_interactions(given: Any, subject: str) -> None:
-    """Raise if something is not Interactions; ``subject`` begins the message."""
+    """Raise unless a value is Interactions; ``subject`` begins the message."""
     if not isinstance(given, Interactions):
         raise ParameterTypeError(
             f"{subject} Interactions, not {type(given).__name__}",

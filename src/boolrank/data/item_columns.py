@@ -1,7 +1,7 @@
 """Columns of item tables.
 
 Columns of numbers, truth values and dates are doubles. Columns of text and of sets of text are
-rows of word numbers: a text is a row of one word, and nothing known is an empty row.
+rows of word numbers: a text is a row of one word, a missing value an empty row.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Numbers(State):
     known: NDArray[np.uint8] = array("uint8", "table", high=1)
 
     def take(self, rows: NDArray[np.int64]) -> Numbers:
-        """Return the values of some rows, unknown for -1."""
+        """Return the values of some rows, missing for -1."""
         there = rows >= 0
         known = np.where(there, self.known[rows], 0).astype(np.uint8)
         return Numbers(self.type, np.where(there, self.values[rows], 0.0), known)
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """(items,) Where something is known."""
+        """(items,) Where values are not missing."""
         return self.known > 0
 
     @cached_property
@@ -83,12 +83,12 @@ class Words(State):
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """(items,) Where something is known."""
+        """(items,) Where values are not missing."""
         return np.diff(self.indptr) > 0
 
     @property
     def values(self) -> NDArray[np.int64]:
-        """(items,) The number of the word of each text, -1 where nothing is known."""
+        """(items,) The number of the word of each text, -1 for missing values."""
         numbers = np.full(len(self.indptr) - 1, -1)
         numbers[self.present] = self.indices
         return numbers

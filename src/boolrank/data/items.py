@@ -112,7 +112,7 @@ class ItemTable:
         return self if ids is self.ids else self._reordered(ids, np.argsort(order))
 
     def aligned(self, items: Vocabulary) -> ItemTable:
-        """Return the rows of these items in their order; items without a row know nothing."""
+        """Return the rows of these items in their order, with missing values for others."""
         return self._reordered(items, self.ids.find(items))
 
     def _reordered(self, ids: Vocabulary, rows: NDArray[np.int64]) -> ItemTable:
@@ -181,7 +181,7 @@ class ItemTable:
 def updated_table(table: ItemTable, new: ItemTable) -> ItemTable:
     """Return a table with the rows of another added, or in place of rows with the same ids.
 
-    It equals a table that was made from all rows. New rows know nothing in columns that they lack.
+    It equals a table made from all rows. New rows have missing values in columns that they lack.
 
     >>> import polars as pl
     >>> table = ItemTable.from_frame(pl.DataFrame({"id": [1, 2], "tags": ["a|b", "b"]}))

@@ -26,7 +26,7 @@ class Rows(NamedTuple):
     @staticmethod
     def of_lists(lists: Iterable[Iterable[int] | NDArray[np.integer]]) -> Rows:
         """Return rows of item numbers, sorted and without repetitions."""
-        # Python's own sort keeps the GIL: a request hands it over only to compute.
+        # Python's own sort keeps the GIL; a request releases it only to compute.
         sets = [np.array(sorted(set(np.asarray(each).tolist())), np.int32) for each in lists]
         indices = np.concatenate(sets) if sets else np.empty(0, np.int32)
         return Rows.of_lengths(np.array([len(each) for each in sets], np.int64), indices)

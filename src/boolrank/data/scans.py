@@ -42,7 +42,7 @@ _STORES = r"(s3a?|gs|gcs|az|azure|abfss?)://"
 
 
 def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
-    """Return the files of names, globs and folders of Parquet: in order of names, none twice.
+    """Return the files of names, globs and folders of Parquet, without repetitions.
 
     Addresses of Parquet in object stores stay text.
     """

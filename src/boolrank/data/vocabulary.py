@@ -49,7 +49,7 @@ class Vocabulary:
         values: Iterable[Hashable] | NDArray[Any], kind: str = "id"
     ) -> tuple[Vocabulary, NDArray[np.int64]]:
         """Return the vocabulary of a sequence of ids, and the row number of each."""
-        if not isinstance(values, str):  # whose letters are ids, as ever
+        if not isinstance(values, str):  # its letters are ids
             check_list(f"{kind}s", values)
         array = _as_ids(values)
         ids, numbers = _encode_whole(array) if array.dtype.kind == "i" else _encode(array, kind)

@@ -91,7 +91,7 @@ class Evaluation:
 
     @property
     def user_metrics(self) -> list[str]:
-        """Names of the metrics that users have values of."""
+        """Names of the metrics with a value per user."""
         return [name for name, values in self.folds[0].values.items() if values.ndim]
 
     @cached_property

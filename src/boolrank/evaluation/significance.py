@@ -26,7 +26,7 @@ _BATCH = 1 << 22
 
 @dataclass(frozen=True)
 class Comparison:
-    """A model compared with a baseline, on the users that both have a value of.
+    """A model compared with a baseline, on the users with a value for both.
 
     Attributes
     ----------
@@ -84,6 +84,7 @@ def bootstrap_interval(
     if not 0 < real("", "confidence", confidence) < 1:
         raise ParameterError(f"confidence must be between 0 and 1, not {confidence!r}")
     whole("", "resamples", resamples, low=1)
+    whole("", "seed", seed, low=0)
     if _all_equal(differences):
         return float(differences[0]), float(differences[0])
     found = bootstrap(

@@ -54,15 +54,15 @@ class DiskArray:
         return DiskArray(path, dtype)
 
     def append(self, values: NDArray[Any]) -> None:
-        """Write values behind the last one."""
+        """Append values."""
         self[len(self) :] = values
 
     def truncate(self, length: int) -> None:
-        """Keep the first values alone."""
+        """Keep only the first values."""
         os.truncate(self.path, length * self.dtype.itemsize)
 
     def mapped(self) -> NDArray[Any]:
-        """Return all values as an array that is read when it is used."""
+        """Return all values as an array whose pages are read on access."""
         if not len(self):
             return np.empty(0, self.dtype.newbyteorder("="))
         return MappedFile(self.path, self.dtype, "c")
@@ -119,7 +119,7 @@ def raw_bytes(array: NDArray[Any]) -> Iterator[bytes | memoryview]:
 
 
 def release_pages(arrays: Iterable[NDArray[Any]]) -> None:
-    """Give pages of mapped files back; they are read again when they are used."""
+    """Release the pages of mapped files; later access reads them again."""
     for array in arrays:
         base: Any = array
         while isinstance(base, np.ndarray):

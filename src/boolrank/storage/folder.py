@@ -110,7 +110,7 @@ def _write_array(path: Path, name: str, array: NDArray[Any], suffix: str) -> dic
 
 
 def write_file(path: Path, content: bytes | memoryview) -> None:
-    """Write a new file to the disk itself."""
+    """Write a new file and sync it."""
     with named_errors(path), path.open("xb") as file:
         file.write(content)
         file.flush()

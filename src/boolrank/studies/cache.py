@@ -26,7 +26,7 @@ from ..models import MODELS, Recommender
 from ..models.spec import ModelSpec
 from ..storage.output import write_text
 
-# Raise it when the same key is to have another result.
+# Increment if results change for the same key.
 FORMAT = 3
 
 

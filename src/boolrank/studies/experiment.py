@@ -31,9 +31,10 @@ _KEYS = ("data", "seed", "metrics", "split", "columns", "models")
 # The order by time, or a random one if there are no times.
 USUAL = "usual"
 # Options of `load_inputs`.
+_NUMBERS = ("k_core", "min_count")
 _COLUMNS = (
-    *("user", "item", "rating", "time", "positive", "k_core", "database"),
-    *("min_count", "since", "until", "last"),
+    *("user", "item", "rating", "time", "positive", "database"),
+    *("since", "until", "last", *_NUMBERS),
 )
 
 
@@ -65,18 +66,13 @@ class Experiment:
     def __post_init__(self) -> None:
         data, columns = cast("Any", self.data), cast("Any", self.columns)
         data = (data,) if isinstance(data, str) else data
-        is_table = isinstance(columns, Mapping) and _are_texts(
-            [v for name, v in columns.items() if name not in ("k_core", "min_count", "database")]
-        )
         are_models = all(isinstance(each, ModelSpec) for each in self.models)
         _check("data", data and _are_texts(data), data, '["ratings.csv"]')
         _check("metrics", _are_texts(self.metrics), self.metrics, '["auc", "ndcg@10"]')
-        _check("columns", is_table, columns, 'user = "customer"')
+        _check("columns", isinstance(columns, Mapping), columns, 'user = "customer"')
         _check("split", isinstance(self.split, Mapping), self.split, "folds = 5")
         _check("models", are_models, self.models, "[ModelSpec('popularity')]")
         _check_keys("column option", columns, _COLUMNS)
-        if "database" in columns:  # whose text has no password
-            columns = {**columns, "database": Database(columns["database"])}
         split = {name: _plain(name, value) for name, value in self.split.items()}
         if "seed" in split:
             hint = "put it beside data, not into split"
@@ -91,7 +87,7 @@ class Experiment:
             "split": split,
             "metrics": tuple(map(str, parse_metrics(self.metrics))),
             "seed": whole("", "seed", self.seed, low=0),
-            "columns": columns,
+            "columns": {name: _column(name, value) for name, value in columns.items()},
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -131,10 +127,11 @@ class Experiment:
         for key in ("data", "models"):
             if not content.get(key):
                 raise ParameterError(f"{key} is missing")
-        split = content.get("split", {})
+        split, tables = content.get("split", {}), content["models"]
         _check("split", isinstance(split, Mapping), split, 'protocol = "paper"')
+        _check("models", isinstance(tables, list), tables, '[{model = "ease"}]')
         given = {"protocol": "paper"} | dict(split)
-        models = tuple(spec for table in content["models"] for spec in _models(table))
+        models = tuple(spec for table in tables for spec in _models(table))
         fields = {"models": models, "protocol": given.pop("protocol"), "split": given}
         return Experiment(**dict(content) | fields)
 
@@ -165,6 +162,14 @@ def _plain(name: str, value: Any) -> str | int | float:
     return value
 
 
+def _column(name: str, value: Any) -> str | int | Database:
+    """Return an option of the columns; a database's text has no password."""
+    value = value.isoformat() if isinstance(value, date) else value
+    right = isinstance(value, int if name in _NUMBERS else str | Database)
+    _check(name, right, value, "10" if name in _NUMBERS else '"customer"')
+    return Database(value) if name == "database" else value
+
+
 def read_experiment(path: str | Path) -> Experiment:
     """Read an experiment from a TOML file. Files that it names are relative to it."""
     path = Path(path)
@@ -191,6 +196,7 @@ def _models(table: Any) -> list[ModelSpec]:
     if not isinstance(table, dict) or not table.keys() & {"model", "kernel"}:
         raise ParameterTypeError(f'kernel = "linear" or model = "ease" is missing in {table!r}')
     given = {"model": "kernel-ranker"} | table
+    _check("model", isinstance(given["model"], str), given["model"], '"ease"')
     if "arities" not in given:
         return [ModelSpec.from_dict(given)]
     kernels = family(str(given.get("kernel")), parse_arities(str(given.pop("arities"))))

@@ -256,8 +256,9 @@ def best_spec(folder: str | Path, metric: str | None = None) -> ModelSpec:
     The file of one study can be given as well.
     """
     folder = Path(folder)
-    if (folder / "results.json").is_file():
-        return _winner(folder / "results.json", metric)
+    results = folder / "results.json" if folder.is_dir() else folder
+    if results.name == "results.json" and results.is_file():
+        return _winner(results, metric)
     paths = [folder] if folder.is_file() else sorted((folder / "studies").glob("*.json"))
     if not paths:
         raise InputError(
@@ -278,7 +279,10 @@ def best_spec(folder: str | Path, metric: str | None = None) -> ModelSpec:
 
 def _winner(path: Path, metric: str | None) -> ModelSpec:
     """Return the best model of a comparison."""
-    first, *more = read_json(path)["sets"]
+    content = read_json(path)
+    if "sets" not in content:
+        raise InputError(f"{path} is not of a comparison", hint="name a folder of tune or compare")
+    first, *more = content["sets"]
     if more:
         raise InputError(
             f"{path} compares models on {len(more) + 1} data sets",
