@@ -17,7 +17,6 @@ from typing import Any
 from .._extras import needs
 from ..engines.user_modules import import_user_module
 from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
-from ._options import in_options
 from ._output import printable
 from ._signals import SignalGuard
 
@@ -77,7 +76,7 @@ def _run(args: list[str]) -> int:
     from ._app import app  # needs typer
 
     def print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-        sys.stderr.write(f"warning: {printable(in_options(str(message)))}\n")
+        sys.stderr.write(f"warning: {printable(str(message))}\n")
 
     with warnings.catch_warnings():
         warnings.showwarning = print_warning
@@ -133,14 +132,16 @@ def _reliable_stdout() -> Iterator[None]:
 def present(error: Exception, args: Sequence[str]) -> tuple[int, str]:
     """Return the exit code and the text for an error that the user can fix; 0 for a bug.
 
-    >>> from boolrank.errors import InputError
-    >>> print(present(InputError("the data have no time", hint="use order='file'"), [])[1])
-    error: the data have no time
-    hint: use --order 'file'
+    If a parameter is to blame that is an option of the verb, the message begins with the option.
+
+    >>> error = ParameterError("an order is file, time or random", hint="try time", parameter="order")
+    >>> print(present(error, ["evaluate"])[1])
+    error: --order: an order is file, time or random
+    hint: try time
     """
     code, hint = 1, ""
     if isinstance(error, BoolrankError):
-        message, hint = error.message, in_options(error.hint)
+        message, hint = _option(args, error.parameter) + error.message, error.hint
         if isinstance(error, KernelSyntaxError):
             hint = hint or "`boolrank kernels` lists the kernels"
         if isinstance(error, KernelSyntaxError | ParameterError | ParameterTypeError):
@@ -158,11 +159,28 @@ def present(error: Exception, args: Sequence[str]) -> tuple[int, str]:
     return code, f"error: {message}\nhint: {hint or _usage(args)}"
 
 
+def _option(args: Sequence[str], parameter: str) -> str:
+    """Return the option for a parameter, with a colon; "" if the verb does not have it."""
+    if not parameter:
+        return ""
+    from ._app import options_of
+
+    name = options_of(_verb(args)).get(parameter)
+    return f"{name}: " if name else ""
+
+
 def _usage(args: Sequence[str]) -> str:
     """Return the help and the example of the verb in these arguments."""
     from ._app import EXAMPLES
 
-    rest, _ = _split_imports(args)
-    verb = next((words for k in (2, 1) if (words := " ".join(rest[:k])) in EXAMPLES), "")
+    verb = _verb(args)
     example = f"; for example: {EXAMPLES[verb]}" if verb else ""
     return f"see `{' '.join(['boolrank', *verb.split(), '-h'])}`{example}"
+
+
+def _verb(args: Sequence[str]) -> str:
+    """Return the verb in these arguments; "" if there is none."""
+    from ._app import EXAMPLES
+
+    rest, _ = _split_imports(args)
+    return next((words for k in (2, 1) if (words := " ".join(rest[:k])) in EXAMPLES), "")

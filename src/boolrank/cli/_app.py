@@ -117,6 +117,12 @@ def _typer_function(verb: Callable[..., None], name: str) -> Callable[..., None]
     return run
 
 
+def options_of(verb: str) -> dict[str, str]:
+    """Return the options of a verb by parameter."""
+    found = _parameters(VERBS[verb], verb) if verb in VERBS else ()
+    return {each.name: option_name(each.name) for each in found if each.kind is each.KEYWORD_ONLY}
+
+
 def _parameters(function: Callable[..., Any], verb: str) -> Iterator[Parameter]:
     """Yield the parameters with typer's description of each as the default."""
     for each in signature(function, eval_str=True).parameters.values():

@@ -20,7 +20,7 @@ from ..errors import InputError, ParameterError
 from ..models import Recommender
 from ..models.spec import ModelSpec, split_commas
 from ..table import counted
-from ._options import in_options, option_name
+from ._options import option_name
 from ._output import say, status
 
 _LISTED = 10  # ids that a message names
@@ -78,9 +78,8 @@ def seconds_of(text: str, parameter: str) -> float:
     """Return the seconds of a time such as 10m."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
     if match is None or not float(match[1]):
-        raise ParameterError(
-            f"--{parameter} is a time such as 120s, 10m or 1h, not {text!r}", parameter=parameter
-        )
+        problem = f"{text!r} is not a time such as 120s, 10m or 1h"
+        raise ParameterError(problem, parameter=parameter)
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
@@ -145,7 +144,7 @@ def say_read(events: Interactions) -> None:
     for reading in events.readings:
         say(f"read {reading}")
         for note in reading.notes:
-            say(f"note: {in_options(note)}")
+            say(f"note: {note}")
 
 
 def read_table(path: str, sets: str | None = None) -> ItemTable:

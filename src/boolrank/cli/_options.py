@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 
@@ -10,20 +9,6 @@ def option_name(parameter: str) -> str:
     """Return the option for a parameter, such as ``--include-seen`` for ``include_seen``."""
     row = OPTIONS.get(parameter, {})
     return str(row.get("flag", f"--{parameter.replace('_', '-')}"))
-
-
-def in_options(text: str) -> str:
-    """Return a text of the library with its arguments, as ``order=...``, written as options.
-
-    >>> in_options("lower least=... or use order='file', not reg=1")
-    "lower --least or use --order 'file', not reg=1"
-    """
-
-    def option(match: re.Match[str]) -> str:
-        name = option_name(match[1])
-        return match[0] if match[1] not in OPTIONS else name if match[2] else f"{name} "
-
-    return re.sub(r"(?<![^ ])(\w+)=(\.\.\.)?", option, text)
 
 
 def _row(text: str, **settings: Any) -> dict[str, Any]:

@@ -127,13 +127,13 @@ class _Rows:
         columns, rating = self.columns, self.columns["rating"]
         if rating is not None and self.condition is None and not is_boolean(some[rating]):
             columns["rating"] = None
-            how = "a condition such as positive='>= 4' selects some"
+            how = "a condition such as '>= 4' (positive) selects some"
             self.reading.notes.append(f"all rows count, regardless of {rating!r}; {how}")
         if columns["time"] is None and not self.file_order:
             others = [name for name in some.columns if name not in columns.values()]
             dates = [name for name in others if is_date_like(some[name])]
             if len(dates) == 1:
-                hint = f"{dates[0]!r} looks like a time; time={dates[0]!r} uses it"
+                hint = f"{dates[0]!r} looks like a time; name it as the time to use it"
                 self.reading.notes.append(hint)
 
     def frames(self, size: int | None = None) -> Iterator[pl.DataFrame]:
@@ -207,7 +207,7 @@ class _Rows:
         wrong = str(min(broken, key=len).first())
         raise InputError(
             f"the column {name!r} is not a {role}: it has {wrong!r} in {self._place(name, wrong)}",
-            hint=f"correct it, or name another column with {role}=...",
+            hint=f"correct it, or name another {role} column",
             parameter=role,
         )
 

@@ -96,7 +96,7 @@ def check_exposure(host: str, keys: Keys | None, no_auth: bool) -> None:
     address = _address(host)
     if not (keys or no_auth or (address is not None and address.is_loopback)):
         raise ParameterError(
-            f"--host {host} is open to other machines, and there are no keys",
+            f"{host} is open to other machines, and there are no keys",
             hint="give --api-key-file FILE, or --no-auth if something else protects the service",
             parameter="host",
         )
