@@ -272,18 +272,20 @@ def threaded(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: Any) -> It
     """A server in a thread, with other limits; yield it and its port."""
     import asyncio
 
-    from boolrank.service import workers
+    from boolrank.service import access, workers
     from boolrank.service.app import create_app
     from boolrank.service.events import check_store
     from boolrank.service.live import Live
 
     for name, value in limits.items():
-        monkeypatch.setattr(workers, f"_{name.upper()}", value)
+        place = access if name == "most_connections" else workers
+        monkeypatch.setattr(place, f"_{name.upper()}", value)
     made = workers.listen("127.0.0.1", 0)
     port = made.getsockname()[1]
     live = Live(folder, check_store(str(folder.parent / "e.sqlite")))
-    server = workers.make_server(create_app(live))
-    thread = threading.Thread(target=lambda: asyncio.run(workers.serve(server, made)))
+    app = create_app(live)
+    server = workers.make_server(app)
+    thread = threading.Thread(target=lambda: asyncio.run(workers.serve(app, server, made)))
     thread.start()
     try:
         wait_for(lambda: server.started)

@@ -134,10 +134,10 @@ def present(error: Exception, args: Sequence[str]) -> tuple[int, str]:
 
     If a parameter is to blame that is an option of the verb, the message begins with the option.
 
-    >>> error = ParameterError("an order is file, time or random", hint="try time", parameter="order")
+    >>> error = ParameterError("there is no order 'date'", hint="try 'time'", parameter="order")
     >>> print(present(error, ["evaluate"])[1])
-    error: --order: an order is file, time or random
-    hint: try time
+    error: --order: there is no order 'date'
+    hint: try 'time'
     """
     code, hint = 1, ""
     if isinstance(error, BoolrankError):
