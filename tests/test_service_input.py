@@ -168,7 +168,7 @@ def test_an_unknown_parameter_is_named_as_an_unknown_field_is(keyed: Any, client
     ("path", "body", "detail"),
     [
         (RECOMMEND, {"user": " "}, "user: this is blank, or has a NUL"),
-        (RECOMMEND, {"user": "x" * 300}, "user: this has more than 256 characters"),
+        (RECOMMEND, {"user": "x" * 300}, "user: there must be at most 256 characters"),
         (RECOMMEND, {"per": {}}, "body: give either user or items"),
         (EVENTS, {"events": []}, "events: there must be at least 1"),
         (EVENTS, {}, "events: this field is missing"),

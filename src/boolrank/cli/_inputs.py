@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -86,19 +86,6 @@ def seconds_of(text: str, parameter: str) -> float:
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that have a value."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def refuse(option: str, others: Iterable[str]) -> None:
-    """Raise if other options, given by parameter, stand beside one that excludes them."""
-    for name in others:
-        problem = f"{option} and {option_name(name)} exclude each other"
-        raise ParameterError(problem, hint="leave out one of them")
-
-
-def at_most_one(options: Iterable[str]) -> None:
-    """Raise if two of these options are given."""
-    first, *others = [*options] or [""]
-    refuse(option_name(first), others)
 
 
 def command_text(verb: str, inputs: Sequence[str], options: Mapping[str, Any]) -> str:

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+from ..errors import ParameterError
 
 
 def option_name(parameter: str) -> str:
     """Return the option for a parameter, such as ``--include-seen`` for ``include_seen``."""
     row = OPTIONS.get(parameter, {})
     return str(row.get("flag", f"--{parameter.replace('_', '-')}"))
+
+
+def refuse(option: str, others: Iterable[str]) -> None:
+    """Raise if other options, given by parameter, stand beside one that excludes them."""
+    for name in others:
+        problem = f"{option} and {option_name(name)} exclude each other"
+        raise ParameterError(problem, hint="leave out one of them")
+
+
+def at_most_one(options: Iterable[str]) -> None:
+    """Raise if two of these options are given."""
+    first, *others = [*options] or [""]
+    refuse(option_name(first), others)
 
 
 def _row(text: str, **settings: Any) -> dict[str, Any]:

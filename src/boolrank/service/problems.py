@@ -24,7 +24,7 @@ _INVALID = {
     "extra_forbidden": "this name is unknown",
     "missing": "this field is missing",
     "string_pattern_mismatch": "this is blank, or has a NUL",
-    "string_too_long": "this has more than {max_length} characters",
+    "string_too_long": "there must be at most {max_length} characters",
     "too_long": "there must be at most {max_length}",
     "too_short": "there must be at least {min_length}",
     "value_error": "{error}",

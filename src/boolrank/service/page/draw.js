@@ -27,7 +27,6 @@ export function score(value) {
   if (value === null) return "–";
   if (Number.isInteger(value)) return number(value);
   const size = Math.abs(value);
-  if (size < 1e-280) return "0"; // of an item that nothing reaches
   const text = size >= 1e-4 && size < 1e6 ? value.toFixed(4) : value.toExponential(2);
   return text.replace(/^-/, "−");
 }
