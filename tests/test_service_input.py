@@ -280,7 +280,7 @@ def test_keys_are_enforced_by_role(keyed: Any) -> None:
     for bad in (READ[:-1], READ + "x", "", "é", "x" * 10_000, "Bearer"):
         headers = {"authorization": f"Bearer {bad}".encode()}
         known = check_problem(keyed.get("/v1/model", headers=headers), 401)["detail"]
-        assert known == ("this key is not known" if bad else "a key is needed")
+        assert known == ("the key is unknown" if bad else "a key is required")
     for path in ("/v1%2Fevents", "//v1/events", "/v1/events/", "/V1/events", "/static/../v1/model"):
         assert keyed.post(path, json=body).status_code in (401, 404)
     for path in ("/v1/events%0A", "/v1/refresh%0A"):

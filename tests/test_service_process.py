@@ -258,7 +258,7 @@ def test_a_full_disk_refuses_events_and_loses_none(folder: Path) -> None:
                 refused.append((error.code, json.load(error)["status"]))
         assert stored
         assert set(refused) == {(503, 503)}
-        assert server.log.read_text().count("event store fails") == 1, "in a minute"
+        assert server.log.read_text().count("event store is unavailable") == 1, "in a minute"
         assert server.get("/v1/recommendations/u1")["items"], "reading goes on"
         server.kill()
     with serving(folder, "--events", str(folder.parent / "e.sqlite")) as server:

@@ -174,12 +174,12 @@ class Guard:
         host = re.sub(r":\d+$", "", headers.get(b"host", b"").decode("latin-1"))
         if self.local and _address(host.strip("[]").lower()) is None:
             hint = "use localhost, or see --api-key-file and --no-auth"
-            raise Refusal(403, "this service is for its own machine alone", hint)
+            raise Refusal(403, "this service accepts requests from its own machine only", hint)
         # Browsers send this header: pages of other sites must not write.
         site = headers.get(b"sec-fetch-site", b"none")
         if scope["method"] == "POST" and site in (b"cross-site", b"same-site"):
-            hint = "send it from the page of the service"
-            raise Refusal(403, "another site sent this request", hint)
+            hint = "use the page of this service"
+            raise Refusal(403, "requests from other sites are refused", hint)
 
     def check_key(self, scope: Scope, role: str) -> None:
         """Raise unless a request has a key for a role."""
@@ -191,7 +191,7 @@ class Guard:
             key = headers.get(b"x-api-key", b"")
         roles = self.live.keys.roles(key.strip())
         if not roles:
-            why = "this key is not known" if key.strip() else "a key is needed"
+            why = "the key is unknown" if key.strip() else "a key is required"
             hint = "send the header Authorization: Bearer KEY"
             raise Refusal(401, why, hint, {"www-authenticate": "Bearer"})
         if role not in roles:
@@ -203,7 +203,7 @@ class Guard:
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if kind != b"application/json":
             hint = "send the header Content-Type: application/json"
-            raise Refusal(415, "the body is not declared as JSON", hint)
+            raise Refusal(415, "the body must be JSON", hint)
         declared, more = headers.get(b"content-length", b"0"), True
         length = int(declared) if declared.isdigit() else MOST.bytes + 1
         while more and length <= MOST.bytes:

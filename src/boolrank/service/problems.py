@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 LATER = "try again in a second"
 _MOST_ERRORS = 100  # of one body that are listed
 _HTTP = {
-    404: ("there is nothing at this path", "/docs lists the paths"),
-    405: ("this method is not allowed here", "/docs lists the methods"),
+    404: ("there is no such path", "/docs lists the paths"),
+    405: ("the method is not allowed", "/docs lists the methods"),
 }
 # Errors of pydantic, by type; the text of others can be read by people.
 _INVALID = {
@@ -55,7 +55,7 @@ def problem(error: BaseException) -> Response:
     from pydantic import ValidationError
     from starlette.exceptions import HTTPException
 
-    status, detail, hint = 500, "the service failed", "its log has the reason"
+    status, detail, hint = 500, "internal error", "see the log of the service"
     headers, more = dict[str, str](), dict[str, Any]()
     if isinstance(error, BoolrankError):
         status = getattr(error, "status", 404 if isinstance(error, UnknownIdError) else 422)

@@ -3,10 +3,10 @@
 // The page shows `view`, and the address has all of it after the #: a link shows the same view, and
 // the back button undoes. `show` asks the service and draws.
 
-import { call, get, hasKey, learn, learnMissing, nameOf, useKey } from "./api.js";
+import { call, get, learn, learnMissing, nameOf, useKey } from "./api.js";
 import { combobox } from "./combobox.js";
 import {
-  assignColours, bar, barScale, colourOf, el, hasColour, highlight, keepingFocus, moving, number,
+  assignColours, bar, barScale, colourOf, el, hasColour, highlight, keepingFocus, number,
   plural, reasonTable, score,
 } from "./draw.js";
 import { watch } from "./pulse.js";
@@ -93,7 +93,7 @@ async function show() {
     ]);
     learn([...answer.items, ...popular.items]);
     if (answer.model !== model.model) await loadModel(); // it was refreshed
-    last = { wanted, answer, popular: popular.items, history, person, took, body };
+    last = { wanted, answer, popular: popular.items, history, person, took };
     draw(last);
   } catch (problem) {
     if (problem.name === "AbortError") return;
@@ -115,7 +115,7 @@ function request(history) {
 
 // Drawing.
 
-function draw({ answer, popular, history, person, took, body }) {
+function draw({ answer, popular, history, person, took }) {
   const profile = [...new Set([...history, ...view.items])];
   $("lists").removeAttribute("aria-busy");
   document.body.classList.add("ready");
@@ -125,12 +125,11 @@ function draw({ answer, popular, history, person, took, body }) {
     drawStarters(popular, profile);
     drawExcluded();
     drawNotices(answer, person);
-    moving($("rows"), () => drawRows(answer.items, profile));
+    drawRows(answer.items, profile);
     drawPopular(popular.slice(0, view.n), answer.items, profile);
   }, $("item"));
   $("list-heading").textContent = heading(answer.popular, profile.length);
   $("timing").textContent = `${took < 10 ? took.toFixed(1) : Math.round(took)} ms`;
-  $("curl").textContent = curl(body);
   $("n").value = view.n;
   $("beside").checked = view.beside;
   $("beside").parentElement.hidden = answer.popular; // the list is the popular one
@@ -323,14 +322,6 @@ function keyForm() {
   };
   const label = el("label", { for: "key" }, "API key");
   return el("form.key", { onsubmit }, label, field, el("button", {}, "Use this key"));
-}
-
-/** Return the request as a shell command. */
-function curl(body) {
-  const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
-  const lines = [`curl ${new URL("v1/recommendations", document.baseURI)}`];
-  if (hasKey()) lines.push('-H "Authorization: Bearer $KEY"');
-  return [...lines, "-H 'Content-Type: application/json'", `-d '${quoted}'`].join(" \\\n  ");
 }
 
 async function loadModel() {

@@ -120,20 +120,6 @@ export function reasonTable(entry) {
   return el("table", {}, caption, el("tbody", {}, ...parts.map(line), sum));
 }
 
-/** Redraw a list, and let its rows slide from where they were. */
-export function moving(list, redraw) {
-  const rows = () => new Map([...list.children].map((each) => [each.dataset.item, each]));
-  const top = (each) => each.getBoundingClientRect().top;
-  const before = new Map([...rows()].map(([id, each]) => [id, top(each)]));
-  redraw();
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-  for (const [id, each] of rows()) {
-    const moved = before.has(id) ? before.get(id) - top(each) : NaN;
-    const from = moved ? { transform: `translateY(${moved}px)` } : { opacity: 0 };
-    if (moved !== 0) each.animate([from, {}], { duration: 220, easing: "ease-out" });
-  }
-}
-
 /** Redraw, then focus the same control, the one in its place, or `otherwise`. */
 export function keepingFocus(redraw, otherwise) {
   const { key, at } = document.activeElement?.dataset ?? {};
