@@ -438,6 +438,18 @@ def test_slow_clients_are_cut_off_and_others_are_served(
         assert b" 400 " in _answer(port, b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 100_000)
 
 
+def test_a_connection_in_use_is_not_idle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with threaded(folder, monkeypatch, idle_seconds=1.0) as (_, port):
+        made = connect(port)
+        for _ in range(10):
+            made.sendall(ask)
+            assert b"200 OK" in made.recv(4096)
+            time.sleep(0.3)
+        assert made.recv(4096) == b""
+        made.close()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -65,12 +65,12 @@ def make_server(app: Guard) -> uvicorn.Server:
         """A connection that the guard knows while it is open."""
 
         def connection_made(self, transport: Any) -> None:
-            self.place = transport.get_extra_info("peername")[:2]
+            self.place = (transport.get_extra_info("peername") or ())[:2]
             app.open[self.place] = Client(transport)
             super().connection_made(transport)
 
         def connection_lost(self, exc: Exception | None) -> None:
-            del app.open[self.place]
+            app.open.pop(self.place, None)
             super().connection_lost(exc)
 
     config = uvicorn.Config(

@@ -34,7 +34,6 @@ function read(text) {
     exclude: all("exclude"),
     where: words.get("where") ?? "",
     n: LENGTHS.includes(n) ? n : 10,
-    beside: words.get("beside") !== "no",
     open: words.get("open") ?? "",
   });
 }
@@ -46,7 +45,6 @@ function address() {
   view.exclude.forEach((id) => words.append("exclude", id));
   if (view.where) words.append("where", view.where);
   if (view.n !== 10) words.append("n", view.n);
-  if (!view.beside) words.append("beside", "no");
   if (view.open) words.append("open", view.open);
   return `#${words.toString() || "item="}`; // without any: the example
 }
@@ -76,7 +74,7 @@ const clear = () => go({ user: "", items: [], exclude: [], open: "" }, "Profile 
 async function show() {
   asked?.abort();
   $("where").value = view.where; // a link may have one that is wrong
-  const wanted = JSON.stringify({ ...view, open: "", beside: "" });
+  const wanted = JSON.stringify({ ...view, open: "" });
   if (last?.wanted === wanted) return draw(last);
   asked = new AbortController();
   const { signal } = asked;
@@ -131,9 +129,7 @@ function draw({ answer, popular, history, person, took }) {
   $("list-heading").textContent = heading(answer.popular, profile.length);
   $("timing").textContent = `${took < 10 ? took.toFixed(1) : Math.round(took)} ms`;
   $("n").value = view.n;
-  $("beside").checked = view.beside;
-  $("beside").parentElement.hidden = answer.popular; // the list is the popular one
-  $("lists").classList.toggle("alone", !view.beside || answer.popular);
+  $("lists").classList.toggle("alone", answer.popular); // the list is the popular one
   const first = answer.items.slice(0, 3).map((entry) => nameOf(entry.item));
   $("said").textContent = `${said} ${plural(answer.items.length, "item")}: ${first.join(", ")}…`;
   said = "";
@@ -425,7 +421,6 @@ combobox($("user"), $("user-options"), safely(findUsers), (user) =>
 $("n").append(...LENGTHS.map((n) => el("option", {}, String(n))));
 $("n").addEventListener("change", (event) => go({ n: Number(event.target.value) }));
 $("where").addEventListener("change", (event) => go({ where: event.target.value.trim(), open: "" }));
-$("beside").addEventListener("change", (event) => go({ beside: event.target.checked }));
 $("skip").addEventListener("click", (event) => {
   event.preventDefault(); // the address is the view
   $("list").focus();
