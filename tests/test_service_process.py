@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -439,14 +439,15 @@ def test_slow_clients_are_cut_off_and_others_are_served(
 
 
 def test_a_connection_in_use_is_not_idle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ask = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with threaded(folder, monkeypatch, idle_seconds=1.0) as (_, port):
-        made = connect(port)
+        made = HTTPConnection("127.0.0.1", port, timeout=30)
+        made.connect()
+        first = made.sock
         for _ in range(10):
-            made.sendall(ask)
-            assert b"200 OK" in made.recv(4096)
+            made.request("GET", "/healthz")
+            assert made.getresponse().read() == b'{"status":"ok"}'
             time.sleep(0.3)
-        assert made.recv(4096) == b""
+        assert made.sock is first
         made.close()
 
 
