@@ -239,9 +239,7 @@ def test_a_time_column_that_is_left_out_gives_a_warning(run, ratings):
     assert code == 0
     assert "warning: left out: the column 'date' is not a time: it has 'soon'" in messages
     assert "row 4 below the header; correct it, or name another time column\n" in messages
-    assert (
-        "warning: the data have no time, so the split is random; name a column" in messages
-    )
+    assert "warning: the data have no time, so the split is random; name a column" in messages
     assert printed == run(*call, "--order", "random")[1]
     code, _, messages = run(*call, "--order", "time")
     assert (code, messages.splitlines()[-2]) == (1, "error: --time: the data have no time")
