@@ -463,7 +463,7 @@ def test_a_key_is_asked_for_if_the_service_needs_one(visit: Any) -> None:
     expect(page.locator("#pulse")).to_have_text(re.compile("no figures"))
     page.get_by_label("API key").fill("sesame")
     page.get_by_role("button", name="Use this key").click()
-    expect(page.get_by_role("alert")).to_contain_text("this key is not known")
+    expect(page.get_by_role("alert")).to_contain_text("the key is unknown")
     page.get_by_label("API key").fill("open sesame")
     page.get_by_role("button", name="Use this key").click()
     assert len(_rows(page)) == 10
