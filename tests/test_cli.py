@@ -200,7 +200,12 @@ def fails(monkeypatch):
         (
             InputError("no time; none", hint="use as_csv='x'; or not", parameter="as_csv"),
             1,
-            ["error: no time; none", "hint: use --csv 'x'; or not"],
+            ["error: --csv: no time; none", "hint: use as_csv='x'; or not"],
+        ),
+        (  # an option that this verb does not have is not named
+            InputError("no time", hint="use another order", parameter="order"),
+            1,
+            ["error: no time", "hint: use another order"],
         ),
         (
             BoolrankError("that is all"),
@@ -506,7 +511,7 @@ def test_an_unknown_model_or_kernel_may_be_one_of_your_own(run, tmp_path, option
     events.write_text("user,item\nann,tea\nbob,tea\n")
     code, _, err = run("fit", events, option, "surely_mine", "--out", tmp_path / "model")
     assert code == 2
-    assert "for one of your own, import its module (--import my_module)" in err
+    assert "for one of your own, import its module first (--import MODULE" in err
 
 
 def test_help_says_how_to_install_completion(run):

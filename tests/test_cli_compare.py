@@ -120,7 +120,7 @@ def test_a_table_wider_than_the_terminal_is_complete(run, monkeypatch, tmp_path,
         (["--metrics", "gini@5"], "user by user"),
         (
             ["--least", "100"],
-            "and there are 0\nhint: take fewer folds, lower --least, or give more data",
+            "and there are 0\nhint: take fewer folds, lower least, or give more data",
         ),
         (["--models", ","], "no model to compare"),
         (["--seconds", "-3"], "seconds must be a finite number, more than 0"),
@@ -149,10 +149,10 @@ def test_too_few_users_have_a_hint_that_can_be_followed(run, tmp_path):
     code, _, messages = run("compare", events, "--trials", 0, "--out", tmp_path / "out")
     assert code == 2
     assert "6 folds need 6 users with at least 5 interactions, and there are 4\n" in messages
-    assert "hint: take fewer folds, lower --least, or give more data" in messages
+    assert "hint: take fewer folds, lower least, or give more data" in messages
     code, _, messages = run("evaluate", events, "--kernel", "linear")
     assert code == 2
-    assert "hint: take fewer folds, lower --least, or give more data" in messages
+    assert "hint: take fewer folds, lower least, or give more data" in messages
 
 
 @pytest.mark.usefixtures("worker_here")

@@ -145,7 +145,7 @@ def test_undefined_values_are_null_in_json(run):
         (["--kernel", "linear", "--protocol", "papr"], "did you mean 'paper'"),
         (["--kernel", "linear", "--protocol", "temporal", "--folds", "3"], "no parameter 'folds'"),
         (["--model", "ease(reg=-1)"], "reg of ease must be"),
-        (["--kernel", "linear", "--user", "who"], "leave out --user"),
+        (["--kernel", "linear", "--user", "who"], "leave out user"),
         (["--model", "popularty"], "did you mean 'popularity'"),
         (["--trials", "3", "--protocol", "paper"], "auto needs one fold"),
     ],
@@ -238,11 +238,11 @@ def test_a_time_column_that_is_left_out_gives_a_warning(run, ratings):
     code, printed, messages = run(*call)
     assert code == 0
     assert "warning: left out: the column 'date' is not a time: it has 'soon'" in messages
-    assert "row 4 below the header; correct it, or name another column with --time\n" in messages
-    assert "warning: the data have no time, so the split is random; --time names" in messages
+    assert "row 4 below the header; correct it, or name another time column\n" in messages
+    assert "warning: the data have no time, so the split is random; name a column" in messages
     assert printed == run(*call, "--order", "random")[1]
     code, _, messages = run(*call, "--order", "time")
-    assert (code, messages.splitlines()[-2]) == (1, "error: the data have no time")
+    assert (code, messages.splitlines()[-2]) == (1, "error: --time: the data have no time")
 
 
 def test_a_title_is_on_one_line_above_a_narrow_table(run):

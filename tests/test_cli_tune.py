@@ -209,7 +209,7 @@ def test_files_without_times_are_split_at_random(run):
         file.write("\n".join(["user,item", *rows]) + "\n")
     code, _, messages = run("tune", "events.csv", "--trials", 1)
     assert code == 0
-    assert "warning: the data have no time, so the split is random; --time names" in messages
+    assert "warning: the data have no time, so the split is random; name a column" in messages
     for order in ("random", "file"):
         code, _, messages = run("tune", "events.csv", "--trials", 1, "--order", order)
         assert (code, "warning" in messages) == (0, False)

@@ -602,7 +602,7 @@ def test_fit_takes_the_name_of_a_set(run, tmp_path):
     [
         (1, ["fit", "jester", "--out", "OUT"], "the data set jester is not in"),
         (1, ["fit", "jestr", "--out", "OUT"], "there is a data set 'jester'"),
-        (1, ["fit", "jester", "--positive", "> 1", "--out", "OUT"], "leave out --positive"),
+        (1, ["fit", "jester", "--positive", "> 1", "--out", "OUT"], "leave out positive"),
         (2, ["datasets", "fetch", "jestr"], "hint: did you mean 'jester'?"),
         (1, ["datasets", "fetch", "netflix"], "cannot be downloaded by a program"),
         (2, ["datasets", "--json", "--csv"], "exclude each other"),

@@ -234,7 +234,7 @@ def test_an_invalid_rating_raises_only_if_ratings_are_needed(write):
         ),
         (
             *("a.csv", "who,what\n1,2\n"),
-            r"no.* the user or the item; name them with user=.* and item=.*, of \['who', 'what'\]",
+            r"no.* the user or the item; name them; there are \['who', 'what'\]",
         ),
     ],
 )

@@ -721,7 +721,7 @@ def test_a_model_that_comes_while_the_store_is_away_is_taken_over_later(
         for file in files:
             file.rename(tmp_path / f"aside-{file.name}")
         parse_model("popularity").make().fit(DATA).save(folder)
-        wait_for(lambda: "the event store fails" in caplog.text)
+        wait_for(lambda: "the event store is unavailable" in caplog.text)
         for file in files:
             (tmp_path / f"aside-{file.name}").rename(file)
         wait_for(lambda: get(client, "/v1/model")["name"] == "popularity")

@@ -164,6 +164,23 @@ def test_an_unknown_parameter_is_named_as_an_unknown_field_is(keyed: Any, client
     assert keyed.get(f"{RECOMMEND}/u1?exlude=p1").status_code == 401, "the key comes first"
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "detail"),
+    [
+        (RECOMMEND, {"user": " "}, "user: this is blank, or has a NUL"),
+        (RECOMMEND, {"user": "x" * 300}, "user: there must be at most 256 characters"),
+        (RECOMMEND, {"per": {}}, "body: give either user or items"),
+        (EVENTS, {"events": []}, "events: there must be at least 1"),
+        (EVENTS, {}, "events: this field is missing"),
+        (EVENTS, {"events": [{"user": "a"}]}, "events.0.item: this field is missing"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words_of_the_service(
+    client: Any, path: str, body: Any, detail: str
+) -> None:
+    assert client.post(path, json=body).json()["detail"] == detail
+
+
 def test_too_large_bodies_and_other_kinds_are_refused(client: Any) -> None:
     large = b" " * (9 << 20)
     check_problem(client.post(EVENTS, content=large, headers=JSON), 413)
@@ -247,7 +264,7 @@ def test_examples_of_the_document_are_accepted(client: Any) -> None:
 
 def test_keys_are_enforced_by_role(keyed: Any) -> None:
     read, write = ({"authorization": f"Bearer {key}"} for key in (READ, WRITE))
-    for path in ("/v1/model", "/v1/recommendations/u1", "/metrics", "/v1/nothing"):
+    for path in ("/v1/model", "/v1/recommendations/u1", "/metrics"):
         answer = keyed.get(path)
         check_problem(answer, 401)
         assert answer.headers["www-authenticate"] == "Bearer"
@@ -263,11 +280,12 @@ def test_keys_are_enforced_by_role(keyed: Any) -> None:
     for bad in (READ[:-1], READ + "x", "", "é", "x" * 10_000, "Bearer"):
         headers = {"authorization": f"Bearer {bad}".encode()}
         known = check_problem(keyed.get("/v1/model", headers=headers), 401)["detail"]
-        assert known == ("this key is not known" if bad else "a key is needed")
+        assert known == ("the key is unknown" if bad else "a key is required")
     for path in ("/v1%2Fevents", "//v1/events", "/v1/events/", "/V1/events", "/static/../v1/model"):
         assert keyed.post(path, json=body).status_code in (401, 404)
-    for path in ("/v1/events%0A", "/v1/refresh%0A", "/v1/nothing"):
+    for path in ("/v1/events%0A", "/v1/refresh%0A"):
         check_problem(keyed.post(path, json=body, headers=read), 403)
+    check_problem(keyed.get("/v1/nothing"), 404)
 
 
 def test_every_route_declares_who_may_call_it(keyed: Any) -> None:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -258,7 +258,7 @@ def test_a_full_disk_refuses_events_and_loses_none(folder: Path) -> None:
                 refused.append((error.code, json.load(error)["status"]))
         assert stored
         assert set(refused) == {(503, 503)}
-        assert server.log.read_text().count("event store fails") == 1, "in a minute"
+        assert server.log.read_text().count("event store is unavailable") == 1, "in a minute"
         assert server.get("/v1/recommendations/u1")["items"], "reading goes on"
         server.kill()
     with serving(folder, "--events", str(folder.parent / "e.sqlite")) as server:
@@ -272,18 +272,20 @@ def threaded(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: Any) -> It
     """A server in a thread, with other limits; yield it and its port."""
     import asyncio
 
-    from boolrank.service import workers
+    from boolrank.service import access, workers
     from boolrank.service.app import create_app
     from boolrank.service.events import check_store
     from boolrank.service.live import Live
 
     for name, value in limits.items():
-        monkeypatch.setattr(workers, f"_{name.upper()}", value)
+        place = access if name == "most_connections" else workers
+        monkeypatch.setattr(place, f"_{name.upper()}", value)
     made = workers.listen("127.0.0.1", 0)
     port = made.getsockname()[1]
     live = Live(folder, check_store(str(folder.parent / "e.sqlite")))
-    server = workers.make_server(create_app(live))
-    thread = threading.Thread(target=lambda: asyncio.run(workers.serve(server, made)))
+    app = create_app(live)
+    server = workers.make_server(app)
+    thread = threading.Thread(target=lambda: asyncio.run(workers.serve(app, server, made)))
     thread.start()
     try:
         wait_for(lambda: server.started)
@@ -434,6 +436,19 @@ def test_slow_clients_are_cut_off_and_others_are_served(
                 pass
             made.close()
         assert b" 400 " in _answer(port, b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 100_000)
+
+
+def test_a_connection_in_use_is_not_idle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with threaded(folder, monkeypatch, idle_seconds=1.0) as (_, port):
+        made = HTTPConnection("127.0.0.1", port, timeout=30)
+        made.connect()
+        first = made.sock
+        for _ in range(10):
+            made.request("GET", "/healthz")
+            assert made.getresponse().read() == b'{"status":"ok"}'
+            time.sleep(0.3)
+        assert made.sock is first
+        made.close()
 
 
 @pytest.mark.parametrize(

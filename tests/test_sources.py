@@ -486,7 +486,7 @@ def test_filters_that_cannot_be_used_are_errors(filters, message):
 def test_filters_of_time_need_times_that_are_dates_or_unix_times():
     with pytest.raises(InputError, match="since needs the times") as caught:
         Interactions.from_frame(_DAYS.drop("time"), since="2026-01-01")
-    assert "time=..." in caught.value.hint
+    assert "column of times" in caught.value.hint
     steps = _DAYS.with_columns(time=pl.int_range(6))
     with pytest.raises(InputError, match="not seconds since 1970"):
         Interactions.from_frame(steps, last="2d")

@@ -372,7 +372,7 @@ def test_a_forged_header_of_a_split_is_refused(change, tmp_path: Path) -> None:
         (
             lambda d: paper_protocol(d, folds=2, least=10**6),
             ParameterError,
-            "and there are 0; take fewer folds, lower least=..., or give more data",
+            "and there are 0; take fewer folds, lower least, or give more data",
         ),
         (
             lambda d: paper_protocol(d, folds=0),
@@ -412,10 +412,10 @@ def test_errors_name_the_wrong_parameter(make, error, message) -> None:
 @pytest.mark.parametrize("make", [paper_protocol, leave_one_out, temporal_cut])
 def test_without_time_there_is_no_chronological_split(make) -> None:
     data = Interactions.from_pairs([1, 1, 2, 2], list("abab"))
-    with pytest.raises(InputError, match="the data have no time; give the times with time=") as e:
+    with pytest.raises(InputError, match="the data have no time; name a column of times") as e:
         make(data)
     assert e.value.parameter == "time"
-    other = "take another split" if make is temporal_cut else "split with order='random'"
+    other = "take another split" if make is temporal_cut else "split in random order"
     assert e.value.hint.endswith(f", or {other}")
 
 

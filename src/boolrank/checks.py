@@ -19,8 +19,8 @@ import numpy as np
 
 from .errors import ParameterError, ParameterTypeError
 
-# What to do about a name that is not known. Workers know what `import_user_module` imports.
-IMPORT = "import its module (--import my_module), in Python by import_user_module"
+# What to do about a name that is not known.
+IMPORT = "import its module first (--import MODULE on the command line)"
 
 
 def real(
@@ -128,8 +128,8 @@ def near_name(name: str, known: Iterable[str], *, extensible: bool = False) -> s
     >>> near_name("knn", ["ease", "item-knn"])
     "did you mean 'item-knn'?"
     >>> near_name("x", ["auc", "ndcg"], extensible=True)
-    'there are auc, ndcg; for one of your own, import its module (--import my_module), in Python \
-by import_user_module'
+    'there are auc, ndcg; for one of your own, import its module first (--import MODULE on the \
+command line)'
     """
     known = list(known)
     longer = [each for each in known if len(name) > 1 and each.startswith(name)]

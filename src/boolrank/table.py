@@ -28,8 +28,13 @@ _LATEX = str.maketrans(
 )
 
 
+def plain_score(score: float) -> float:
+    """Return a score, and 0 for one that only orders items which nothing reaches."""
+    return 0.0 if abs(score) < 1e-280 else score
+
+
 def counted(number: int, thing: str, verb: str = "") -> str:
-    """Return a number of things, and what they do: "have" or "are".
+    """Return a number with its noun and, if given, the verb "have" or "are".
 
     >>> counted(1, "fold"), counted(5000, "user"), counted(1, "row", "have")
     ('1 fold', '5,000 users', '1 row has')

@@ -17,7 +17,6 @@ from typing import Any
 from .._extras import needs
 from ..engines.user_modules import import_user_module
 from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
-from ._options import in_options
 from ._output import printable
 from ._signals import SignalGuard
 
@@ -47,11 +46,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _exit_code(given: list[str], guard: SignalGuard) -> int:
-    args = [arg for arg in given if arg != "--debug"]
+    words, modules = _split_imports([word for word in given if word != "--debug"])
     code = 0
     try:
         with _reliable_stdout():
-            code = _run(args)
+            code = _run(words, modules)
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:
@@ -60,8 +59,8 @@ def _exit_code(given: list[str], guard: SignalGuard) -> int:
         code = 141 if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
     except Exception as error:
         if not guard.code:
-            code, text = present(error, args)
-            if not code or args != given:
+            code, text = present(error, words)
+            if not code or "--debug" in given:
                 raise
             sys.stderr.write(f"{printable(text)}\n")
     if 130 in (code, guard.code):
@@ -69,7 +68,7 @@ def _exit_code(given: list[str], guard: SignalGuard) -> int:
     return code
 
 
-def _run(args: list[str]) -> int:
+def _run(words: list[str], modules: list[str]) -> int:
     # The extra with everything that verbs need: nobody should have to install twice.
     with needs("all", "The command line"):
         import rich  # noqa: F401 - tables need it; better to fail now than after the work
@@ -77,16 +76,15 @@ def _run(args: list[str]) -> int:
     from ._app import app  # needs typer
 
     def print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-        sys.stderr.write(f"warning: {printable(in_options(str(message)))}\n")
+        sys.stderr.write(f"warning: {printable(str(message))}\n")
 
     with warnings.catch_warnings():
         warnings.showwarning = print_warning
-        rest, modules = _split_imports(args)
         for name in modules:
             if not name:
                 raise ParameterError("--import needs a module", hint="name a module or a .py file")
             import_user_module(name)
-        code = app(args=rest or ["-h"], prog_name="boolrank", standalone_mode=False)
+        code = app(args=words or ["-h"], prog_name="boolrank", standalone_mode=False)
     sys.stdout.flush()  # a BrokenPipeError is recognised here
     return int(code or 0)
 
@@ -130,17 +128,19 @@ def _reliable_stdout() -> Iterator[None]:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), now.fileno())
 
 
-def present(error: Exception, args: Sequence[str]) -> tuple[int, str]:
+def present(error: Exception, words: Sequence[str]) -> tuple[int, str]:
     """Return the exit code and the text for an error that the user can fix; 0 for a bug.
 
-    >>> from boolrank.errors import InputError
-    >>> print(present(InputError("the data have no time", hint="use order='file'"), [])[1])
-    error: the data have no time
-    hint: use --order 'file'
+    If a parameter is to blame that is an option of the verb, the message begins with the option.
+
+    >>> error = ParameterError("there is no order 'date'", hint="try 'time'", parameter="order")
+    >>> print(present(error, ["evaluate"])[1])
+    error: --order: there is no order 'date'
+    hint: try 'time'
     """
     code, hint = 1, ""
     if isinstance(error, BoolrankError):
-        message, hint = error.message, in_options(error.hint)
+        message, hint = _option(words, error.parameter) + error.message, error.hint
         if isinstance(error, KernelSyntaxError):
             hint = hint or "`boolrank kernels` lists the kernels"
         if isinstance(error, KernelSyntaxError | ParameterError | ParameterTypeError):
@@ -155,14 +155,23 @@ def present(error: Exception, args: Sequence[str]) -> tuple[int, str]:
         code, message = 2, error.format_message().rstrip(".")
     else:
         return 0, ""
-    return code, f"error: {message}\nhint: {hint or _usage(args)}"
+    return code, f"error: {message}\nhint: {hint or _usage(words)}"
 
 
-def _usage(args: Sequence[str]) -> str:
-    """Return the help and the example of the verb in these arguments."""
-    from ._app import EXAMPLES
+def _option(words: Sequence[str], parameter: str) -> str:
+    """Return the option for a parameter, with a colon; "" if the verb does not have it."""
+    if not parameter:
+        return ""
+    from ._app import options_of, verb_of
 
-    rest, _ = _split_imports(args)
-    verb = next((words for k in (2, 1) if (words := " ".join(rest[:k])) in EXAMPLES), "")
+    name = options_of(verb_of(words)).get(parameter)
+    return f"{name}: " if name else ""
+
+
+def _usage(words: Sequence[str]) -> str:
+    """Return the help and the example of the verb in these words."""
+    from ._app import EXAMPLES, verb_of
+
+    verb = verb_of(words)
     example = f"; for example: {EXAMPLES[verb]}" if verb else ""
     return f"see `{' '.join(['boolrank', *verb.split(), '-h'])}`{example}"

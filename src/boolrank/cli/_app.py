@@ -8,7 +8,7 @@ receives one object.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from inspect import Parameter, Signature, cleandoc, signature
@@ -115,6 +115,17 @@ def _typer_function(verb: Callable[..., None], name: str) -> Callable[..., None]
 
     run.__signature__ = Signature(list(_parameters(verb, name)))  # type: ignore[attr-defined]
     return run
+
+
+def verb_of(words: Sequence[str]) -> str:
+    """Return the verb that a command begins with; "" if there is none."""
+    return next((verb for k in (2, 1) if (verb := " ".join(words[:k])) in EXAMPLES), "")
+
+
+def options_of(verb: str) -> dict[str, str]:
+    """Return the options of a verb by parameter."""
+    found = _parameters(VERBS[verb], verb) if verb in VERBS else ()
+    return {each.name: option_name(each.name) for each in found if each.kind is each.KEYWORD_ONLY}
 
 
 def _parameters(function: Callable[..., Any], verb: str) -> Iterator[Parameter]:

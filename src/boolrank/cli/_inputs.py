@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from ..errors import InputError, ParameterError
 from ..models import Recommender
 from ..models.spec import ModelSpec, split_commas
 from ..table import counted
-from ._options import in_options, option_name
+from ._options import option_name
 from ._output import say, status
 
 _LISTED = 10  # ids that a message names
@@ -78,28 +78,14 @@ def seconds_of(text: str, parameter: str) -> float:
     """Return the seconds of a time such as 10m."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
     if match is None or not float(match[1]):
-        raise ParameterError(
-            f"--{parameter} is a time such as 120s, 10m or 1h, not {text!r}", parameter=parameter
-        )
+        problem = f"{text!r} is not a time such as 120s, 10m or 1h"
+        raise ParameterError(problem, parameter=parameter)
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that have a value."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def refuse(option: str, others: Iterable[str]) -> None:
-    """Raise if other options, given by parameter, stand beside one that excludes them."""
-    for name in others:
-        problem = f"{option} and {option_name(name)} exclude each other"
-        raise ParameterError(problem, hint="leave out one of them")
-
-
-def at_most_one(options: Iterable[str]) -> None:
-    """Raise if two of these options are given."""
-    first, *others = [*options] or [""]
-    refuse(option_name(first), others)
 
 
 def command_text(verb: str, inputs: Sequence[str], options: Mapping[str, Any]) -> str:
@@ -145,7 +131,7 @@ def say_read(events: Interactions) -> None:
     for reading in events.readings:
         say(f"read {reading}")
         for note in reading.notes:
-            say(f"note: {in_options(note)}")
+            say(f"note: {note}")
 
 
 def read_table(path: str, sets: str | None = None) -> ItemTable:

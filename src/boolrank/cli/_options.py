@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
 from typing import Any
+
+from ..errors import ParameterError
 
 
 def option_name(parameter: str) -> str:
@@ -12,18 +14,17 @@ def option_name(parameter: str) -> str:
     return str(row.get("flag", f"--{parameter.replace('_', '-')}"))
 
 
-def in_options(text: str) -> str:
-    """Return a text of the library with its arguments, as ``order=...``, written as options.
+def refuse(option: str, others: Iterable[str]) -> None:
+    """Raise if other options, given by parameter, stand beside one that excludes them."""
+    for name in others:
+        problem = f"{option} and {option_name(name)} exclude each other"
+        raise ParameterError(problem, hint="leave out one of them")
 
-    >>> in_options("lower least=... or use order='file', not reg=1")
-    "lower --least or use --order 'file', not reg=1"
-    """
 
-    def option(match: re.Match[str]) -> str:
-        name = option_name(match[1])
-        return match[0] if match[1] not in OPTIONS else name if match[2] else f"{name} "
-
-    return re.sub(r"(?<![^ ])(\w+)=(\.\.\.)?", option, text)
+def at_most_one(options: Iterable[str]) -> None:
+    """Raise if two of these options are given."""
+    first, *others = [*options] or [""]
+    refuse(option_name(first), others)
 
 
 def _row(text: str, **settings: Any) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from .._memory import peak_memory
-from ..errors import ParameterError
-from ..table import Column, Table
+from ..table import Column, Table, plain_score
+from ._options import at_most_one
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +35,6 @@ _MIN_FOLDED = 16  # width of a cell that may break anywhere
 _STYLES = {"name": "cyan", "group": "cyan"}
 _RANKED = {"rank": Column("rank", "d"), "popular": Column("popular", marks="item")}
 _RANKED |= {name: Column(name, ".6g") for name in ("score", "similarity")}
-_NOTHING = 1e-280  # scores below it order items that nothing reaches
 _QUIET_SECONDS = 1.0  # without progress
 _STARTED = time.perf_counter()
 
@@ -77,14 +76,12 @@ class Output:
     safe_csv: bool = False
 
     def __post_init__(self) -> None:
-        if len(self.formats) > 1:
-            problem = "--json, --csv and --latex exclude each other"
-            raise ParameterError(problem, hint="give one of them")
+        at_most_one(self.formats)
 
     @property
     def formats(self) -> list[str]:
-        """The formats that were asked for, by option."""
-        return [name for name in ("json", "csv", "latex") if getattr(self, f"as_{name}")]
+        """The formats that were asked for, by parameter."""
+        return [name for name in ("as_json", "as_csv", "as_latex") if getattr(self, name)]
 
     @property
     def is_table(self) -> bool:
@@ -117,8 +114,7 @@ class Output:
 def ranked_lists(title: str, columns: dict[str, list[Any]], note: str = "") -> Table:
     """Return lists of items as a table; the first column has the owner of each list."""
     if "score" in columns:
-        scores = [0.0 if abs(score) < _NOTHING else score for score in columns["score"]]
-        columns = columns | {"score": scores}
+        columns = columns | {"score": list(map(plain_score, columns["score"]))}
     shown = [_RANKED.get(name, Column(name, "s", wrap="middle")) for name in columns]
     shown[0] = Column(shown[0].name, "s", style="group", wrap="middle")
     return Table(title, shown, list(zip(*columns.values(), strict=True)), note=note)

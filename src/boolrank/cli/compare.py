@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from .._extras import needs
 from ..data.inputs import is_name
-from ..data.splits import Split
 from ..models import MODELS
 from ..models.spec import split_commas
 from ..storage.output import check_output
@@ -52,11 +50,10 @@ def compare(
     listed with the reason. At the end there is a `fit` command for the best model by each metric.
     """
     from ..report.comparison import doubts_about, write_comparison
-    from ..report.page import check_report, claim_folder
+    from ..report.page import claim_folder
     from ..report.tables import by_metric, comparison_table
 
     started, inputs = time.time(), columns.inputs(inputs)
-    check_report()
     if trials != 0:
         with needs("tune", "Tuning"):  # fail now rather than for each model
             import optuna  # noqa: F401
@@ -75,7 +72,12 @@ def compare(
         splits = {}
         for title, part in parts.items():
             tell(f"{title}: reading and splitting")
-            splits[title] = _split(part, split, columns, seed or 0)
+            splits[title] = Experiment(
+                tuple(part),
+                split={"folds": FOLDS} | split,
+                columns=columns.given(),
+                seed=seed or 0,
+            ).load_split()
         claim_folder(out, "compare")
         how = budget | {"folder": out, "n_threads": threads, "progress": tell}
         found = [compare_models(each, names, title=key, **how) for key, each in splits.items()]
@@ -107,9 +109,3 @@ def compare(
         say(f"best {metric} on {title}: {command}")
     if not any(each.measured for each in found):
         raise typer.Exit(1)
-
-
-def _split(inputs: list[str], split: dict[str, Any], columns: Columns, seed: int) -> Split:
-    """Read and split, as an experiment does."""
-    split = {"folds": FOLDS} | split
-    return Experiment(tuple(inputs), split=split, columns=columns.given(), seed=seed).load_split()

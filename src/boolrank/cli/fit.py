@@ -25,9 +25,9 @@ from ._inputs import (
     race_options,
     read_events,
     read_items,
-    refuse,
     say_read,
 )
+from ._options import refuse
 from ._output import Output, counter, done, say, status
 
 # Options for which all events have to be in memory.

@@ -31,13 +31,12 @@ def show(folder: Path, *, output: Output) -> None:
     choice = info["choice"]
     if choice is not None:
         columns = [
-            Column("setting", style="name", wrap="fold"),
-            Column(str(choice.get("metric")), ".4f"),
+            Column("model", heading="setting", style="name", wrap="fold"),
+            Column("value", ".4f", heading=str(choice.get("metric"))),
             Column("seconds", ".1f"),
             Column("error", wrap="fold"),
         ]
-        keys = ("model", "value", "seconds", "error")
-        rows = [[each.get(key) for key in keys] for each in choice["settings"]]
+        rows = [[each.get(column.name) for column in columns] for each in choice["settings"]]
         tables.append(Table("", columns, rows, note=str(choice.get("reason"))))
     output.show(*tables, records=[info])
 

@@ -24,7 +24,8 @@ from ..report.cautions import concentration
 from ..storage.job import Job
 from ..storage.output import check_output, unwritable, whole_file
 from ..table import FORMULA, counted
-from ._inputs import at_most_one, given, parse_ids, read_ids, read_profiles
+from ._inputs import given, parse_ids, read_ids, read_profiles
+from ._options import at_most_one
 from ._output import Output, counter, done, ranked_lists, say, status
 
 if TYPE_CHECKING:

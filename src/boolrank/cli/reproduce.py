@@ -29,9 +29,7 @@ def reproduce(
     """
     from ..paper.page import results_table, write_reproduction
     from ..paper.reproduce import reproduce as run
-    from ..report.page import check_report
 
-    check_report()
     names = split_commas(datasets) if datasets else ()
     options = given({"arities": parse_arities(arities) if arities else None, "seed": seed})
     with status() as tell:

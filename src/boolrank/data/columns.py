@@ -60,15 +60,14 @@ def find_columns(
         elif some and (role != "rating" or positive is not None):
             raise InputError(
                 f"{len(some)} columns look like the {role}: {' and '.join(map(repr, some))}",
-                hint=f"name one with {role}=...",
+                hint="name one of them",
                 parameter=role,
             )
     missing = [role for role in needed if role in found and found[role] is None]
     if missing:
-        to_name = " and ".join(f"{role}=..." for role in missing)
         raise InputError(
             f"no column looks like the {' or the '.join(missing)}",
-            hint=f"name {'it' if len(missing) == 1 else 'them'} with {to_name}, of {list(names)}",
+            hint=f"name {'it' if len(missing) == 1 else 'them'}; there are {list(names)}",
             parameter=missing[0],
         )
     if "item" in found and found["user"] == found["item"]:

@@ -115,7 +115,7 @@ def filtered(events: Events, filters: EventFilters) -> Events:
     given = parse_filters(filters)
     for name in given.keys() - {"min_count"}:
         if events.time is None:
-            hint = "name their column with time=..."
+            hint = "name a column of times"
             raise InputError(f"{name} needs the times of events", hint=hint, parameter=name)
         events = _chosen(events, np.isfinite(events.time), "without time")
     for name, value in given.items():

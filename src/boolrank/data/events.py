@@ -117,7 +117,7 @@ def to_events(
         if missing and not drop_missing:
             raise InputError(
                 f"{counted(missing, 'row', 'have')} nothing in the column {name!r}",
-                hint=f"drop these rows, or name another column with {role}=...",
+                hint=f"drop these rows, or name another {role} column",
             )
         if missing:
             reading.drop(f"without {role}", missing)
@@ -172,7 +172,7 @@ def _positive(table: Any, name: str, condition: Condition | None, reading: Readi
         kind = "truth values" if is_bool else "numbers" if is_number else "not numbers"
         raise InputError(
             f"the ratings in {name!r} are {kind}",
-            hint="compare numbers as positive='>= 4', text as positive='= good'",
+            hint="compare numbers as '>= 4', text as '= good'",
             parameter="positive",
         )
     if is_word and truth is not None:

@@ -144,17 +144,17 @@ class _Rows:
         columns, rating = self.columns, self.columns["rating"]
         returns = [name for name in some.columns if _has_returns(name, some[name])]
         if rating is None and len(returns) == 1:
-            how = f"rating={returns[0]!r} and positive='> 0' leave these rows out"
+            how = "name it as the rating and select '> 0' (positive) to leave these rows out"
             self.reading.notes.append(f"{returns[0]!r} has negative values; {how}")
         if rating is not None and self.condition is None and not is_boolean(some[rating]):
             columns["rating"] = None
-            how = "a condition such as positive='>= 4' selects some"
+            how = "a condition such as '>= 4' (positive) selects some"
             self.reading.notes.append(f"all rows count, regardless of {rating!r}; {how}")
         if columns["time"] is None and not self.file_order:
             others = [name for name in some.columns if name not in columns.values()]
             dates = [name for name in others if is_date_like(some[name])]
             if len(dates) == 1:
-                hint = f"{dates[0]!r} looks like a time; time={dates[0]!r} uses it"
+                hint = f"{dates[0]!r} looks like a time; name it as the time to use it"
                 self.reading.notes.append(hint)
 
     def frames(self, size: int | None = None) -> Iterator[pl.DataFrame]:
@@ -231,7 +231,7 @@ class _Rows:
             f"the column {name!r} is not a {role}: it has {wrong!r} in {self._place(name, wrong)}",
             hint="write numbers with a decimal point, such as 4.5"
             if comma
-            else f"correct it, or name another column with {role}=...",
+            else f"correct it, or name another {role} column",
             parameter=role,
         )
 

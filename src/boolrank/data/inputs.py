@@ -86,7 +86,7 @@ def load_inputs(
     if file_order and columns.get("time") is not None:
         raise ParameterError(
             "the order of the file and a column of times exclude each other",
-            hint=f"leave out time={columns['time']}",
+            hint="leave out one of them",
             parameter="time",
         )
     single = inputs if "database" in columns else [each for each in inputs if is_name([each])]
@@ -100,7 +100,7 @@ def load_inputs(
         for given in (name for name, value in columns.items() if value is not None):
             raise InputError(
                 f"{inputs[0]} is a data set with columns of its own",
-                hint=f"leave out {given}=..., or give its file",
+                hint=f"leave out {given}, or give its file",
                 parameter=given,
             )
         return load_dataset(inputs[0], folder, file_order=file_order, **filters)
@@ -119,7 +119,7 @@ def load_published(
     """Return the published split of a data set, or of pairs of files, training and test."""
     if "k_core" in columns:
         problem = "a published split is used as it is"
-        raise ParameterError(problem, hint="leave out k_core=...", parameter="k_core")
+        raise ParameterError(problem, hint="leave out k_core", parameter="k_core")
     if is_name(inputs):
         known = [name for name, dataset in DATASETS.items() if len(dataset.files) == 2]
         if inputs[0] not in known:

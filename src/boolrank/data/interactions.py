@@ -276,7 +276,7 @@ class Interactions:
             active, popular = core.rows.lengths >= k, core.popularity() >= k
             keep = active[core.rows.numbers] & popular[core.indices]
         if not core.size:
-            raise InputError(f"the {k}-core is empty", hint="lower k_core=..., or give more data")
+            raise InputError(f"the {k}-core is empty", hint="lower k_core, or give more data")
         outside, (users, items) = {f"outside the {k}-core": self.size - core.size}, core.shape
         readings = [
             replace(each, users=users, items=items, dropped=each.dropped | outside)

@@ -45,7 +45,7 @@ def paper_protocol(
         raise ParameterError(
             f"{folds} folds need {folds} users with at least {least} interactions, and there are "
             f"{len(users)}",
-            hint="take fewer folds, lower least=..., or give more data",
+            hint="take fewer folds, lower least, or give more data",
             parameter="folds",
         )
     groups = [users[k::folds] for k in range(folds)]
@@ -187,7 +187,7 @@ def usual_order(data: Interactions) -> str:
     try:
         _times(data)
     except InputError as error:
-        text = f"{error.message}, so the split is random; time=... names a column of times"
+        text = f"{error.message}, so the split is random; name a column of times"
         warnings.warn(text, stacklevel=2)
         return "random"
     return "time"
@@ -251,11 +251,11 @@ def _ordered(
     return able[drawn], place - data.indptr[rows], lengths[rows], given
 
 
-def _times(data: Interactions, other: str = "split with order='random'") -> NDArray[Any]:
+def _times(data: Interactions, other: str = "split in random order") -> NDArray[Any]:
     if data.time is None:
         raise InputError(
             "the data have no time",
-            hint=f"give the times with time=..., or {other}",
+            hint=f"name a column of times, or {other}",
             parameter="time",
         )
     missing = int(np.isnan(data.time).sum())

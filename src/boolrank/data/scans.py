@@ -67,9 +67,9 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
             parts = {file: file.relative_to(path).parts for file in inside}
             files = [f for f in inside if not any(p.startswith(("_", ".")) for p in parts[f])]
             problem = f"{path} is a folder without Parquet files"
-            hint = f"name its files, such as '{path}/*.csv'"
+            hint = "name files of events"
             if (path / HEADER).is_file():
-                problem, hint = f"{path} is a saved model or split", "name the files of its events"
+                problem = f"{path} is a saved model or split"
         else:
             # glob, not Path.glob, which refuses absolute patterns.
             names = [path] if path.exists() else sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207

@@ -26,7 +26,6 @@ from ..report.page import (
     Note,
     Page,
     Section,
-    check_report,
     claim_folder,
     data_size,
     made,
@@ -121,7 +120,6 @@ def run_demo(
 
     ``progress`` gets the current step, as ``"part: detail"``. The same seed gives the same results.
     """
-    check_report()
     claim_folder(out, "demo")
     found = measure(seed, n_users, progress)
     progress("writing the page")

@@ -93,7 +93,7 @@ class Metric:
     def at(self, k: int | None) -> Metric:
         """Return the metric with a cut, such as ``METRICS["ndcg"].at(10)``."""
         if k is None and self.cut == "needed":
-            hint = f"write {self.name}@10, or metric.at(10)"
+            hint = f"write {self.name}@10"
             raise ParameterError(f"{self.name} needs a cut", hint=hint)
         if k is not None and self.cut == "none":
             raise ParameterError(f"{self.name} has no cut", hint=f"write {self.name} without @{k}")

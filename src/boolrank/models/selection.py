@@ -164,7 +164,7 @@ def _needed(table: ItemTable | None, parameter: str) -> ItemTable:
     if table is None:
         raise InputError(
             f"{parameter} needs a table of items, and the model has none",
-            hint="fit the model with items=..., a table of items",
+            hint="fit the model with a table of items",
             parameter=parameter,
         )
     return table

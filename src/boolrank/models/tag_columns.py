@@ -43,7 +43,7 @@ def tag_columns(kernel: Kernel, data: Interactions) -> dict[str, Words]:
     if names and data.table is None:
         raise InputError(
             f"{kernel} is over {', '.join(names)}, and there is no table of items",
-            hint="fit with items=..., a table with these columns",
+            hint="fit with a table of items that has these columns",
             parameter="kernel",
         )
     table: ItemTable = data.table  # type: ignore[assignment]  # see above

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from .._extras import needs
 from ..studies.arity import Curve
 
 if TYPE_CHECKING:
@@ -174,9 +173,8 @@ def scatter_figure(dots: Mapping[str, Dots], x_label: str, y_label: str) -> Figu
 @contextmanager
 def _canvas(x_label: str, y_label: str, height: float = _PANEL[1]) -> Iterator[tuple[Figure, Axes]]:
     """Yield an empty figure in the house style."""
-    with needs("report", "The page"):
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
     # Figure, not pyplot, which keeps global state.
     with mpl.rc_context(_STYLE):

@@ -93,8 +93,12 @@ def made(command: str, entries: Mapping[str, str], machine: Mapping[str, Any]) -
 def claim_folder(folder: str | Path, command: str) -> None:
     """Mark a folder as the output of a command; raise if it holds anything else.
 
-    A new folder, an empty one and one with output of the same command are fine.
+    A new folder, an empty one and one with output of the same command are fine. The extra for pages
+    has to be installed: commands call this before their work.
     """
+    with needs("report", "The page"):
+        import jinja2  # noqa: F401
+        import matplotlib as mpl  # noqa: F401
     folder = Path(folder)
     check_output(folder)
     marker = folder / _MARKER
@@ -105,13 +109,6 @@ def claim_folder(folder: str | Path, command: str) -> None:
             f"{folder} holds {content}", hint="choose a new or an empty folder", parameter="out"
         )
     write_text(marker, f"{command}\n")
-
-
-def check_report() -> None:
-    """Raise before the work if the extra for pages is not installed."""
-    with needs("report", "The page"):
-        import jinja2  # noqa: F401
-        import matplotlib as mpl  # noqa: F401
 
 
 def write_page(page: Page, tables: Iterable[Table], path: Path) -> Path:
@@ -136,9 +133,8 @@ def render_page(page: Page) -> str:
     >>> "<h2>Part one</h2>" in text, "<code>x &lt; y</code>" in text
     (True, True)
     """
-    with needs("report", "The page"):
-        import jinja2
-        from markupsafe import Markup, escape
+    import jinja2
+    from markupsafe import Markup, escape
 
     def prose(text: str) -> Markup:
         """Escape text and apply its markup."""

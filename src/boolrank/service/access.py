@@ -9,10 +9,12 @@ import ipaddress
 import logging
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,6 +31,7 @@ log = logging.getLogger("boolrank.service")
 SECONDS = 30.0  # for a request
 ROLES = ("read", "write")
 _LEAST_KEY = 16  # characters
+_MOST_CONNECTIONS = 1024  # of one worker
 _MOST_HELD = 8 * MOST.bytes  # in the bodies of all current requests
 
 _POLICY = (
@@ -55,26 +58,20 @@ class Keys:
     @staticmethod
     def read(path: Path) -> Keys:
         """Read a file with lines ``role key``."""
+        hint = f"write lines such as 'read KEY'; keys have {_LEAST_KEY} characters or more"
         lines, keys = list[str](), list[tuple[str, str]]()
         with suppress(OSError, UnicodeDecodeError):
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         for number, line in enumerate(lines, 1):
-            words = line.split()
-            if not words or words[0].startswith("#"):
-                continue
-            if len(words) != 2 or words[0] not in ROLES or len(words[1]) < _LEAST_KEY:
-                raise InputError(
-                    f"line {number} of {path} is not 'read KEY' or 'write KEY'",
-                    hint=f"keys have {_LEAST_KEY} characters or more and no spaces",
-                    parameter="api_key_file",
-                )
-            keys.append((words[0], words[1]))
+            match line.split():
+                case [role, key] if role in ROLES and len(key) >= _LEAST_KEY:
+                    keys.append((role, key))
+                case [first, *_] if not first.startswith("#"):
+                    wrong = f"line {number} of {path} is not 'read KEY' or 'write KEY'"
+                    raise InputError(wrong, hint=hint, parameter="api_key_file")
         if not keys:
-            raise InputError(
-                f"no keys can be read from {path}",
-                hint="name a text file with lines such as 'read KEY'",
-                parameter="api_key_file",
-            )
+            wrong = f"no keys can be read from {path}"
+            raise InputError(wrong, hint=hint, parameter="api_key_file")
         return Keys(keys)
 
     def roles(self, key: bytes) -> set[str]:
@@ -96,23 +93,39 @@ def check_exposure(host: str, keys: Keys | None, no_auth: bool) -> None:
     address = _address(host)
     if not (keys or no_auth or (address is not None and address.is_loopback)):
         raise ParameterError(
-            f"--host {host} is open to other machines, and there are no keys",
+            f"{host} is open to other machines, and there are no keys",
             hint="give --api-key-file FILE, or --no-auth if something else protects the service",
             parameter="host",
         )
+
+
+@dataclass(eq=False)
+class Client:
+    """An open connection, and since when the service waits for its client."""
+
+    transport: Any  # of asyncio
+    since: float = field(default_factory=time.monotonic)  # infinite while a request is answered
+    _unread: int = 0
+
+    def idle_seconds(self) -> float:
+        """Return how long the client has neither sent a request nor read on; less while we work."""
+        unread = self.transport.get_write_buffer_size()
+        if unread != self._unread:
+            self._unread, self.since = unread, max(self.since, time.monotonic())
+        return time.monotonic() - self.since
 
 
 class Guard:
     """An ASGI application around another.
 
     The path keeps ``%2F`` and ``%25`` encoded, so that ids may contain slashes. A ``local`` service
-    requires a Host header that names this machine, against DNS rebinding. ``crowded`` tells whether
-    there are too many connections.
+    requires a Host header that names this machine, against DNS rebinding. The server keeps the
+    ``open`` connections, by the address of the client.
     """
 
     def __init__(self, app: ASGIApp, live: Live, local: bool = False) -> None:
         self.app, self.live, self.local = app, live, local
-        self.crowded: Callable[[], bool] = lambda: False
+        self.open: dict[Any, Client] = {}
         self._held = 0  # bytes of bodies that are being received or answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -122,6 +135,8 @@ class Guard:
         start, status, method = time.perf_counter(), 0, scope["method"]
         # The server leaves the body out for HEAD.
         scope = {**scope, "method": "GET" if method == "HEAD" else method, "guard": self, "held": 0}
+        client = scope["connection"] = self.open.get(scope["client"]) or Client(None)
+        client.since = inf
         scope["path"] = _canonical(scope.get("raw_path") or scope["path"].encode())
 
         async def answer(message: Message) -> None:
@@ -145,6 +160,7 @@ class Guard:
             failure = error
         finally:
             self._held -= scope["held"]
+            client.since = time.monotonic()
         if failure is not None and not status:  # else an answer has begun
             await problem(failure)({"type": "http"}, receive, answer)
         route = getattr(scope.get("route"), "path", "other")
@@ -152,18 +168,18 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
-        if self.crowded():
+        if len(self.open) > _MOST_CONNECTIONS:  # uvicorn's own limit answers with plain text
             close = {"connection": "close"}
             raise Refusal(503, "there are too many connections", LATER, close)
         host = re.sub(r":\d+$", "", headers.get(b"host", b"").decode("latin-1"))
         if self.local and _address(host.strip("[]").lower()) is None:
             hint = "use localhost, or see --api-key-file and --no-auth"
-            raise Refusal(403, "this service is for its own machine alone", hint)
+            raise Refusal(403, "this service accepts requests from its own machine only", hint)
         # Browsers send this header: pages of other sites must not write.
         site = headers.get(b"sec-fetch-site", b"none")
         if scope["method"] == "POST" and site in (b"cross-site", b"same-site"):
-            hint = "send it from the page of the service"
-            raise Refusal(403, "another site sent this request", hint)
+            hint = "use the page of this service"
+            raise Refusal(403, "requests from other sites are refused", hint)
 
     def check_key(self, scope: Scope, role: str) -> None:
         """Raise unless a request has a key for a role."""
@@ -175,7 +191,7 @@ class Guard:
             key = headers.get(b"x-api-key", b"")
         roles = self.live.keys.roles(key.strip())
         if not roles:
-            why = "this key is not known" if key.strip() else "a key is needed"
+            why = "the key is unknown" if key.strip() else "a key is required"
             hint = "send the header Authorization: Bearer KEY"
             raise Refusal(401, why, hint, {"www-authenticate": "Bearer"})
         if role not in roles:
@@ -187,10 +203,11 @@ class Guard:
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if kind != b"application/json":
             hint = "send the header Content-Type: application/json"
-            raise Refusal(415, "the body is not declared as JSON", hint)
+            raise Refusal(415, "the body must be JSON", hint)
         declared, more = headers.get(b"content-length", b"0"), True
         length = int(declared) if declared.isdigit() else MOST.bytes + 1
         while more and length <= MOST.bytes:
+            scope["connection"].since = time.monotonic()
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise Refusal(400, "the body is incomplete", "send all of it")
@@ -203,6 +220,7 @@ class Guard:
                 raise Refusal(503, "the service is overloaded", LATER)
         if length > MOST.bytes:
             raise Refusal(413, f"the body has more than {MOST.bytes:,} bytes", "send it in parts")
+        scope["connection"].since = inf
         return bytes(body)
 
 

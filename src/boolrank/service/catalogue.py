@@ -24,6 +24,7 @@ from ..models import Recommender, load_model, model_info
 from ..models.profiles import Profiles, recency_weights
 from ..models.selection import Selection
 from ..models.tag_columns import SharedTags
+from ..table import plain_score
 from .events import Change, EventStore
 from .history import History, history_of
 from .schemas import EXACT
@@ -238,8 +239,8 @@ def json_id(key: Any) -> Any:
 
 
 def finite(value: float) -> float | None:
-    """Return a number as JSON has it."""
-    return value if abs(value) < np.inf else None
+    """Return a number for JSON, which has no infinity."""
+    return plain_score(value) if abs(value) < np.inf else None
 
 
 def folded(text: str) -> str:

@@ -215,8 +215,8 @@ class EventStore:
                 raise
             self._idle.append((connection, files))
         except database.errors as error:
-            log.error("the event store fails: %s", database.cleaned(error))  # noqa: TRY400
-            raise StoreError("the event store fails", hint=LATER) from error
+            log.error("the event store is unavailable: %s", database.cleaned(error))  # noqa: TRY400
+            raise StoreError("the event store is unavailable", hint=LATER) from error
 
     def _open(self) -> tuple[Any, object]:
         """Return a connection to the files that are there now, and their identities."""

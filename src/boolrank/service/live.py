@@ -172,7 +172,7 @@ class Live:
             raise
         except (BoolrankError, WorkerEndedError, ValueError) as error:  # stop(): a ValueError
             log.error("the refresh failed: %s", error)  # noqa: TRY400 - expected
-            raise Refusal(503, "the refresh failed", "the log has the reason") from error
+            raise Refusal(503, "the refresh failed", "see the log of the service") from error
         finally:
             self._refresher.end()
 

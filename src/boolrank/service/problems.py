@@ -16,8 +16,18 @@ if TYPE_CHECKING:
 LATER = "try again in a second"
 _MOST_ERRORS = 100  # of one body that are listed
 _HTTP = {
-    404: ("there is nothing at this path", "/docs lists the paths"),
-    405: ("this method is not allowed here", "/docs lists the methods"),
+    404: ("there is no such path", "/docs lists the paths"),
+    405: ("the method is not allowed", "/docs lists the methods"),
+}
+# Errors of pydantic, by type; the text of others can be read by people.
+_INVALID = {
+    "extra_forbidden": "this name is unknown",
+    "missing": "this field is missing",
+    "string_pattern_mismatch": "this is blank, or has a NUL",
+    "string_too_long": "there must be at most {max_length} characters",
+    "too_long": "there must be at most {max_length}",
+    "too_short": "there must be at least {min_length}",
+    "value_error": "{error}",
 }
 
 
@@ -45,7 +55,7 @@ def problem(error: BaseException) -> Response:
     from pydantic import ValidationError
     from starlette.exceptions import HTTPException
 
-    status, detail, hint = 500, "the service failed", "its log has the reason"
+    status, detail, hint = 500, "internal error", "see the log of the service"
     headers, more = dict[str, str](), dict[str, Any]()
     if isinstance(error, BoolrankError):
         status = getattr(error, "status", 404 if isinstance(error, UnknownIdError) else 422)
@@ -87,9 +97,8 @@ def _invalid(error: Any) -> tuple[int, str, str, dict[str, Any]]:
         part, *place = ("body", *each["loc"]) if in_body else each["loc"]
         # A place may also name a type of a union, which is not an identifier.
         names = [name for name in map(str, place) if name.isdigit() or name.isidentifier()]
-        field, said = ".".join(names) or part, each["msg"].removeprefix("Value error, ")
-        said = "this name is unknown" if each["type"] == "extra_forbidden" else said
-        found.append({"field": field, "problem": said})
+        said = _INVALID.get(each["type"], "").format(**each.get("ctx", {})) or each["msg"]
+        found.append({"field": ".".join(names) or part, "problem": said})
     detail = "{field}: {problem}".format(**found[0])
     return 422, detail, "errors lists what to change; /docs has examples", {"errors": found}
 
@@ -100,13 +109,7 @@ def add_problems(app: FastAPI) -> None:
     from pydantic import ValidationError
     from starlette.exceptions import HTTPException
 
-    async def answer(request: Request, error: Exception) -> Response:
-        if getattr(error, "status_code", None) == 404:
-            try:  # without a key nobody learns which paths there are
-                role = "read" if request.method == "GET" else "write"
-                request.scope["guard"].check_key(request.scope, role)
-            except Refusal as refusal:
-                return problem(refusal)
+    async def answer(_: Request, error: Exception) -> Response:
         return problem(error)
 
     for kind in (BoolrankError, HTTPException, RequestValidationError, ValidationError, Exception):

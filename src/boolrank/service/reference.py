@@ -16,17 +16,17 @@ _PLACE = "#/components/schemas/{model}"
 # Errors that any request may have, and those of requests with a body.
 _ERRORS = {
     400: "The request is malformed.",
-    401: "A key is needed.",
-    403: "The key does not allow it, or another site sent the request.",
+    401: "A key is required.",
+    403: "The key does not allow it, or the request is from another site.",
     404: "An id is unknown.",
     422: "A value is not allowed.",
-    500: "The service failed.",
+    500: "Internal error.",
     503: "The service is overloaded, or a part of it does not answer.",
 }
 _BODY_ERRORS = {
     409: "Something else has this id.",
     413: "The body is too large.",
-    415: "The body is not declared as JSON.",
+    415: "The body must be JSON.",
 }
 
 

@@ -21,16 +21,16 @@ from typing import Any
 
 import uvicorn
 from prometheus_client.multiprocess import mark_process_dead
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import BoolrankError, InputError, ParameterError
-from .access import Guard
+from .access import Client, Guard
 
 log = logging.getLogger("boolrank.service")
 
-_IDLE_SECONDS = 15.0  # for the headers of a request, between requests, and to read an answer
+_IDLE_SECONDS = 15.0  # for a request to arrive, between requests, and to read an answer
 _DRAIN_SECONDS = 10  # for requests that run when the service ends
 _STOP_SECONDS = 2.0  # for bodies and answers that are under way then
-_MOST_CONNECTIONS = 1024  # of one worker
 _MOST_HEADERS = 64 << 10  # bytes
 _CANNOT_START = 3  # exit code of a worker without a model
 _AGAIN_SECONDS = 10  # until it is started again
@@ -60,9 +60,22 @@ def listen(host: str, port: int) -> socket.socket:
 
 def make_server(app: Guard) -> uvicorn.Server:
     """Return a server for an application, with its limits."""
+
+    class Connection(H11Protocol):
+        """A connection that the guard knows while it is open."""
+
+        def connection_made(self, transport: Any) -> None:
+            self.place = (transport.get_extra_info("peername") or ())[:2]
+            app.open[self.place] = Client(transport)
+            super().connection_made(transport)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            app.open.pop(self.place, None)
+            super().connection_lost(exc)
+
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=Connection,
         ws="none",
         log_config=None,
         access_log=False,
@@ -72,34 +85,23 @@ def make_server(app: Guard) -> uvicorn.Server:
         timeout_keep_alive=int(_IDLE_SECONDS),
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
-    server = uvicorn.Server(config)
-    # uvicorn's own limit would answer with plain text.
-    app.crowded = lambda: len(server.server_state.connections) > _MOST_CONNECTIONS
-    return server
+    return uvicorn.Server(config)
 
 
-async def serve(server: uvicorn.Server, made: socket.socket) -> None:
+async def serve(app: Guard, server: uvicorn.Server, made: socket.socket) -> None:
     """Serve until SIGTERM, and close idle connections, which uvicorn would keep."""
-    task = asyncio.create_task(_close_idle(server))
+    task = asyncio.create_task(_close_idle(app, server))
     await server.serve(sockets=[made])
     task.cancel()
 
 
-async def _close_idle(server: uvicorn.Server) -> None:
-    since: dict[Any, tuple[Any, float]] = {}
+async def _close_idle(app: Guard, server: uvicorn.Server) -> None:
     while True:
         await asyncio.sleep(min(1.0, _IDLE_SECONDS / 4))
-        now, ends = time.monotonic(), server.should_exit
-        limit, before, since = _STOP_SECONDS if ends else _IDLE_SECONDS, since, {}
-        connections: list[Any] = list(server.server_state.connections)
-        for each in connections:
-            request, unread = each.cycle, each.transport.get_write_buffer_size()
-            done = request is None or request.response_complete or (ends and request.more_body)
-            if done or unread or each.transport.is_closing():
-                state, start = before.get(each, (None, now))
-                since[each] = (request, unread), start if state == (request, unread) else now
-                if now - since[each][1] > limit:
-                    each.transport.abort()
+        limit = _STOP_SECONDS if server.should_exit else _IDLE_SECONDS
+        for each in list(app.open.values()):
+            if each.idle_seconds() > limit:
+                each.transport.abort()
 
 
 class Workers:
@@ -128,7 +130,7 @@ class Workers:
                     hint="leave --workers out",
                     parameter="workers",
                 )
-            asyncio.run(serve(make_server(self.start(0, os.getppid())), self.made))
+            self._serve(self.start(0, os.getppid()))
             return
         actions = {
             signal.SIGTERM: self._end,
@@ -147,6 +149,9 @@ class Workers:
             for each, action in before.items():
                 signal.signal(each, action)
             gc.unfreeze()
+
+    def _serve(self, app: Guard) -> None:
+        asyncio.run(serve(app, make_server(app), self.made))
 
     def _replace(self) -> None:
         """Replace workers that die, until the end."""
@@ -196,7 +201,7 @@ class Workers:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the worker listens to it
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            asyncio.run(serve(make_server(self.start(number, parent)), self.made))
+            self._serve(self.start(number, parent))
             code = 0
         except BoolrankError as error:
             log.error("worker %d cannot start: %s", number, error)  # noqa: TRY400 - expected

@@ -43,7 +43,7 @@ _CAUSES = {
     "OutOfMemoryError|MemoryError|exit code 137|OOM|Python worker exited unexpectedly": (
         MatrixTooLargeError,
         "an executor was killed, or ran out of memory",
-        "give more partitions=..., or raise spark.executor.memoryOverhead",
+        "give more partitions, or raise spark.executor.memoryOverhead",
     ),
 }
 

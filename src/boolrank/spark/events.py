@@ -155,7 +155,7 @@ def _stage(job: Job, names: dict[str, str], batches: Batches) -> dict[str, Any]:
             if batch.column(role).null_count:
                 raise InputError(
                     f"some rows have no id in the column {name!r}",
-                    hint=f"drop rows without one, or name another column with {role}=...",
+                    hint=f"drop rows without one, or name another {role} column",
                     parameter=role,
                 )
         new_user, new_item = (_changes(batch, role, last) for role in names)

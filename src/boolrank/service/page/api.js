@@ -42,8 +42,6 @@ export function useKey(text) {
   sessionStorage.setItem("key", key);
 }
 
-export const hasKey = () => key !== "";
-
 export const nameOf = (id) => titles.get(id) ?? id;
 
 /** Keep the titles of entries, and make their ids texts, as the address has them. */

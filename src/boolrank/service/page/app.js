@@ -3,10 +3,10 @@
 // The page shows `view`, and the address has all of it after the #: a link shows the same view, and
 // the back button undoes. `show` asks the service and draws.
 
-import { call, get, hasKey, learn, learnMissing, nameOf, useKey } from "./api.js";
+import { call, get, learn, learnMissing, nameOf, useKey } from "./api.js";
 import { combobox } from "./combobox.js";
 import {
-  assignColours, bar, barScale, colourOf, el, hasColour, highlight, keepingFocus, moving, number,
+  assignColours, bar, barScale, colourOf, el, hasColour, highlight, keepingFocus, number,
   plural, reasonTable, score,
 } from "./draw.js";
 import { watch } from "./pulse.js";
@@ -34,7 +34,6 @@ function read(text) {
     exclude: all("exclude"),
     where: words.get("where") ?? "",
     n: LENGTHS.includes(n) ? n : 10,
-    beside: words.get("beside") !== "no",
     open: words.get("open") ?? "",
   });
 }
@@ -46,7 +45,6 @@ function address() {
   view.exclude.forEach((id) => words.append("exclude", id));
   if (view.where) words.append("where", view.where);
   if (view.n !== 10) words.append("n", view.n);
-  if (!view.beside) words.append("beside", "no");
   if (view.open) words.append("open", view.open);
   return `#${words.toString() || "item="}`; // without any: the example
 }
@@ -76,7 +74,7 @@ const clear = () => go({ user: "", items: [], exclude: [], open: "" }, "Profile 
 async function show() {
   asked?.abort();
   $("where").value = view.where; // a link may have one that is wrong
-  const wanted = JSON.stringify({ ...view, open: "", beside: "" });
+  const wanted = JSON.stringify({ ...view, open: "" });
   if (last?.wanted === wanted) return draw(last);
   asked = new AbortController();
   const { signal } = asked;
@@ -93,7 +91,7 @@ async function show() {
     ]);
     learn([...answer.items, ...popular.items]);
     if (answer.model !== model.model) await loadModel(); // it was refreshed
-    last = { wanted, answer, popular: popular.items, history, person, took, body };
+    last = { wanted, answer, popular: popular.items, history, person, took };
     draw(last);
   } catch (problem) {
     if (problem.name === "AbortError") return;
@@ -115,7 +113,7 @@ function request(history) {
 
 // Drawing.
 
-function draw({ answer, popular, history, person, took, body }) {
+function draw({ answer, popular, history, person, took }) {
   const profile = [...new Set([...history, ...view.items])];
   $("lists").removeAttribute("aria-busy");
   document.body.classList.add("ready");
@@ -125,16 +123,13 @@ function draw({ answer, popular, history, person, took, body }) {
     drawStarters(popular, profile);
     drawExcluded();
     drawNotices(answer, person);
-    moving($("rows"), () => drawRows(answer.items, profile));
+    drawRows(answer.items, profile);
     drawPopular(popular.slice(0, view.n), answer.items, profile);
   }, $("item"));
   $("list-heading").textContent = heading(answer.popular, profile.length);
   $("timing").textContent = `${took < 10 ? took.toFixed(1) : Math.round(took)} ms`;
-  $("curl").textContent = curl(body);
   $("n").value = view.n;
-  $("beside").checked = view.beside;
-  $("beside").parentElement.hidden = answer.popular; // the list is the popular one
-  $("lists").classList.toggle("alone", !view.beside || answer.popular);
+  $("lists").classList.toggle("alone", answer.popular); // the list is the popular one
   const first = answer.items.slice(0, 3).map((entry) => nameOf(entry.item));
   $("said").textContent = `${said} ${plural(answer.items.length, "item")}: ${first.join(", ")}…`;
   said = "";
@@ -325,14 +320,6 @@ function keyForm() {
   return el("form.key", { onsubmit }, label, field, el("button", {}, "Use this key"));
 }
 
-/** Return the request as a shell command. */
-function curl(body) {
-  const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
-  const lines = [`curl ${new URL("v1/recommendations", document.baseURI)}`];
-  if (hasKey()) lines.push('-H "Authorization: Bearer $KEY"');
-  return [...lines, "-H 'Content-Type: application/json'", `-d '${quoted}'`].join(" \\\n  ");
-}
-
 async function loadModel() {
   model = await get("model");
   drawModel();
@@ -434,7 +421,6 @@ combobox($("user"), $("user-options"), safely(findUsers), (user) =>
 $("n").append(...LENGTHS.map((n) => el("option", {}, String(n))));
 $("n").addEventListener("change", (event) => go({ n: Number(event.target.value) }));
 $("where").addEventListener("change", (event) => go({ where: event.target.value.trim(), open: "" }));
-$("beside").addEventListener("change", (event) => go({ beside: event.target.checked }));
 $("skip").addEventListener("click", (event) => {
   event.preventDefault(); // the address is the view
   $("list").focus();

@@ -29,8 +29,7 @@ export function combobox(input, list, load, choose) {
     const made = document.createElement("li");
     made.id = `${list.id}-${at}`;
     made.setAttribute("role", "option");
-    const text = document.createElement("span");
-    text.append(...marked(label, input.value.trim()));
+    const text = Object.assign(document.createElement("span"), { textContent: label });
     const small = Object.assign(document.createElement("small"), { textContent: note });
     made.append(text, " ", small);
     made.addEventListener("mousedown", (event) => event.preventDefault()); // keep the focus
@@ -90,14 +89,4 @@ export function combobox(input, list, load, choose) {
   });
   input.addEventListener("click", () => list.hidden && suggest());
   input.addEventListener("blur", close);
-}
-
-/** Return a label with the text typed in bold. */
-function marked(label, typed) {
-  const at = label.toLowerCase().indexOf(typed.toLowerCase());
-  if (at < 0 || !typed) return [label];
-  const bold = Object.assign(document.createElement("b"), {
-    textContent: label.slice(at, at + typed.length),
-  });
-  return [label.slice(0, at), bold, label.slice(at + typed.length)];
 }

@@ -27,7 +27,6 @@ export function score(value) {
   if (value === null) return "–";
   if (Number.isInteger(value)) return number(value);
   const size = Math.abs(value);
-  if (size < 1e-280) return "0"; // of an item that nothing reaches
   const text = size >= 1e-4 && size < 1e6 ? value.toFixed(4) : value.toExponential(2);
   return text.replace(/^-/, "−");
 }
@@ -119,20 +118,6 @@ export function reasonTable(entry) {
   sum.append(el("th", { scope: "row" }, "score"), el("td"), el("td", {}, score(entry.score)));
   const caption = el("caption", {}, "Why: the parts add up to the score");
   return el("table", {}, caption, el("tbody", {}, ...parts.map(line), sum));
-}
-
-/** Redraw a list, and let its rows slide from where they were. */
-export function moving(list, redraw) {
-  const rows = () => new Map([...list.children].map((each) => [each.dataset.item, each]));
-  const top = (each) => each.getBoundingClientRect().top;
-  const before = new Map([...rows()].map(([id, each]) => [id, top(each)]));
-  redraw();
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-  for (const [id, each] of rows()) {
-    const moved = before.has(id) ? before.get(id) - top(each) : NaN;
-    const from = moved ? { transform: `translateY(${moved}px)` } : { opacity: 0 };
-    if (moved !== 0) each.animate([from, {}], { duration: 220, easing: "ease-out" });
-  }
 }
 
 /** Redraw, then focus the same control, the one in its place, or `otherwise`. */
