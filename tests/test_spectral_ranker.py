@@ -228,6 +228,17 @@ def test_factors_do_not_depend_on_threads_of_loops_or_blas(
     assert factors[0] == factors[1]
 
 
+def test_similar_items_and_reasons_do_not_depend_on_threads_of_blas() -> None:
+    model = SpectralRanker(rank=100).fit(synthetic(900, 2_601, 12_000, 2))
+    busiest = Profiles.of_lists([np.argsort(-model.fitted.users_of_items)[:400]])
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(limits=count, user_api="blas"):
+            near = [model.scorer.similar(item)[1] for item in range(0, 2_000, 50)]
+            found.append(np.concatenate([*near, *model.scorer.parts(busiest, range(40))]).tobytes())
+    assert found[0] == found[1]
+
+
 def test_parts_of_any_item_add_up_to_its_score() -> None:
     data = draw(4)
     model = SpectralRanker(rank=5).fit(data)
