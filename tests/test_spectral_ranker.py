@@ -206,6 +206,17 @@ def test_scores_too_large_for_single_precision_are_refused() -> None:
         SpectralRanker(rank=20, output_exponent=-10).fit(data)
 
 
+def test_scores_do_not_depend_on_the_order_of_items_where_eigenvalues_are_zero() -> None:
+    rng = np.random.default_rng(1)
+    seen = (rng.random((30, 60)) < 0.1)[rng.integers(0, 30, 400)]
+    order = rng.permutation(60)
+    one, other = (
+        SpectralRanker(rank=55).fit(Interactions.from_matrix(matrix)).score()
+        for matrix in (seen, seen[:, order])
+    )
+    assert np.nanmax(abs(one[:, order] - other)) < 1e-5 * np.nanmax(abs(one))
+
+
 def test_products_in_parts_are_the_same_up_to_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     data = draw(3)
     whole = SpectralRanker(rank=5).fit(data).score()
