@@ -390,6 +390,18 @@ def test_inverses_of_many_blocks_equal_lapack_and_leave_what_is_below_the_diagon
     assert np.allclose(pivots, np.diag(np.linalg.cholesky(exact)), rtol=error)
 
 
+def test_the_error_of_an_inverse_grows_with_the_condition_and_not_with_its_square(monkeypatch):
+    monkeypatch.setattr("boolrank.models.block_inverse._SMALL", 40)
+    monkeypatch.setattr("boolrank.models.block_inverse._ROWS", 16)
+    seen = np.random.default_rng(0).random((60, 201)) < 0.1
+    reg, (_, sizes, vectors) = 1e-6, np.linalg.svd(seen.astype(float), full_matrices=False)
+    kept = (vectors.T * (sizes**2 / (sizes**2 + reg))) @ vectors
+    matrix = seen.T @ seen.astype(float) + reg * np.eye(201)
+    invert_in_place(matrix)
+    error = abs(np.triu(reg * matrix - (np.eye(201) - kept))).max()
+    assert error < np.finfo(float).eps * sizes[0] ** 2 / reg
+
+
 def test_a_matrix_that_is_not_positive_definite_has_no_inverse_whichever_block_shows_it(
     monkeypatch,
 ):

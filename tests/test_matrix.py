@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from boolrank import Interactions, KernelRanker, Overlaps, parse_kernel
 from boolrank.errors import MatrixTooLargeError
@@ -163,3 +164,13 @@ def test_a_pair_and_its_mirror_image_have_equal_bits(text: str) -> None:
     assert 0 < len(matrix.values) - CHUNK < 10_000
     K = csr_array((matrix.values, matrix.columns, matrix.indptr))
     assert (K != K.T).nnz == 0
+
+
+def test_means_do_not_depend_on_threads_of_blas() -> None:
+    sizes = 1 + np.arange(2_601) % 926  # threads share 926 classes unevenly
+    overlaps = Overlaps.of(Interactions.from_matrix(np.arange(1_001)[:, None] < sizes))
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(limits=count, user_api="blas"):
+            found.append(CompressedMatrix.of(parse_kernel("disjunctive(8)"), overlaps).pull)
+    assert np.array_equal(*found)

@@ -206,6 +206,17 @@ def test_scores_too_large_for_single_precision_are_refused() -> None:
         SpectralRanker(rank=20, output_exponent=-10).fit(data)
 
 
+def test_scores_do_not_depend_on_the_order_of_items_where_eigenvalues_are_zero() -> None:
+    rng = np.random.default_rng(1)
+    seen = (rng.random((30, 60)) < 0.1)[rng.integers(0, 30, 400)]
+    order = rng.permutation(60)
+    one, other = (
+        SpectralRanker(rank=55).fit(Interactions.from_matrix(matrix)).score()
+        for matrix in (seen, seen[:, order])
+    )
+    assert np.nanmax(abs(one[:, order] - other)) < 1e-5 * np.nanmax(abs(one))
+
+
 def test_products_in_parts_are_the_same_up_to_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     data = draw(3)
     whole = SpectralRanker(rank=5).fit(data).score()
@@ -226,6 +237,17 @@ def test_factors_do_not_depend_on_threads_of_loops_or_blas(
             scorer = SpectralRanker(kernel, rank=60, n_threads=n_threads).fit(data).scorer
         factors.append((scorer.left.tobytes(), scorer.right.tobytes()))
     assert factors[0] == factors[1]
+
+
+def test_similar_items_and_reasons_do_not_depend_on_threads_of_blas() -> None:
+    model = SpectralRanker(rank=100).fit(synthetic(900, 2_601, 12_000, 2))
+    busiest = Profiles.of_lists([np.argsort(-model.fitted.users_of_items)[:400]])
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(limits=count, user_api="blas"):
+            near = [model.scorer.similar(item)[1] for item in range(0, 2_000, 50)]
+            found.append(np.concatenate([*near, *model.scorer.parts(busiest, range(40))]).tobytes())
+    assert found[0] == found[1]
 
 
 def test_parts_of_any_item_add_up_to_its_score() -> None:

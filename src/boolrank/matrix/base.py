@@ -157,6 +157,12 @@ class ItemMatrix(State, ABC):
         return self.scale.terms(stored, self.pull[target], target, rows)
 
 
+def products(rows: Floats, vector: NDArray[Any]) -> Floats:
+    """Return the product of each row with a vector; the last digits of BLAS depend on threads."""
+    out: Floats = np.einsum("mr,r->m", rows, vector)
+    return out
+
+
 def distances(kernel: Kernel, overlaps: Overlaps) -> Floats | None:
     """(m,) Return the distance of items from the origin where values crowd, or None."""
     sizes, inverse = np.unique(overlaps.sizes, return_inverse=True)

@@ -21,7 +21,7 @@ from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.values import centred_values, cosines, own_values, scaled_cosines
 from ..kernels.wide import inverse_root, times_two_to
-from .base import NOTHING, Floats, Scale, distances
+from .base import NOTHING, Floats, Scale, distances, products
 
 Ints = NDArray[np.int32]
 
@@ -276,8 +276,8 @@ def low_rank(
         rest -= np.outer(rest[:, b], rest[a] / rest[a, b])
     left, right = block(everything, columns), block(rows, everything).T
     for k in range(len(rows)):
-        left[:, k] -= left[:, :k] @ right[columns[k], :k]
-        right[:, k] -= right[:, :k] @ left[rows[k], :k]
+        left[:, k] -= products(left[:, :k], right[columns[k], :k])
+        right[:, k] -= products(right[:, :k], left[rows[k], :k])
         left[:, k] /= left[rows[k], k]
     out = np.zeros((2, overlaps.items, len(rows)))
     out[0, small], out[1, small] = ((side * scale[:, None])[inverse] for side in (left, right))

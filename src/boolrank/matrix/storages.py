@@ -16,7 +16,7 @@ from ..kernels.counts import Pairs
 from ..kernels.values import centred_values, cosines
 from ..storage.disk_array import mapped
 from ..storage.state import array
-from .base import Floats, ItemMatrix, Scale, distances, too_small
+from .base import Floats, ItemMatrix, Scale, distances, products, too_small
 from .pairs import ItemPairs, store
 from .tag_part import TagPart
 
@@ -98,11 +98,10 @@ class CompressedMatrix(ItemMatrix):
                 background, share, values, scale = pairs.scaled()
                 without = replace(pairs, product=None)
                 without.subtract(values, 0, pairs.columns, background, share)
-        numbers = np.bincount(pairs.classes)
-        totals = (numbers @ background - np.diag(background))[pairs.classes] * share
+        totals = _of_others(background, pairs.classes) * share
         if product is not None:
             left, right = product
-            totals += right @ left.sum(axis=0) - (left * right).sum(axis=1)
+            totals += products(right, left.sum(axis=0)) - (left * right).sum(axis=1)
         if scale is None:
             totals += pairs.reduced(np.add, values)
         else:
@@ -114,7 +113,7 @@ class CompressedMatrix(ItemMatrix):
             sets, set_values = tags.classes, tags.values
             product = None if product is None else (product[0] * tags.share, product[1])
             background, values, totals = (x * tags.share for x in (background, values, totals))
-            totals += (np.bincount(sets) @ set_values - np.diag(set_values))[sets]
+            totals += _of_others(set_values, sets)
         stored = background, share, pairs.classes, pairs.indptr, mapped(pairs.columns)
         pull = totals / overlaps.items
         more = *(product or (None, None)), set_values, sets
@@ -127,7 +126,7 @@ class CompressedMatrix(ItemMatrix):
     def stored(self, item: int) -> Floats:
         row: Floats = self.background[self.classes[item]][self.classes] * self.share
         if self.left is not None and self.right is not None:
-            row += self.right @ self.left[item]
+            row += products(self.right, self.left[item])
         if self.sets is not None and self.set_values is not None:
             row += self.set_values[self.sets[item]][self.sets]
         part = slice(self.indptr[item], self.indptr[item + 1])
@@ -135,6 +134,12 @@ class CompressedMatrix(ItemMatrix):
         if self.distance is not None:
             row[item] = 2 * self.distance[item]
         return row
+
+
+def _of_others(values: Floats, classes: NDArray[np.int32]) -> Floats:
+    """(m,) Return the sum of each item's values with all others, by their classes."""
+    sums: Floats = products(values.T, np.bincount(classes)) - np.diag(values)
+    return sums[classes]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,16 @@
 """The inverse of a symmetric positive definite matrix, in place and with one sum for each digit.
 
-With A in four blocks, T = A₁₁⁻¹·A₁₂ and S = A₂₂ - A₁₂ᵀ·T,
+With A in four blocks, the first one small, R the Cholesky factor of A₁₁ = RᵀR and
+
+    Y = R⁻ᵀ·A₁₂,   T = R⁻¹·Y,   S = A₂₂ - Yᵀ·Y,
 
     A⁻¹ = [ A₁₁⁻¹ + T·S⁻¹·Tᵀ    -T·S⁻¹ ]
           [ .                     S⁻¹  ],
 
-and A₁₁ and S are inverted in the same way. LAPACK inverts small blocks. Threads take parts of the
-products in turn, and BLAS has one thread within a part. LAPACK alone would take a fifth less time,
-but its last digits depend on the number of threads.
+and S is inverted in the same way. R and Y are rows of the Cholesky factor of A, so the error grows
+with the condition of A, as that of LAPACK; with A₁₁⁻¹·A₁₂ in S it would grow with its square.
+LAPACK takes the small blocks. Threads take parts of the products in turn, and BLAS has one thread
+within a part: the last digits of LAPACK alone depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -19,14 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from ..engines.threads import on_threads, one_blas_thread
+from ..engines.threads import on_threads, one_blas_thread, threads
 
 Matrix = NDArray[Any]
 
-# Memory that an inverse takes, with its matrix, as a multiple of the matrix.
-INVERTING = 4 / 3
-# Rows of a matrix that LAPACK inverts, and rows of a part.
+# Rows of a small block, and rows or columns of a part.
 _SMALL, _ROWS = 512, 256
+
+
+def inverse_bytes(size: int, dtype: str) -> int:
+    """Return the bytes of a matrix and of the blocks that its inverse takes."""
+    with threads(None) as count:
+        return np.dtype(dtype).itemsize * size * (size + min(size, _SMALL + 3 * _ROWS * count))
 
 
 def invert_in_place(upper: Matrix) -> Matrix | None:
@@ -34,55 +41,52 @@ def invert_in_place(upper: Matrix) -> Matrix | None:
 
     Returns the diagonal of the Cholesky factor, or None if the matrix is not positive definite.
     """
-    pivots = list[Matrix]()
+    starts, pivots = range(0, len(upper), _SMALL), list[Matrix]()
     with one_blas_thread():
-        return np.concatenate(pivots) if _invert(upper, pivots) else None
+        for start in starts:
+            if not _eliminate(upper[start:, start:], pivots):
+                return None
+        for start in reversed(starts):
+            _complete(upper[start:, start:])
+    return np.concatenate(pivots)
 
 
-def _invert(upper: Matrix, pivots: list[Matrix]) -> bool:
-    if len(upper) <= _SMALL:
-        return _invert_small(upper, pivots)
-    half = -(-len(upper) // (2 * _ROWS)) * _ROWS
-    first, across, second = upper[:half, :half], upper[:half, half:], upper[half:, half:]
-    if not _invert(first, pivots):
-        return False
-    turned = np.empty_like(across)  # T
-
-    def turn(part: slice) -> None:
-        np.matmul(_rows(first, part), across, out=turned[part])
-
-    def turn_back(part: slice) -> None:
-        np.negative(turned @ _rows(second, part).T, out=across[:, part])
-
-    _by_parts(half, across.size * half, turn)
-    _subtract(second, across, turned)
-    if not _invert(second, pivots):
-        return False
-    _by_parts(len(second), across.size * len(second), turn_back)
-    _subtract(first, across.T, turned.T)
-    return True
-
-
-def _invert_small(upper: Matrix, pivots: list[Matrix]) -> bool:
-    single = upper.dtype == np.float32
-    factor, inverse = (lapack.spotrf, lapack.spotri) if single else (lapack.dpotrf, lapack.dpotri)
-    root, failed = factor(np.triu(upper))
+def _eliminate(upper: Matrix, pivots: list[Matrix]) -> bool:
+    """Put R, Y and S in place of A₁₁, A₁₂ and A₂₂."""
+    own, across, others = upper[:_SMALL, :_SMALL], upper[:_SMALL, _SMALL:], upper[_SMALL:, _SMALL:]
+    root, failed = _of_type(upper, lapack.spotrf, lapack.dpotrf)(np.triu(own))
     if failed:
         return False
     pivots.append(np.diag(root).copy())
-    np.copyto(upper, inverse(root)[0], where=_triangle(len(upper)))
+    np.copyto(own, root, where=_triangle(len(own)))
+    _solve(root, across, across, transposed=True)
+    _subtract(others, across, across)
     return True
 
 
-def _triangle(size: int) -> NDArray[np.bool_]:
-    return np.tri(size, dtype=bool).T
+def _complete(upper: Matrix) -> None:
+    """Put the inverse in place of R, Y and S⁻¹."""
+    own, across, others = upper[:_SMALL, :_SMALL], upper[:_SMALL, _SMALL:], upper[_SMALL:, _SMALL:]
+    root, turned = np.triu(own), np.empty_like(across)  # T
+    _solve(root, across, turned, transposed=False)
+
+    def turn_back(part: slice) -> None:
+        np.negative(turned @ _columns(others, part), out=across[:, part])
+
+    _by_parts(len(others), across.size * len(others), turn_back)
+    inverse = _of_type(upper, lapack.spotri, lapack.dpotri)(root)[0]
+    np.copyto(own, inverse, where=_triangle(len(own)))
+    _subtract(own, across.T, turned.T)
 
 
-def _rows(upper: Matrix, part: slice) -> Matrix:
-    """Return some complete rows of a symmetric matrix."""
-    block = np.triu(upper[part, part])
-    block += np.triu(block, 1).T
-    return np.hstack([upper[: part.start, part].T, block, upper[part, part.stop :]])
+def _solve(root: Matrix, right: Matrix, out: Matrix, *, transposed: bool) -> None:
+    """Put R⁻ᵀ or R⁻¹ times the right-hand sides into the output."""
+    solver = _of_type(root, lapack.strtrs, lapack.dtrtrs)
+
+    def solve(part: slice) -> None:
+        out[:, part] = solver(root, right[:, part], trans=transposed)[0]
+
+    _by_parts(right.shape[1], right.size * len(root), solve)
 
 
 def _subtract(upper: Matrix, left: Matrix, right: Matrix) -> None:
@@ -97,6 +101,21 @@ def _subtract(upper: Matrix, left: Matrix, right: Matrix) -> None:
     _by_parts(len(upper), upper.size * len(left) / 2, subtract)
 
 
-def _by_parts(rows: int, work: float, function: Callable[[slice], None]) -> None:
-    bounds = range(0, rows, _ROWS)
-    on_threads(function, [slice(low, min(low + _ROWS, rows)) for low in bounds], work)
+def _columns(upper: Matrix, part: slice) -> Matrix:
+    """Return some complete columns of a symmetric matrix."""
+    block = np.triu(upper[part, part])
+    block += np.triu(block, 1).T
+    return np.vstack([upper[: part.start, part], block, upper[part, part.stop :].T])
+
+
+def _triangle(size: int) -> NDArray[np.bool_]:
+    return np.tri(size, dtype=bool).T
+
+
+def _of_type(matrix: Matrix, single: Any, double: Any) -> Any:
+    return single if matrix.dtype == np.float32 else double
+
+
+def _by_parts(size: int, work: float, function: Callable[[slice], None]) -> None:
+    bounds = range(0, size, _ROWS)
+    on_threads(function, [slice(low, min(low + _ROWS, size)) for low in bounds], work)

@@ -36,7 +36,7 @@ from ..data.interactions import Interactions
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.values import cosines
-from .block_inverse import INVERTING
+from .block_inverse import inverse_bytes
 from .gram import Gram
 from .inverse import GroupScorer, ItemGroups, check_room, invert
 from .kernel_ranker import MOST_REG
@@ -104,11 +104,12 @@ class _Inverse(Recommender):
         # Normalised, rare items have the largest weights. They matter as much as those of EASE.
         keys = np.ones(items) if kernel is None else np.sqrt(sizes)
         each, counting = np.dtype(self.dtype).itemsize, 4 if overlaps is None else 0
-        needed = int(len(groups.sizes) ** 2 * max(each + counting, INVERTING * each))
+        distinct = len(groups.sizes)
+        needed = max((each + counting) * distinct**2, inverse_bytes(distinct, self.dtype))
         dense = self.storage == "dense" or (self.storage == "auto" and needed <= free_memory())
         length = self._row_length(items)
         if dense or _is_exact(length, items):
-            check_room(name, needed, items, len(groups.sizes), self.dtype)
+            check_room(name, needed, items, distinct, self.dtype)
             if overlaps is None:
                 gram = Gram.of_all(Overlaps.of(groups.representatives(data)))
             else:

@@ -75,11 +75,7 @@ class SparseScorer(Scorer):
         return [profile.weigh(column_of(item, *sparse)) for item in items]
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
-        row = self._row(item)
-        return row, row
-
-    def _row(self, item: int) -> Floats:
         row = np.zeros(self.items)
         part = slice(self.indptr[item], self.indptr[item + 1])
         row[self.columns[part]] = self.values[part]
-        return row
+        return row, row

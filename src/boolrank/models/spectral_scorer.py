@@ -102,19 +102,12 @@ class SpectralScorer(Scorer):
         own, out = profile.indices, list[Floats]()
         left = self.left[own].astype(np.float64)
         for item in items:
-            parts = left @ self.right[item]
+            parts = (left * self.right[item]).sum(axis=1)
             parts += column_of(item, own, self.indptr, self.columns, self.values)
             parts[own == item] += self.own[item]
             out.append(profile.weigh(parts))
         return self.settled_parts(profile, items, out)
 
     def similar(self, item: int) -> tuple[Floats, Floats]:
-        row = self._row(item)
+        (row,) = self.scores(Profiles.of_lists([[item]]))
         return row, row
-
-    def _row(self, item: int) -> Floats:
-        row: Floats = self.left[item] @ self._across
-        part = slice(self.indptr[item], self.indptr[item + 1])
-        row[self.columns[part]] += self.values[part]
-        row[item] += self.own[item]
-        return row

@@ -26,6 +26,8 @@ _ROWS, _PARTS = 2048, 64
 _ZEROS = (0.0, 0.8535533905932737, 0.14644660940672624)
 # Eigenvalues of Gram matrices below this part of the largest are rounding errors.
 _ROUNDING = 1e-14
+# Eigenvalues of a matrix below this part of the largest are 0, and their vectors are arbitrary.
+_NULL = 1e-12
 # Singular values of the factors below this part of the largest are lost in single precision.
 _NEGLIGIBLE = 1e-9
 
@@ -59,7 +61,9 @@ def eigenvectors(
     image = np.empty(basis.shape)
     times(basis, image)
     values, turn = np.linalg.eigh(_product(basis, image))
-    values, turn = np.maximum(values[::-1][:rank], 0.0), turn[:, ::-1][:, :rank]
+    least = _NULL * values[-1] if rank < m else -np.inf  # of all vectors, no choice is made
+    kept = np.flatnonzero(values > least)[::-1][:rank]
+    values, turn = np.maximum(values[kept], 0.0), turn[:, kept]
     vectors = np.empty((m, len(values)))
 
     def turned(part: slice) -> Floats:
@@ -67,7 +71,7 @@ def eigenvectors(
         errors: Floats = ((image[part] @ turn - vectors[part] * values) ** 2).sum(axis=0)
         return errors
 
-    residual = np.sqrt(_sum_by_parts(m, len(values), turned).max()) / max(values[0], 1e-300)
+    residual = np.sqrt(_sum_by_parts(m, len(values), turned).max()) / values[0]
     return values, vectors, float(residual)
 
 
