@@ -7,7 +7,6 @@ one, or enough. The kernel counts the features true in both vectors.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import product
@@ -19,13 +18,12 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from .base import Form, Kernel
-from .cells import Cells, NoCells, clause_value
+from .cells import clause_value
 from .combinatorics import choose, hits, weighted_subsets
-from .counts import Counts
+from .counts import Counts, NoCells
 from .formula_search import Clauses
 from .masses import TINY, Masses, missed_share, power_minus_one
 from .parameters import ARITY, FLAG, SIZE, check_arities
-from .similarities import Linear
 from .wide import Wide, at_least_zero, by_squaring, spread, stack
 
 
@@ -47,15 +45,15 @@ class _Clause(Kernel):
     def value(self, k: Counts) -> Wide:
         return _count_sets(k, self.least, self.arity)
 
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        return clause_value(leaf(Linear()), self.least, self.arity)
+    def cell_value(self, k: Any) -> NDArray[np.float64]:
+        return clause_value(k.variables, self.least, self.arity)
 
     def features(self, n: Wide) -> Wide:
         return choose(n, self.arity)
 
     def features_in_neither(self, k: Counts) -> Wide | None:
         # Fewer than t of d variables are active if more than d - t of the negated ones are.
-        return _count_sets(k.complement(), self.arity - self.least + 1, self.arity)
+        return _count_sets(k.negation(), self.arity - self.least + 1, self.arity)
 
 
 def _count_sets(k: Counts, least: int, size: int) -> Wide:
@@ -175,10 +173,10 @@ class Conjunctive(_Clause):
     def mass_value(self, k: Masses) -> Any:
         return super().mass_value(k) if self.up_to else by_squaring(k.common, self.arity)
 
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+    def cell_value(self, k: Any) -> NDArray[np.float64]:
         if self.up_to:
             raise NoCells
-        return super().cell_value(leaf)
+        return super().cell_value(k)
 
     def features(self, n: Wide) -> Wide:
         return weighted_subsets(n, 1.0, self.arity) if self.up_to else choose(n, self.arity)

@@ -155,9 +155,8 @@ class Layout(NamedTuple):
         """Return the first index of a table for a form, and the counts of its entries."""
         reach = self.reach(form)
         if form == "agreeing":  # vectors of 0 to `reach` variables with the empty one
-            empty = Wide.of(np.zeros(reach + 1))
-            rest = Wide.of(np.arange(reach, -1, -1))
-            return self.n - reach, Counts(Wide.of(self.n), rest, empty, empty)
+            rest, none = np.arange(reach, -1, -1), np.zeros(reach + 1, np.int64)
+            return self.n - reach, Counts.of(self.n, rest, none, none)
         return 0, Counts.of_vectors(self.n, np.arange(reach + 1))
 
 
@@ -239,7 +238,7 @@ def _table(kernel: Kernel, layout: Layout, normalize: bool) -> _Table | None:
     n, most, agreeing = layout.n, layout.most, kernel.form == "agreeing"
     start, counts = layout.entries(kernel.form)
     own = kernel.own_value(Counts.of_vectors(n, np.arange(most + 1)) if agreeing else counts)
-    root = _inverse_roots(own) if normalize else (np.ones(len(own.hi)), np.zeros(len(own.hi), int))
+    inverse = inverse_root(own) if normalize else Wide.of(np.ones(len(own.hi)))
     if kernel.form == "union":
         if not normalize and not _is_exact(kernel, n, own):
             return None
@@ -247,10 +246,10 @@ def _table(kernel: Kernel, layout: Layout, normalize: bool) -> _Table | None:
         top = int(own.exp.max() + 1) // 2 * 2
         hi, lo = (times_two_to(part, own.exp - top) for part in (own.hi, own.lo))
         coarse = np.rint(hi * _GRID) / _GRID
-        roots = times_two_to(root[0], root[1] + (top // 2 if normalize else 0))
+        roots = times_two_to(inverse.hi, inverse.exp + (top // 2 if normalize else 0))
         return _Table(most, "union", (coarse, (hi - coarse) + lo, roots), 0 if normalize else top)
     by_count = kernel.value(counts) if agreeing else own
-    value, root = _folded(by_count.hi, by_count.exp), _folded(*root)
+    value, root = _folded(by_count), _folded(inverse)
     plain = not (value[1].any() or root[1].any())
     return _Table(most, "one_count", (agreeing, start, value, root, plain))
 
@@ -261,21 +260,13 @@ def _is_exact(kernel: Kernel, n: int, own: Wide) -> bool:
     The low part of a whole number below 2^92 is a whole number below 2^51, and the sum of three is
     exact. Beyond, even the smallest value, of two disjoint singletons, must be past 2^53.
     """
-    one = Wide.of(1)
-    least = kernel.value(Counts(Wide.of(n), one, one, Wide.of(0)))
+    least = kernel.value(Counts.of(n, 1, 1, 0))
     return bool(own.exp.max() <= _EXACT_TOP or least.exp > _EXACT_DOUBLE)
 
 
-def _inverse_roots(own: Wide) -> tuple[Floats, NDArray[np.int64]]:
-    """Return 1/√f as doubles and exponents; 0 for null vectors."""
-    some = own.hi > 0
-    odd = own.exp & 1
-    root = np.where(some, 1 / np.sqrt(np.where(some, own.hi * (1.0 + odd), 1.0)), 0.0)
-    return root, np.where(some, -((own.exp - odd) >> 1), 0)
-
-
-def _folded(hi: Floats, exp: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
-    """Fold the exponents into the doubles if all of them fit."""
+def _folded(a: Wide) -> tuple[Floats, NDArray[np.int64]]:
+    """Return doubles and exponents; fold these into the doubles if all of them fit."""
+    hi, exp = a.hi, a.exp
     if np.abs(exp[hi > 0]).max(initial=0) <= _SAFE:
         return times_two_to(hi, exp), np.zeros_like(exp)
     return hi, np.where(hi > 0, exp, 0)
