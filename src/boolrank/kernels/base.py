@@ -16,7 +16,7 @@ from .. import kernels  # classes that are built on this one are looked up when 
 from .._memory import require_memory
 from ..errors import InputError, KernelOverflowError, ParameterError, ParameterTypeError
 from .binary_matrix import active, as_binary, overlap_counts
-from .counts import Counts, NoCells, Pairs, in_wide_numbers
+from .counts import Counts, Pairs, in_wide_numbers
 from .formula_search import Clauses
 from .masses import Masses, mass_values
 from .values import compute_values
@@ -177,9 +177,9 @@ class Kernel(ABC):
         found: Counts = k.lift(self)
         return found
 
-    def cell_value(self, k: Any) -> NDArray[np.float64]:  # noqa: ARG002
-        """Compute values in doubles from cells, if no digits can cancel."""
-        raise NoCells
+    def cell_value(self, k: Any) -> NDArray[np.float64]:
+        """Compute values in doubles from cells."""
+        return np.asarray(self.cells(k).common)
 
     def values_of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Compute the values of pairs, in their broadcast shape."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ParameterTypeError
 from .counts import Counts, NoCells, Pairs
 from .masses import fill_blocks
 from .wide import Wide, inverse_root, times_two_to
@@ -72,7 +73,7 @@ def cell_cosines(kernel: Kernel, pairs: Pairs, layout: Layout) -> Floats | None:
         kernel.cell_value(_TableCounts(pairs, layout, probe, probe, probe))
         if kernel.features(Wide.of(n)).exp > _HIGHEST:
             return None
-    except NoCells:
+    except (NoCells, ParameterTypeError):  # or features that are not 0 or 1
         return None
     sizes = np.flatnonzero(sum(np.bincount(side, minlength=most + 1) for side in (x, z)))
     roots = np.zeros(most + 1)

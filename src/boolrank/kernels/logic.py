@@ -42,8 +42,6 @@ class _Propositional(Kernel, shared=True):
         """Count the propositions that are true of both, in the numbers of ``k``."""
         return self.cells(k).common
 
-    cell_value = value
-
     def mass_value(self, k: Masses) -> Any:
         """Compute the share of sequences of draws; parts are linear ones and formulas."""
         try:

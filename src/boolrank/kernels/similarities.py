@@ -44,9 +44,6 @@ class Linear(Kernel):
         found: Counts = k.variables
         return found
 
-    def cell_value(self, k: Any) -> NDArray[np.float64]:
-        return np.asarray(k.variables.common)
-
 
 @dataclass(frozen=True, repr=False)
 class Polynomial(Kernel):
