@@ -50,11 +50,7 @@ class _TableCounts(NamedTuple):
         """Count the features of a kernel."""
         if kernel.form not in _FORMS:
             raise NoCells
-        tables, most = self.pairs.tables, self.layout.most
-        found = tables.get((kernel, "cells"))
-        if found is None or found[0] < most:  # tables of other pairs may be too short
-            found = tables[kernel, "cells"] = most, *_tables(kernel, self.layout)
-        return self._look_up(*found[1:])
+        return self._look_up(*self.pairs.table(_tables, kernel, self.layout))
 
     def _look_up(self, total: float, *table: Any) -> Counts:
         from .._compiled.cells import leaf_cells

@@ -23,6 +23,7 @@ from .wide import Wide, at_least_zero, by_squaring, spread, where
 
 if TYPE_CHECKING:
     from .base import Kernel
+    from .values import Layout
 
 
 class NoCells(Exception):  # noqa: N818 - a signal, never seen by users
@@ -250,6 +251,14 @@ class Pairs:
     @property
     def size(self) -> int:
         return int(np.prod(self.shape))
+
+    def table(self, make: Callable[..., Any], kernel: Kernel, layout: Layout, *more: Any) -> Any:
+        """Return what ``make`` makes; make it again if it was made for smaller sizes."""
+        key = make, kernel, *more
+        found = self.tables.get(key)
+        if found is None or found[0] < layout.most:
+            found = self.tables[key] = layout.most, make(kernel, layout, *more)
+        return found[1]
 
     def checked(self) -> Pairs:
         """Return trusted pairs; raise if these are not and some counts are impossible."""
