@@ -204,7 +204,8 @@ class Power(Combination, in_text=False):
         return base**self.exponent if isinstance(base, Wide) else by_squaring(base, self.exponent)
 
     def cells(self, k: Any) -> Counts:
-        return self.kernel.cells(k).power(self.exponent)
+        found: Counts = by_squaring(self.kernel.cells(k), self.exponent, Counts.conjunction)
+        return found
 
     def features(self, n: Wide) -> Wide:
         return self.kernel.features(n) ** self.exponent

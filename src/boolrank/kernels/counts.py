@@ -19,7 +19,7 @@ from ..counts.overlaps import Overlaps
 from ..errors import CountsError, ParameterTypeError
 from .functions import minimum
 from .parameters import check_arities
-from .wide import Wide, at_least_zero, by_squaring, spread, where
+from .wide import Wide, at_least_zero, spread, where
 
 if TYPE_CHECKING:
     from .base import Kernel
@@ -144,11 +144,6 @@ class Counts:
             lifted=True,
         )
 
-    def power(self, exponent: int) -> Counts:
-        """Count the sequences of this length of features that are all true."""
-        found: Counts = by_squaring(self, exponent, Counts.conjunction)
-        return found
-
     def lift(self, kernel: Kernel) -> Counts:
         """Count the features of a kernel in wide numbers, as whole numbers."""
         if not isinstance(self.common, Wide):
@@ -253,7 +248,7 @@ class Pairs:
         return int(np.prod(self.shape))
 
     def table(self, make: Callable[..., Any], kernel: Kernel, layout: Layout, *more: Any) -> Any:
-        """Return what ``make`` makes; make it again if it was made for smaller sizes."""
+        """Return a cached table, built if there is none or one for smaller sizes only."""
         key = make, kernel, *more
         found = self.tables.get(key)
         if found is None or found[0] < layout.most:
