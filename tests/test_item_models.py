@@ -370,7 +370,6 @@ for model in (Ease(50.0), LRec(5.0), KernelEase("disjunctive(2)", 5.0)):
 def test_inverses_of_many_blocks_equal_lapack_and_leave_what_is_below_the_diagonal(
     dtype, monkeypatch
 ):
-    monkeypatch.setattr("boolrank.models.block_inverse._SMALL", 40)
     monkeypatch.setattr("boolrank.models.block_inverse._ROWS", 16)
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((300, 201))
@@ -391,7 +390,6 @@ def test_inverses_of_many_blocks_equal_lapack_and_leave_what_is_below_the_diagon
 
 
 def test_the_error_of_an_inverse_grows_with_the_condition_and_not_with_its_square(monkeypatch):
-    monkeypatch.setattr("boolrank.models.block_inverse._SMALL", 40)
     monkeypatch.setattr("boolrank.models.block_inverse._ROWS", 16)
     seen = np.random.default_rng(0).random((60, 201)) < 0.1
     reg, (_, sizes, vectors) = 1e-6, np.linalg.svd(seen.astype(float), full_matrices=False)
@@ -405,7 +403,6 @@ def test_the_error_of_an_inverse_grows_with_the_condition_and_not_with_its_squar
 def test_a_matrix_that_is_not_positive_definite_has_no_inverse_whichever_block_shows_it(
     monkeypatch,
 ):
-    monkeypatch.setattr("boolrank.models.block_inverse._SMALL", 4)
     monkeypatch.setattr("boolrank.models.block_inverse._ROWS", 2)
     for place in range(9):
         matrix = np.eye(9)

@@ -1,16 +1,16 @@
 """The inverse of a symmetric positive definite matrix, in place and with one sum for each digit.
 
-With A in four blocks, the first one small, R the Cholesky factor of A₁₁ = RᵀR and
+With A in four blocks, R the Cholesky factor of A₁₁ = RᵀR and
 
     Y = R⁻ᵀ·A₁₂,   T = R⁻¹·Y,   S = A₂₂ - Yᵀ·Y,
 
     A⁻¹ = [ A₁₁⁻¹ + T·S⁻¹·Tᵀ    -T·S⁻¹ ]
           [ .                     S⁻¹  ],
 
-and S is inverted in the same way. R and Y are rows of the Cholesky factor of A, so the error grows
-with the condition of A, as that of LAPACK; with A₁₁⁻¹·A₁₂ in S it would grow with its square.
-LAPACK takes the small blocks. Threads take parts of the products in turn, and BLAS has one thread
-within a part: the last digits of LAPACK alone depend on the number of threads.
+and A₁₁ and S are factored and inverted in the same way. R and Y are rows of the Cholesky factor of
+A, so the error grows with the condition of A, as that of LAPACK; with A₁₁⁻¹·A₁₂ in S it would grow
+with its square. LAPACK takes small blocks. Threads take parts of the products in turn, and BLAS has
+one thread within a part: the last digits of LAPACK alone depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ from ..engines.threads import on_threads, one_blas_thread, threads
 
 Matrix = NDArray[Any]
 
-# Rows of a small block, and rows or columns of a part.
-_SMALL, _ROWS = 512, 256
+# Rows of a block that LAPACK takes, and rows or columns of a part.
+_ROWS = 256
 
 
 def inverse_bytes(size: int, dtype: str) -> int:
     """Return the bytes of a matrix and of the blocks that its inverse takes."""
+    half = -(-size // 2)
     with threads(None) as count:
-        return np.dtype(dtype).itemsize * size * (size + min(size, _SMALL + 3 * _ROWS * count))
+        blocks = 4 * half * half // 3 + 3 * _ROWS * min(count * size, half * size)
+        return np.dtype(dtype).itemsize * (size * size + min(blocks, size * size))
 
 
 def invert_in_place(upper: Matrix) -> Matrix | None:
@@ -41,52 +43,68 @@ def invert_in_place(upper: Matrix) -> Matrix | None:
 
     Returns the diagonal of the Cholesky factor, or None if the matrix is not positive definite.
     """
-    starts, pivots = range(0, len(upper), _SMALL), list[Matrix]()
+    pivots = list[Matrix]()
     with one_blas_thread():
-        for start in starts:
-            if not _eliminate(upper[start:, start:], pivots):
-                return None
-        for start in reversed(starts):
-            _complete(upper[start:, start:])
+        if not _factor(upper, pivots):
+            return None
+        _invert(upper)
     return np.concatenate(pivots)
 
 
-def _eliminate(upper: Matrix, pivots: list[Matrix]) -> bool:
-    """Put R, Y and S in place of A₁₁, A₁₂ and A₂₂."""
-    own, across, others = upper[:_SMALL, :_SMALL], upper[:_SMALL, _SMALL:], upper[_SMALL:, _SMALL:]
-    root, failed = _of_type(upper, lapack.spotrf, lapack.dpotrf)(np.triu(own))
-    if failed:
+def _factor(upper: Matrix, pivots: list[Matrix]) -> bool:
+    """Put the Cholesky factor in place of the matrix; return whether there is one."""
+    if len(upper) <= _ROWS:
+        root, failed = _of_type(upper, lapack.spotrf, lapack.dpotrf)(np.triu(upper))
+        np.copyto(upper, root, where=_triangle(len(upper)))
+        pivots.append(np.diag(root).copy())
+        return not failed
+    first, across, second = _halves(upper)
+    if not _factor(first, pivots):
         return False
-    pivots.append(np.diag(root).copy())
-    np.copyto(own, root, where=_triangle(len(own)))
-    _solve(root, across, across, transposed=True)
-    _subtract(others, across, across)
-    return True
+    _solve(first, across, across, transposed=True)
+    _subtract(second, across, across)
+    return _factor(second, pivots)
 
 
-def _complete(upper: Matrix) -> None:
-    """Put the inverse in place of R, Y and S⁻¹."""
-    own, across, others = upper[:_SMALL, :_SMALL], upper[:_SMALL, _SMALL:], upper[_SMALL:, _SMALL:]
-    root, turned = np.triu(own), np.empty_like(across)  # T
-    _solve(root, across, turned, transposed=False)
+def _invert(upper: Matrix) -> None:
+    """Put the inverse of the matrix in place of its Cholesky factor."""
+    if len(upper) <= _ROWS:
+        inverse = _of_type(upper, lapack.spotri, lapack.dpotri)(np.triu(upper))[0]
+        np.copyto(upper, inverse, where=_triangle(len(upper)))
+        return
+    first, across, second = _halves(upper)
+    turned = np.empty_like(across)  # T
+    _solve(first, across, turned, transposed=False)
+    _invert(second)
 
     def turn_back(part: slice) -> None:
-        np.negative(turned @ _columns(others, part), out=across[:, part])
+        np.negative(turned @ _columns(second, part), out=across[:, part])
 
-    _by_parts(len(others), across.size * len(others), turn_back)
-    inverse = _of_type(upper, lapack.spotri, lapack.dpotri)(root)[0]
-    np.copyto(own, inverse, where=_triangle(len(own)))
-    _subtract(own, across.T, turned.T)
+    _by_parts(len(second), across.size * len(second), turn_back)
+    _invert(first)
+    _subtract(first, across.T, turned.T)
+
+
+def _halves(upper: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    half = -(-len(upper) // (2 * _ROWS)) * _ROWS
+    return upper[:half, :half], upper[:half, half:], upper[half:, half:]
 
 
 def _solve(root: Matrix, right: Matrix, out: Matrix, *, transposed: bool) -> None:
     """Put R⁻ᵀ or R⁻¹ times the right-hand sides into the output."""
     solver = _of_type(root, lapack.strtrs, lapack.dtrtrs)
+    blocks = _parts(len(root))
 
     def solve(part: slice) -> None:
-        out[:, part] = solver(root, right[:, part], trans=transposed)[0]
+        for block in blocks if transposed else reversed(blocks):
+            if transposed:
+                known = root[: block.start, block].T @ out[: block.start, part]
+            else:
+                known = root[block, block.stop :] @ out[block.stop :, part]
+            rest = right[block, part] - known
+            out[block, part] = solver(np.triu(root[block, block]), rest, trans=transposed)[0]
 
-    _by_parts(right.shape[1], right.size * len(root), solve)
+    _by_parts(right.shape[1], right.size * len(root) / 2, solve)
 
 
 def _subtract(upper: Matrix, left: Matrix, right: Matrix) -> None:
@@ -117,5 +135,8 @@ def _of_type(matrix: Matrix, single: Any, double: Any) -> Any:
 
 
 def _by_parts(size: int, work: float, function: Callable[[slice], None]) -> None:
-    bounds = range(0, size, _ROWS)
-    on_threads(function, [slice(low, min(low + _ROWS, size)) for low in bounds], work)
+    on_threads(function, _parts(size), work)
+
+
+def _parts(size: int) -> list[slice]:
+    return [slice(low, min(low + _ROWS, size)) for low in range(0, size, _ROWS)]
