@@ -7,7 +7,7 @@ mean the same are equal.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..checks import wrong_type
 from .base import Form, Kernel
+from .cells import Cells
 from .counts import Counts, Pairs
 from .masses import Masses, mass_cosine
 from .parameters import exponent, positive
@@ -66,9 +67,7 @@ class Joined(Kernel):
     parts: tuple[Kernel, ...]
 
     def __post_init__(self) -> None:
-        given: Any = self.parts
-        given = given if isinstance(given, Iterable) else ()
-        nested = (part.parts if isinstance(part, type(self)) else (part,) for part in given)
+        nested = (part.parts if isinstance(part, type(self)) else (part,) for part in self.parts)
         parts = tuple(chain(*nested))
         if len(parts) < 2 or not all(isinstance(part, Kernel) for part in parts):
             raise wrong_type(self.name, "parts", self.parts, "two kernels or more")
@@ -168,8 +167,8 @@ class Product(Joined, Combination, in_text=False):
     def _combine(self, value: Callable[[Kernel], Any]) -> Any:
         return reduce(mul, map(value, self.parts))
 
-    def cells(self, k: Any) -> Counts:
-        return reduce(Counts.conjunction, (part.cells(k) for part in self.parts))
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        return reduce(Cells.conjunction, (part.cells(leaf) for part in self.parts))
 
     def features(self, n: Wide) -> Wide:
         return reduce(mul, (part.features(n) for part in self.parts))
@@ -203,9 +202,8 @@ class Power(Combination, in_text=False):
         base = value(self.kernel)
         return base**self.exponent if isinstance(base, Wide) else by_squaring(base, self.exponent)
 
-    def cells(self, k: Any) -> Counts:
-        found: Counts = by_squaring(self.kernel.cells(k), self.exponent, Counts.conjunction)
-        return found
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        return self.kernel.cells(leaf).power(self.exponent)
 
     def features(self, n: Wide) -> Wide:
         return self.kernel.features(n) ** self.exponent

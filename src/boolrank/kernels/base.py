@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import isabstract
 from itertools import pairwise
@@ -16,6 +17,7 @@ from .. import kernels  # classes that are built on this one are looked up when 
 from .._memory import require_memory
 from ..errors import InputError, KernelOverflowError, ParameterError, ParameterTypeError
 from .binary_matrix import active, as_binary, overlap_counts
+from .cells import Cells, NoCells, wide_cells
 from .counts import Counts, Pairs, in_wide_numbers
 from .formula_search import Clauses
 from .masses import Masses, mass_values
@@ -65,19 +67,15 @@ class Kernel(ABC):
     formula: ClassVar[str]
     # How tightly the text binds: | is -2, ^ -1, + 0, @ 1, * 2, ** and ~ 3.
     binding: ClassVar[int] = 4
-    _shared: ClassVar[bool] = True
 
     # numpy scalars on the left of `*` must come to our operators.
     __array_ufunc__ = None
 
-    def __init_subclass__(cls, in_text: bool = True, shared: bool = False) -> None:
-        """Add the class to `KERNELS` if it has a name, unless it is inside a function.
-
-        A ``shared`` class has what several kernels have in common.
-        """
+    def __init_subclass__(cls, in_text: bool = True) -> None:
+        """Add the class to `KERNELS` if it has a name, unless it is inside a function."""
         super().__init_subclass__()
-        cls._shared = shared or isabstract(cls)
-        known = [b for b in cls.__mro__[1:] if "value" in vars(b) and not vars(b)["_shared"]]
+        known = [b for b in cls.__mro__[1:] if "value" in vars(b) and not isabstract(b)]
+        known = [b for b in known if not b.__name__.startswith("_")]  # parts of several kernels
         if known and "value" in vars(cls):  # all other members follow from the formula
             message = f"{cls.__name__} has another formula than {known[0].__name__}"
             raise ParameterError(message, hint="derive it from Kernel")
@@ -168,18 +166,20 @@ class Kernel(ABC):
             f"{self} cannot be the inner kernel of `outer @ inner`: its features are not 0 or 1"
         )
 
-    def features_in_neither(self, k: Counts) -> Wide | None:  # noqa: ARG002 - for such kernels
-        """Count the features of 0 and 1 that are false in both vectors, without a difference."""
-        return None
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        """Count features of 0 and 1 by the vectors that have them; ``leaf`` counts one kernel's."""
+        return leaf(self)
 
-    def cells(self, k: Any) -> Counts:
-        """Count the features of 0 and 1, which become variables; wide numbers or doubles."""
-        found: Counts = k.lift(self)
-        return found
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:  # noqa: ARG002
+        """Compute values in doubles from cells of leaves, if no digits can cancel."""
+        raise NoCells
 
-    def cell_value(self, k: Any) -> NDArray[np.float64]:
-        """Compute values in doubles from cells."""
-        return np.asarray(self.cells(k).common)
+    def features_in_neither(self, k: Counts) -> Wide | None:
+        """Count the features that are false in both vectors, if no difference is needed."""
+        if type(self).cells is Kernel.cells:
+            return None
+        neither: Wide = self.cells(lambda part: wide_cells(part, k)).neither
+        return neither
 
     def values_of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Compute the values of pairs, in their broadcast shape."""

@@ -22,9 +22,10 @@ from ..checks import wrong_type
 from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
 from .algebra import KERNEL, Joined, Product
 from .base import Kernel
-from .counts import Counts, NoCells
+from .cells import Cells, wide_cells
+from .counts import Counts
 from .masses import Masses
-from .similarities import Linear  # noqa: F401 - for the examples
+from .similarities import Linear
 from .wide import Wide
 
 T = TypeVar("T")
@@ -35,19 +36,24 @@ _MOST_LETTERS = 10
 _MOST_CHARACTERS = 20_000
 
 
-class _Propositional(Kernel, shared=True):
+class _Propositional(Kernel):
     """A kernel whose features are propositions about those of its parts; it has `cells`."""
 
-    def value(self, k: Any) -> Any:
-        """Count the propositions that are true of both, in the numbers of ``k``."""
-        return self.cells(k).common
+    def value(self, k: Counts) -> Any:
+        return self.cells(lambda part: wide_cells(part, k)).both
 
     def mass_value(self, k: Masses) -> Any:
         """Compute the share of sequences of draws; parts are linear ones and formulas."""
-        try:
-            return self.cells(k).common
-        except NoCells:
-            return super().mass_value(k)  # raises
+
+        def leaf(part: Kernel) -> Cells:
+            if part != Linear():
+                Kernel.mass_value(self, k)  # raises
+            return Cells.of(k)
+
+        return self.cells(leaf).both
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        return np.asarray(self.cells(leaf).both)
 
     def features(self, n: Wide) -> Wide:
         return reduce(mul, (part.features(n) for part in self.operands))
@@ -69,8 +75,8 @@ class Not(_Propositional, in_text=False):
         super().__post_init__()
         check_propositions("~", (self.kernel,))
 
-    def cells(self, k: Any) -> Counts:
-        return self.kernel.cells(k).negation()
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        return self.kernel.cells(leaf).negation()
 
     def __repr__(self) -> str:
         return f"~{self.kernel.in_brackets(3)}"
@@ -79,15 +85,15 @@ class Not(_Propositional, in_text=False):
 class _Connective(Joined, _Propositional):
     """A connective of two kernels or more."""
 
-    combine: ClassVar[Callable[[Counts, Counts], Counts]]
+    combine: ClassVar[Callable[[Cells, Cells], Cells]]
 
     def __post_init__(self) -> None:
         given = self.parts
         super().__post_init__()
         check_propositions(self.sign.strip(), given)
 
-    def cells(self, k: Any) -> Counts:
-        return reduce(type(self).combine, (part.cells(k) for part in self.parts))
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        return reduce(type(self).combine, (part.cells(leaf) for part in self.parts))
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +105,7 @@ class Or(_Connective, in_text=False):
     """
 
     name, sign, binding = "or", " | ", -2
-    combine = Counts.disjunction
+    combine = Cells.disjunction
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,7 +117,7 @@ class Xor(_Connective, in_text=False):
     """
 
     name, sign, binding = "xor", " ^ ", -1
-    combine = Counts.exclusive
+    combine = Cells.exclusive
 
 
 def implies(a: Any, b: Any) -> Any:
@@ -262,29 +268,31 @@ class Formula(_Propositional):
     text: str = field(metadata={"range": "such as 'a and not b'", "check": _check_formula})
 
     def value(self, k: Any) -> Any:
-        """Compute the formula on counts in any numbers, or on masses."""
-        return self._count(k.variables, True, True)
+        """Compute the formula on counts or on masses."""
+        return self._count(Cells.of(k), True, True)
 
-    cell_value = mass_value = value
+    mass_value = value
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        return np.asarray(self._count(leaf(Linear()), True, True))
 
     def features(self, n: Wide) -> Wide:
         return reduce(mul, [n] * len(_truth(self.text)[0]))
 
-    def cells(self, k: Any) -> Counts:
-        of = k.variables
-        n = of.n ** len(_truth(self.text)[0])
+    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
+        of = leaf(Linear())
+        total = of.total ** len(_truth(self.text)[0])
         sides = (True, True), (True, False), (False, True), (False, False)
-        return Counts(n, *(self._count(of, *side) for side in sides), lifted=True)
+        return Cells(total, *(self._count(of, *side) for side in sides))
 
-    def _count(self, of: Counts, of_x: bool, of_z: bool) -> Any:
+    def _count(self, of: Cells, of_x: bool, of_z: bool) -> Any:
         """Sum over the numbers of letters in each cell: a polynomial with positive terms."""
         table = _coefficients(self.text, of_x, of_z)
         most = len(table) - 1
         both, only_x, only_z, neither = (  # 1, base, base², ...
-            [1.0, *accumulate([base] * most, mul)]
-            for base in (of.common, of.only_x, of.only_z, of.neither)
+            [1.0, *accumulate([base] * most, mul)] for base in of[1:]
         )
-        total = of.common * 0.0
+        total = of.both * 0.0
         there = table + table.transpose(0, 2, 1)
         for a, b, c in np.argwhere(there * np.tri(most + 1).T).tolist():
             # Both orders of the vectors add the same numbers.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import Kernel
+from .cells import Cells
 from .combinatorics import power_decay, weighted_subsets
 from .counts import Counts, Pairs
 from .formula_search import Clauses
@@ -31,7 +33,7 @@ class Linear(Kernel):
     form = "common"
     feature_clauses = Clauses(conjunctive=True, low=1, high=1)
 
-    def value(self, k: Counts) -> Any:
+    def value(self, k: Counts) -> Wide:
         return k.common
 
     def mass_value(self, k: Masses) -> Any:
@@ -40,9 +42,11 @@ class Linear(Kernel):
     def features(self, n: Wide) -> Wide:
         return n
 
-    def cells(self, k: Any) -> Counts:
-        found: Counts = k.variables
-        return found
+    def features_in_neither(self, k: Counts) -> Wide:
+        return k.neither
+
+    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
+        return np.asarray(leaf(self).both)
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +64,7 @@ class Polynomial(Kernel):
     scale: float = field(default=1, metadata=POSITIVE)
     offset: float = field(default=0, metadata=NOT_NEGATIVE)
 
-    def value(self, k: Counts) -> Any:
+    def value(self, k: Counts) -> Wide:
         return (k.common * float(self.scale) + float(self.offset)) ** self.degree
 
     def mass_value(self, k: Masses) -> Any:
@@ -80,11 +84,11 @@ class AllSubset(Kernel):
     form = "common"
     feature_clauses = Clauses(conjunctive=True, low=0)
 
-    def value(self, k: Counts) -> Any:
+    def value(self, k: Counts) -> Wide:
         return self.features(k.common)
 
     def cosine(self, k: Counts) -> Wide:
-        return power_decay((k.only_x + k.only_z) * 0.5, 1.0)
+        return power_decay((k.only_x + k.only_z) * 0.5, 1.0) if k.lifted else super().cosine(k)
 
     def features(self, n: Wide) -> Wide:
         return weighted_subsets(n, 1.0) + 1.0
@@ -101,7 +105,7 @@ class Tanimoto(Kernel):
     name = "tanimoto"
     formula = "c / u"
 
-    def value(self, k: Counts) -> Any:
+    def value(self, k: Counts) -> Wide:
         return k.common / k.union
 
     def mass_value(self, k: Masses) -> Any:

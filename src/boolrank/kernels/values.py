@@ -48,8 +48,6 @@ _LARGEST_UNION = 1 << 30
 _GRID = 2.0**40
 # Whole numbers below 2^92 have exact low parts; doubles beyond 2^53 are rounded anyway.
 _EXACT_TOP, _EXACT_DOUBLE = 92, 53
-# A power of two that doubles hold.
-_LARGEST_SCALE = 1000
 
 Floats = NDArray[np.float64]
 
@@ -157,9 +155,19 @@ class Layout(NamedTuple):
         """Return the first index of a table for a form, and the counts of its entries."""
         reach = self.reach(form)
         if form == "agreeing":  # vectors of 0 to `reach` variables with the empty one
-            rest, none = np.arange(reach, -1, -1), np.zeros(reach + 1, np.int64)
-            return self.n - reach, Counts.of(self.n, rest, none, none)
+            empty = Wide.of(np.zeros(reach + 1))
+            rest = Wide.of(np.arange(reach, -1, -1))
+            return self.n - reach, Counts(Wide.of(self.n), rest, empty, empty)
         return 0, Counts.of_vectors(self.n, np.arange(reach + 1))
+
+
+class _Table(NamedTuple):
+    """A compiled loop and its arguments."""
+
+    most: int  # active variables of a vector
+    loop: str
+    arguments: tuple[Any, ...]
+    power: int = 0  # of two, by which results are to be multiplied
 
 
 def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None:
@@ -172,8 +180,16 @@ def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None
         return None  # building the table would cost more than computing the values
     if kernel.form == "union" and layout.n > _LARGEST_UNION:
         return None
-    table = pairs.table(_table, kernel, layout, normalize)
-    return None if table is None else _run(pairs, layout, *table)
+    table: _Table | None = pairs.tables.get((kernel, normalize))
+    if table is None or table.most < layout.most:
+        table = _table(kernel, layout, normalize)
+        pairs.tables[kernel, normalize] = table
+    if table is None:
+        return None
+    out = _run(table.loop, pairs, layout, table.arguments)
+    if table.power:
+        np.ldexp(out, np.int32(np.clip(table.power, -2200, 2200)), out=out)
+    return out
 
 
 def values_of_cells(kernel: Kernel, pairs: Pairs) -> Floats | None:
@@ -194,16 +210,15 @@ def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
     if pairs.users is not None:
         return mass_centred_values(kernel, pairs)
     layout = _layout(pairs)
-    return _run(pairs, layout, "centred", pairs.table(_distances, kernel, layout))
+    reach = layout.reach(kernel.form)
+    table: Floats | None = pairs.tables.get((kernel, "centred"))
+    if table is None or len(table) <= reach:
+        distances = kernel.from_full(Counts.of_vectors(layout.n, np.arange(reach + 1)))
+        table = pairs.tables[kernel, "centred"] = distances.floats()
+    return _run("centred", pairs, layout, (table,))
 
 
-def _distances(kernel: Kernel, layout: Layout) -> Floats:
-    sizes = np.arange(layout.reach(kernel.form) + 1)
-    distances: Floats = kernel.from_full(Counts.of_vectors(layout.n, sizes)).floats()
-    return distances
-
-
-def _run(pairs: Pairs, layout: Layout, loop: str, *arguments: Any) -> Floats:
+def _run(loop: str, pairs: Pairs, layout: Layout, arguments: tuple[Any, ...]) -> Floats:
     from .._compiled import tables as compiled
 
     out = np.empty(layout.c.shape)
@@ -220,41 +235,47 @@ def _run(pairs: Pairs, layout: Layout, loop: str, *arguments: Any) -> Floats:
     return out.reshape(pairs.shape)
 
 
-def _table(kernel: Kernel, layout: Layout, normalize: bool) -> tuple[Any, ...] | None:
-    """Return the name of a compiled loop and its arguments."""
+def _table(kernel: Kernel, layout: Layout, normalize: bool) -> _Table | None:
     n, most, agreeing = layout.n, layout.most, kernel.form == "agreeing"
     start, counts = layout.entries(kernel.form)
     own = kernel.own_value(Counts.of_vectors(n, np.arange(most + 1)) if agreeing else counts)
-    inverse = inverse_root(own) if normalize else Wide.of(np.ones(len(own.hi)))
+    root = _inverse_roots(own) if normalize else (np.ones(len(own.hi)), np.zeros(len(own.hi), int))
     if kernel.form == "union":
         if not normalize and not _is_exact(kernel, n, own):
             return None
-        # Scale the table to at most 1; the scale goes into the roots.
+        # Scale the table to at most 1; the scale goes into the roots, or is the table's power.
         top = int(own.exp.max() + 1) // 2 * 2
         hi, lo = (times_two_to(part, own.exp - top) for part in (own.hi, own.lo))
         coarse = np.rint(hi * _GRID) / _GRID
-        roots = times_two_to(inverse.hi, inverse.exp + top // 2)
-        return "union", coarse, (hi - coarse) + lo, roots
+        roots = times_two_to(root[0], root[1] + (top // 2 if normalize else 0))
+        return _Table(most, "union", (coarse, (hi - coarse) + lo, roots), 0 if normalize else top)
     by_count = kernel.value(counts) if agreeing else own
-    value, root = _folded(by_count), _folded(inverse)
+    value, root = _folded(by_count.hi, by_count.exp), _folded(*root)
     plain = not (value[1].any() or root[1].any())
-    return "one_count", agreeing, start, value, root, plain
+    return _Table(most, "one_count", (agreeing, start, value, root, plain))
 
 
 def _is_exact(kernel: Kernel, n: int, own: Wide) -> bool:
     """Tell whether raw values below 2^53 come out exact.
 
     The low part of a whole number below 2^92 is a whole number below 2^51, and the sum of three is
-    exact. Beyond, even the smallest value, of two disjoint singletons, must be past 2^53, and the
-    scale a double.
+    exact. Beyond, even the smallest value, of two disjoint singletons, must be past 2^53.
     """
-    least, top = kernel.value(Counts.of(n, 1, 1, 0)), own.exp.max()
-    return bool(top <= _EXACT_TOP or (least.exp > _EXACT_DOUBLE and top <= _LARGEST_SCALE))
+    one = Wide.of(1)
+    least = kernel.value(Counts(Wide.of(n), one, one, Wide.of(0)))
+    return bool(own.exp.max() <= _EXACT_TOP or least.exp > _EXACT_DOUBLE)
 
 
-def _folded(a: Wide) -> tuple[Floats, NDArray[np.int64]]:
-    """Return doubles and exponents; fold these into the doubles if all of them fit."""
-    hi, exp = a.hi, a.exp
+def _inverse_roots(own: Wide) -> tuple[Floats, NDArray[np.int64]]:
+    """Return 1/√f as doubles and exponents; 0 for null vectors."""
+    some = own.hi > 0
+    odd = own.exp & 1
+    root = np.where(some, 1 / np.sqrt(np.where(some, own.hi * (1.0 + odd), 1.0)), 0.0)
+    return root, np.where(some, -((own.exp - odd) >> 1), 0)
+
+
+def _folded(hi: Floats, exp: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+    """Fold the exponents into the doubles if all of them fit."""
     if np.abs(exp[hi > 0]).max(initial=0) <= _SAFE:
         return times_two_to(hi, exp), np.zeros_like(exp)
     return hi, np.where(hi > 0, exp, 0)
