@@ -102,7 +102,7 @@ def test_parts_must_be_kernels() -> None:
             with pytest.raises(ParameterTypeError, match="kernel"):
                 build(part)
     for node in (Sum, Product):
-        for parts in ((), (A,)):
+        for parts in ((), (A,), 5, A):
             with pytest.raises(ParameterTypeError, match="two kernels or more"):
                 node(parts)
 

@@ -7,7 +7,7 @@ mean the same are equal.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
@@ -67,7 +67,9 @@ class Joined(Kernel):
     parts: tuple[Kernel, ...]
 
     def __post_init__(self) -> None:
-        nested = (part.parts if isinstance(part, type(self)) else (part,) for part in self.parts)
+        given: Any = self.parts
+        given = given if isinstance(given, Iterable) else ()
+        nested = (part.parts if isinstance(part, type(self)) else (part,) for part in given)
         parts = tuple(chain(*nested))
         if len(parts) < 2 or not all(isinstance(part, Kernel) for part in parts):
             raise wrong_type(self.name, "parts", self.parts, "two kernels or more")

@@ -67,15 +67,19 @@ class Kernel(ABC):
     formula: ClassVar[str]
     # How tightly the text binds: | is -2, ^ -1, + 0, @ 1, * 2, ** and ~ 3.
     binding: ClassVar[int] = 4
+    _shared: ClassVar[bool] = True
 
     # numpy scalars on the left of `*` must come to our operators.
     __array_ufunc__ = None
 
-    def __init_subclass__(cls, in_text: bool = True) -> None:
-        """Add the class to `KERNELS` if it has a name, unless it is inside a function."""
+    def __init_subclass__(cls, in_text: bool = True, shared: bool = False) -> None:
+        """Add the class to `KERNELS` if it has a name, unless it is inside a function.
+
+        A ``shared`` class has what several kernels have in common.
+        """
         super().__init_subclass__()
-        known = [b for b in cls.__mro__[1:] if "value" in vars(b) and not isabstract(b)]
-        known = [b for b in known if not b.__name__.startswith("_")]  # parts of several kernels
+        cls._shared = shared or isabstract(cls)
+        known = [b for b in cls.__mro__[1:] if "value" in vars(b) and not vars(b)["_shared"]]
         if known and "value" in vars(cls):  # all other members follow from the formula
             message = f"{cls.__name__} has another formula than {known[0].__name__}"
             raise ParameterError(message, hint="derive it from Kernel")

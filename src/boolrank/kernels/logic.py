@@ -36,7 +36,7 @@ _MOST_LETTERS = 10
 _MOST_CHARACTERS = 20_000
 
 
-class _Propositional(Kernel):
+class _Propositional(Kernel, shared=True):
     """A kernel whose features are propositions about those of its parts; it has `cells`."""
 
     def value(self, k: Counts) -> Any:

@@ -25,7 +25,7 @@ from .wide import Wide
 
 
 @dataclass(frozen=True, repr=False)
-class _AllConjunctions(Kernel):
+class _AllConjunctions(Kernel, shared=True):
     """All conjunctions, each of j variables or literals weighing weight^j."""
 
     choices: ClassVar[int]  # literals of one variable
@@ -89,7 +89,7 @@ class DNF(_AllConjunctions):
     choices = 2
 
 
-class _Layers(Kernel):
+class _Layers(Kernel, shared=True):
     """An outer kernel, with the features of an inner one as variables.
 
     An inner kernel with features of 0 and 1 lifts counts to counts: κ(x, x) of its features are
