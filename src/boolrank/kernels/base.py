@@ -79,7 +79,7 @@ class Kernel(ABC):
         """
         super().__init_subclass__()
         cls._shared = shared or isabstract(cls)
-        known = [b for b in cls.__mro__[1:] if "value" in vars(b) and not vars(b)["_shared"]]
+        known = [b for b in cls.__mro__[1:] if "value" in vars(b) and not vars(b).get("_shared")]
         if known and "value" in vars(cls):  # all other members follow from the formula
             message = f"{cls.__name__} has another formula than {known[0].__name__}"
             raise ParameterError(message, hint="derive it from Kernel")
