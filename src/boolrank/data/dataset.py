@@ -161,7 +161,8 @@ class Dataset:
 
         def read(label: str, content: bytes) -> pl.DataFrame:
             frame = self.format(label, content)
-            for side in {"user", "item"}.difference(getattr(frame, "columns", ())):
+            columns = getattr(frame, "columns", ())
+            for side in (side for side in ("user", "item") if side not in columns):
                 problem = f"the format of {self.name} gives no column {side!r}"
                 raise InputError(problem, hint="return a frame with user and item")
             if not len(frame):
