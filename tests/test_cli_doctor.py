@@ -136,7 +136,7 @@ import importlib, inspect, json, pkgutil, re
 from pathlib import Path
 from numba.core.dispatcher import Dispatcher
 import boolrank, boolrank._compiled as compiled
-from boolrank.health import compile_ahead
+from boolrank.studies.warm_up import compile_ahead
 
 def compiled_loop(function):
     hidden = inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
@@ -151,7 +151,7 @@ called = set()
 for path in Path(boolrank.__file__).parent.rglob("*.py"):
     text = path.read_text(encoding="utf-8")
     called.update(ranges.findall(text))
-    if path.parent.name != "_compiled" and path.name != "health.py":
+    if path.parent.name != "_compiled" and path.name != "warm_up.py":
         called.update(name.strip() for names in imports.findall(text) for name in names.split(","))
 found = []
 for everything in (False, True):

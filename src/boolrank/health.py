@@ -1,14 +1,11 @@
-"""Check an installation: versions, threads, BLAS, memory, folders; and compile ahead.
-
-Loops are compiled when they are first used, and kept on disk.
-"""
+"""Check an installation: versions, threads, BLAS, memory, folders; and compile ahead."""
 
 from __future__ import annotations
 
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,25 +15,16 @@ import numpy as np
 from ._compiled.ranges import most_threads
 from ._memory import free_memory, size
 from ._version import __version__
-from .data import DATASETS, data_folder, synthetic
-from .data.interactions import Interactions
-from .data.protocols import hold_out
-from .evaluation import evaluate_fold, rank_fold
-from .kernels import Disjunctive
-from .kernels.expressiveness import spectral_ratio
-from .models import MODELS, KernelRanker, Popularity
-from .models.simplex_scorer import MANY
-from .models.spec import ModelSpec
+from .data import DATASETS, data_folder
 from .storage.output import obstacle
-from .studies.families import FAMILIES
 from .studies.run import machine
+from .studies.warm_up import Tell, compile_ahead
 
 # Extras for users; the others are for development.
 _EXTRAS = ("cli", "report", "tune", "compare")
 _REQUIREMENT = re.compile(r"([\w.-]+)[^;]*(?:;.*extra == ['\"](\w+)['\"])?")
 _CACHE_HINT = "set NUMBA_CACHE_DIR to a writable folder"
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
-Tell = Callable[[str], None]
 
 
 class Finding(NamedTuple):
@@ -64,37 +52,6 @@ def examine(
     return [*_versions(), *_machine(), *_folders(), *compiled]
 
 
-def compile_ahead(progress: Tell = lambda _: None, everything: bool = False) -> None:
-    """Use compiled loops once on a little data.
-
-    These are the loops of the models that `fit` chooses from, and with ``everything`` those of all
-    models, of compressed matrices, explanations and expressiveness.
-    """
-    progress("compiling rows")
-    Interactions.from_pairs([1, 2], [2, 1]).T.popularity()
-    # With this many users kernels build long tables, and lists come from few items of many.
-    data = synthetic(2_000, 300, 12_000)
-    fold = hold_out(data, most=50)[0]
-    specs = [spec for family in FAMILIES for spec in family.first_settings(with_times=True)]
-    if everything:
-        specs += [ModelSpec(name) for name, entry in MODELS.items() if entry.available]
-    models = [spec.make() for spec in dict.fromkeys(specs)]
-    if everything:
-        models += [KernelRanker(storage="compressed"), KernelRanker("threshold(2, 3)")]
-    for model in models:
-        progress(f"compiling {type(model).__name__}")
-        model.fit(fold.train).recommend(n=5)
-        rank_fold(model, fold)  # as the choice does
-    progress("compiling metrics")
-    evaluate_fold(Popularity(), fold)
-    if everything:
-        progress("compiling batches")
-        large = synthetic(MANY // 8_000, 8_200, 20_000)
-        KernelRanker(storage="compressed").fit(large).recommend(n=5)
-        progress("compiling expressiveness")
-        spectral_ratio(Disjunctive(2), data.T.matrix())
-
-
 def _compile(progress: Tell, everything: bool) -> Finding:
     start, before, told = time.perf_counter(), _cached(), list[str]()
     try:
@@ -116,12 +73,10 @@ def _compile(progress: Tell, everything: bool) -> Finding:
 def _cache() -> Path | None:
     """Return the folder of compiled code; None if there is none."""
     try:
-        from ._compiled.vectors import add_rows
-
-        stats: Any = add_rows.stats
-        return Path(stats.cache_path)
-    except (ImportError, AttributeError, TypeError):  # no numba, no compiler, no folder
+        from ._compiled.compiler import cache_folder
+    except ImportError:  # no numba
         return None
+    return cache_folder()
 
 
 def _cached() -> set[Path]:

@@ -77,6 +77,11 @@ def _is_cached():
 _CACHED = _is_cached()
 
 
+def cache_folder() -> Path | None:
+    """Return the folder of compiled code; None if it is not kept."""
+    return Path(_Cache(_probe).cache_path) if _CACHED else None
+
+
 def loop(function=None, /, **options):
     """Compile a function when it is first called.
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .compiler import loop, ranged
 from .ranking import CHUNK, best, highest, nth_highest
+from .vectors import copy_to
 from .weights import factor_of, settled
 
 # Columns that are worked on at a time: those of all factors fit into a cache.
@@ -231,10 +232,10 @@ def rank_near(begin, end, out, y, operator, profiles, request):
         if at == 0:
             several = min(_TOGETHER, end - number)
             for s in range(several):
-                singles[s, :width] = y[order[number + s]]
+                copy_to(singles[s], y[order[number + s]])
             _fill_heads(heads[:several], singles[:several], outline.head)
         own, list_, values = items[start[k] : start[k + 1]], chosen[k], scores[k]
-        of_sparse[:] = nothing
+        copy_to(of_sparse, nothing)
         _add_rows(of_sparse, sparse, own, factors[start[k] : start[k + 1]])
         if hide_own:
             for s in range(len(own)):

@@ -16,6 +16,7 @@ from .compiler import loop, ranged
 from .lanes import multiply, room_of
 from .scores import fill_scores
 from .simplex import solve
+from .vectors import copy_to
 from .weights import SUMS, settled
 
 # Profiles that share a pass over the matrix; half as many take a third longer each.
@@ -79,7 +80,7 @@ def margin_scores(begin, end, out, matrix, factor, start, items, regs, exact, la
             weights, before, pulls, pulls_before = lanes[:, lane]
             if k >= 0:
                 own, row = items[start[k] : start[k + 1]], scores[k]
-                pulls[:] = product[:, lane]
+                copy_to(pulls, product[:, lane])
                 of_own = alpha[start[k] : start[k + 1]]
                 gaps[k] = _gap(weights, pulls, row, mine[lane], own, of_own, regs)
                 bends[lane] = _bend(bends[lane], largest, weights, before, pulls, pulls_before)

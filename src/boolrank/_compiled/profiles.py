@@ -13,6 +13,7 @@ from .ranking import best
 from .reach import HIDDEN, OWN, entries_if_few, forget, hide, list_reached, reach, set_state
 from .scores import add_background, fill_scores, support
 from .simplex import solve
+from .vectors import copy_to
 
 # Scores that differ by less than this, relative to their terms, are equal: sums of the same terms
 # in another order differ by less. A larger number would tie scores that do differ: with a long
@@ -58,7 +59,7 @@ def _weights(begin, end, out, start, items, b, factors, matrix, reg, tolerance):
         if first < last:
             own, weights, mine = items[first:last], alpha[first:last], pull[: last - first]
             ready = np.zeros(len(own), np.bool_)
-            mine[:] = b[first:last]  # not read-only, as in `_rank`, so that one compilation serves
+            copy_to(mine, b[first:last])  # not read-only, as in `_rank`: one compilation serves
             gaps[k] = solve_profile(matrix, own, reg, mine, tolerance, weights, room, ready)
             multiply_weights(weights, factors, first)
 

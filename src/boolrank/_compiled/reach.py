@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .compiler import loop, ranged
 from .ranking import before, best, offer, sort_best_first, sort_heap
+from .vectors import copy_to
 from .weights import SUMS, factor_of, settled
 
 # States of items, as bits.
@@ -232,7 +233,7 @@ def rank_sums(begin, end, out, sparse, layout, profiles, request):
 def _fill_sums(scores, base, sparse, own, factors):
     """Fill with the sums of the rows of a profile, on top of a base."""
     indptr, columns, weights = sparse
-    scores[:] = base
+    copy_to(scores, base)
     for s in range(len(own)):
         factor = factor_of(factors, s)
         for at in range(indptr[own[s]], indptr[own[s] + 1]):

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import loop, ranged
+from .vectors import copy_to
 
 # Passes over the features that joined, at most.
 _PASSES = 10_000
@@ -218,7 +219,7 @@ def mix(start, stop, out, start_of, profiles, indptr, columns, values):
             if error < least:
                 least = error
                 chosen[row], shares[row] = model - 1, share
-                best[:] = local
+                copy_to(best, local)
         if scores.shape[1]:
             g = shares[row]
             for j in range(items):

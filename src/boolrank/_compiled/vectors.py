@@ -1,4 +1,4 @@
-"""Dot products, weighted sums of rows, and a search in a sorted row."""
+"""Dot products, weighted sums of rows, copies, and a search in a sorted row."""
 
 from __future__ import annotations
 
@@ -37,6 +37,13 @@ def add_rows(out, matrix, rows, weights):
         a, of_a = matrix[rows[s]], weights[s]
         for j in range(len(out)):
             out[j] += of_a * a[j]
+
+
+@loop
+def copy_to(target, source):
+    """Copy to the beginning of the target. numba takes 2.4 s to compile ``target[:] = source``."""
+    for t in range(len(source)):
+        target[t] = source[t]
 
 
 @loop

@@ -44,7 +44,7 @@ class Worker:
 
     def ask(self, question: Json, seconds: float | None = None) -> Json:
         """Return the answer; raise if the process dies or exceeds the time limit."""
-        process = self._running()
+        process = self.begin()
         _send(process.stdin, question)
         try:
             line = self._lines.get(timeout=seconds and min(seconds, threading.TIMEOUT_MAX))
@@ -72,7 +72,8 @@ class Worker:
                 pipe.close()  # type: ignore[union-attr]  # both are pipes
         self._process = None
 
-    def _running(self) -> subprocess.Popen[str]:
+    def begin(self) -> subprocess.Popen[str]:
+        """Start the process unless it runs; the first question does so, too."""
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.end()

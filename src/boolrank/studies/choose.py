@@ -28,6 +28,7 @@ from .cache import Task
 from .executor import Executor
 from .families import FAMILIES, activity_cap
 from .tune import Progress
+from .warm_up import compiled_beside
 
 # Users whose interactions are held out, at most: differences of 1 % are significant with these.
 _USERS = 4_000
@@ -141,7 +142,7 @@ def choose(
         return Choice(spec, str(parsed), (), f"{spec.name} without a comparison: {error.message}")
     race = _Race(str(parsed), parsed.higher_is_better, order == "time")
     started = time.perf_counter()
-    with Executor(n_threads=n_threads, apart=True) as executor:
+    with Executor(n_threads=n_threads, apart=True) as executor, compiled_beside():
         for spec in race.settings(fold):
             left = None
             if budget is not None and race.leader is not None:  # the first one takes its time
