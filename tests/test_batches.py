@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boolrank import Interactions, KernelRanker, synthetic
-from boolrank._compiled import batches
+from boolrank._compiled import batches, problems
 from boolrank._compiled.sketch import Sketch, approximate
 from boolrank.models import simplex_scorer
 from boolrank.models.profiles import Profiles
@@ -89,9 +89,9 @@ def test_few_items_are_candidates() -> None:
     users = np.flatnonzero(data.rows.lengths >= 20)
     profiles = Profiles(*data.rows.take(users))
     arrays, order = scorer.matrix.arrays, np.arange(len(users))
-    uses = batches._uses(tuple(profiles), order, len(data.items))
+    uses = problems.uses_of(tuple(profiles), order, len(data.items))
     out = np.empty((len(users), 20), np.int32), np.empty((len(users), 20)), np.zeros(len(users))
-    _, _, first, limits = batches._candidates(
+    found = batches._candidates(
         out,
         scorer.weights(profiles),
         np.zeros(len(data.items), np.uint8),
@@ -103,8 +103,8 @@ def test_few_items_are_candidates() -> None:
         scorer._sketch,
         (np.empty(0, np.int64), True, order),
     )
-    assert np.isfinite(limits[:, 0]).mean() > 0.99
-    assert first[-1] / len(users) < 40
+    assert np.isfinite(found.limits).mean() > 0.99
+    assert found.first[-1] / len(users) < 40
 
 
 def test_columns_that_occur_twice_are_not_read_out_of_bounds() -> None:

@@ -127,6 +127,13 @@ def test_evaluate_takes_files_experiments_and_other_protocols(run, ratings, tmp_
     assert json.loads(printed)[0]["folds"] == 2
 
 
+@pytest.mark.parametrize(("args", "order"), [((), "time"), (("--order", "random"), "random")])
+def test_a_hold_out_takes_the_last_events_unless_told_otherwise(run, args, order):
+    code, printed, _ = run("evaluate", DATA, "--kernel", "linear", "--protocol", "hold_out", *args)
+    assert code == 0
+    assert f"hold_out(share=0.2, order='{order}'" in printed
+
+
 def test_undefined_values_are_null_in_json(run):
     code, printed, _ = run(
         *("evaluate", DATA, "--kernel", "linear", "--protocol", "hold_out", "--json")

@@ -77,8 +77,9 @@ def evaluate(
             )
         experiment = read_experiment(inputs[0])
     else:
-        if auto and protocol is None:
-            others["protocol"] = "hold_out"
+        if auto:
+            others.setdefault("protocol", "hold_out")
+        if others.get("protocol") == "hold_out":
             split.setdefault("order", USUAL)
         specs += [ModelSpec("kernel-ranker", {"kernel": each}) for each in kernel or []]
         specs += [parse_model(each) for each in model or [] if each != AUTO]
