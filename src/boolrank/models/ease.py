@@ -90,7 +90,7 @@ class _Inverse(Recommender):
 
     def _scaling(self, diagonal: Floats, columns: Floats) -> tuple[Floats, Floats]:
         """Return the factors of the inverse's columns, and the diagonal of the weights."""
-        return -1 / diagonal * columns, np.zeros(len(diagonal))
+        return -columns / diagonal, np.zeros(len(diagonal))
 
     def _learn(self, data: Interactions, overlaps: Overlaps | None) -> Scorer:
         name, items = type(self).__name__, len(data.items)
@@ -207,9 +207,6 @@ class KernelEase(_Inverse):
     def needs_pairs(self) -> str:
         """Return why a fit needs all pairs in memory."""
         return "weights follow from all pairs at once, and storage='sparse' takes least"
-
-    def _scaling(self, diagonal: Floats, columns: Floats) -> tuple[Floats, Floats]:
-        return -columns / diagonal, np.zeros(len(diagonal))
 
 
 @dataclass(repr=False, eq=False)
