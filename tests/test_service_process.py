@@ -285,7 +285,7 @@ def threaded(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: Any) -> It
     live = Live(folder, check_store(str(folder.parent / "e.sqlite")))
     app = create_app(live)
     server = workers.make_server(app)
-    thread = threading.Thread(target=lambda: asyncio.run(workers.serve(app, server, made)))
+    thread = threading.Thread(target=lambda: asyncio.run(workers.serve(server, made)))
     thread.start()
     try:
         wait_for(lambda: server.started)

@@ -42,9 +42,9 @@ def open_service(
     made = listen(options.host, options.port)
     _log()
 
-    def start(worker: int, parent: int) -> Guard:
+    def start(worker: int) -> Guard:
         n_threads = max(1, most_threads() // count)
-        live = Live(folder, store, table, keys, key_file, period, n_threads, worker, parent)
+        live = Live(folder, store, table, keys, key_file, period, n_threads, worker)
         return create_app(live, local=keys is None and not options.no_auth)
 
     return model, Workers(start, made, count)

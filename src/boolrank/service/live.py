@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -44,7 +42,6 @@ class Live:
     period: float | None = None  # seconds between refreshes; None for refreshes on demand alone
     n_threads: int = 1  # for requests
     worker: int = 0  # number of this process among the workers
-    parent: int | None = None  # process that must be there, if any
     metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:
@@ -56,22 +53,18 @@ class Live:
         self._refresher = Worker(refresher, about)
         self._tried = time.time()
         self._loading, self._refreshing = asyncio.Lock(), asyncio.Lock()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._task: asyncio.Task[None] | None = None
         self._seen: object = self._stamp()
         self._take(self._loader.submit(self._load).result())
 
     async def start(self) -> None:
         """Begin to watch the model."""
-        loop = asyncio.get_running_loop()
-        # Windows has no SIGHUP, and only the main thread gets signals.
-        with suppress(ValueError, RuntimeError, AttributeError, NotImplementedError):
-            loop.add_signal_handler(signal.SIGHUP, self.hang_up)
-        self._tasks = [asyncio.create_task(self._watch())]
+        self._task = asyncio.create_task(self._watch())
 
     async def stop(self) -> None:
         """End threads and tasks."""
-        for task in self._tasks:
-            task.cancel()
+        if self._task is not None:
+            self._task.cancel()
         for pool in (self.pool, self.writers, self.checks):
             pool.stop()
         self._loader.shutdown(wait=False)
@@ -136,8 +129,6 @@ class Live:
                 log.error("%s", error)  # noqa: TRY400 - expected
             except Exception:
                 log.exception("the watch failed")
-            if self.parent is not None and os.getppid() != self.parent:
-                os.kill(os.getpid(), signal.SIGTERM)
 
     def _due(self) -> bool:
         with suppress(OSError):

@@ -24,7 +24,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import BoolrankError, InputError, ParameterError
-from .access import Client, Guard
+from .access import Guard
 
 log = logging.getLogger("boolrank.service")
 
@@ -58,24 +58,42 @@ def listen(host: str, port: int) -> socket.socket:
     return made
 
 
+class _Connection(H11Protocol):
+    """A connection that knows how long its client keeps the service waiting."""
+
+    def connection_made(self, transport: Any) -> None:
+        self._since, self._unread = time.monotonic(), 0
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._is_open():  # these are not headers, which have to arrive in time as a whole
+            self._since = time.monotonic()
+
+    def on_response_complete(self) -> None:
+        self._since = time.monotonic()
+        super().on_response_complete()
+
+    def _is_open(self) -> bool:
+        """Return whether a request has no complete answer yet."""
+        cycle: Any = self.cycle  # None before the first request
+        return cycle is not None and not cycle.response_complete
+
+    def idle_seconds(self) -> float:
+        """Return how long the client has sent and read nothing; 0 while it waits for us."""
+        unread = self.transport.get_write_buffer_size()
+        if unread != self._unread:
+            self._unread, self._since = unread, time.monotonic()
+        if self._is_open() and not self.cycle.more_body and not unread:
+            return 0.0
+        return time.monotonic() - self._since
+
+
 def make_server(app: Guard) -> uvicorn.Server:
     """Return a server for an application, with its limits."""
-
-    class Connection(H11Protocol):
-        """A connection that the guard knows while it is open."""
-
-        def connection_made(self, transport: Any) -> None:
-            self.place = (transport.get_extra_info("peername") or ())[:2]
-            app.open[self.place] = Client(transport)
-            super().connection_made(transport)
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            app.open.pop(self.place, None)
-            super().connection_lost(exc)
-
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http=_Connection,
         ws="none",
         log_config=None,
         access_log=False,
@@ -85,33 +103,37 @@ def make_server(app: Guard) -> uvicorn.Server:
         timeout_keep_alive=int(_IDLE_SECONDS),
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
-    return uvicorn.Server(config)
+    server = uvicorn.Server(config)
+    app.connections = server.server_state.connections
+    return server
 
 
-async def serve(app: Guard, server: uvicorn.Server, made: socket.socket) -> None:
-    """Serve until SIGTERM, and close idle connections, which uvicorn would keep."""
-    task = asyncio.create_task(_close_idle(app, server))
+async def serve(server: uvicorn.Server, made: socket.socket, parent: int | None = None) -> None:
+    """Serve until SIGTERM, or until the parent process is gone."""
+    task = asyncio.create_task(_watch(server, parent))
     await server.serve(sockets=[made])
     task.cancel()
 
 
-async def _close_idle(app: Guard, server: uvicorn.Server) -> None:
+async def _watch(server: uvicorn.Server, parent: int | None) -> None:
+    """Close idle connections, which uvicorn would keep, and end without the parent."""
     while True:
         await asyncio.sleep(min(1.0, _IDLE_SECONDS / 4))
+        if parent not in (None, os.getppid()):
+            server.should_exit = True
         limit = _STOP_SECONDS if server.should_exit else _IDLE_SECONDS
-        for each in list(app.open.values()):
-            if each.idle_seconds() > limit:
+        for each in list(server.server_state.connections):
+            if isinstance(each, _Connection) and each.idle_seconds() > limit:
                 each.transport.abort()
 
 
 class Workers:
     """Processes that accept connections from one socket and are replaced when they die.
 
-    ``start`` returns the application of a worker; it gets the worker's number and the process id of
-    the parent.
+    ``start`` returns the application of the worker with a number.
     """
 
-    def __init__(self, start: Callable[[int, int], Guard], made: socket.socket, count: int) -> None:
+    def __init__(self, start: Callable[[int], Guard], made: socket.socket, count: int) -> None:
         self.start, self.made, self.count = start, made, count
         self._running: dict[int, tuple[int, float]] = {}
         self._ending = False
@@ -130,7 +152,7 @@ class Workers:
                     hint="leave --workers out",
                     parameter="workers",
                 )
-            self._serve(self.start(0, os.getppid()))
+            self._serve(self.start(0))
             return
         actions = {
             signal.SIGTERM: self._end,
@@ -150,8 +172,8 @@ class Workers:
                 signal.signal(each, action)
             gc.unfreeze()
 
-    def _serve(self, app: Guard) -> None:
-        asyncio.run(serve(app, make_server(app), self.made))
+    def _serve(self, app: Guard, parent: int | None = None) -> None:
+        asyncio.run(serve(make_server(app), self.made, parent))
 
     def _replace(self) -> None:
         """Replace workers that die, until the end."""
@@ -199,9 +221,11 @@ class Workers:
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the worker listens to it
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is a model to reload
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            self._serve(self.start(number, parent))
+            app = self.start(number)
+            signal.signal(signal.SIGHUP, lambda *_: app.live.hang_up())
+            self._serve(app, parent)
             code = 0
         except BoolrankError as error:
             log.error("worker %d cannot start: %s", number, error)  # noqa: TRY400 - expected
