@@ -453,12 +453,12 @@ def test_metrics_and_logs_have_no_text_of_clients(
 def test_a_bug_is_logged_and_reveals_nothing(
     client: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from boolrank.service import answers
+    from boolrank.service.catalogue import Catalogue
 
     def broken(*_: Any) -> Any:
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr(answers, "describe_user", broken)
+    monkeypatch.setattr(Catalogue, "history", broken)
     answer = client.get("/v1/users/u1")
     check_problem(answer, 500)
     assert "secret" not in answer.text

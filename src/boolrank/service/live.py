@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,18 +54,15 @@ class Live:
         self._refresher = Worker(refresher, about)
         self._tried = time.time()
         self._loading, self._refreshing = asyncio.Lock(), asyncio.Lock()
-        self._task: asyncio.Task[None] | None = None
         self._seen: object = self._stamp()
         self._take(self._loader.submit(self._load).result())
 
-    async def start(self) -> None:
-        """Begin to watch the model."""
-        self._task = asyncio.create_task(self._watch())
-
-    async def stop(self) -> None:
-        """End threads and tasks."""
-        if self._task is not None:
-            self._task.cancel()
+    @asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        """Watch the model; end all threads in the end."""
+        task = asyncio.create_task(self._watch())
+        yield
+        task.cancel()
         for pool in (self.pool, self.writers, self.checks):
             pool.stop()
         self._loader.shutdown(wait=False)
