@@ -384,10 +384,11 @@ def damage(folder: Path) -> None:
 
 
 def test_a_damaged_model_at_the_start_is_an_error_and_no_loop(folder: Path) -> None:
-    with serving(folder) as server:
+    with serving(folder, "--workers", "2") as server:
         damage(folder)
         assert server.get("/v1/recommendations/u1")["items"], "the old model stays"
-        os.kill(server.workers()[0], signal.SIGKILL)
+        for worker in server.workers():
+            os.kill(worker, signal.SIGKILL)
         assert server.process.wait(60) == 1, "nobody can answer, so it ends"
         assert "no worker can start" in server.log.read_text()
     words = [sys.executable, "-m", "boolrank", "serve", str(folder), "--port", "0"]

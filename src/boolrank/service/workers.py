@@ -135,7 +135,7 @@ class Workers:
 
     def __init__(self, start: Callable[[int], Guard], made: socket.socket, count: int) -> None:
         self.start, self.made, self.count = start, made, count
-        self._running: dict[int, tuple[int, float]] = {}
+        self._running: dict[int, tuple[int, float]] = {}  # number and start by process
         self._ending = False
 
     @property
@@ -154,12 +154,7 @@ class Workers:
                 )
             self._serve(self.start(0))
             return
-        actions = {
-            signal.SIGTERM: self._end,
-            signal.SIGINT: self._end,
-            signal.SIGHUP: lambda *_: self._signal(signal.SIGHUP),
-        }
-        before = {each: signal.signal(each, action) for each, action in actions.items()}
+        before = {each: signal.signal(each, self._pass_on) for each in _SIGNALS}
         gc.collect()
         gc.freeze()  # a collection would write to the pages that workers share with the parent
         try:
@@ -167,7 +162,7 @@ class Workers:
                 self._fork(number)
             self._replace()
         finally:
-            self._signal(signal.SIGTERM)
+            self._pass_on(signal.SIGTERM)
             for each, action in before.items():
                 signal.signal(each, action)
             gc.unfreeze()
@@ -183,25 +178,22 @@ class Workers:
                 # Python runs signal handlers between calls: a blocking wait could miss a signal.
                 time.sleep(0.1)
                 continue
-            number, begun = self._running.pop(process, (-1, 0.0))
+            number, start = self._running.pop(process, (-1, 0.0))
             if number < 0 or self._ending:
                 continue
             code = os.waitstatus_to_exitcode(status)
             log.warning("worker %d ended with code %d and is replaced", number, code)
             mark_process_dead(process)  # type: ignore[no-untyped-call]
-            if code == _CANNOT_START and not self._running:
+            now, cannot_start = time.monotonic(), code == _CANNOT_START
+            if cannot_start and all(begins > now for _, begins in self._running.values()):
                 raise BoolrankError(
                     "no worker can start",
                     hint="the log says why; fit a damaged model again or restore a copy of it",
                 )
-            seconds = _AGAIN_SECONDS if code == _CANNOT_START else time.monotonic() - begun < 1
-            for _ in range(int(seconds)):
-                if not self._ending:
-                    time.sleep(1)
-            if not self._ending:
-                self._fork(number)
+            self._fork(number, _AGAIN_SECONDS if cannot_start else float(now - start < 1))
 
-    def _fork(self, number: int) -> None:
+    def _fork(self, number: int, delay: float = 0.0) -> None:
+        """Start a worker, which waits before it begins."""
         parent = os.getpid()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -212,10 +204,10 @@ class Workers:
             warnings.simplefilter("ignore", DeprecationWarning)
             process = os.fork()
         if process:
-            self._running[process] = number, time.monotonic()
+            self._running[process] = number, time.monotonic() + delay
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             if self._ending:  # the signal came before there was a process to pass it to
-                self._signal(signal.SIGTERM)
+                self._pass_on(signal.SIGTERM)
             return
         code = 1
         try:
@@ -223,6 +215,7 @@ class Workers:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is a model to reload
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            time.sleep(delay)
             app = self.start(number)
             signal.signal(signal.SIGHUP, lambda *_: app.live.hang_up())
             self._serve(app, parent)
@@ -236,11 +229,9 @@ class Workers:
             logging.shutdown()
             os._exit(code)
 
-    def _end(self, *_: Any) -> None:
-        self._ending = True
-        self._signal(signal.SIGTERM)
-
-    def _signal(self, which: signal.Signals) -> None:
+    def _pass_on(self, number: int, _: Any = None) -> None:
+        """Pass a signal on to the workers; all but SIGHUP end them and this process."""
+        self._ending = self._ending or number != signal.SIGHUP
         for process in list(self._running):
             with suppress(ProcessLookupError):
-                os.kill(process, which)
+                os.kill(process, signal.SIGTERM if self._ending else number)
