@@ -9,7 +9,7 @@ import ipaddress
 import logging
 import re
 import time
-from collections.abc import Sequence, Sized
+from collections.abc import Sized
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,29 +48,24 @@ _HEADERS = [
 
 
 class Keys:
-    """API keys by role. A key for writing also reads."""
+    """API keys by role, from a file with lines ``role key``. A key for writing also reads."""
 
-    def __init__(self, keys: Sequence[tuple[str, str]]) -> None:
-        self._keys = [(role, hashlib.sha256(key.encode()).digest()) for role, key in keys]
-
-    @staticmethod
-    def read(path: Path) -> Keys:
-        """Read a file with lines ``role key``."""
+    def __init__(self, path: Path) -> None:
+        self.path, self._keys = path, list[tuple[str, bytes]]()
         hint = f"write lines such as 'read KEY'; keys have {_LEAST_KEY} characters or more"
-        lines, keys = list[str](), list[tuple[str, str]]()
+        lines = list[str]()
         with suppress(OSError, UnicodeDecodeError):
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         for number, line in enumerate(lines, 1):
             match line.split():
                 case [role, key] if role in ROLES and len(key) >= _LEAST_KEY:
-                    keys.append((role, key))
+                    self._keys.append((role, hashlib.sha256(key.encode()).digest()))
                 case [first, *_] if not first.startswith("#"):
                     wrong = f"line {number} of {path} is not 'read KEY' or 'write KEY'"
                     raise InputError(wrong, hint=hint, parameter="api_key_file")
-        if not keys:
+        if not self._keys:
             wrong = f"no keys can be read from {path}"
             raise InputError(wrong, hint=hint, parameter="api_key_file")
-        return Keys(keys)
 
     def roles(self, key: bytes) -> set[str]:
         """Return the roles of a key, in constant time."""

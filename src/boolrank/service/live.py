@@ -39,7 +39,6 @@ class Live:
     store: EventStore
     items: ItemTable | None = None  # in place of the table of the model
     keys: Keys | None = None  # if clients need any
-    key_file: Path | None = None  # to read them again
     period: float | None = None  # seconds between refreshes; None for refreshes on demand alone
     n_threads: int = 1  # for requests
     worker: int = 0  # number of this process among the workers
@@ -72,8 +71,8 @@ class Live:
     def hang_up(self) -> None:
         """Reload keys and model. Titles would need polars, which does not survive a fork."""
         try:
-            if self.key_file is not None:
-                self.keys = Keys.read(self.key_file)
+            if self.keys is not None:
+                self.keys = Keys(self.keys.path)
         except BoolrankError as error:
             log.error("the keys stay as they are: %s", error)  # noqa: TRY400 - expected
         self._seen = None
