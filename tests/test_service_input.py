@@ -36,8 +36,9 @@ def client(folder: Path) -> Iterator[Any]:
 def keyed(folder: Path) -> Iterator[Any]:
     from boolrank.service.access import Keys
 
-    keys = Keys([("read", READ), ("write", WRITE)])
-    with client_of(folder, str(folder.parent / "keyed.sqlite"), keys=keys) as made:
+    file = folder.parent / "keys"
+    file.write_text(f"read {READ}\nwrite {WRITE}\n")
+    with client_of(folder, str(folder.parent / "keyed.sqlite"), keys=Keys(file)) as made:
         yield made
 
 
@@ -338,7 +339,7 @@ def test_keys_are_read_again_and_stay_if_they_cannot(folder: Path, tmp_path: Pat
 
     file = tmp_path / "keys"
     file.write_text(f"read {READ}\n")
-    options: dict[str, Any] = {"keys": Keys.read(file), "key_file": file}
+    options: dict[str, Any] = {"keys": Keys(file)}
     with client_of(folder, str(tmp_path / "e.sqlite"), **options) as client:
 
         def statuses() -> list[int]:
@@ -397,17 +398,17 @@ def test_key_files_are_read_and_checked(tmp_path: Path) -> None:
 
     file = tmp_path / "keys"
     file.write_text(f"# ours\nread {READ}\n\nwrite {WRITE}\n", encoding="utf-8")
-    keys = Keys.read(file)
+    keys = Keys(file)
     assert keys.roles(READ.encode()) == {"read"}
     assert keys.roles(WRITE.encode()) == {"read", "write"}
     assert keys.roles(b"") == set()
     for text in ("", "admin " + READ, "read", "read short", READ):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(InputError) as caught:
-            Keys.read(file)
+            Keys(file)
         assert READ not in str(caught.value)
     with pytest.raises(InputError):
-        Keys.read(tmp_path / "missing")
+        Keys(tmp_path / "missing")
     for host in ("127.0.0.1", "::1", "localhost"):
         check_exposure(host, None, no_auth=False)
     for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):  # noqa: S104 - it is refused
@@ -453,12 +454,12 @@ def test_metrics_and_logs_have_no_text_of_clients(
 def test_a_bug_is_logged_and_reveals_nothing(
     client: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from boolrank.service import answers
+    from boolrank.service.catalogue import Catalogue
 
     def broken(*_: Any) -> Any:
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr(answers, "describe_user", broken)
+    monkeypatch.setattr(Catalogue, "history", broken)
     answer = client.get("/v1/users/u1")
     check_problem(answer, 500)
     assert "secret" not in answer.text

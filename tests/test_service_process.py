@@ -137,6 +137,37 @@ def test_events_reach_every_worker_and_signals_reload_and_end(folder: Path) -> N
         assert "Traceback" not in server.log.read_text()
 
 
+def test_workers_read_keys_on_a_signal_and_end_without_their_parent(folder: Path) -> None:
+    keys, ask = (
+        folder.parent / "keys",
+        b"GET /v1/model HTTP/1.1\r\nHost: x\r\nX-Api-Key: %b\r\n\r\n",
+    )
+    keys.write_text(f"read {'a' * 16}\n")
+    with serving(folder, "--workers", "2", "--api-key-file", str(keys)) as server:
+
+        def admits(key: bytes) -> set[bool]:
+            return {b" 200 " in _answer(server.port, ask % (key * 16)) for _ in range(8)}
+
+        assert (admits(b"a"), admits(b"b")) == ({True}, {False})
+        keys.write_text(f"read {'b' * 16}\n")
+        os.kill(server.process.pid, signal.SIGHUP)
+        wait_for(lambda: (admits(b"a"), admits(b"b")) == ({False}, {True}))
+        workers = server.workers()
+        server.process.kill()
+        server.process.wait()
+        try:
+            wait_for(lambda: not any(map(_lives, workers)))
+        finally:
+            for worker in filter(_lives, workers):
+                os.kill(worker, signal.SIGKILL)
+
+
+def _lives(process: int) -> bool:
+    """Whether a process is there and has not ended: its parent may not have asked for its code."""
+    stat = Path(f"/proc/{process}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def events(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
@@ -285,7 +316,7 @@ def threaded(folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: Any) -> It
     live = Live(folder, check_store(str(folder.parent / "e.sqlite")))
     app = create_app(live)
     server = workers.make_server(app)
-    thread = threading.Thread(target=lambda: asyncio.run(workers.serve(app, server, made)))
+    thread = threading.Thread(target=lambda: asyncio.run(workers.serve(server, made)))
     thread.start()
     try:
         wait_for(lambda: server.started)
@@ -384,10 +415,11 @@ def damage(folder: Path) -> None:
 
 
 def test_a_damaged_model_at_the_start_is_an_error_and_no_loop(folder: Path) -> None:
-    with serving(folder) as server:
+    with serving(folder, "--workers", "2") as server:
         damage(folder)
         assert server.get("/v1/recommendations/u1")["items"], "the old model stays"
-        os.kill(server.workers()[0], signal.SIGKILL)
+        for worker in server.workers():
+            os.kill(worker, signal.SIGKILL)
         assert server.process.wait(60) == 1, "nobody can answer, so it ends"
         assert "no worker can start" in server.log.read_text()
     words = [sys.executable, "-m", "boolrank", "serve", str(folder), "--port", "0"]

@@ -9,12 +9,10 @@ import ipaddress
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Sized
 from contextlib import suppress
-from dataclasses import dataclass, field
-from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -50,29 +48,24 @@ _HEADERS = [
 
 
 class Keys:
-    """API keys by role. A key for writing also reads."""
+    """API keys by role, from a file with lines ``role key``. A key for writing also reads."""
 
-    def __init__(self, keys: Sequence[tuple[str, str]]) -> None:
-        self._keys = [(role, hashlib.sha256(key.encode()).digest()) for role, key in keys]
-
-    @staticmethod
-    def read(path: Path) -> Keys:
-        """Read a file with lines ``role key``."""
+    def __init__(self, path: Path) -> None:
+        self.path, self._keys = path, list[tuple[str, bytes]]()
         hint = f"write lines such as 'read KEY'; keys have {_LEAST_KEY} characters or more"
-        lines, keys = list[str](), list[tuple[str, str]]()
+        lines = list[str]()
         with suppress(OSError, UnicodeDecodeError):
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         for number, line in enumerate(lines, 1):
             match line.split():
                 case [role, key] if role in ROLES and len(key) >= _LEAST_KEY:
-                    keys.append((role, key))
+                    self._keys.append((role, hashlib.sha256(key.encode()).digest()))
                 case [first, *_] if not first.startswith("#"):
                     wrong = f"line {number} of {path} is not 'read KEY' or 'write KEY'"
                     raise InputError(wrong, hint=hint, parameter="api_key_file")
-        if not keys:
+        if not self._keys:
             wrong = f"no keys can be read from {path}"
             raise InputError(wrong, hint=hint, parameter="api_key_file")
-        return Keys(keys)
 
     def roles(self, key: bytes) -> set[str]:
         """Return the roles of a key, in constant time."""
@@ -99,33 +92,16 @@ def check_exposure(host: str, keys: Keys | None, no_auth: bool) -> None:
         )
 
 
-@dataclass(eq=False)
-class Client:
-    """An open connection, and since when the service waits for its client."""
-
-    transport: Any  # of asyncio
-    since: float = field(default_factory=time.monotonic)  # infinite while a request is answered
-    _unread: int = 0
-
-    def idle_seconds(self) -> float:
-        """Return how long the client has neither sent a request nor read on; less while we work."""
-        unread = self.transport.get_write_buffer_size()
-        if unread != self._unread:
-            self._unread, self.since = unread, max(self.since, time.monotonic())
-        return time.monotonic() - self.since
-
-
 class Guard:
     """An ASGI application around another.
 
     The path keeps ``%2F`` and ``%25`` encoded, so that ids may contain slashes. A ``local`` service
-    requires a Host header that names this machine, against DNS rebinding. The server keeps the
-    ``open`` connections, by the address of the client.
+    requires a Host header that names this machine, against DNS rebinding.
     """
 
     def __init__(self, app: ASGIApp, live: Live, local: bool = False) -> None:
         self.app, self.live, self.local = app, live, local
-        self.open: dict[Any, Client] = {}
+        self.connections: Sized = ()  # the open ones of the server
         self._held = 0  # bytes of bodies that are being received or answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -135,8 +111,6 @@ class Guard:
         start, status, method = time.perf_counter(), 0, scope["method"]
         # The server leaves the body out for HEAD.
         scope = {**scope, "method": "GET" if method == "HEAD" else method, "guard": self, "held": 0}
-        client = scope["connection"] = self.open.get(scope["client"]) or Client(None)
-        client.since = inf
         scope["path"] = _canonical(scope.get("raw_path") or scope["path"].encode())
 
         async def answer(message: Message) -> None:
@@ -160,7 +134,6 @@ class Guard:
             failure = error
         finally:
             self._held -= scope["held"]
-            client.since = time.monotonic()
         if failure is not None and not status:  # else an answer has begun
             await problem(failure)({"type": "http"}, receive, answer)
         route = getattr(scope.get("route"), "path", "other")
@@ -168,7 +141,7 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
-        if len(self.open) > _MOST_CONNECTIONS:  # uvicorn's own limit answers with plain text
+        if len(self.connections) > _MOST_CONNECTIONS:  # uvicorn's own limit answers with plain text
             close = {"connection": "close"}
             raise Refusal(503, "there are too many connections", LATER, close)
         host = re.sub(r":\d+$", "", headers.get(b"host", b"").decode("latin-1"))
@@ -207,7 +180,6 @@ class Guard:
         declared, more = headers.get(b"content-length", b"0"), True
         length = int(declared) if declared.isdigit() else MOST.bytes + 1
         while more and length <= MOST.bytes:
-            scope["connection"].since = time.monotonic()
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise Refusal(400, "the body is incomplete", "send all of it")
@@ -220,7 +192,6 @@ class Guard:
                 raise Refusal(503, "the service is overloaded", LATER)
         if length > MOST.bytes:
             raise Refusal(413, f"the body has more than {MOST.bytes:,} bytes", "send it in parts")
-        scope["connection"].since = inf
         return bytes(body)
 
 

@@ -1,22 +1,28 @@
-"""Answers of the service as plain values, from a catalogue and the events it does not contain."""
+"""Answers of the service as plain values, from a catalogue and the events it does not contain.
+
+The parameters of the functions for GET are those of their routes; see `app`.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import islice, takewhile
 from typing import Any
 
 import numpy as np
 
 from ..data.vocabulary import Vocabulary
 from ..errors import InputError, ParameterError, UnknownIdError
-from .catalogue import Catalogue, finite, json_id
+from .catalogue import Catalogue, finite, folded, json_id
 from .events import Change, EventStore
 from .history import History
 from .problems import StoreError
-from .schemas import Event, Query
+from .schemas import Event, N, PathId, Query, Text, Where
 
 _INT64 = 1 << 63
 # Weights of a history take time that grows with its square: a second with the kernel ranker.
@@ -110,7 +116,21 @@ def _prepared(
     return {**answer, "items": [], "unknown": ignored}, history
 
 
-def explain(catalogue: Catalogue, user: str, item: str, n: int) -> dict[str, Any]:
+def similar(catalogue: Catalogue, item: PathId, n: N = 10, where: Where = None) -> dict[str, Any]:
+    """Return the items most similar to an item."""
+    number = catalogue.number(item)
+    if "similar" not in catalogue.abilities:
+        raise ParameterError(
+            "this model cannot compare items", hint="see abilities in GET /v1/model"
+        )
+    hidden = catalogue.selection(where=where).hidden
+    found = catalogue.model.fitted.similar(np.array([number]), n, hidden)
+    pairs = zip(*(each[0].tolist() for each in found), strict=True)
+    entries = [{**catalogue.named(k), "similarity": finite(value)} for k, value in pairs if k >= 0]
+    return {**catalogue.named(number), "items": entries}
+
+
+def explanation(catalogue: Catalogue, user: PathId, item: PathId, n: N = 10) -> dict[str, Any]:
     """Return what each item of a user adds to the score of an item."""
     number = catalogue.number(item)
     key, own, history = _user(catalogue, user)
@@ -124,13 +144,46 @@ def explain(catalogue: Catalogue, user: str, item: str, n: int) -> dict[str, Any
     return {**answer, "popular": False, "score": catalogue.score(history, number), **reasons}
 
 
+def popular(catalogue: Catalogue, n: N = 10) -> dict[str, Any]:
+    """Return the items with most users."""
+    fitted = catalogue.model.fitted
+    chosen, count = fitted.by_popularity[:n].tolist(), fitted.users_of_items
+    return {"items": [{**catalogue.named(k), "score": int(count[k])} for k in chosen]}
+
+
+def items(catalogue: Catalogue, q: Text = "", n: N = 10) -> dict[str, Any]:
+    """Search titles and ids of items."""
+    text, ends = catalogue.search_text
+    wanted, count = folded(q), catalogue.model.fitted.users_of_items
+    if not wanted:
+        numbers, total = catalogue.model.fitted.by_popularity, len(ends)
+    else:
+        at = np.array([found.start() for found in re.finditer(re.escape(wanted), text)], int)
+        found, first = np.unique(np.searchsorted(ends, at, side="right"), return_index=True)
+        later = at[first] != np.append(0, ends)[found]  # not at the beginning of the title
+        other = found != catalogue.find(catalogue.data.items, [q])  # than the item with this id
+        numbers, total = found[np.lexsort((-count[found], later, other))], len(found)
+    entries = [{**catalogue.named(k), "users": int(count[k])} for k in numbers[:n].tolist()]
+    return {"total": total, "items": entries}
+
+
+def users(catalogue: Catalogue, q: Text = "", n: N = 10) -> dict[str, Any]:
+    """Search ids of users by their beginning."""
+    names, lengths = catalogue.data.users, catalogue.data.rows.lengths
+    in_order = isinstance(names[0], str)  # those with the same beginning stand together
+    numbers = range(bisect_left(names.ids, q) if in_order else 0, len(names))
+    matching = takewhile if in_order else filter
+    found = islice(matching(lambda k: str(names[k]).startswith(q), numbers), n)
+    return {"users": [{"user": json_id(names[k]), "items": int(lengths[k])} for k in found]}
+
+
 def _user(catalogue: Catalogue, user: str) -> tuple[Any, list[Change], History]:
     key = catalogue.data.users.parsed(user)
     own = catalogue.changes([key]).get(str(key), [])
     return key, own, catalogue.history(key, own)
 
 
-def describe_user(catalogue: Catalogue, user: str, n: int) -> dict[str, Any]:
+def one_user(catalogue: Catalogue, user: PathId, n: N = 100) -> dict[str, Any]:
     """Return the history of a user."""
     key, own, history = _user(catalogue, user)
     return {

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Self
 
@@ -145,14 +142,6 @@ class Catalogue:
         pairs = zip(*(each.tolist() for each in lists), strict=True)
         return [(items[: n - items.count(-1)], of[: n - items.count(-1)]) for items, of in pairs]
 
-    def popular(self, n: int) -> dict[str, Any]:
-        """Return the items with most users; the score is their number."""
-        fitted = self.model.fitted
-        chosen = fitted.by_popularity[:n].tolist()
-        return {
-            "items": [{**self.named(k), "score": int(fitted.users_of_items[k])} for k in chosen]
-        }
-
     def _profiles(self, histories: Sequence[History]) -> Profiles:
         lengths = np.array([len(history.items) for history in histories], np.int64)
         rows = Rows.of_lengths(lengths, np.concatenate([history.items for history in histories]))
@@ -187,19 +176,6 @@ class Catalogue:
         with threads(self.n_threads):
             return finite(float(self.model.scorer.scores(self._profiles([history]))[0, item]))
 
-    def similar(self, item: str, n: int, where: str | None = None) -> dict[str, Any]:
-        """Return an item and the items most similar to it."""
-        number = self.number(item)
-        if "similar" not in self.abilities:
-            raise ParameterError(
-                "this model cannot compare items", hint="see abilities in GET /v1/model"
-            )
-        hidden = self.selection(where=where).hidden
-        found = self.model.fitted.similar(np.array([number]), n, hidden)
-        pairs = zip(*(each[0].tolist() for each in found), strict=True)
-        items = [{**self.named(k), "similarity": finite(value)} for k, value in pairs if k >= 0]
-        return {**self.named(number), "items": items}
-
     @cached_property
     def search_text(self) -> tuple[str, NDArray[np.int64]]:
         """Titles and ids of all items, folded, a line each, and where each ends."""
@@ -207,30 +183,6 @@ class Catalogue:
         lines = [folded(f"{title or ''} {key}") for title, key in both]
         ends = np.cumsum(np.array([len(line) + 1 for line in lines], np.int64))
         return "\n".join(lines), ends
-
-    def search(self, q: str, n: int) -> dict[str, Any]:
-        """Return how many items have a text in title or id, and n of them, the best first."""
-        text, ends = self.search_text
-        wanted, users = folded(q), self.model.fitted.users_of_items
-        if not wanted:
-            numbers, total = self.model.fitted.by_popularity, len(ends)
-        else:
-            at = np.array([found.start() for found in re.finditer(re.escape(wanted), text)], int)
-            found, first = np.unique(np.searchsorted(ends, at, side="right"), return_index=True)
-            later = at[first] != np.append(0, ends)[found]  # not at the beginning of the title
-            other = found != self.find(self.data.items, [q])  # than the item with this id
-            numbers, total = found[np.lexsort((-users[found], later, other))], len(found)
-        items = [{**self.named(k), "users": int(users[k])} for k in numbers[:n].tolist()]
-        return {"total": total, "items": items}
-
-    def search_users(self, q: str, n: int) -> list[dict[str, Any]]:
-        """Return the first users whose ids start with a text."""
-        users, lengths = self.data.users, self.data.rows.lengths
-        in_order = isinstance(users[0], str)  # those with the same beginning stand together
-        numbers = range(bisect_left(users.ids, q) if in_order else 0, len(users))
-        matching = takewhile if in_order else filter
-        found = islice(matching(lambda k: str(users[k]).startswith(q), numbers), n)
-        return [{"user": json_id(users[k]), "items": int(lengths[k])} for k in found]
 
 
 def json_id(key: Any) -> Any:

@@ -26,8 +26,7 @@ def open_service(
 
     ``period`` is the time between refreshes in seconds.
     """
-    key_file, count = options.api_key_file, options.workers
-    keys = None if key_file is None else Keys.read(key_file)
+    keys = None if options.api_key_file is None else Keys(options.api_key_file)
     check_exposure(options.host, keys, options.no_auth)
     table = None if options.items is None else ItemTable.from_file(options.items)
     # Not resolved: the link to a folder may be switched to another one.
@@ -42,12 +41,12 @@ def open_service(
     made = listen(options.host, options.port)
     _log()
 
-    def start(worker: int, parent: int) -> Guard:
-        n_threads = max(1, most_threads() // count)
-        live = Live(folder, store, table, keys, key_file, period, n_threads, worker, parent)
+    def start(worker: int) -> Guard:
+        n_threads = max(1, most_threads() // options.workers)
+        live = Live(folder, store, table, keys, period, n_threads, worker)
         return create_app(live, local=keys is None and not options.no_auth)
 
-    return model, Workers(start, made, count)
+    return model, Workers(start, made, options.workers)
 
 
 def _log() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
 import time
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,11 +39,9 @@ class Live:
     store: EventStore
     items: ItemTable | None = None  # in place of the table of the model
     keys: Keys | None = None  # if clients need any
-    key_file: Path | None = None  # to read them again
     period: float | None = None  # seconds between refreshes; None for refreshes on demand alone
     n_threads: int = 1  # for requests
     worker: int = 0  # number of this process among the workers
-    parent: int | None = None  # process that must be there, if any
     metrics: Metrics = field(default_factory=Metrics)
 
     def __post_init__(self) -> None:
@@ -56,22 +53,15 @@ class Live:
         self._refresher = Worker(refresher, about)
         self._tried = time.time()
         self._loading, self._refreshing = asyncio.Lock(), asyncio.Lock()
-        self._tasks: list[asyncio.Task[None]] = []
         self._seen: object = self._stamp()
         self._take(self._loader.submit(self._load).result())
 
-    async def start(self) -> None:
-        """Begin to watch the model."""
-        loop = asyncio.get_running_loop()
-        # Windows has no SIGHUP, and only the main thread gets signals.
-        with suppress(ValueError, RuntimeError, AttributeError, NotImplementedError):
-            loop.add_signal_handler(signal.SIGHUP, self.hang_up)
-        self._tasks = [asyncio.create_task(self._watch())]
-
-    async def stop(self) -> None:
-        """End threads and tasks."""
-        for task in self._tasks:
-            task.cancel()
+    @asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        """Watch the model; end all threads in the end."""
+        task = asyncio.create_task(self._watch())
+        yield
+        task.cancel()
         for pool in (self.pool, self.writers, self.checks):
             pool.stop()
         self._loader.shutdown(wait=False)
@@ -81,8 +71,8 @@ class Live:
     def hang_up(self) -> None:
         """Reload keys and model. Titles would need polars, which does not survive a fork."""
         try:
-            if self.key_file is not None:
-                self.keys = Keys.read(self.key_file)
+            if self.keys is not None:
+                self.keys = Keys(self.keys.path)
         except BoolrankError as error:
             log.error("the keys stay as they are: %s", error)  # noqa: TRY400 - expected
         self._seen = None
@@ -136,8 +126,6 @@ class Live:
                 log.error("%s", error)  # noqa: TRY400 - expected
             except Exception:
                 log.exception("the watch failed")
-            if self.parent is not None and os.getppid() != self.parent:
-                os.kill(os.getpid(), signal.SIGTERM)
 
     def _due(self) -> bool:
         with suppress(OSError):

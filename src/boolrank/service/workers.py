@@ -24,7 +24,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import BoolrankError, InputError, ParameterError
-from .access import Client, Guard
+from .access import Guard
 
 log = logging.getLogger("boolrank.service")
 
@@ -58,24 +58,42 @@ def listen(host: str, port: int) -> socket.socket:
     return made
 
 
+class _Connection(H11Protocol):
+    """A connection that knows how long its client keeps the service waiting."""
+
+    def connection_made(self, transport: Any) -> None:
+        self._since, self._unread = time.monotonic(), 0
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._is_open():  # these are not headers, which have to arrive in time as a whole
+            self._since = time.monotonic()
+
+    def on_response_complete(self) -> None:
+        self._since = time.monotonic()
+        super().on_response_complete()
+
+    def _is_open(self) -> bool:
+        """Return whether a request has no complete answer yet."""
+        cycle: Any = self.cycle  # None before the first request
+        return cycle is not None and not cycle.response_complete
+
+    def idle_seconds(self) -> float:
+        """Return how long the client has sent and read nothing; 0 while it waits for us."""
+        unread = self.transport.get_write_buffer_size()
+        if unread != self._unread:
+            self._unread, self._since = unread, time.monotonic()
+        if self._is_open() and not self.cycle.more_body and not unread:
+            return 0.0
+        return time.monotonic() - self._since
+
+
 def make_server(app: Guard) -> uvicorn.Server:
     """Return a server for an application, with its limits."""
-
-    class Connection(H11Protocol):
-        """A connection that the guard knows while it is open."""
-
-        def connection_made(self, transport: Any) -> None:
-            self.place = (transport.get_extra_info("peername") or ())[:2]
-            app.open[self.place] = Client(transport)
-            super().connection_made(transport)
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            app.open.pop(self.place, None)
-            super().connection_lost(exc)
-
     config = uvicorn.Config(
         app,
-        http=Connection,
+        http=_Connection,
         ws="none",
         log_config=None,
         access_log=False,
@@ -85,35 +103,39 @@ def make_server(app: Guard) -> uvicorn.Server:
         timeout_keep_alive=int(_IDLE_SECONDS),
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
-    return uvicorn.Server(config)
+    server = uvicorn.Server(config)
+    app.connections = server.server_state.connections
+    return server
 
 
-async def serve(app: Guard, server: uvicorn.Server, made: socket.socket) -> None:
-    """Serve until SIGTERM, and close idle connections, which uvicorn would keep."""
-    task = asyncio.create_task(_close_idle(app, server))
+async def serve(server: uvicorn.Server, made: socket.socket, parent: int | None = None) -> None:
+    """Serve until SIGTERM, or until the parent process is gone."""
+    task = asyncio.create_task(_watch(server, parent))
     await server.serve(sockets=[made])
     task.cancel()
 
 
-async def _close_idle(app: Guard, server: uvicorn.Server) -> None:
+async def _watch(server: uvicorn.Server, parent: int | None) -> None:
+    """Close idle connections, which uvicorn would keep, and end without the parent."""
     while True:
         await asyncio.sleep(min(1.0, _IDLE_SECONDS / 4))
+        if parent not in (None, os.getppid()):
+            server.should_exit = True
         limit = _STOP_SECONDS if server.should_exit else _IDLE_SECONDS
-        for each in list(app.open.values()):
-            if each.idle_seconds() > limit:
+        for each in list(server.server_state.connections):
+            if isinstance(each, _Connection) and each.idle_seconds() > limit:
                 each.transport.abort()
 
 
 class Workers:
     """Processes that accept connections from one socket and are replaced when they die.
 
-    ``start`` returns the application of a worker; it gets the worker's number and the process id of
-    the parent.
+    ``start`` returns the application of the worker with a number.
     """
 
-    def __init__(self, start: Callable[[int, int], Guard], made: socket.socket, count: int) -> None:
+    def __init__(self, start: Callable[[int], Guard], made: socket.socket, count: int) -> None:
         self.start, self.made, self.count = start, made, count
-        self._running: dict[int, tuple[int, float]] = {}
+        self._running: dict[int, tuple[int, float]] = {}  # number and start by process
         self._ending = False
 
     @property
@@ -130,14 +152,9 @@ class Workers:
                     hint="leave --workers out",
                     parameter="workers",
                 )
-            self._serve(self.start(0, os.getppid()))
+            self._serve(self.start(0))
             return
-        actions = {
-            signal.SIGTERM: self._end,
-            signal.SIGINT: self._end,
-            signal.SIGHUP: lambda *_: self._signal(signal.SIGHUP),
-        }
-        before = {each: signal.signal(each, action) for each, action in actions.items()}
+        before = {each: signal.signal(each, self._pass_on) for each in _SIGNALS}
         gc.collect()
         gc.freeze()  # a collection would write to the pages that workers share with the parent
         try:
@@ -145,13 +162,13 @@ class Workers:
                 self._fork(number)
             self._replace()
         finally:
-            self._signal(signal.SIGTERM)
+            self._pass_on(signal.SIGTERM)
             for each, action in before.items():
                 signal.signal(each, action)
             gc.unfreeze()
 
-    def _serve(self, app: Guard) -> None:
-        asyncio.run(serve(app, make_server(app), self.made))
+    def _serve(self, app: Guard, parent: int | None = None) -> None:
+        asyncio.run(serve(make_server(app), self.made, parent))
 
     def _replace(self) -> None:
         """Replace workers that die, until the end."""
@@ -161,25 +178,22 @@ class Workers:
                 # Python runs signal handlers between calls: a blocking wait could miss a signal.
                 time.sleep(0.1)
                 continue
-            number, begun = self._running.pop(process, (-1, 0.0))
+            number, start = self._running.pop(process, (-1, 0.0))
             if number < 0 or self._ending:
                 continue
             code = os.waitstatus_to_exitcode(status)
             log.warning("worker %d ended with code %d and is replaced", number, code)
             mark_process_dead(process)  # type: ignore[no-untyped-call]
-            if code == _CANNOT_START and not self._running:
+            now, cannot_start = time.monotonic(), code == _CANNOT_START
+            if cannot_start and all(begins > now for _, begins in self._running.values()):
                 raise BoolrankError(
                     "no worker can start",
                     hint="the log says why; fit a damaged model again or restore a copy of it",
                 )
-            seconds = _AGAIN_SECONDS if code == _CANNOT_START else time.monotonic() - begun < 1
-            for _ in range(int(seconds)):
-                if not self._ending:
-                    time.sleep(1)
-            if not self._ending:
-                self._fork(number)
+            self._fork(number, _AGAIN_SECONDS if cannot_start else float(now - start < 1))
 
-    def _fork(self, number: int) -> None:
+    def _fork(self, number: int, delay: float = 0.0) -> None:
+        """Start a worker, which waits before it begins."""
         parent = os.getpid()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -190,18 +204,21 @@ class Workers:
             warnings.simplefilter("ignore", DeprecationWarning)
             process = os.fork()
         if process:
-            self._running[process] = number, time.monotonic()
+            self._running[process] = number, time.monotonic() + delay
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             if self._ending:  # the signal came before there was a process to pass it to
-                self._signal(signal.SIGTERM)
+                self._pass_on(signal.SIGTERM)
             return
         code = 1
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the worker listens to it
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is a model to reload
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            self._serve(self.start(number, parent))
+            time.sleep(delay)
+            app = self.start(number)
+            signal.signal(signal.SIGHUP, lambda *_: app.live.hang_up())
+            self._serve(app, parent)
             code = 0
         except BoolrankError as error:
             log.error("worker %d cannot start: %s", number, error)  # noqa: TRY400 - expected
@@ -212,11 +229,9 @@ class Workers:
             logging.shutdown()
             os._exit(code)
 
-    def _end(self, *_: Any) -> None:
-        self._ending = True
-        self._signal(signal.SIGTERM)
-
-    def _signal(self, which: signal.Signals) -> None:
+    def _pass_on(self, number: int, _: Any = None) -> None:
+        """Pass a signal on to the workers; all but SIGHUP end them and this process."""
+        self._ending = self._ending or number != signal.SIGHUP
         for process in list(self._running):
             with suppress(ProcessLookupError):
-                os.kill(process, which)
+                os.kill(process, signal.SIGTERM if self._ending else number)
