@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from ..checks import wrong_type
 from .base import Form, Kernel
-from .cells import Cells
 from .counts import Counts, Pairs
 from .masses import Masses, mass_cosine
 from .parameters import exponent, positive
@@ -169,8 +168,8 @@ class Product(Joined, Combination, in_text=False):
     def _combine(self, value: Callable[[Kernel], Any]) -> Any:
         return reduce(mul, map(value, self.parts))
 
-    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
-        return reduce(Cells.conjunction, (part.cells(leaf) for part in self.parts))
+    def cells(self, k: Any) -> Counts:
+        return reduce(Counts.conjunction, (part.cells(k) for part in self.parts))
 
     def features(self, n: Wide) -> Wide:
         return reduce(mul, (part.features(n) for part in self.parts))
@@ -204,8 +203,9 @@ class Power(Combination, in_text=False):
         base = value(self.kernel)
         return base**self.exponent if isinstance(base, Wide) else by_squaring(base, self.exponent)
 
-    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
-        return self.kernel.cells(leaf).power(self.exponent)
+    def cells(self, k: Any) -> Counts:
+        found: Counts = by_squaring(self.kernel.cells(k), self.exponent, Counts.conjunction)
+        return found
 
     def features(self, n: Wide) -> Wide:
         return self.kernel.features(n) ** self.exponent

@@ -22,10 +22,9 @@ from ..checks import wrong_type
 from ..errors import BoolrankError, KernelSyntaxError, ParameterError, ParameterTypeError
 from .algebra import KERNEL, Joined, Product
 from .base import Kernel
-from .cells import Cells, wide_cells
-from .counts import Counts
+from .counts import Counts, NoCells
 from .masses import Masses
-from .similarities import Linear
+from .similarities import Linear  # noqa: F401 - for the examples
 from .wide import Wide
 
 T = TypeVar("T")
@@ -39,21 +38,19 @@ _MOST_CHARACTERS = 20_000
 class _Propositional(Kernel, shared=True):
     """A kernel whose features are propositions about those of its parts; it has `cells`."""
 
-    def value(self, k: Counts) -> Any:
-        return self.cells(lambda part: wide_cells(part, k)).both
+    def value(self, k: Any) -> Any:
+        """Count the propositions that are true of both, in the numbers of ``k``."""
+        return self.cells(k).common
+
+    def cell_value(self, k: Any) -> NDArray[np.float64]:
+        return np.asarray(self.cells(k).common)
 
     def mass_value(self, k: Masses) -> Any:
         """Compute the share of sequences of draws; parts are linear ones and formulas."""
-
-        def leaf(part: Kernel) -> Cells:
-            if part != Linear():
-                Kernel.mass_value(self, k)  # raises
-            return Cells.of(k)
-
-        return self.cells(leaf).both
-
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        return np.asarray(self.cells(leaf).both)
+        try:
+            return self.cells(k).common
+        except NoCells:
+            return super().mass_value(k)  # raises
 
     def features(self, n: Wide) -> Wide:
         return reduce(mul, (part.features(n) for part in self.operands))
@@ -75,8 +72,8 @@ class Not(_Propositional, in_text=False):
         super().__post_init__()
         check_propositions("~", (self.kernel,))
 
-    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
-        return self.kernel.cells(leaf).negation()
+    def cells(self, k: Any) -> Counts:
+        return self.kernel.cells(k).negation()
 
     def __repr__(self) -> str:
         return f"~{self.kernel.in_brackets(3)}"
@@ -85,15 +82,15 @@ class Not(_Propositional, in_text=False):
 class _Connective(Joined, _Propositional):
     """A connective of two kernels or more."""
 
-    combine: ClassVar[Callable[[Cells, Cells], Cells]]
+    combine: ClassVar[Callable[[Counts, Counts], Counts]]
 
     def __post_init__(self) -> None:
         given = self.parts
         super().__post_init__()
         check_propositions(self.sign.strip(), given)
 
-    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
-        return reduce(type(self).combine, (part.cells(leaf) for part in self.parts))
+    def cells(self, k: Any) -> Counts:
+        return reduce(type(self).combine, (part.cells(k) for part in self.parts))
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +102,7 @@ class Or(_Connective, in_text=False):
     """
 
     name, sign, binding = "or", " | ", -2
-    combine = Cells.disjunction
+    combine = Counts.disjunction
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,7 +114,7 @@ class Xor(_Connective, in_text=False):
     """
 
     name, sign, binding = "xor", " ^ ", -1
-    combine = Cells.exclusive
+    combine = Counts.exclusive
 
 
 def implies(a: Any, b: Any) -> Any:
@@ -268,31 +265,29 @@ class Formula(_Propositional):
     text: str = field(metadata={"range": "such as 'a and not b'", "check": _check_formula})
 
     def value(self, k: Any) -> Any:
-        """Compute the formula on counts or on masses."""
-        return self._count(Cells.of(k), True, True)
+        """Compute the formula on counts in any numbers, or on masses."""
+        return self._count(k.variables, True, True)
 
-    mass_value = value
-
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        return np.asarray(self._count(leaf(Linear()), True, True))
+    cell_value = mass_value = value
 
     def features(self, n: Wide) -> Wide:
         return reduce(mul, [n] * len(_truth(self.text)[0]))
 
-    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
-        of = leaf(Linear())
-        total = of.total ** len(_truth(self.text)[0])
+    def cells(self, k: Any) -> Counts:
+        of = k.variables
+        n = of.n ** len(_truth(self.text)[0])
         sides = (True, True), (True, False), (False, True), (False, False)
-        return Cells(total, *(self._count(of, *side) for side in sides))
+        return Counts(n, *(self._count(of, *side) for side in sides), lifted=True)
 
-    def _count(self, of: Cells, of_x: bool, of_z: bool) -> Any:
+    def _count(self, of: Counts, of_x: bool, of_z: bool) -> Any:
         """Sum over the numbers of letters in each cell: a polynomial with positive terms."""
         table = _coefficients(self.text, of_x, of_z)
         most = len(table) - 1
         both, only_x, only_z, neither = (  # 1, base, base², ...
-            [1.0, *accumulate([base] * most, mul)] for base in of[1:]
+            [1.0, *accumulate([base] * most, mul)]
+            for base in (of.common, of.only_x, of.only_z, of.neither)
         )
-        total = of.both * 0.0
+        total = of.common * 0.0
         there = table + table.transpose(0, 2, 1)
         for a, b, c in np.argwhere(there * np.tri(most + 1).T).tolist():
             # Both orders of the vectors add the same numbers.

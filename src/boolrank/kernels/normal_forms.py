@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, ClassVar
@@ -12,14 +11,12 @@ from numpy.typing import NDArray
 
 from .algebra import KERNEL, Normalized
 from .base import Kernel
-from .cells import Cells, NoCells, lifted
 from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
 from .combinatorics import power_cosine, weighted_subsets
 from .counts import Counts, Pairs
 from .formula_search import Clauses
 from .masses import Masses
 from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, SIZE
-from .similarities import Linear
 from .values import compute_values
 from .wide import Wide
 
@@ -104,20 +101,20 @@ class _Layers(Kernel, shared=True):
         outer, inner = self.outer.feature_clauses, self.inner.feature_clauses
         return replace(outer, inner=inner) if outer and inner and not outer.inner else None
 
-    def lift(self, k: Counts) -> Counts:
-        """Count the features of the inner kernel; level by level in a nest."""
-        if isinstance(self.inner, Composed):
-            return lifted(self.inner.outer, self.inner.lift(k))
-        return lifted(self.inner, k)
+    def cells(self, k: Any) -> Counts:
+        return self.outer.cells(self.inner.cells(k))
 
     def value(self, k: Counts) -> Wide:
-        return self.outer.value(self.lift(k))
+        return self.outer.value(self.inner.cells(k))
 
     def own_value(self, k: Counts) -> Wide:
-        return self.outer.own_value(self.lift(k))
+        return self.outer.own_value(self.inner.cells(k))
 
     def cosine(self, k: Counts) -> Wide:
-        return self.outer.cosine(self.lift(k))
+        return self.outer.cosine(self.inner.cells(k))
+
+    def cell_value(self, k: Any) -> NDArray[np.float64]:
+        return self.outer.cell_value(self.inner.cells(k))
 
     def cosines_of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Use the outer kernel's formula for cosines if it has one: raw values may not fit."""
@@ -125,19 +122,8 @@ class _Layers(Kernel, shared=True):
             return super().cosines_of(pairs)
         return compute_values(Normalized(self), pairs, normalize=False)
 
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        def cells(part: Kernel) -> Cells:
-            if part != Linear():  # another kernel's features over those of the inner
-                raise NoCells
-            return self.inner.cells(leaf)
-
-        return self.outer.cell_value(cells)
-
     def features(self, n: Wide) -> Wide:
         return self.outer.features(self.inner.features(n).rounded())
-
-    def features_in_neither(self, k: Counts) -> Wide | None:
-        return self.outer.features_in_neither(self.lift(k))
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import Kernel
-from .cells import Cells
 from .combinatorics import power_decay, weighted_subsets
 from .counts import Counts, Pairs
 from .formula_search import Clauses
@@ -33,7 +31,7 @@ class Linear(Kernel):
     form = "common"
     feature_clauses = Clauses(conjunctive=True, low=1, high=1)
 
-    def value(self, k: Counts) -> Wide:
+    def value(self, k: Counts) -> Any:
         return k.common
 
     def mass_value(self, k: Masses) -> Any:
@@ -42,11 +40,12 @@ class Linear(Kernel):
     def features(self, n: Wide) -> Wide:
         return n
 
-    def features_in_neither(self, k: Counts) -> Wide:
-        return k.neither
+    def cells(self, k: Any) -> Counts:
+        found: Counts = k.variables
+        return found
 
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        return np.asarray(leaf(self).both)
+    def cell_value(self, k: Any) -> NDArray[np.float64]:
+        return np.asarray(k.variables.common)
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +63,7 @@ class Polynomial(Kernel):
     scale: float = field(default=1, metadata=POSITIVE)
     offset: float = field(default=0, metadata=NOT_NEGATIVE)
 
-    def value(self, k: Counts) -> Wide:
+    def value(self, k: Counts) -> Any:
         return (k.common * float(self.scale) + float(self.offset)) ** self.degree
 
     def mass_value(self, k: Masses) -> Any:
@@ -84,7 +83,7 @@ class AllSubset(Kernel):
     form = "common"
     feature_clauses = Clauses(conjunctive=True, low=0)
 
-    def value(self, k: Counts) -> Wide:
+    def value(self, k: Counts) -> Any:
         return self.features(k.common)
 
     def cosine(self, k: Counts) -> Wide:
@@ -105,7 +104,7 @@ class Tanimoto(Kernel):
     name = "tanimoto"
     formula = "c / u"
 
-    def value(self, k: Counts) -> Wide:
+    def value(self, k: Counts) -> Any:
         return k.common / k.union
 
     def mass_value(self, k: Masses) -> Any:
