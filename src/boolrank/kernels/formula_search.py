@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]
@@ -48,8 +49,6 @@ class Examples:
     """(m, n) Binary vectors; literal k is variable k, and literal n + k its negation."""
 
     def __init__(self, X: Any) -> None:
-        from scipy.sparse import csc_array
-
         self.matrix = X.astype(np.float64)
         self.columns = csc_array(X)
         self.n: int = X.shape[1]
