@@ -6,7 +6,7 @@ from .similarities import AllSubset, Linear, Polynomial, Tanimoto
 
 # The table of kernels has the order of these imports.
 # isort: split
-from .clauses import (
+from .arities import (
     Conjunctive,
     Disjunctive,
     LiteralConjunctive,

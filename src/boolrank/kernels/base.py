@@ -17,13 +17,13 @@ from .._memory import require_memory
 from ..errors import InputError, KernelOverflowError, ParameterError, ParameterTypeError
 from .binary_matrix import active, as_binary, overlap_counts
 from .counts import Counts, NoCells, Pairs, in_wide_numbers
-from .formula_search import Clauses
 from .masses import Masses, mass_values
 from .values import compute_values
 from .wide import Wide, inverse_root
 
 if TYPE_CHECKING:
     from ..data.events import MatrixLike
+    from .clauses import Clauses
 
 Form = Literal["common", "agreeing", "union", "any"]
 
@@ -77,7 +77,7 @@ class Kernel(ABC):
         """
         super().__init_subclass__()
         cls._shared = shared or isabstract(cls)
-        known = [b for b in cls.__mro__[1:] if "value" in vars(b) and not vars(b).get("_shared")]
+        known = [b for b in cls.__mro__[1:] if vars(b).get("_shared") is False]
         if known and "value" in vars(cls):  # all other members follow from the formula
             message = f"{cls.__name__} has another formula than {known[0].__name__}"
             raise ParameterError(message, hint="derive it from Kernel")
@@ -110,7 +110,7 @@ class Kernel(ABC):
 
     @property
     def feature_clauses(self) -> Clauses | None:
-        """Return the clauses that are its features, if they are; `rules` searches them."""
+        """Return the clauses that are its features, if they are; `rules` searches for the best."""
         return None
 
     @property

@@ -9,15 +9,16 @@ extended first; when no bound exceeds the n-th largest weight, the first n are e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import heappop, heappush, heapreplace
 from itertools import count
-from math import exp, inf, log
+from math import exp, log
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
+
+from .clauses import Clauses
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]
@@ -28,21 +29,6 @@ _ROUNDING = 1e-12
 # Clauses of each size that are extended before the search proper, for large weights to start with.
 # If long clauses exhaust the nodes, these are the result.
 _BEAM = 16
-
-
-@dataclass(frozen=True)
-class Clauses:
-    """Clauses of ``low`` to ``high`` variables, or of literals; each of j weighs weight^j.
-
-    ``inner`` are the clauses that the variables stand for, if any.
-    """
-
-    conjunctive: bool
-    low: int
-    high: float = inf
-    weight: float = 1.0
-    negated: bool = False
-    inner: Clauses | None = None
 
 
 class Examples:

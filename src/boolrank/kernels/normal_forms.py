@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .algebra import KERNEL, Normalized
+from .arities import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
 from .base import Kernel
-from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
-from .combinatorics import power_cosine, weighted_subsets
+from .clauses import Clauses, Conjunctions
 from .counts import Counts, Pairs
-from .formula_search import Clauses
 from .masses import Masses
 from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, SIZE
 from .values import compute_values
@@ -22,35 +21,7 @@ from .wide import Wide
 
 
 @dataclass(frozen=True, repr=False)
-class _AllConjunctions(Kernel, shared=True):
-    """All conjunctions, each of j variables or literals weighing weight^j."""
-
-    choices: ClassVar[int]  # literals of one variable
-    weight: float = field(default=1, metadata=POSITIVE)
-    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
-
-    @property
-    def feature_clauses(self) -> Clauses:
-        return Clauses(True, 1, self.max_arity or inf, float(self.weight), self.choices == 2)
-
-    def value(self, k: Counts) -> Wide:
-        return weighted_subsets(getattr(k, self.form), float(self.weight), self.max_arity)
-
-    def cosine(self, k: Counts) -> Wide:
-        if self.max_arity is not None or not k.lifted:
-            return super().cosine(k)
-        x, z = (k.x, k.z) if self.choices == 1 else (k.n, k.n)
-        fewer = (k.only_x + k.only_z) * (self.choices / 2)
-        return power_cosine(getattr(k, self.form), x, z, fewer, float(self.weight))
-
-    def features(self, n: Wide) -> Wide:
-        if self.weight != 1:
-            return super().features(n)
-        return weighted_subsets(n, float(self.choices), self.max_arity)
-
-
-@dataclass(frozen=True, repr=False)
-class MonotoneDNF(_AllConjunctions):
+class MonotoneDNF(Conjunctions):
     """(1+weight)^c - 1: all conjunctions of variables, each of j variables weighing weight^j.
 
     >>> MonotoneDNF().on_counts(n=9, x=4, z=4, c=[0, 1, 4])
@@ -59,8 +30,12 @@ class MonotoneDNF(_AllConjunctions):
 
     name = "monotone_dnf"
     formula = "(1+w)^c - 1; max_arity: Σ_{1≤j≤d} w^j C(c, j)"
-    form = "common"
-    choices = 1
+    weight: float = field(default=1, metadata=POSITIVE)
+    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+
+    @property
+    def feature_clauses(self) -> Clauses:
+        return Clauses(1, self.max_arity or inf, weight=float(self.weight))
 
     def mass_value(self, k: Masses) -> Any:
         if self.max_arity is not None:
@@ -69,7 +44,7 @@ class MonotoneDNF(_AllConjunctions):
 
 
 @dataclass(frozen=True, repr=False)
-class DNF(_AllConjunctions):
+class DNF(Conjunctions):
     """(1+weight)^s - 1: all conjunctions of literals, each of j literals weighing weight^j.
 
     A weight below 1 favours short conjunctions; ``max_arity`` leaves out longer ones.
@@ -82,8 +57,12 @@ class DNF(_AllConjunctions):
 
     name = "dnf"
     formula = "(1+w)^s - 1; max_arity: Σ_{1≤j≤d} w^j C(s, j)"
-    form = "agreeing"
-    choices = 2
+    weight: float = field(default=1, metadata=POSITIVE)
+    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+
+    @property
+    def feature_clauses(self) -> Clauses:
+        return Clauses(1, self.max_arity or inf, weight=float(self.weight), negated=True)
 
 
 class _Layers(Kernel, shared=True):

@@ -23,7 +23,8 @@ from ..errors import InputError
 from .algebra import Normalized, Scaled, Sum
 from .base import Kernel
 from .binary_matrix import as_binary
-from .formula_search import Clauses, Examples, Floats, Literals, Search
+from .clauses import Clauses
+from .formula_search import Examples, Floats, Literals, Search
 from .parser import parse_kernel
 from .terms import Bound
 
@@ -208,7 +209,7 @@ def has_rules(kernel: Kernel) -> bool:
             return all(map(has_rules, parts))
         case Scaled() | Normalized() | Bound():
             return has_rules(kernel.kernel)
-    return kernel.feature_clauses is not None
+    return kernel.feature_clauses is not None and kernel.feature_clauses.searchable
 
 
 def _spaces(
@@ -227,8 +228,8 @@ def _spaces(
             own = inner.diag(X)
             roots = np.divide(1.0, np.sqrt(own), out=np.zeros(len(own)), where=own > 0)
             yield from _spaces(inner, X, scale, factors * roots)
-        case _ if kernel.feature_clauses is not None:
-            yield scale, factors, kernel.feature_clauses
+        case _ if (clauses := kernel.feature_clauses) is not None and clauses.searchable:
+            yield scale, factors, clauses
         case _:
             raise InputError(
                 f"{kernel} has no rules: its features are not clauses",
