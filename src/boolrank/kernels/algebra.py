@@ -78,7 +78,7 @@ class Joined(Kernel):
         return self.sign.join(part.in_brackets(self.binding + 1) for part in self.parts)
 
 
-class SameCosines(Combination):
+class SameCosines(Combination, shared=True):
     """A kernel with the normalised values of another one."""
 
     kernel: Kernel
@@ -252,7 +252,7 @@ class Scaled(SameCosines, in_text=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Normalized(Kernel, in_text=False):
+class Normalized(SameCosines, in_text=False):
     """κ(x, z) / √(κ(x, x)·κ(z, z)); a null vector has 1 with itself and 0 with all others.
 
     >>> from boolrank import Linear
@@ -261,13 +261,11 @@ class Normalized(Kernel, in_text=False):
     """
 
     name = "normalized"
+    form = "any"
     kernel: Kernel = field(metadata=KERNEL)
 
     def value(self, k: Counts) -> Wide:
-        """Compute the cosine of the kernel."""
-        return self.kernel.cosine(k)
-
-    cosine = value
+        return self.cosine(k)
 
     def mass_value(self, k: Masses) -> Any:
         return mass_cosine(self.kernel, k)
@@ -275,10 +273,5 @@ class Normalized(Kernel, in_text=False):
     def own_value(self, k: Counts) -> Wide:
         return Wide.of(np.ones(k.x.shape))
 
-    def from_full(self, k: Counts | Masses) -> Any:
-        return self.kernel.from_full(k)
-
     def values_of(self, pairs: Pairs) -> Floats:
-        return self.kernel.cosines_of(pairs)
-
-    cosines_of = values_of
+        return self.cosines_of(pairs)
