@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..counts.overlaps import Overlaps
 from ..errors import CountsError, ParameterTypeError
 from .functions import minimum
 from .parameters import check_arities
@@ -209,13 +208,6 @@ class Pairs:
     users: int | None = None
     roots: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     most: int = 0
-
-    @staticmethod
-    def of_items(overlaps: Overlaps, x: Any, z: Any, c: Any, tables: Any = None) -> Pairs:
-        """Make pairs of items from sizes and shared users, of counts or of masses."""
-        users = None if overlaps.weighting is None else overlaps.weighting.active
-        most, tables = int(overlaps.sizes.max(initial=0)), {} if tables is None else tables
-        return Pairs(np.asarray(overlaps.total), x, z, c, tables, users=users, most=most)
 
     @staticmethod
     def of(

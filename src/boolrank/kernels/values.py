@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..counts.overlaps import Overlaps
 from ..errors import ParameterTypeError
 from .cells import cell_cosines
 from .counts import Counts, Pairs
@@ -79,18 +78,17 @@ def cosines(kernel: Kernel, pairs: Pairs) -> Floats:
     return kernel.cosines_of(pairs)
 
 
-def own_values(kernel: Kernel, overlaps: Overlaps, sizes: NDArray[np.int64]) -> Wide:
-    """Return the values of items with themselves, on counts or masses."""
-    own = sets(overlaps, sizes)
+def own_values(kernel: Kernel, pairs: Pairs) -> Wide:
+    """Return the raw values of pairs of equal vectors, on counts or masses."""
+    own = wide_counts(pairs)
     return kernel.own_value(own) if isinstance(own, Counts) else Wide.of(kernel.mass_value(own))
 
 
-def sets(overlaps: Overlaps, sizes: NDArray[np.int64]) -> Counts | Masses:
-    """Pair items of the given sizes with themselves, in wide numbers."""
-    if overlaps.weighting is None:
-        return Counts.of_vectors(overlaps.n, sizes)
-    pairs = Pairs.of_items(overlaps, sizes, sizes, sizes)
-    return Masses(pairs, sizes, sizes, sizes, Wide.of)
+def wide_counts(pairs: Pairs) -> Counts | Masses:
+    """Return what the formulas of kernels take, in wide numbers."""
+    if pairs.users is None:
+        return Counts.of(*pairs.columns)
+    return Masses(pairs, pairs.x, pairs.z, pairs.c, Wide.of)
 
 
 def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[Floats, NDArray[np.int64]]:
