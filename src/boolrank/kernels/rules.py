@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,14 +24,12 @@ from .algebra import Normalized, Scaled, Sum
 from .base import Kernel
 from .binary_matrix import as_binary
 from .clauses import Clauses
-from .formula_search import Examples, Floats, Literals, Search
+from .formula_search import Aim, Examples, Floats
 from .parser import parse_kernel
 from .terms import Bound
 
 # Clauses extended in one search.
 NODES = 1000
-# Inner clauses of each sign that normal forms are composed of.
-_POOL = 60
 # Matrices with fewer elements are dense in a search: 32 MB.
 _DENSE = 1 << 22
 
@@ -138,18 +136,17 @@ class Machine:
             vectors = vstack([vectors, csr_array(target)], format="csr")
             beta = np.append(beta, 0.0)
         every: Any = vectors.toarray() if len(beta) * width <= _DENSE else vectors
-        variables = Propositions(self.names, Examples(every))
-        found, exact = list[Rule](), True
+        examples, found, exact = Examples(every, self.names), list[Rule](), True
         for scale, factors, clauses in _spaces(self.kernel, every, 1.0, np.ones(len(beta))):
             aim = Aim(beta * factors, nodes, x is not None)
-            parts = variables.lifted(clauses, aim)
-            best, sure = parts.best(clauses, aim, n)
+            lifted = examples.lifted(clauses, aim)
+            best, sure = lifted.best(clauses, aim, n)
             exact &= sure and clauses.inner is None
             of_rows = factors[:m]
             used = of_rows[of_rows > 0]
             shown = scale * (factors[-1] if x is not None else used.mean() if len(used) else 0.0)
             for members, weight in best.items():
-                text, true = parts.clause(clauses, members)
+                text, true = lifted.clause(clauses, members)
                 found.append(self._rule(text, true[:m], weight * shown, weight * scale * of_rows))
         found.sort(key=lambda each: (-abs(each.adds), each.formula))
         return Rules(tuple(found[:n]), score, exact)
@@ -236,54 +233,6 @@ def _spaces(
                 hint="use a conjunctive, disjunctive or normal-form kernel, or a sum of these",
                 parameter="kernel",
             )
-
-
-class Aim(NamedTuple):
-    """What a search is after: clauses with large sums of weights."""
-
-    weights: Floats  # of the vectors
-    nodes: int
-    last: bool  # only clauses that are true of the last vector
-
-
-class Propositions(NamedTuple):
-    """What clauses are made of: variables, or other clauses."""
-
-    texts: Sequence[str]
-    examples: Examples  # of which vectors they are true
-
-    def best(self, clauses: Clauses, aim: Aim, n: int) -> tuple[dict[Literals, float], bool]:
-        """Return the n clauses of each sign with the largest weights, and whether this is exact."""
-        found, exact = dict[Literals, float](), True
-        for sign in (1, -1):
-            search = Search(self.examples, sign * aim.weights, clauses, n, aim.nodes, aim.last)
-            best, sure = search.run()
-            found |= {members: sign * weight for weight, members in best}
-            exact &= sure
-        return found, exact
-
-    def clause(self, clauses: Clauses, members: Literals) -> tuple[str, NDArray[np.bool_]]:
-        """Return a clause as text, and of which vectors it is true."""
-        texts, n = self.texts, len(self.texts)
-        words = [texts[k] if k < n else f"not {texts[k - n]}" for k in members]
-        true = self.examples.having(members, clauses.conjunctive) == clauses.conjunctive
-        return (" and " if clauses.conjunctive else " or ").join(words) or "true", true
-
-    def lifted(self, clauses: Clauses, aim: Aim) -> Propositions:
-        """Return the best inner clauses in place of variables, if the clauses have inner ones."""
-        inner = clauses.inner
-        if inner is None:
-            return self
-        parts = self.lifted(inner, aim)
-        pool = dict[Literals, float]()
-        # All clauses of a conjunction are true of the last vector, and one of a disjunction is.
-        for last in sorted({aim.last, aim.last and clauses.conjunctive}):
-            pool |= parts.best(inner, aim._replace(last=last), _POOL)[0]
-        made = [parts.clause(inner, members) for members in pool]
-        true = np.zeros((len(aim.weights), len(made)), bool)
-        for k, (_, of) in enumerate(made):
-            true[:, k] = of
-        return Propositions([f"({text})" for text, _ in made], Examples(true))
 
 
 def _auc(scores: Floats, accepted: NDArray[np.bool_]) -> float:
