@@ -168,10 +168,6 @@ class Kernel(ABC):
             f"{self} cannot be the inner kernel of `outer @ inner`: its features are not 0 or 1"
         )
 
-    def features_in_neither(self, k: Counts) -> Wide | None:  # noqa: ARG002 - for such kernels
-        """Count the features of 0 and 1 that are false in both vectors, without a difference."""
-        return None
-
     def cells(self, k: Any) -> Counts:
         """Count the features of 0 and 1, which become variables; wide numbers or doubles."""
         found: Counts = k.lift(self)

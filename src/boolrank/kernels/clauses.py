@@ -112,10 +112,6 @@ class ClauseKernel(Kernel):
         of = self.feature_clauses
         return of.among(n, 1.0 + of.negated) if of.weight == 1 else super().features(n)
 
-    def features_in_neither(self, k: Counts) -> Wide | None:
-        of = self.feature_clauses
-        return of.false_of_both(k) if of.of_one_length else None
-
 
 class Conjunctions(ClauseKernel):
     """A kernel that counts conjunctions of any length, unless it is limited."""

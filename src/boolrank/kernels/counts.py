@@ -149,11 +149,11 @@ class Counts:
         n = kernel.features(self.n).rounded()
         x, z = (minimum(kernel.own_value(each).rounded(), n) for each in own)
         common = minimum(kernel.value(self).rounded(), minimum(x, z))
-        found = kernel.features_in_neither(self)
-        if found is None:
+        clauses = kernel.feature_clauses
+        if clauses is None or not clauses.of_one_length:
             only_x, only_z = x - common, z - common
             return Counts(n, common, only_x, only_z, at_least_zero(n - x - only_z), lifted=True)
-        neither = found.rounded()
+        neither = clauses.false_of_both(self).rounded()
 
         def alone(size: Wide, other: Counts) -> Wide:
             most = (size * 2.0 - n).positive()
@@ -162,8 +162,8 @@ class Counts:
                 return less_common
             # Of most features, those that the other vector lacks less those that both lack: the
             # difference of smaller numbers has more digits.
-            lacking: Any = kernel.features_in_neither(other)
-            return where(most, at_least_zero(lacking.rounded() - neither), less_common)
+            lacking = clauses.false_of_both(other).rounded()
+            return where(most, at_least_zero(lacking - neither), less_common)
 
         return Counts(n, common, alone(x, own[1]), alone(z, own[0]), neither, lifted=True)
 
