@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -193,8 +193,8 @@ class TooFewFeatures(Linear):
 
 @dataclass(frozen=True, repr=False)
 class FeaturesThatDoNotAddUp(Linear):
-    def features_in_neither(self, k: Counts) -> Wide:
-        return k.n - k.x
+    def cells(self, k: Any) -> Counts:
+        return replace(k, neither=k.n - k.x)
 
 
 def _later(X: Any, Z: Any) -> Any:

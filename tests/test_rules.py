@@ -34,7 +34,7 @@ from boolrank.kernels import (
     LiteralDisjunctive,
 )
 from boolrank.kernels.classifier import LearnedKernelClassifier
-from boolrank.kernels.rules import find_rules, rules_of
+from boolrank.kernels.rules import Machine, rules_of
 from effort import tries
 from feature_spaces import enumerate_features
 from strategies import binary_matrices
@@ -76,13 +76,13 @@ def test_the_first_rules_have_the_largest_weights_of_all_formulas(machine, n) ->
     X, numbers, kernel = machine
     beta = np.array(numbers[: len(X)], float)
     weights, active = enumerated(kernel, X, beta)
-    found = find_rules(kernel, X, beta, n=n)
+    found = Machine(kernel, X, beta).rules(n=n)
     assert found.exact
     largest = np.sort(abs(weights))[::-1][: len(found.rules)]
     np.testing.assert_allclose([abs(each.adds) for each in found.rules], largest, atol=1e-9)
     assert len(found.rules) == min(n, (abs(weights) > 1e-9).sum())
     # Restricted to formulas that are true of one vector.
-    aimed = find_rules(kernel, X, beta, X[0], n=n)
+    aimed = Machine(kernel, X, beta).rules(X[0], n)
     parts = np.sort(abs(weights * active[0]))[::-1][: len(aimed.rules)]
     np.testing.assert_allclose([abs(each.adds) for each in aimed.rules], parts, atol=1e-9)
 
@@ -93,12 +93,12 @@ def test_the_parts_of_all_formulas_add_up_to_the_score(machine, normalized) -> N
     X, numbers, kernel = machine
     beta, x = np.array(numbers[: len(X)], float), 1 - X[0]
     mixed = 0.5 * kernel.normalized() + Linear() if normalized else kernel
-    found = find_rules(mixed, X, beta, x, n=10**4)
+    found = Machine(mixed, X, beta).rules(x, 10**4)
     assert found.exact
     wanted = (mixed(x[None], X) @ beta)[0]
     assert sum(each.adds for each in found.rules) == pytest.approx(wanted, abs=1e-9)
     assert found.score == pytest.approx(wanted, abs=1e-9)
-    every = find_rules(mixed, X, beta, n=10**4)
+    every = Machine(mixed, X, beta).rules(n=10**4)
     sums = sum((each.parts for each in every.rules), np.zeros(len(X)))
     np.testing.assert_allclose(sums, mixed(X.copy(), X) @ beta, atol=1e-9)
 
@@ -162,7 +162,7 @@ def test_rules_of_a_learned_sum_have_support_and_fidelity() -> None:
 def test_a_search_without_nodes_says_so_and_still_finds_large_weights() -> None:
     rng = np.random.default_rng(4)
     X, beta = rng.integers(0, 2, (80, 30)), rng.normal(size=80)
-    short, full = (find_rules(Conjunctive(3), X, beta, n=1, nodes=k) for k in (40, 10**5))
+    short, full = (Machine(Conjunctive(3), X, beta).rules(n=1, nodes=k) for k in (40, 10**5))
     assert (short.exact, full.exact) == (False, True)
     assert 0.5 * abs(full.rules[0].adds) < abs(short.rules[0].adds) <= abs(full.rules[0].adds)
 
@@ -173,7 +173,7 @@ def test_composed_rules_are_the_best_of_all_pairs_of_clauses() -> None:
     pairs = list(combinations(range(6), 2))
     terms = np.stack([X[:, a] & X[:, b] for a, b in pairs], axis=1)
     forms = np.stack([terms[:, a] | terms[:, b] for a, b in combinations(range(15), 2)], axis=1)
-    found = find_rules(ComposedDNF(2, 2), X, beta, n=3)
+    found = Machine(ComposedDNF(2, 2), X, beta).rules(n=3)
     np.testing.assert_allclose(
         [abs(each.adds) for each in found.rules], np.sort(abs(beta @ forms))[::-1][:3]
     )
@@ -183,7 +183,7 @@ def test_composed_rules_are_the_best_of_all_pairs_of_clauses() -> None:
 def test_machines_without_rules_are_refused_with_a_hint() -> None:
     X = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]])
     with pytest.raises(InputError, match=r"tanimoto has no rules.*use a conjunctive"):
-        find_rules(Linear() + Tanimoto(), X, np.ones(4))
+        Machine(Linear() + Tanimoto(), X, np.ones(4)).rules()
     with pytest.raises(InputError, match=r"fit SVC\(kernel=Conjunctive"):
         rules_of(SVC(kernel="linear").fit(X, [0, 1, 1, 0]), X)
     with pytest.raises(InputError, match=r"SVR\(.*is not a fitted classifier"):
@@ -280,7 +280,7 @@ def test_rules_of_the_default_kernel_with_few_users_have_the_lower_arity() -> No
 def test_machines_without_weights_have_no_rules() -> None:
     X = [[1, 1, 0], [1, 0, 1], [0, 1, 1]]
     for kernel in ("conjunctive(2)", "disjunctive(2) @ conjunctive(2)"):
-        assert find_rules(kernel, X, [0, 0, 0]).rules == ()
+        assert Machine(kernel, X, [0, 0, 0]).rules().rules == ()
 
 
 @pytest.mark.parametrize(
@@ -288,10 +288,14 @@ def test_machines_without_weights_have_no_rules() -> None:
     [
         ({"names": ["a", "b"]}, "names must have 3"),
         ({"beta": [1, np.nan, 1]}, "beta must have 3 values"),
-        ({"nodes": 0}, "nodes must be"),
     ],
 )
 def test_bad_input_is_refused(given, message: str) -> None:
     X = [[1, 1, 0], [1, 0, 1], [0, 1, 1]]
     with pytest.raises(BoolrankError, match=message):
-        find_rules(**{"kernel": Conjunctive(2), "X": X, "beta": [1, -1, 1]} | given)
+        Machine(**{"kernel": Conjunctive(2), "X": X, "beta": [1, -1, 1]} | given)
+
+
+def test_a_search_of_no_clauses_is_refused() -> None:
+    with pytest.raises(BoolrankError, match="nodes must be"):
+        Machine(Conjunctive(2), [[1, 1, 0], [1, 0, 1]], [1, -1]).rules(nodes=0)

@@ -6,7 +6,7 @@ from .similarities import AllSubset, Linear, Polynomial, Tanimoto
 
 # The table of kernels has the order of these imports.
 # isort: split
-from .clauses import (
+from .arities import (
     Conjunctive,
     Disjunctive,
     LiteralConjunctive,
@@ -14,7 +14,8 @@ from .clauses import (
     Threshold,
 )
 from .counts import Counts
-from .logic import Formula, Not, Or, Xor, equivalent, implies, kernel_of
+from .formula import Formula, kernel_of
+from .logic import Not, Or, Xor, equivalent, implies
 from .normal_forms import DNF, Composed, ComposedCNF, ComposedDNF, MonotoneDNF
 from .parser import parse_kernel
 from .terms import Bound

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from ..checks import wrong_type
 from .base import Form, Kernel
-from .cells import Cells
 from .counts import Counts, Pairs
 from .masses import Masses, mass_cosine
 from .parameters import exponent, positive
@@ -79,7 +78,7 @@ class Joined(Kernel):
         return self.sign.join(part.in_brackets(self.binding + 1) for part in self.parts)
 
 
-class SameCosines(Combination):
+class SameCosines(Combination, shared=True):
     """A kernel with the normalised values of another one."""
 
     kernel: Kernel
@@ -169,8 +168,8 @@ class Product(Joined, Combination, in_text=False):
     def _combine(self, value: Callable[[Kernel], Any]) -> Any:
         return reduce(mul, map(value, self.parts))
 
-    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
-        return reduce(Cells.conjunction, (part.cells(leaf) for part in self.parts))
+    def cells(self, k: Any) -> Counts:
+        return reduce(Counts.conjunction, (part.cells(k) for part in self.parts))
 
     def features(self, n: Wide) -> Wide:
         return reduce(mul, (part.features(n) for part in self.parts))
@@ -204,8 +203,9 @@ class Power(Combination, in_text=False):
         base = value(self.kernel)
         return base**self.exponent if isinstance(base, Wide) else by_squaring(base, self.exponent)
 
-    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
-        return self.kernel.cells(leaf).power(self.exponent)
+    def cells(self, k: Any) -> Counts:
+        found: Counts = by_squaring(self.kernel.cells(k), self.exponent, Counts.conjunction)
+        return found
 
     def features(self, n: Wide) -> Wide:
         return self.kernel.features(n) ** self.exponent
@@ -252,7 +252,7 @@ class Scaled(SameCosines, in_text=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Normalized(Kernel, in_text=False):
+class Normalized(SameCosines, in_text=False):
     """κ(x, z) / √(κ(x, x)·κ(z, z)); a null vector has 1 with itself and 0 with all others.
 
     >>> from boolrank import Linear
@@ -261,13 +261,11 @@ class Normalized(Kernel, in_text=False):
     """
 
     name = "normalized"
+    form = "any"
     kernel: Kernel = field(metadata=KERNEL)
 
     def value(self, k: Counts) -> Wide:
-        """Compute the cosine of the kernel."""
-        return self.kernel.cosine(k)
-
-    cosine = value
+        return self.cosine(k)
 
     def mass_value(self, k: Masses) -> Any:
         return mass_cosine(self.kernel, k)
@@ -275,10 +273,5 @@ class Normalized(Kernel, in_text=False):
     def own_value(self, k: Counts) -> Wide:
         return Wide.of(np.ones(k.x.shape))
 
-    def from_full(self, k: Counts | Masses) -> Any:
-        return self.kernel.from_full(k)
-
     def values_of(self, pairs: Pairs) -> Floats:
-        return self.kernel.cosines_of(pairs)
-
-    cosines_of = values_of
+        return self.cosines_of(pairs)

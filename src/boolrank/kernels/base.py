@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import isabstract
 from itertools import pairwise
@@ -17,15 +16,14 @@ from .. import kernels  # classes that are built on this one are looked up when 
 from .._memory import require_memory
 from ..errors import InputError, KernelOverflowError, ParameterError, ParameterTypeError
 from .binary_matrix import active, as_binary, overlap_counts
-from .cells import Cells, NoCells, wide_cells
-from .counts import Counts, Pairs, in_wide_numbers
-from .formula_search import Clauses
+from .counts import Counts, NoCells, Pairs, in_wide_numbers
 from .masses import Masses, mass_values
 from .values import compute_values
 from .wide import Wide, inverse_root
 
 if TYPE_CHECKING:
     from ..data.events import MatrixLike
+    from .clauses import Clauses
 
 Form = Literal["common", "agreeing", "union", "any"]
 
@@ -79,7 +77,7 @@ class Kernel(ABC):
         """
         super().__init_subclass__()
         cls._shared = shared or isabstract(cls)
-        known = [b for b in cls.__mro__[1:] if "value" in vars(b) and not vars(b).get("_shared")]
+        known = [b for b in cls.__mro__[1:] if vars(b).get("_shared") is False]
         if known and "value" in vars(cls):  # all other members follow from the formula
             message = f"{cls.__name__} has another formula than {known[0].__name__}"
             raise ParameterError(message, hint="derive it from Kernel")
@@ -112,7 +110,7 @@ class Kernel(ABC):
 
     @property
     def feature_clauses(self) -> Clauses | None:
-        """Return the clauses that are its features, if they are; `rules` searches them."""
+        """Return the clauses that are its features, if they are; `rules` searches for the best."""
         return None
 
     @property
@@ -170,20 +168,14 @@ class Kernel(ABC):
             f"{self} cannot be the inner kernel of `outer @ inner`: its features are not 0 or 1"
         )
 
-    def cells(self, leaf: Callable[[Kernel], Cells]) -> Cells:
-        """Count features of 0 and 1 by the vectors that have them; ``leaf`` counts one kernel's."""
-        return leaf(self)
+    def cells(self, k: Any) -> Counts:
+        """Count the features of 0 and 1, which become variables; wide numbers or doubles."""
+        found: Counts = k.lift(self)
+        return found
 
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:  # noqa: ARG002
-        """Compute values in doubles from cells of leaves, if no digits can cancel."""
+    def cell_value(self, k: Any) -> NDArray[np.float64]:  # noqa: ARG002 - for such kernels
+        """Compute values from counts in doubles, if no digits can cancel."""
         raise NoCells
-
-    def features_in_neither(self, k: Counts) -> Wide | None:
-        """Count the features that are false in both vectors, if no difference is needed."""
-        if type(self).cells is Kernel.cells:
-            return None
-        neither: Wide = self.cells(lambda part: wide_cells(part, k)).neither
-        return neither
 
     def values_of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Compute the values of pairs, in their broadcast shape."""

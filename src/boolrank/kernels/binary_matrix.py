@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from ..errors import InputError
 
@@ -69,8 +70,6 @@ def overlap_counts(X: Any, Z: Any) -> NDArray[Any]:
     if any(sparse):
         filled = max(float(active(M).mean()) for M in (X, Z)) / n
         if filled < _DENSE_FROM or (X.shape[0] + Z.shape[0]) * n > _DENSE_UP_TO:
-            from scipy.sparse import csr_array
-
             a, b = (csr_array(M.astype(np.int32)) for M in (X, Z))
             if a.nnz + b.nnz < n:  # a product takes memory for each column: 8 GB for 10^9
                 used = np.concatenate((a.indices, b.indices))

@@ -1,336 +1,128 @@
-"""Clauses: conjunctions, disjunctions and thresholds, of variables or literals (also negated).
+"""Kernels whose features are clauses: variables or literals of which all hold, one, or enough.
 
-A feature is a set of `arity` distinct variables or literals, true if all of them hold, at least
-one, or enough. The kernel counts the features true in both vectors.
+`Clauses` says which ones. Values, the number of features and cosines follow, and the search for
+rules reads it.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache, partial
-from itertools import product
-from math import factorial
+from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError
 from .base import Form, Kernel
-from .cells import Cells, NoCells, clause_value
-from .combinatorics import choose, hits, weighted_subsets
-from .counts import Counts
-from .formula_search import Clauses
-from .masses import TINY, Masses, missed_share, power_minus_one
-from .parameters import ARITY, FLAG, SIZE, check_arities
-from .similarities import Linear
-from .wide import Wide, at_least_zero, by_squaring, spread, stack
+from .cells import clause_value
+from .combinatorics import choose, count_sets, power_cosine, power_decay, weighted_subsets
+from .counts import Counts, NoCells
+from .masses import Masses
+from .wide import Wide, by_squaring
 
 
-class _Clause(Kernel):
-    """Sets of `arity` variables with at least `least` active in x, and as many in z."""
+@dataclass(frozen=True)
+class Clauses:
+    """Clauses of ``low`` to ``high`` variables, or of literals; each of j weighs weight^j.
 
-    arity: int
+    A clause is true if all of its literals hold, or ``least`` of them: 1 makes a disjunction. Those
+    of variable length are conjunctions. ``inner`` are the clauses that the variables stand for, if
+    any.
+    """
+
+    low: int
+    high: float = inf
+    least: int | None = None
+    weight: float = 1.0
+    negated: bool = False
+    inner: Clauses | None = None
+
+    @property
+    def conjunctive(self) -> bool:
+        """Whether all literals of a clause must hold."""
+        return self.least in (None, self.high)
+
+    @property
+    def searchable(self) -> bool:
+        """Whether all of them are conjunctions or disjunctions."""
+        return (self.conjunctive or self.least == 1) and (not self.inner or self.inner.searchable)
+
+    @property
+    def of_one_length(self) -> bool:
+        """Whether all have the same number of variables, and the weight 1."""
+        return self.low == self.high and self.weight == 1
+
+    def among(self, things: Wide, weight: float) -> Wide:
+        """Return Σ_{low≤j≤high} weight^j·C(things, j)."""
+        if self.low == self.high:
+            sets = choose(things, self.low)
+            return sets if weight == 1 else sets * Wide.of(weight) ** self.low
+        some = weighted_subsets(things, weight, None if self.high == inf else int(self.high))
+        return some if self.low else some + 1.0
+
+    def true_of_both(self, k: Counts) -> Wide:
+        """Count the clauses that are true of both vectors, by their weights."""
+        if self.least is None or self.conjunctive:
+            return self.among(k.agreeing if self.negated else k.common, self.weight)
+        if self.negated:  # of 2^d on the same variables, one is false of x, and one of z
+            always = choose(k.n, self.low) * (Wide.of(2.0) ** self.low - 2.0)
+            return always + choose(k.agreeing, self.low)
+        return count_sets(k, self.least, self.low)
+
+    def false_of_both(self, k: Counts) -> Wide:
+        """Count the clauses that are false of both vectors, if all have one length.
+
+        Fewer than t of d literals hold if more than d - t of the negated ones do.
+        """
+        least = self.low if self.least is None else self.least
+        return replace(self, least=self.low - least + 1).true_of_both(k.negation())
+
+
+class ClauseKernel(Kernel):
+    """A kernel that counts the clauses that are true of both vectors."""
 
     @property
     @abstractmethod
-    def least(self) -> int:
-        """The number of variables of a set that must be active."""
-
-    @property
-    def feature_clauses(self) -> Clauses | None:
-        every = self.least == self.arity
-        return Clauses(every, self.arity, self.arity) if every or self.least == 1 else None
-
-    def value(self, k: Counts) -> Wide:
-        return _count_sets(k, self.least, self.arity)
-
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        return clause_value(leaf(Linear()), self.least, self.arity)
-
-    def features(self, n: Wide) -> Wide:
-        return choose(n, self.arity)
-
-    def features_in_neither(self, k: Counts) -> Wide | None:
-        # Fewer than t of d variables are active if more than d - t of the negated ones are.
-        return _count_sets(k.complement(), self.arity - self.least + 1, self.arity)
-
-
-def _count_sets(k: Counts, least: int, size: int) -> Wide:
-    """Count the sets of `size` variables with at least `least` active in x, and as many in z."""
-    if least == size:
-        return choose(k.common, size)
-    if least > 1:
-        return _sum_of_sets(k, least, size)
-    if k.lifted:
-        return _sum_of_draws(k, size)
-    # Sets that meet x, plus those that meet z, less those that meet the union. A share of about
-    # n/(d·z) of the digits cancels: 10 of 32 at n = 10^10. Lifted counts have no bound on n/x. One
-    # call for all three is faster on few pairs.
-    union = k.union
-    met = hits(k.n, stack([spread(each, union.shape) for each in (k.x, k.z, union)]), size)
-    return met[0] + met[1] - met[2]
-
-
-def _sum_of_draws(k: Counts, size: int) -> Wide:
-    """Draw `size` variables one by one, and count the ordered draws by the vectors met so far.
-
-    Only adds, as `_sum_of_sets` does, whose steps grow with the square of the size: for one pair at
-    2,000 it takes more than 30 s, this 0.8 s.
-    """
-    union = k.union
-    none = Wide.of(np.ones(union.shape))
-    first = second = both = Wide.of(np.zeros(union.shape))
-    for drawn in range(size):
-        left = k.n - float(drawn)
-        both = both * left + none * k.common + first * k.z + second * k.x
-        first = first * at_least_zero(left - k.z) + none * k.only_x
-        second = second * at_least_zero(left - k.x) + none * k.only_z
-        none = none * at_least_zero(left - union)
-    return both / Wide.of(factorial(size))
-
-
-def _sum_of_sets(k: Counts, least: int, size: int) -> Wide:
-    """Sum over the numbers of members from the common part and from x alone; all terms positive.
-
-    With i common members and j of x alone, the rest must have at least ``least - i`` of z alone.
-    """
-    others = k.only_z + k.neither
-    not_common = k.only_x + others
-    of_x, of_z, of_neither = (
-        cache(partial(choose, each)) for each in (k.only_x, k.only_z, k.neither)
-    )
-    zero = Wide.of(np.zeros(k.common.shape))
-
-    def rest(needed: int, low: int, high: int) -> dict[int, Wide]:
-        """Count sets of the others by size, from low to high, with at least `needed` of z alone.
-
-        Either the plain sum over the members of z, or, if that has more terms, a recurrence: sets
-        of m + 1 members have enough of z already, or get the last one now. With b of z alone,
-        (m+1)·G(m+1) = (others-m)·G(m) + (b-needed+1)·C(b, needed-1)·C(neither, m-needed+1).
-        """
-        members = range(needed, min(high, _most(k.only_z)) + 1)
-        if (high - low + 1) * len(members) <= high:
-            return {
-                m: sum((of_z(j) * of_neither(m - j) for j in members if j <= m), start=zero)
-                for m in range(low, high + 1)
-            }
-        found = dict.fromkeys(range(needed), zero)
-        last = of_z(needed - 1) * at_least_zero(k.only_z - float(needed - 1))
-        for m in range(needed - 1, high):
-            ways = found[m] * at_least_zero(others - float(m)) + last * of_neither(m - needed + 1)
-            found[m + 1] = ways / float(m + 1)
-        return found
-
-    total = zero
-    for i in range(min(size, _most(k.common)) + 1):
-        needed, left = least - i, size - i
-        if needed <= 0:
-            total = total + choose(k.common, i) * choose(not_common, left)
-            continue
-        most = min(left - needed, _most(k.only_x))
-        if most >= needed:
-            ways = rest(needed, left - most, left - needed)
-            inner = (of_x(j) * ways[left - j] for j in range(needed, most + 1))
-            total = total + choose(k.common, i) * sum(inner, start=zero)
-    return total
-
-
-def _most(a: Wide) -> int:
-    """Return the largest of whole numbers, capped for loops."""
-    return int(min(a.floats().max(), 2.0**62))
-
-
-@dataclass(frozen=True, repr=False)
-class Conjunctive(_Clause):
-    """C(c, arity): conjunctions of `arity` variables; with ``up_to``, of 1 to `arity` variables.
-
-    More expressive as the arity grows. Vectors with fewer than `arity` active variables are null.
-
-    >>> Conjunctive(2).on_counts(n=9, x=4, z=4, c=[1, 3])
-    array([0., 3.])
-    >>> Conjunctive(2, up_to=True).on_counts(n=9, x=4, z=4, c=[1, 3])
-    array([1., 6.])
-    """
-
-    name = "conjunctive"
-    formula = "C(c, d); up_to: Σ_{1≤j≤d} C(c, j)"
-    form = "common"
-    arity: int = field(metadata=ARITY)
-    up_to: bool = field(default=False, metadata=FLAG)
-
-    @property
-    def least(self) -> int:
-        return self.arity
-
-    @property
-    def feature_clauses(self) -> Clauses:
-        return Clauses(True, 1 if self.up_to else self.arity, self.arity)
-
-    def value(self, k: Counts) -> Wide:
-        return self.features(k.common)
-
-    def mass_value(self, k: Masses) -> Any:
-        return super().mass_value(k) if self.up_to else by_squaring(k.common, self.arity)
-
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        if self.up_to:
-            raise NoCells
-        return super().cell_value(leaf)
-
-    def features(self, n: Wide) -> Wide:
-        return weighted_subsets(n, 1.0, self.arity) if self.up_to else choose(n, self.arity)
-
-    def features_in_neither(self, k: Counts) -> Wide | None:
-        return None if self.up_to else super().features_in_neither(k)
-
-
-@dataclass(frozen=True, repr=False)
-class Disjunctive(_Clause):
-    """C(n,d) - C(n-x,d) - C(n-z,d) + C(n-u,d): disjunctions of `arity` variables.
-
-    Less expressive as the arity grows; from arity 2 on, never 0 between two non-empty vectors.
-
-    >>> Disjunctive(1).on_counts(n=10, x=3, z=4, c=2)
-    array(2.)
-    >>> Disjunctive(2).normalized().on_counts(n=10**9, x=1, z=1, c=0)
-    array(1.e-09)
-    """
-
-    name = "disjunctive"
-    formula = "C(n,d) - C(n-x,d) - C(n-z,d) + C(n-u,d)"
-    least = 1
-    arity: int = field(metadata=ARITY)
+    def feature_clauses(self) -> Clauses: ...
 
     @property
     def form(self) -> Form:
-        return "union" if self.arity > 1 else "common"
+        of = self.feature_clauses
+        if of.negated:
+            return "agreeing"
+        return "common" if of.conjunctive else "union"
 
-    def own_value(self, k: Counts) -> Wide:
-        return hits(k.n, k.x, self.arity)
-
-    def mass_value(self, k: Masses) -> Any:
-        """Compute P(d draws meet x and z) = h(x)·h(z) + (1-u)^d - ((1-x)(1-z))^d, h = 1 - (1-t)^d.
-
-        With c = x·z + g, (1-u)^d is ((1-x)(1-z) + g)^d. Only for g < 0 something cancels: a third.
-        """
-        if self.arity == 1:
-            return k.common
-        met_x, met_z = (-power_minus_one(-t, self.arity) for t in (k.x, k.z))
-        missed = missed_share(met_x, k.not_x, self.arity) * missed_share(met_z, k.not_z, self.arity)
-        gain = (k.common - k.x * k.z) / np.maximum(k.not_x * k.not_z, TINY)
-        return met_x * met_z + missed * power_minus_one(gain * (missed > 0), self.arity)
-
-    def from_full(self, k: Counts | Masses) -> Any:
-        if self.arity == 1:
-            return None
-        if isinstance(k, Masses):
-            met = -power_minus_one(-k.x, self.arity)
-            return missed_share(met, k.not_x, self.arity) / (np.sqrt(np.maximum(met, 0.0)) + 1.0)
-        check_arities(self, k.n, k.lifted)
-        missed = choose(k.n - k.x, self.arity) / choose(k.n, self.arity)
-        return missed / (at_least_zero(1.0 - missed).sqrt() + 1.0)
-
-
-@dataclass(frozen=True, repr=False)
-class Threshold(_Clause):
-    """Sets of `arity` variables with at least `satisfied` active in x, and as many in z.
-
-    ``satisfied=1`` is the disjunctive kernel, ``satisfied=arity`` the conjunctive one.
-
-    >>> Threshold(1, 3).on_counts(n=8, x=4, z=3, c=1)
-    array(42.)
-    >>> Threshold(2, 3).on_counts(n=8, x=4, z=3, c=1)
-    array(6.)
-    """
-
-    name = "threshold"
-    formula = "#{S : |S| = d, |S∩x| ≥ t, |S∩z| ≥ t}"
-    satisfied: int = field(metadata={"range": "whole, 1 to arity", **SIZE})
-    arity: int = field(metadata=ARITY)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.satisfied > self.arity:
-            raise ParameterError(
-                f"satisfied of threshold must be at most its arity {self.arity}, "
-                f"not {self.satisfied}",
-                parameter="satisfied",
-            )
-
-    @property
-    def least(self) -> int:
-        return self.satisfied
+    def value(self, k: Counts) -> Wide:
+        return self.feature_clauses.true_of_both(k)
 
     def mass_value(self, k: Masses) -> Any:
-        """Draw one by one, with the numbers of hits so far, up to t; all terms are positive."""
-        t = self.satisfied
-        hits: dict[tuple[int, int], Any] = {(0, 0): 1.0}
-        for _ in range(self.arity):
-            # More hits first: each state is computed from those before this draw.
-            for a, b in product(range(t, -1, -1), repeat=2):
-                only_x, only_z = k.x if b == t else k.only_x, k.z if a == t else k.only_z
-                none = (k.neither, k.not_x, k.not_z, 1.0)[(b == t) + 2 * (a == t)]
-                one = hits.get((a - 1, b), 0.0) * only_x + hits.get((a, b - 1), 0.0) * only_z
-                both = hits.get((a - 1, b - 1), 0.0) * k.common
-                hits[a, b] = (hits.get((a, b), 0.0) * none + both) + one
-        return hits[t, t]
+        of = self.feature_clauses
+        if of.negated or not (of.conjunctive and of.of_one_length):
+            return super().mass_value(k)
+        return by_squaring(k.common, of.low)
 
-
-class _LiteralClause(Kernel):
-    """Sets of `arity` literals, each variable plain or negated."""
-
-    form = "agreeing"
-    arity: int
+    def cell_value(self, k: Any) -> NDArray[np.float64]:
+        of = self.feature_clauses
+        if of.negated or not of.of_one_length:
+            raise NoCells
+        return clause_value(k.variables, of.least or of.low, of.low)
 
     def features(self, n: Wide) -> Wide:
-        return choose(n, self.arity) * Wide.of(2.0) ** self.arity
+        of = self.feature_clauses
+        return of.among(n, 1.0 + of.negated) if of.weight == 1 else super().features(n)
 
 
-@dataclass(frozen=True, repr=False)
-class LiteralConjunctive(_LiteralClause):
-    """C(s, arity): conjunctions of `arity` literals, each variable plain or negated.
+class Conjunctions(ClauseKernel):
+    """A kernel that counts conjunctions of any length, unless it is limited."""
 
-    >>> LiteralConjunctive(2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
-    array([0., 1., 6.])
-    """
-
-    name = "literal_conjunctive"
-    formula = "C(s, d)"
-    arity: int = field(metadata=ARITY)
-
-    @property
-    def feature_clauses(self) -> Clauses:
-        return Clauses(True, self.arity, self.arity, negated=True)
-
-    def value(self, k: Counts) -> Wide:
-        return choose(k.agreeing, self.arity)
-
-    def features_in_neither(self, k: Counts) -> Wide:
-        return LiteralDisjunctive(self.arity).value(k)
-
-
-@dataclass(frozen=True, repr=False)
-class LiteralDisjunctive(_LiteralClause):
-    """(2^d - 2)·C(n, d) + C(s, d): disjunctions of `arity` literals, each plain or negated.
-
-    >>> LiteralDisjunctive(2).on_counts(n=4, x=2, z=2, c=[0, 1, 2])
-    array([12., 13., 18.])
-    """
-
-    name = "literal_disjunctive"
-    formula = "(2^d - 2)·C(n, d) + C(s, d)"
-    arity: int = field(metadata=ARITY)
-
-    @property
-    def feature_clauses(self) -> Clauses:
-        return Clauses(False, self.arity, self.arity, negated=True)
-
-    def value(self, k: Counts) -> Wide:
-        always = choose(k.n, self.arity) * (Wide.of(2.0) ** self.arity - 2.0)
-        return always + choose(k.agreeing, self.arity)
-
-    def features_in_neither(self, k: Counts) -> Wide:
-        return choose(k.agreeing, self.arity)
+    def cosine(self, k: Counts) -> Wide:
+        of = self.feature_clauses
+        if of.high < inf or not k.lifted:
+            return super().cosine(k)
+        # No exponent may hold the numbers of all clauses over the features of a kernel.
+        fewer = (k.only_x + k.only_z) * (1.0 if of.negated else 0.5)
+        if of.low == 0:
+            return power_decay(fewer, of.weight)
+        both, x, z = (k.agreeing, k.n, k.n) if of.negated else (k.common, k.x, k.z)
+        return power_cosine(both, x, z, fewer, of.weight)

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import factorial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import KernelOverflowError
 from .functions import exp, expm1, log, log1p
-from .wide import Wide, on_part, stack, times_two_to, where
+from .wide import Wide, at_least_zero, on_part, spread, stack, times_two_to, where
+
+if TYPE_CHECKING:
+    from .counts import Counts
 
 # Products have up to this many factors; beyond, Stirling's series is good to 1e-34.
 _FEW = 64
@@ -36,6 +40,8 @@ _DEEPEST = 2.0**50
 
 def choose(k: Wide, d: int) -> Wide:
     """Return C(k, d), the number of subsets of size d among k things; 0 where k < d."""
+    if d == 1:
+        return k
     # Exponents of nested compositions have any size: 2^(2^30) itself is not to be computed.
     reach = 1 << min(max(int(np.max(k.exp, initial=0)), 0), 62)
     if k.hi.size > _MANY and reach <= min(2 * k.hi.size, _LONGEST):
@@ -132,6 +138,77 @@ def _share_hit_rarely(n: Wide, t: Wide, d: int) -> Wide:
     bulk = (rest + 0.5) * both + size * log1p(-(t / n)) + t * log1p(-(size / n))
     ends = _series(n - t) + _series(n - size) - _series(n) - _series(rest)
     return -expm1(bulk + ends)
+
+
+def count_sets(k: Counts, least: int, size: int) -> Wide:
+    """Count the sets of `size` variables with at least `least` active in x, and as many in z."""
+    if least == size:
+        return choose(k.common, size)
+    if least > 1:
+        return _sum_of_sets(k, least, size)
+    if k.lifted:
+        return _sum_of_draws(k, size)
+    # Sets that meet x, plus those that meet z, less those that meet the union. A share of about
+    # n/(d·z) of the digits cancels: 10 of 32 at n = 10^10. Lifted counts have no bound on n/x. One
+    # call for all three is faster on few pairs.
+    union = k.union
+    met = hits(k.n, stack([spread(each, union.shape) for each in (k.x, k.z, union)]), size)
+    return met[0] + met[1] - met[2]
+
+
+def _sum_of_draws(k: Counts, size: int) -> Wide:
+    """Draw `size` variables one by one, and count the ordered draws by the vectors met so far.
+
+    As `_sum_of_sets`, it only adds; it keeps no lists of `size` arrays.
+    """
+    union = k.union
+    none = Wide.of(np.ones(union.shape))
+    first = second = both = Wide.of(np.zeros(union.shape))
+    for drawn in range(size):
+        left = k.n - float(drawn)
+        both = both * left + none * k.common + first * k.z + second * k.x
+        first = first * at_least_zero(left - k.z) + none * k.only_x
+        second = second * at_least_zero(left - k.x) + none * k.only_z
+        none = none * at_least_zero(left - union)
+    return both / Wide.of(factorial(size))
+
+
+def _sum_of_sets(k: Counts, least: int, size: int) -> Wide:
+    """Sum over the numbers of members from the common part and from x alone; all terms positive.
+
+    With i common members and j of x alone, the rest must have at least ``least - i`` of z alone.
+    """
+    zero, one = (Wide.of(np.full(k.common.shape, value)) for value in (0.0, 1.0))
+
+    def subsets(a: Wide, largest: int) -> list[Wide]:
+        """Return C(a, j) for j = 0..largest."""
+        found = [one]
+        for j in range(min(largest, _most(a))):
+            found.append(found[-1] * (a - float(j)) / float(j + 1))
+        return found + [zero] * (largest + 1 - len(found))
+
+    most, others = size - least, k.only_z + k.neither
+    of_x, of_z, of_neither = (subsets(a, most) for a in (k.only_x, k.only_z, k.neither))
+    both, not_both = subsets(k.common, size), subsets(k.only_x + others, most)
+    highest = min(_most(k.common), size)
+    total = sum((both[i] * not_both[size - i] for i in range(least, highest + 1)), start=zero)
+    first = max(least - most, 0)
+    # Sets of m + 1 of the others that have enough of z alone have so before the last one, or by it.
+    needed, rest = least - first, [zero] * (most + 1)
+    for m in range(needed - 1, most):
+        ways = of_z[needed] * of_neither[m - needed + 1] * float(needed)
+        rest[m + 1] = (rest[m] * at_least_zero(others - float(m)) + ways) / float(m + 1)
+    for i in range(first, min(least, highest + 1)):
+        members = range(least - i, min(most, _most(k.only_x)) + 1)
+        total = total + both[i] * sum((of_x[j] * rest[size - i - j] for j in members), start=zero)
+        for m in range(least - i - 1, most + 1):  # the next needs one less
+            rest[m] = rest[m] + of_z[least - i - 1] * of_neither[m - (least - i - 1)]
+    return total
+
+
+def _most(a: Wide) -> int:
+    """Return the largest of whole numbers, capped for loops."""
+    return int(min(a.floats().max(), 2.0**62))
 
 
 def weighted_subsets(k: Wide, weight: float, largest: int | None = None) -> Wide:

@@ -1,96 +1,171 @@
 """Counts of pairs of binary vectors, the only input of a boolean kernel.
 
-Two vectors over ``n`` variables have ``x`` and ``z`` active ones, ``c`` of them in common. The
-union is ``u = x + z - c``; they agree on ``s = n - x - z + 2c`` variables.
+Two vectors over ``n`` variables divide them into four cells: active in both, in x alone, in z
+alone, in neither. The features of a kernel, if they are 0 or 1, are variables again. Connectives of
+cells are sums of positive products, so no digits cancel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import wraps
-from typing import Any
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..counts.overlaps import Overlaps
 from ..errors import CountsError, ParameterTypeError
+from .functions import minimum
 from .parameters import check_arities
-from .wide import Wide, at_least_zero, spread
+from .wide import Wide, at_least_zero, spread, where
+
+if TYPE_CHECKING:
+    from .base import Kernel
+    from .values import Layout
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class NoCells(Exception):  # noqa: N818 - a signal, never seen by users
+    """The kernel has no cells in doubles."""
+
+
+@dataclass(frozen=True, eq=False)
 class Counts:
     """The counts of one or many pairs, as a kernel's formula sees them: arrays of wide numbers.
 
-    All attributes broadcast against each other. ``n`` is the number of variables, ``x`` and ``z``
-    the active ones of the two vectors, ``common`` those active in both. ``lifted`` means that these
-    are counts of another kernel's features, without a bound on their size. ``outside`` is the
-    number active in neither vector, and ``alone`` those active in x alone and in z alone, if they
-    are known to more digits than a difference has.
+    All attributes broadcast against each other. ``n`` is the number of variables, of which
+    ``common`` are active in both vectors, ``only_x`` and ``only_z`` in one, ``neither`` in none.
+    ``lifted`` means that these are counts of another kernel's features, without a bound on their
+    size. Fast ways to compute values use doubles in place of wide numbers.
 
-    >>> k = Counts(Wide.of(10), Wide.of(4), Wide.of([3, 5]), Wide.of([1, 2]))
+    >>> k = Counts.of(np.array(10), np.array(4), np.array([3, 5]), np.array([1, 2]))
     >>> k.union.floats(), k.agreeing.floats(), np.sqrt(k.x * k.z).floats().round(2)
     (array([6., 7.]), array([5., 5.]), array([3.46, 4.47]))
     """
 
-    n: Wide
-    x: Wide
-    z: Wide
-    common: Wide
-    lifted: bool = False
-    outside: Wide | None = None
-    alone: tuple[Wide, Wide] | None = None
+    n: Any
+    common: Any
+    only_x: Any
+    only_z: Any
+    neither: Any
+    lifted: bool = field(default=False, kw_only=True)
+
+    @staticmethod
+    def of(n: Any, x: Any, z: Any, c: Any) -> Counts:
+        """Count pairs of vectors by their active variables and the common ones, in int64."""
+        return Counts(*map(Wide.of, (n, c, x - c, z - c, n - x - z + c)))
 
     @staticmethod
     def of_vectors(n: int, sizes: NDArray[np.int64]) -> Counts:
         """Pair vectors of the given sizes with themselves."""
-        own = Wide.of(sizes)
-        return Counts(Wide.of(n), own, own, own)
+        return Counts.of(n, sizes, sizes, sizes)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the arrays, as numpy has it."""
-        return np.broadcast_shapes(*(a.shape for a in (self.n, self.x, self.z, self.common)))
+        return np.broadcast_shapes(self.n.shape, self.neither.shape)
+
+    @cached_property
+    def x(self) -> Any:
+        """Active in the first vector."""
+        return self.common + self.only_x
+
+    @cached_property
+    def z(self) -> Any:
+        """Active in the second vector."""
+        return self.common + self.only_z
 
     @property
-    def union(self) -> Wide:
+    def union(self) -> Any:
         """Return u, the number active in at least one vector."""
         return self.only_x + self.z
 
     @property
-    def only_x(self) -> Wide:
-        """Active in the first vector alone."""
-        return self.x - self.common if self.alone is None else self.alone[0]
-
-    @property
-    def only_z(self) -> Wide:
-        """Active in the second vector alone."""
-        return self.z - self.common if self.alone is None else self.alone[1]
-
-    @property
-    def neither(self) -> Wide:
-        """Active in neither vector."""
-        return at_least_zero(self.n - self.union) if self.outside is None else self.outside
-
-    @property
-    def agreeing(self) -> Wide:
+    def agreeing(self) -> Any:
         """Return s, the number active in both vectors or in neither."""
         return self.neither + self.common
 
-    def complement(self) -> Counts:
-        """Swap active and inactive variables of both vectors."""
-        n, alone = self.n, None if self.alone is None else (self.alone[1], self.alone[0])
-        return Counts(n, n - self.x, n - self.z, self.neither, self.lifted, self.common, alone)
+    @property
+    def variables(self) -> Counts:
+        """Return the features of the linear kernel."""
+        return self
 
     def of_x(self) -> Counts:
         """Pair the first vector with itself."""
-        return Counts(self.n, self.x, self.x, self.x, self.lifted)
+        return self._own(self.x, self.only_z)
 
     def of_z(self) -> Counts:
         """Pair the second vector with itself."""
-        return Counts(self.n, self.z, self.z, self.z, self.lifted)
+        return self._own(self.z, self.only_x)
+
+    def _own(self, size: Wide, others: Wide) -> Counts:
+        none = size * 0.0
+        lacking = others + self.neither
+        return replace(self, common=size, only_x=none, only_z=none, neither=lacking)
+
+    def negation(self) -> Counts:
+        """Count the negated variables."""
+        swapped = {"only_x": self.only_z, "only_z": self.only_x}
+        return replace(self, common=self.neither, neither=self.common, **swapped)
+
+    def conjunction(self, other: Counts) -> Counts:
+        """Count the pairs of features that are both true."""
+        a, b = self, other
+        one_false = a.only_x * (b.only_z + b.neither) + a.only_z * (b.only_x + b.neither)
+        return Counts(
+            a.n * b.n,
+            a.common * b.common,
+            a.common * b.only_x + a.only_x * (b.common + b.only_x),
+            a.common * b.only_z + a.only_z * (b.common + b.only_z),
+            a.neither * b.n + a.common * b.neither + one_false,
+            lifted=True,
+        )
+
+    def disjunction(self, other: Counts) -> Counts:
+        """Count the pairs of features with at least one true, by de Morgan's law."""
+        return self.negation().conjunction(other.negation()).negation()
+
+    def exclusive(self, other: Counts) -> Counts:
+        """Count the pairs of features with exactly one true."""
+        both, only_x, only_z, neither = other.common, other.only_x, other.only_z, other.neither
+
+        def matched(w: Any, x: Any, z: Any, n: Any) -> Any:
+            return (self.common * w + self.neither * n) + (self.only_x * x + self.only_z * z)
+
+        return Counts(
+            self.n * other.n,
+            matched(neither, only_z, only_x, both),
+            matched(only_z, neither, both, only_x),
+            matched(only_x, both, neither, only_z),
+            matched(both, only_x, only_z, neither),
+            lifted=True,
+        )
+
+    def lift(self, kernel: Kernel) -> Counts:
+        """Count the features of a kernel in wide numbers, as whole numbers."""
+        if not isinstance(self.common, Wide):
+            raise NoCells
+        own = self.of_x(), self.of_z()
+        n = kernel.features(self.n).rounded()
+        x, z = (minimum(kernel.own_value(each).rounded(), n) for each in own)
+        common = minimum(kernel.value(self).rounded(), minimum(x, z))
+        clauses = kernel.feature_clauses
+        if clauses is None or not clauses.of_one_length:
+            only_x, only_z = x - common, z - common
+            return Counts(n, common, only_x, only_z, at_least_zero(n - x - only_z), lifted=True)
+        neither = clauses.false_of_both(self).rounded()
+
+        def alone(size: Wide, other: Counts) -> Wide:
+            most = (size * 2.0 - n).positive()
+            less_common = at_least_zero(size - common)
+            if not most.any():
+                return less_common
+            # Of most features, those that the other vector lacks less those that both lack: the
+            # difference of smaller numbers has more digits.
+            lacking = clauses.false_of_both(other).rounded()
+            return where(most, at_least_zero(lacking - neither), less_common)
+
+        return Counts(n, common, alone(x, own[1]), alone(z, own[0]), neither, lifted=True)
 
 
 def in_wide_numbers(formula: Callable[[Any, Counts], Any]) -> Callable[[Any, Counts], Wide]:
@@ -135,13 +210,6 @@ class Pairs:
     most: int = 0
 
     @staticmethod
-    def of_items(overlaps: Overlaps, x: Any, z: Any, c: Any, tables: Any = None) -> Pairs:
-        """Make pairs of items from sizes and shared users, of counts or of masses."""
-        users = None if overlaps.weighting is None else overlaps.weighting.active
-        most, tables = int(overlaps.sizes.max(initial=0)), {} if tables is None else tables
-        return Pairs(np.asarray(overlaps.total), x, z, c, tables, users=users, most=most)
-
-    @staticmethod
     def of(
         n: ArrayLike, x: ArrayLike, z: ArrayLike, c: ArrayLike, users: int | None = None
     ) -> Pairs:
@@ -168,6 +236,14 @@ class Pairs:
     @property
     def size(self) -> int:
         return int(np.prod(self.shape))
+
+    def table(self, make: Callable[..., Any], kernel: Kernel, layout: Layout, *more: Any) -> Any:
+        """Return a cached table, built if there is none or one for smaller sizes only."""
+        key = make, kernel, *more
+        found = self.tables.get(key)
+        if found is None or found[0] < layout.most:
+            found = self.tables[key] = layout.most, make(kernel, layout, *more)
+        return found[1]
 
     def checked(self) -> Pairs:
         """Return trusted pairs; raise if these are not and some counts are impossible."""
@@ -227,5 +303,4 @@ class Pairs:
 
     def block(self, start: int, stop: int) -> Counts:
         """Return a stretch of flat pairs as wide numbers."""
-        n, x, z, c = (Wide.of(a[start:stop]) for a in self.columns)
-        return Counts(n, x, z, c)
+        return Counts.of(*(column[start:stop] for column in self.columns))

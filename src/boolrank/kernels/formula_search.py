@@ -9,14 +9,17 @@ extended first; when no bound exceeds the n-th largest weight, the first n are e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from heapq import heappop, heappush, heapreplace
 from itertools import count
-from math import exp, inf, log
-from typing import Any
+from math import exp, log
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from .clauses import Clauses
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]
@@ -27,32 +30,29 @@ _ROUNDING = 1e-12
 # Clauses of each size that are extended before the search proper, for large weights to start with.
 # If long clauses exhaust the nodes, these are the result.
 _BEAM = 16
+# Inner clauses of each sign that normal forms are composed of.
+_POOL = 60
 
 
-@dataclass(frozen=True)
-class Clauses:
-    """Clauses of ``low`` to ``high`` variables, or of literals; each of j weighs weight^j.
+class Aim(NamedTuple):
+    """What is searched for: clauses with large sums of weights."""
 
-    ``inner`` are the clauses that the variables stand for, if any.
-    """
-
-    conjunctive: bool
-    low: int
-    high: float = inf
-    weight: float = 1.0
-    negated: bool = False
-    inner: Clauses | None = None
+    weights: Floats  # of the examples
+    nodes: int  # clauses to extend
+    last: bool  # whether clauses must be true of the last example
 
 
 class Examples:
-    """(m, n) Binary vectors; literal k is variable k, and literal n + k its negation."""
+    """(m, n) Binary vectors. Literal k is variable k, and literal n + k its negation.
 
-    def __init__(self, X: Any) -> None:
-        from scipy.sparse import csc_array
+    Variables may be clauses themselves, see `lifted`; their names are then formulas.
+    """
 
+    def __init__(self, X: Any, names: Sequence[str]) -> None:
         self.matrix = X.astype(np.float64)
         self.columns = csc_array(X)
         self.n: int = X.shape[1]
+        self.names = names
 
     def having(self, literals: Literals, value: bool = True) -> NDArray[np.bool_]:
         """(m,) Whether all literals have the value."""
@@ -64,14 +64,42 @@ class Examples:
             met &= found
         return met
 
+    def clause(self, clauses: Clauses, literals: Literals) -> tuple[str, NDArray[np.bool_]]:
+        """Return a clause as text, and (m,) of which examples it is true."""
+        names, n = self.names, self.n
+        words = [names[k] if k < n else f"not {names[k - n]}" for k in literals]
+        true = self.having(literals, clauses.conjunctive) == clauses.conjunctive
+        return (" and " if clauses.conjunctive else " or ").join(words) or "true", true
+
+    def best(self, clauses: Clauses, aim: Aim, n: int) -> tuple[dict[Literals, float], bool]:
+        """Return the n clauses of each sign with the largest weights, and whether this is exact."""
+        found, exact = dict[Literals, float](), True
+        for sign in (1, -1):
+            best, sure = Search(self, clauses, aim._replace(weights=sign * aim.weights), n).run()
+            found |= {literals: sign * weight for weight, literals in best}
+            exact &= sure
+        return found, exact
+
+    def lifted(self, clauses: Clauses, aim: Aim) -> Examples:
+        """Return the best inner clauses in place of variables, if the clauses have inner ones."""
+        inner = clauses.inner
+        if inner is None:
+            return self
+        parts, pool = self.lifted(inner, aim), dict[Literals, float]()
+        # All clauses of a conjunction are true of the last example, and one of a disjunction is.
+        for last in sorted({aim.last, aim.last and clauses.conjunctive}):
+            pool |= parts.best(inner, aim._replace(last=last), _POOL)[0]
+        made = [parts.clause(inner, literals) for literals in pool]
+        true = np.array([each for _, each in made], bool).reshape(len(made), len(aim.weights))
+        return Examples(true.T.copy(), [f"({text})" for text, _ in made])
+
 
 class Search:
-    """A search for the n clauses of largest positive weight; with ``aim``, of the last example."""
+    """A search for the n clauses of largest positive weight."""
 
-    def __init__(
-        self, examples: Examples, beta: Floats, clauses: Clauses, n: int, nodes: int, aim: bool
-    ) -> None:
-        self.examples, self.clauses, self.n, self.left = examples, clauses, n, nodes
+    def __init__(self, examples: Examples, clauses: Clauses, aim: Aim, n: int) -> None:
+        self.examples, self.clauses, self.n, self.left = examples, clauses, n, aim.nodes
+        beta = aim.weights
         # A disjunction weighs Σ β_i less the weight of the conjunction of its negated literals.
         self.offset = 0.0 if clauses.conjunctive else float(beta.sum())
         self.beta = beta if clauses.conjunctive else -beta
@@ -84,7 +112,7 @@ class Search:
             longest = examples.matrix.sum(axis=1).max()
         self.high = int(min(clauses.high, longest))
         every = np.arange(width)
-        met = every[[bool(examples.having((int(k),))[-1]) for k in every]] if aim else every
+        met = every[[bool(examples.having((int(k),))[-1]) for k in every]] if aim.last else every
         self.first = met
         self.others = every[:0] if clauses.conjunctive else np.setdiff1d(every, met)
         self.best: list[tuple[float, Literals]] = []

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterTypeError
+from .counts import Counts, NoCells, Pairs
 from .wide import Wide, by_squaring, inverse_root, where
 
 if TYPE_CHECKING:
     from .base import Kernel
-    from .counts import Pairs
 
 Floats = NDArray[np.float64]
 
@@ -65,6 +65,15 @@ class Masses:
             raise AttributeError(f"masses have no {name!r}", name=name, obj=self)
         share = self.__dict__[name] = self._number(self._parts[name]()) / self._total
         return share
+
+    @property
+    def variables(self) -> Counts:
+        """Return the shares in four cells, of a total of 1."""
+        return Counts(1.0, self.common, self.only_x, self.only_z, self.neither)
+
+    def lift(self, _: Kernel) -> Counts:
+        """Raise: features of kernels have no masses."""
+        raise NoCells
 
     def own(self) -> list[Masses]:
         """Pair with themselves: the first sets, the second ones, and their unions."""

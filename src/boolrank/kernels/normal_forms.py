@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, ClassVar
@@ -11,49 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .algebra import KERNEL, Normalized
+from .arities import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
 from .base import Kernel
-from .cells import Cells, NoCells, lifted
-from .clauses import Conjunctive, Disjunctive, LiteralConjunctive, LiteralDisjunctive
-from .combinatorics import power_cosine, weighted_subsets
+from .clauses import Clauses, Conjunctions
 from .counts import Counts, Pairs
-from .formula_search import Clauses
 from .masses import Masses
 from .parameters import ARITY, FLAG, OPTIONAL_ARITY, POSITIVE, SIZE
-from .similarities import Linear
 from .values import compute_values
 from .wide import Wide
 
 
 @dataclass(frozen=True, repr=False)
-class _AllConjunctions(Kernel, shared=True):
-    """All conjunctions, each of j variables or literals weighing weight^j."""
-
-    choices: ClassVar[int]  # literals of one variable
-    weight: float = field(default=1, metadata=POSITIVE)
-    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
-
-    @property
-    def feature_clauses(self) -> Clauses:
-        return Clauses(True, 1, self.max_arity or inf, float(self.weight), self.choices == 2)
-
-    def value(self, k: Counts) -> Wide:
-        return weighted_subsets(getattr(k, self.form), float(self.weight), self.max_arity)
-
-    def cosine(self, k: Counts) -> Wide:
-        if self.max_arity is not None or not k.lifted:
-            return super().cosine(k)
-        x, z = (k.x, k.z) if self.choices == 1 else (k.n, k.n)
-        fewer = (k.only_x + k.only_z) * (self.choices / 2)
-        return power_cosine(getattr(k, self.form), x, z, fewer, float(self.weight))
-
-    def features(self, n: Wide) -> Wide:
-        if self.weight != 1:
-            return super().features(n)
-        return weighted_subsets(n, float(self.choices), self.max_arity)
-
-
-@dataclass(frozen=True, repr=False)
-class MonotoneDNF(_AllConjunctions):
+class MonotoneDNF(Conjunctions):
     """(1+weight)^c - 1: all conjunctions of variables, each of j variables weighing weight^j.
 
     >>> MonotoneDNF().on_counts(n=9, x=4, z=4, c=[0, 1, 4])
@@ -62,8 +30,12 @@ class MonotoneDNF(_AllConjunctions):
 
     name = "monotone_dnf"
     formula = "(1+w)^c - 1; max_arity: Σ_{1≤j≤d} w^j C(c, j)"
-    form = "common"
-    choices = 1
+    weight: float = field(default=1, metadata=POSITIVE)
+    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+
+    @property
+    def feature_clauses(self) -> Clauses:
+        return Clauses(1, self.max_arity or inf, weight=float(self.weight))
 
     def mass_value(self, k: Masses) -> Any:
         if self.max_arity is not None:
@@ -72,7 +44,7 @@ class MonotoneDNF(_AllConjunctions):
 
 
 @dataclass(frozen=True, repr=False)
-class DNF(_AllConjunctions):
+class DNF(Conjunctions):
     """(1+weight)^s - 1: all conjunctions of literals, each of j literals weighing weight^j.
 
     A weight below 1 favours short conjunctions; ``max_arity`` leaves out longer ones.
@@ -85,8 +57,12 @@ class DNF(_AllConjunctions):
 
     name = "dnf"
     formula = "(1+w)^s - 1; max_arity: Σ_{1≤j≤d} w^j C(s, j)"
-    form = "agreeing"
-    choices = 2
+    weight: float = field(default=1, metadata=POSITIVE)
+    max_arity: int | None = field(default=None, metadata=OPTIONAL_ARITY)
+
+    @property
+    def feature_clauses(self) -> Clauses:
+        return Clauses(1, self.max_arity or inf, weight=float(self.weight), negated=True)
 
 
 class _Layers(Kernel, shared=True):
@@ -104,20 +80,20 @@ class _Layers(Kernel, shared=True):
         outer, inner = self.outer.feature_clauses, self.inner.feature_clauses
         return replace(outer, inner=inner) if outer and inner and not outer.inner else None
 
-    def lift(self, k: Counts) -> Counts:
-        """Count the features of the inner kernel; level by level in a nest."""
-        if isinstance(self.inner, Composed):
-            return lifted(self.inner.outer, self.inner.lift(k))
-        return lifted(self.inner, k)
+    def cells(self, k: Any) -> Counts:
+        return self.outer.cells(self.inner.cells(k))
 
     def value(self, k: Counts) -> Wide:
-        return self.outer.value(self.lift(k))
+        return self.outer.value(self.inner.cells(k))
 
     def own_value(self, k: Counts) -> Wide:
-        return self.outer.own_value(self.lift(k))
+        return self.outer.own_value(self.inner.cells(k))
 
     def cosine(self, k: Counts) -> Wide:
-        return self.outer.cosine(self.lift(k))
+        return self.outer.cosine(self.inner.cells(k))
+
+    def cell_value(self, k: Any) -> NDArray[np.float64]:
+        return self.outer.cell_value(self.inner.cells(k))
 
     def cosines_of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Use the outer kernel's formula for cosines if it has one: raw values may not fit."""
@@ -125,19 +101,8 @@ class _Layers(Kernel, shared=True):
             return super().cosines_of(pairs)
         return compute_values(Normalized(self), pairs, normalize=False)
 
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        def cells(part: Kernel) -> Cells:
-            if part != Linear():  # another kernel's features over those of the inner
-                raise NoCells
-            return self.inner.cells(leaf)
-
-        return self.outer.cell_value(cells)
-
     def features(self, n: Wide) -> Wide:
         return self.outer.features(self.inner.features(n).rounded())
-
-    def features_in_neither(self, k: Counts) -> Wide | None:
-        return self.outer.features_in_neither(self.lift(k))
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""Kernels from text: the inverse of their ``repr``.
+"""Kernels from text: the inverse of their ``repr``. Formulas have the same connectives.
 
 The grammar is Python's for ``+ * ** @ [] ~ & | ^ not and or``, numbers and calls. Text is
 parsed, never run.
@@ -9,22 +9,38 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from operator import add, matmul, mul
-from typing import Any
+from functools import reduce
+from operator import add, and_, matmul, mul, or_, xor
+from typing import Any, TypeVar
 
 from ..checks import near_name, wrong_type
 from ..errors import BoolrankError, KernelSyntaxError, ParameterError
 from .base import KERNELS, Kernel
-from .logic import SIGNS, WORDS, connect, read_expression
+from .logic import equivalent, implies
 
+T = TypeVar("T")
+
+# Connectives in text, of kernels and of truth values.
+_WORDS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "xor": xor,
+    "implies": implies,
+    "equivalent": equivalent,
+}
+_SIGNS: Mapping[type, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys((ast.BitAnd, ast.And), and_),
+    **dict.fromkeys((ast.BitOr, ast.Or), or_),
+    ast.BitXor: xor,
+}
 _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: add,
     ast.Mult: mul,
     ast.Pow: pow,
     ast.MatMult: matmul,
-    **SIGNS,
+    **_SIGNS,
 }
-_FUNCTIONS: Mapping[str, Callable[..., Kernel]] = {"normalized": Kernel.normalized, **WORDS}
+_FUNCTIONS: Mapping[str, Callable[..., Kernel]] = {"normalized": Kernel.normalized, **_WORDS}
+# Characters of an expression in text.
+_MOST_CHARACTERS = 20_000
 # Levels of an expression tree: each takes a few frames of Python's stack.
 _MOST_LEVELS = 100
 
@@ -50,6 +66,33 @@ def parse_kernel(text: str | Kernel) -> Kernel:
     if depth > _MOST_LEVELS:
         raise KernelSyntaxError(f"a kernel expression has at most {_MOST_LEVELS} levels")
     return kernel
+
+
+def connect(node: ast.expr, read: Callable[[ast.expr], Any]) -> Any:
+    """Combine what ``read`` returns for the operands of a connective; None for other nodes."""
+    match node:
+        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+            return ~read(operand)
+        case ast.BoolOp(op=op, values=values):
+            return reduce(_SIGNS[type(op)], map(read, values))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
+            return _SIGNS[type(op)](read(left), read(right))
+        case ast.Call(func=ast.Name(id=name), args=[left, right], keywords=[]) if name in _WORDS:
+            return _WORDS[name](read(left), read(right))
+    return None
+
+
+def read_expression(text: str, read: Callable[[ast.expr], T], what: str, example: str) -> T:
+    """Parse text by Python's grammar, and return what ``read`` makes of the tree."""
+    try:
+        # Python would drop a comment, and end at a line break.
+        line = " ".join(text.split()) if len(text) <= _MOST_CHARACTERS else ""
+        return read(ast.parse(line.replace("#", "?"), mode="eval").body)
+    except (MemoryError, RecursionError, SyntaxError, ValueError, OverflowError) as error:
+        if isinstance(error, BoolrankError):
+            raise
+        hint = f"write one such as {example!r}, of at most {_MOST_CHARACTERS:,} characters"
+        raise KernelSyntaxError(f"{text[:200]!r} is not {what}", hint=hint) from None
 
 
 def _kernel(node: ast.expr) -> Kernel:
@@ -103,7 +146,7 @@ def _argument(node: ast.expr) -> int | float | str | None:
 
 def _named(node: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> Kernel:
     if name in _FUNCTIONS:
-        given = ["linear"] * (2 if name in WORDS else 1)
+        given = ["linear"] * (2 if name in _WORDS else 1)
         if len(args) != len(given) or keywords:
             raise _error(node, f"write {name}({', '.join(given)}), for example")
         return _FUNCTIONS[name](*map(_kernel, args))

@@ -16,20 +16,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, vstack
 
 from ..checks import whole
 from ..errors import InputError
 from .algebra import Normalized, Scaled, Sum
 from .base import Kernel
 from .binary_matrix import as_binary
-from .formula_search import Clauses, Examples, Floats, Search
+from .clauses import Clauses
+from .formula_search import Aim, Examples, Floats
 from .parser import parse_kernel
 from .terms import Bound
 
 # Clauses extended in one search.
 NODES = 1000
-# Inner clauses of each sign that normal forms are composed of.
-_POOL = 60
 # Matrices with fewer elements are dense in a search: 32 MB.
 _DENSE = 1 << 22
 
@@ -85,71 +85,76 @@ class Rules:
         return Rules(tuple(every[:n]), score, all(part.exact for part in parts))
 
 
-def find_rules(
-    kernel: Kernel | str,
-    X: Any,
-    beta: ArrayLike,
-    x: ArrayLike | None = None,
-    n: int = 10,
-    names: Sequence[str] | None = None,
-    positive: ArrayLike | None = None,
-    nodes: int = NODES,
-) -> Rules:
-    """Return the n formulas with the largest parts in f(x) = Σ β_i·κ(x_i, x), or in all of f.
+class Machine:
+    """A sum f(x) = Σ β_i·κ(x_i, x) over binary vectors, such as that of a support vector machine.
 
     Parameters
     ----------
     X : (m, n) binary vectors x_i
     beta : (m,) their weights
-    x : one binary vector; without it, the rules of the whole machine
     names : of the variables; ``x0``, ``x1``, ... by default
     positive : (m,) which vectors count as positive; those with positive weight by default
-    nodes : clauses to extend before the search gives up
 
     >>> X = [[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]]
-    >>> find_rules("conjunctive(2)", X, [1, -1, -1, 1], names=["a", "b", "c"], n=1).rules
+    >>> Machine("conjunctive(2)", X, [1, -1, -1, 1], names=["a", "b", "c"]).rules(n=1).rules
     (Rule(formula='a and b', adds=2.0, support=2, positive=2, satisfied=(0, 3)),)
     """
-    from scipy.sparse import csr_array, vstack
 
-    n, nodes = whole("", "n", n, low=1), whole("", "nodes", nodes, low=1)
-    kernel, rows, weights = parse_kernel(kernel), as_binary(X, "X"), np.asarray(beta, np.float64)
-    m, width = rows.shape
-    names = [f"x{k}" for k in range(width)] if names is None else names
-    counts = weights > 0 if positive is None else np.asarray(positive, bool)
-    for name, given, size in (
-        ("names", names, (width,)),
-        ("beta", weights[np.isfinite(weights)], (m,)),
-        ("positive", counts, (m,)),
-    ):
-        if np.shape(given) != size:
-            problem = f"{name} must have {size[0]} values for this X, all of them finite"
-            raise InputError(problem, parameter=name)
-    score, every = None, csr_array(rows)
-    if x is not None:
-        target = as_binary(np.reshape(np.asarray(x), (1, -1)), "x", width=width)
-        score = float(kernel(target, rows)[0] @ weights)
-        every = vstack([every, csr_array(target)], format="csr")
-    dense: Any = every.toarray() if every.shape[0] * width <= _DENSE else every
-    extended = np.append(weights, np.zeros(every.shape[0] - m))
-    found, exact = list[Rule](), True
-    for scale, factors, clauses in _spaces(kernel, dense, 1.0, np.ones(len(extended))):
-        used = factors[:m][factors[:m] > 0]
-        shown = scale * (factors[-1] if x is not None else used.mean() if len(used) else 0.0)
-        values = extended * factors
-        examples, texts, space = _lifted(Examples(dense), list(names), values, clauses, nodes, x)
-        for sign in (1, -1):
-            best, sure = Search(examples, sign * values, space, n, nodes, x is not None).run()
+    def __init__(
+        self,
+        kernel: Kernel | str,
+        X: Any,
+        beta: ArrayLike,
+        names: Sequence[str] | None = None,
+        positive: ArrayLike | None = None,
+    ) -> None:
+        self.kernel, self.rows = parse_kernel(kernel), as_binary(X, "X")
+        self.beta = np.asarray(beta, np.float64)
+        m, width = self.rows.shape
+        self.names = [f"x{k}" for k in range(width)] if names is None else list(names)
+        self.positive = self.beta > 0 if positive is None else np.asarray(positive, bool)
+        for name, given, size in (
+            ("names", self.names, width),
+            ("beta", self.beta[np.isfinite(self.beta)], m),
+            ("positive", self.positive, m),
+        ):
+            if np.shape(given) != (size,):
+                problem = f"{name} must have {size} values for this X, all of them finite"
+                raise InputError(problem, parameter=name)
+
+    def rules(self, x: ArrayLike | None = None, n: int = 10, nodes: int = NODES) -> Rules:
+        """Return the n formulas with the largest parts in f(x), or, without x, in all of f.
+
+        The search of a set of formulas gives up after ``nodes`` clauses.
+        """
+        n, nodes = whole("", "n", n, low=1), whole("", "nodes", nodes, low=1)
+        m, width = self.rows.shape
+        vectors, beta, score = csr_array(self.rows), self.beta, None
+        if x is not None:  # the last of the vectors, with a weight of 0
+            target = as_binary(np.reshape(np.asarray(x), (1, -1)), "x", width=width)
+            score = float(self.kernel(target, self.rows)[0] @ beta)
+            vectors = vstack([vectors, csr_array(target)], format="csr")
+            beta = np.append(beta, 0.0)
+        every: Any = vectors.toarray() if len(beta) * width <= _DENSE else vectors
+        examples, found, exact = Examples(every, self.names), list[Rule](), True
+        for scale, factors, clauses in _spaces(self.kernel, every, 1.0, np.ones(len(beta))):
+            aim = Aim(beta * factors, nodes, x is not None)
+            lifted = examples.lifted(clauses, aim)
+            best, sure = lifted.best(clauses, aim, n)
             exact &= sure and clauses.inner is None
-            for weight, members in best:
-                true = (examples.having(members, space.conjunctive) == space.conjunctive)[:m]
-                at = np.flatnonzero(true)
-                support = len(at), int(counts[at].sum()), tuple(at.tolist())
-                parts = sign * weight * scale * factors[:m] * true
-                text, adds = _text(space, members, texts), float(sign * weight * shown)
-                found.append(Rule(text, adds, *support, parts))
-    found.sort(key=lambda each: (-abs(each.adds), each.formula))
-    return Rules(tuple(found[:n]), score, exact)
+            of_rows = factors[:m]
+            used = of_rows[of_rows > 0]
+            shown = scale * (factors[-1] if x is not None else used.mean() if len(used) else 0.0)
+            for members, weight in best.items():
+                text, true = lifted.clause(clauses, members)
+                found.append(self._rule(text, true[:m], weight * shown, weight * scale * of_rows))
+        found.sort(key=lambda each: (-abs(each.adds), each.formula))
+        return Rules(tuple(found[:n]), score, exact)
+
+    def _rule(self, text: str, true: NDArray[np.bool_], adds: float, parts: Floats) -> Rule:
+        at = np.flatnonzero(true)
+        positive = int(self.positive[at].sum())
+        return Rule(text, float(adds), len(at), positive, tuple(at.tolist()), parts * true)
 
 
 def rules_of(
@@ -163,7 +168,7 @@ def rules_of(
     """Return the rules of a scikit-learn machine for one decision, or of the whole machine.
 
     The machine is an `SVC` on a boolean kernel, or a `LearnedKernelClassifier`, of two classes, and
-    X are the vectors that it was fitted on. The other parameters are those of `find_rules`.
+    X are the vectors that it was fitted on. The other parameters are those of `Machine`.
 
     >>> from boolrank import Conjunctive
     >>> from sklearn.svm import SVC
@@ -191,7 +196,7 @@ def rules_of(
     beta = np.zeros(rows.shape[0])
     beta[inner.support_] = np.asarray(dual).ravel()
     accepted = decide(X) > 0
-    return find_rules(kernel, rows, beta, x, n, names, accepted, nodes).against(accepted)
+    return Machine(kernel, rows, beta, names, accepted).rules(x, n, nodes).against(accepted)
 
 
 def has_rules(kernel: Kernel) -> bool:
@@ -201,63 +206,33 @@ def has_rules(kernel: Kernel) -> bool:
             return all(map(has_rules, parts))
         case Scaled() | Normalized() | Bound():
             return has_rules(kernel.kernel)
-    return kernel.feature_clauses is not None
+    return kernel.feature_clauses is not None and kernel.feature_clauses.searchable
 
 
 def _spaces(
     kernel: Kernel, X: Any, scale: float, factors: Floats
 ) -> Iterator[tuple[float, Floats, Clauses]]:
     """Yield sets of formulas: κ(x, z) = Σ scale·factor(x)·factor(z)·Σ_φ φ(x)·φ(z)."""
-    if isinstance(kernel, Scaled | Bound):
-        weight = kernel.weight if isinstance(kernel, Scaled) else 1.0
-        yield from _spaces(kernel.kernel, X, scale * weight, factors)
-    elif isinstance(kernel, Sum):
-        for part in kernel.parts:
-            yield from _spaces(part, X, scale, factors)
-    elif isinstance(kernel, Normalized):
-        own = kernel.kernel.diag(X)
-        roots = np.divide(1.0, np.sqrt(own), out=np.zeros(len(own)), where=own > 0)
-        yield from _spaces(kernel.kernel, X, scale, factors * roots)
-    else:
-        clauses = kernel.feature_clauses
-        if clauses is None:
+    match kernel:
+        case Sum(parts):
+            for part in parts:
+                yield from _spaces(part, X, scale, factors)
+        case Scaled(weight, inner):
+            yield from _spaces(inner, X, scale * weight, factors)
+        case Bound(inner):
+            yield from _spaces(inner, X, scale, factors)
+        case Normalized(inner):
+            own = inner.diag(X)
+            roots = np.divide(1.0, np.sqrt(own), out=np.zeros(len(own)), where=own > 0)
+            yield from _spaces(inner, X, scale, factors * roots)
+        case _ if (clauses := kernel.feature_clauses) is not None and clauses.searchable:
+            yield scale, factors, clauses
+        case _:
             raise InputError(
                 f"{kernel} has no rules: its features are not clauses",
                 hint="use a conjunctive, disjunctive or normal-form kernel, or a sum of these",
                 parameter="kernel",
             )
-        yield scale, factors, clauses
-
-
-def _lifted(
-    examples: Examples,
-    names: list[str],
-    values: Floats,
-    clauses: Clauses,
-    nodes: int,
-    x: ArrayLike | None,
-) -> tuple[Examples, list[str], Clauses]:
-    """Return examples by the best inner clauses in place of variables, if there are any."""
-    if clauses.inner is None:
-        return examples, names, clauses
-    examples, names, inner = _lifted(examples, names, values, clauses.inner, nodes, x)
-    pool: dict[tuple[int, ...], None] = {}
-    # All clauses of a conjunction are true of x, and one of a disjunction is.
-    for aim in {x is not None, x is not None and clauses.conjunctive}:
-        for sign in (1, -1):
-            found, _ = Search(examples, sign * values, inner, _POOL, nodes, aim).run()
-            pool.update(dict.fromkeys(clause for _, clause in found))
-    true = np.zeros((len(values), len(pool)), bool)
-    for k, each in enumerate(pool):
-        true[:, k] = examples.having(each, inner.conjunctive) == inner.conjunctive
-    texts = [f"({_text(inner, each, names)})" for each in pool]
-    return Examples(true), texts, replace(clauses, inner=None)
-
-
-def _text(clauses: Clauses, members: tuple[int, ...], names: Sequence[str]) -> str:
-    n = len(names)
-    words = [names[k] if k < n else f"not {names[k - n]}" for k in members]
-    return (" and " if clauses.conjunctive else " or ").join(words) or "true"
 
 
 def _auc(scores: Floats, accepted: NDArray[np.bool_]) -> float:

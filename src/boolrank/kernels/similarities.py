@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,17 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .base import Kernel
-from .cells import Cells
-from .combinatorics import power_decay, weighted_subsets
+from .clauses import ClauseKernel, Clauses, Conjunctions
 from .counts import Counts, Pairs
-from .formula_search import Clauses
 from .masses import TINY, Masses
 from .parameters import DEGREE, NOT_NEGATIVE, POSITIVE
-from .wide import Wide, by_squaring
+from .wide import by_squaring
 
 
 @dataclass(frozen=True, repr=False)
-class Linear(Kernel):
+class Linear(ClauseKernel):
     """c: the number of variables active in both vectors.
 
     >>> Linear()([[1, 1, 0], [0, 1, 1]])
@@ -30,23 +27,11 @@ class Linear(Kernel):
 
     name = "linear"
     formula = "c"
-    form = "common"
-    feature_clauses = Clauses(conjunctive=True, low=1, high=1)
+    feature_clauses = Clauses(1, 1)
 
-    def value(self, k: Counts) -> Wide:
-        return k.common
-
-    def mass_value(self, k: Masses) -> Any:
-        return k.common
-
-    def features(self, n: Wide) -> Wide:
-        return n
-
-    def features_in_neither(self, k: Counts) -> Wide:
-        return k.neither
-
-    def cell_value(self, leaf: Callable[[Kernel], Cells]) -> NDArray[np.float64]:
-        return np.asarray(leaf(self).both)
+    def cells(self, k: Any) -> Counts:
+        found: Counts = k.variables
+        return found
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +49,7 @@ class Polynomial(Kernel):
     scale: float = field(default=1, metadata=POSITIVE)
     offset: float = field(default=0, metadata=NOT_NEGATIVE)
 
-    def value(self, k: Counts) -> Wide:
+    def value(self, k: Counts) -> Any:
         return (k.common * float(self.scale) + float(self.offset)) ** self.degree
 
     def mass_value(self, k: Masses) -> Any:
@@ -72,7 +57,7 @@ class Polynomial(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class AllSubset(Kernel):
+class AllSubset(Conjunctions):
     """2^c: conjunctions of any number of variables, including the empty one.
 
     >>> AllSubset().on_counts(n=5, x=3, z=3, c=[1, 3])
@@ -81,17 +66,7 @@ class AllSubset(Kernel):
 
     name = "all_subset"
     formula = "2^c"
-    form = "common"
-    feature_clauses = Clauses(conjunctive=True, low=0)
-
-    def value(self, k: Counts) -> Wide:
-        return self.features(k.common)
-
-    def cosine(self, k: Counts) -> Wide:
-        return power_decay((k.only_x + k.only_z) * 0.5, 1.0) if k.lifted else super().cosine(k)
-
-    def features(self, n: Wide) -> Wide:
-        return weighted_subsets(n, 1.0) + 1.0
+    feature_clauses = Clauses(0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +80,7 @@ class Tanimoto(Kernel):
     name = "tanimoto"
     formula = "c / u"
 
-    def value(self, k: Counts) -> Wide:
+    def value(self, k: Counts) -> Any:
         return k.common / k.union
 
     def mass_value(self, k: Masses) -> Any:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..counts.overlaps import Overlaps
 from ..errors import ParameterTypeError
 from .cells import cell_cosines
 from .counts import Counts, Pairs
@@ -79,18 +78,17 @@ def cosines(kernel: Kernel, pairs: Pairs) -> Floats:
     return kernel.cosines_of(pairs)
 
 
-def own_values(kernel: Kernel, overlaps: Overlaps, sizes: NDArray[np.int64]) -> Wide:
-    """Return the values of items with themselves, on counts or masses."""
-    own = sets(overlaps, sizes)
+def own_values(kernel: Kernel, pairs: Pairs) -> Wide:
+    """Return the raw values of pairs of equal vectors, on counts or masses."""
+    own = wide_counts(pairs)
     return kernel.own_value(own) if isinstance(own, Counts) else Wide.of(kernel.mass_value(own))
 
 
-def sets(overlaps: Overlaps, sizes: NDArray[np.int64]) -> Counts | Masses:
-    """Pair items of the given sizes with themselves, in wide numbers."""
-    if overlaps.weighting is None:
-        return Counts.of_vectors(overlaps.n, sizes)
-    pairs = Pairs.of_items(overlaps, sizes, sizes, sizes)
-    return Masses(pairs, sizes, sizes, sizes, Wide.of)
+def wide_counts(pairs: Pairs) -> Counts | Masses:
+    """Return what the formulas of kernels take, in wide numbers."""
+    if pairs.users is None:
+        return Counts.of(*pairs.columns)
+    return Masses(pairs, pairs.x, pairs.z, pairs.c, Wide.of)
 
 
 def scaled_cosines(kernel: Kernel, pairs: Pairs) -> tuple[Floats, NDArray[np.int64]]:
@@ -155,19 +153,9 @@ class Layout(NamedTuple):
         """Return the first index of a table for a form, and the counts of its entries."""
         reach = self.reach(form)
         if form == "agreeing":  # vectors of 0 to `reach` variables with the empty one
-            empty = Wide.of(np.zeros(reach + 1))
-            rest = Wide.of(np.arange(reach, -1, -1))
-            return self.n - reach, Counts(Wide.of(self.n), rest, empty, empty)
+            rest, none = np.arange(reach, -1, -1), np.zeros(reach + 1, np.int64)
+            return self.n - reach, Counts.of(self.n, rest, none, none)
         return 0, Counts.of_vectors(self.n, np.arange(reach + 1))
-
-
-class _Table(NamedTuple):
-    """A compiled loop and its arguments."""
-
-    most: int  # active variables of a vector
-    loop: str
-    arguments: tuple[Any, ...]
-    power: int = 0  # of two, by which results are to be multiplied
 
 
 def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None:
@@ -180,16 +168,12 @@ def table_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats | None
         return None  # building the table would cost more than computing the values
     if kernel.form == "union" and layout.n > _LARGEST_UNION:
         return None
-    table: _Table | None = pairs.tables.get((kernel, normalize))
-    if table is None or table.most < layout.most:
-        table = _table(kernel, layout, normalize)
-        pairs.tables[kernel, normalize] = table
+    table = pairs.table(_table, kernel, layout, normalize)
     if table is None:
         return None
-    out = _run(table.loop, pairs, layout, table.arguments)
-    if table.power:
-        np.ldexp(out, np.int32(np.clip(table.power, -2200, 2200)), out=out)
-    return out
+    power, loop, *arguments = table
+    out = _run(pairs, layout, loop, *arguments)
+    return times_two_to(out, power) if power else out
 
 
 def values_of_cells(kernel: Kernel, pairs: Pairs) -> Floats | None:
@@ -210,15 +194,16 @@ def centred_values(kernel: Kernel, pairs: Pairs) -> Floats:
     if pairs.users is not None:
         return mass_centred_values(kernel, pairs)
     layout = _layout(pairs)
-    reach = layout.reach(kernel.form)
-    table: Floats | None = pairs.tables.get((kernel, "centred"))
-    if table is None or len(table) <= reach:
-        distances = kernel.from_full(Counts.of_vectors(layout.n, np.arange(reach + 1)))
-        table = pairs.tables[kernel, "centred"] = distances.floats()
-    return _run("centred", pairs, layout, (table,))
+    return _run(pairs, layout, "centred", pairs.table(_distances, kernel, layout))
 
 
-def _run(loop: str, pairs: Pairs, layout: Layout, arguments: tuple[Any, ...]) -> Floats:
+def _distances(kernel: Kernel, layout: Layout) -> Floats:
+    sizes = np.arange(layout.reach(kernel.form) + 1)
+    distances: Floats = kernel.from_full(Counts.of_vectors(layout.n, sizes)).floats()
+    return distances
+
+
+def _run(pairs: Pairs, layout: Layout, loop: str, *arguments: Any) -> Floats:
     from .._compiled import tables as compiled
 
     out = np.empty(layout.c.shape)
@@ -235,24 +220,25 @@ def _run(loop: str, pairs: Pairs, layout: Layout, arguments: tuple[Any, ...]) ->
     return out.reshape(pairs.shape)
 
 
-def _table(kernel: Kernel, layout: Layout, normalize: bool) -> _Table | None:
+def _table(kernel: Kernel, layout: Layout, normalize: bool) -> tuple[Any, ...] | None:
+    """Return a power of two for all values, the name of a compiled loop, and its arguments."""
     n, most, agreeing = layout.n, layout.most, kernel.form == "agreeing"
     start, counts = layout.entries(kernel.form)
     own = kernel.own_value(Counts.of_vectors(n, np.arange(most + 1)) if agreeing else counts)
-    root = _inverse_roots(own) if normalize else (np.ones(len(own.hi)), np.zeros(len(own.hi), int))
+    inverse = inverse_root(own) if normalize else Wide.of(np.ones(len(own.hi)))
     if kernel.form == "union":
         if not normalize and not _is_exact(kernel, n, own):
             return None
-        # Scale the table to at most 1; the scale goes into the roots, or is the table's power.
+        # Scale the table to at most 1; the scale goes into the roots, or to all values.
         top = int(own.exp.max() + 1) // 2 * 2
         hi, lo = (times_two_to(part, own.exp - top) for part in (own.hi, own.lo))
         coarse = np.rint(hi * _GRID) / _GRID
-        roots = times_two_to(root[0], root[1] + (top // 2 if normalize else 0))
-        return _Table(most, "union", (coarse, (hi - coarse) + lo, roots), 0 if normalize else top)
+        roots = times_two_to(inverse.hi, inverse.exp + (top // 2 if normalize else 0))
+        return 0 if normalize else top, "union", coarse, (hi - coarse) + lo, roots
     by_count = kernel.value(counts) if agreeing else own
-    value, root = _folded(by_count.hi, by_count.exp), _folded(*root)
+    value, root = _folded(by_count), _folded(inverse)
     plain = not (value[1].any() or root[1].any())
-    return _Table(most, "one_count", (agreeing, start, value, root, plain))
+    return 0, "one_count", agreeing, start, value, root, plain
 
 
 def _is_exact(kernel: Kernel, n: int, own: Wide) -> bool:
@@ -261,21 +247,13 @@ def _is_exact(kernel: Kernel, n: int, own: Wide) -> bool:
     The low part of a whole number below 2^92 is a whole number below 2^51, and the sum of three is
     exact. Beyond, even the smallest value, of two disjoint singletons, must be past 2^53.
     """
-    one = Wide.of(1)
-    least = kernel.value(Counts(Wide.of(n), one, one, Wide.of(0)))
+    least = kernel.value(Counts.of(n, 1, 1, 0))
     return bool(own.exp.max() <= _EXACT_TOP or least.exp > _EXACT_DOUBLE)
 
 
-def _inverse_roots(own: Wide) -> tuple[Floats, NDArray[np.int64]]:
-    """Return 1/√f as doubles and exponents; 0 for null vectors."""
-    some = own.hi > 0
-    odd = own.exp & 1
-    root = np.where(some, 1 / np.sqrt(np.where(some, own.hi * (1.0 + odd), 1.0)), 0.0)
-    return root, np.where(some, -((own.exp - odd) >> 1), 0)
-
-
-def _folded(hi: Floats, exp: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
-    """Fold the exponents into the doubles if all of them fit."""
+def _folded(a: Wide) -> tuple[Floats, NDArray[np.int64]]:
+    """Return doubles and exponents; fold these into the doubles if all of them fit."""
+    hi, exp = a.hi, a.exp
     if np.abs(exp[hi > 0]).max(initial=0) <= _SAFE:
         return times_two_to(hi, exp), np.zeros_like(exp)
     return hi, np.where(hi > 0, exp, 0)

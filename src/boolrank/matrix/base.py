@@ -19,10 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..counts.overlaps import Overlaps
-from ..kernels import Kernel
-from ..kernels.counts import Pairs
-from ..kernels.values import own_values, scaled_cosines, sets
 from ..kernels.wide import times_two_to
 from ..storage.state import State, array
 
@@ -31,12 +27,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# Values crowd where two items are closer than this to the origin.
-_NEAR = 2.0**-20
-# A column whose largest value is below this may have values that doubles cannot hold.
-_SMALL = 2.0**-500
-# Suspect columns of each kind whose exact values are computed.
-_CHECKED = 16
 # Exponent of 0: below every exponent that counts can give.
 NOTHING = -(1 << 50)
 
@@ -161,37 +151,3 @@ def products(rows: Floats, vector: NDArray[Any]) -> Floats:
     """Return the product of each row with a vector; the last digits of BLAS depend on threads."""
     out: Floats = np.einsum("mr,r->m", rows, vector)
     return out
-
-
-def distances(kernel: Kernel, overlaps: Overlaps) -> Floats | None:
-    """(m,) Return the distance of items from the origin where values crowd, or None."""
-    sizes, inverse = np.unique(overlaps.sizes, return_inverse=True)
-    with np.errstate(all="ignore"):
-        found = kernel.from_full(sets(overlaps, sizes))
-    if found is None:
-        return None
-    out: Floats = found.floats()[inverse]
-    return out if (out < _NEAR).sum() > 1 else None
-
-
-def too_small(kernel: Kernel, overlaps: Overlaps, nearest: Floats) -> bool:
-    """Return whether doubles lose the largest value of some column, or nearly so.
-
-    A value may also be 0 by right: for null items, or items that share no user. Sizes make values
-    small, so the exact values of the largest suspects are computed, with and without shared users.
-    """
-    suspects = np.flatnonzero(nearest < _SMALL)
-    if not len(suspects) or overlaps.items == 1:
-        return False
-    suspects = suspects[np.argsort(-overlaps.sizes[suspects], kind="stable")]
-    alone = overlaps.alone()[suspects]
-    suspects = np.concatenate((suspects[~alone][:_CHECKED], suspects[alone][:_CHECKED]))
-    own = own_values(kernel, overlaps, overlaps.sizes[suspects]).positive()
-    for item in suspects[own]:
-        counts = overlaps.row(int(item))
-        others = np.flatnonzero(np.arange(overlaps.items) != item)
-        x = np.full(len(others), overlaps.sizes[item])
-        pairs = Pairs.of_items(overlaps, x, overlaps.sizes[others], counts[others])
-        if (scaled_cosines(kernel, pairs)[0] > 0).any():
-            return True
-    return False

@@ -7,8 +7,7 @@ until nothing is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,9 +18,9 @@ from ..counts.overlaps import Overlaps
 from ..errors import InputError
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
-from ..kernels.values import centred_values, cosines, own_values, scaled_cosines
 from ..kernels.wide import inverse_root, times_two_to
-from .base import NOTHING, Floats, Scale, distances, products
+from .base import NOTHING, Floats, Scale, products
+from .item_values import ItemValues
 
 Ints = NDArray[np.int32]
 
@@ -40,9 +39,7 @@ class ItemPairs:
     counts can compute a chunk each.
     """
 
-    kernel: Kernel
-    overlaps: Overlaps
-    distance: Floats | None  # of items from the origin, if values are centred
+    item_values: ItemValues
     indptr: NDArray[np.int64]
     columns: Any  # int32, an array or a file
     counts: Any  # likewise
@@ -50,28 +47,21 @@ class ItemPairs:
     classes: Ints
     roots: Floats | None = None  # of weighted items: 1/√κ(x, x)
     product: tuple[Floats, Floats] | None = None  # of weighted items: a background of low rank
-    tables: dict[Any, Any] = field(default_factory=dict)  # of the kernel, shared by all pairs
 
     @staticmethod
     def of(kernel: Kernel, overlaps: Overlaps, *, centred: bool = True) -> ItemPairs:
         """Prepare; ``centred`` allows another origin where values crowd."""
-        distance = distances(kernel, overlaps) if centred else None
+        item_values = ItemValues.of(kernel, overlaps, centred=centred)
         if overlaps.weighting is None:
             sizes, classes = np.unique(overlaps.sizes, return_inverse=True)
-            rows = *overlaps.rows(), sizes, classes.astype(np.int32)
-            return ItemPairs(kernel, overlaps, distance, *rows)
+            return ItemPairs(item_values, *overlaps.rows(), sizes, classes.astype(np.int32))
         one_class = np.zeros(1, np.int64), np.zeros(overlaps.items, np.int32)
-        pairs = ItemPairs(kernel, overlaps, distance, *_rows_with_large(overlaps), *one_class)
         with np.errstate(all="ignore"):
-            own = own_values(kernel, overlaps, overlaps.sizes)
+            own = item_values.own(overlaps.sizes)
             scaled = times_two_to(own.hi, own.exp - own.exp.max())
-            squares = scaled if distance is None else 2 * distance
-            product = low_rank(pairs.value, overlaps, squares)
-            return replace(pairs, roots=inverse_root(own).floats(), product=product)
-
-    def value(self, pairs: Pairs) -> Floats:
-        """Return the values of pairs of items, centred if these are."""
-        return (cosines if self.distance is None else centred_values)(self.kernel, pairs)
+            squares = scaled if item_values.distance is None else 2 * item_values.distance
+            more = inverse_root(own).floats(), low_rank(item_values, squares)
+        return ItemPairs(item_values, *_rows_with_large(overlaps), *one_class, *more)
 
     def firsts(self) -> list[int]:
         """Return the places of the first pairs of chunks.
@@ -90,8 +80,8 @@ class ItemPairs:
         part = slice(first, first + CHUNK)
         columns, counts = self.columns[part], self.counts[part]
         x, z = np.empty((2, len(counts)), np.int64)
-        of_pairs((x, z), first, self.indptr, columns, self.overlaps.sizes)
-        pairs = Pairs.of_items(self.overlaps, x, z, counts, self.tables)
+        of_pairs((x, z), first, self.indptr, columns, self.item_values.overlaps.sizes)
+        pairs = self.item_values.pairs(x, z, counts)
         if self.roots is not None:
             a, b = np.empty((2, len(counts)))
             of_pairs((a, b), first, self.indptr, columns, self.roots)
@@ -103,14 +93,14 @@ class ItemPairs:
         out = np.empty(len(self.columns))
         with np.errstate(all="ignore"):
             for first in self.firsts():
-                store(out, first, self.value(self.chunk(first)[1]))
+                store(out, first, self.item_values.at(self.chunk(first)[1]))
         return out
 
     def correction(self, first: int, nearest: Floats) -> Floats:
         """Return values of a chunk less the background, and raise the largest of each row."""
         columns, pairs = self.chunk(first)
         with np.errstate(all="ignore"):
-            values = self.value(pairs)
+            values = self.item_values.at(pairs)
         start = int(np.searchsorted(self.indptr, first, side="right")) - 1
         rows = np.arange(start, int(np.searchsorted(self.indptr, first + len(values))))
         rows = rows[np.diff(self.indptr)[rows] > 0]
@@ -140,15 +130,16 @@ class ItemPairs:
         out = np.zeros(possible.shape)
         if possible.any():
             with np.errstate(all="ignore"):
-                out[possible] = self.value(pairs)
+                out[possible] = self.item_values.at(pairs)
         return out
 
     def disjoint(self) -> tuple[NDArray[np.bool_], Pairs]:
         """Return which two classes can have disjoint items, and pairs of these classes."""
         x, z = np.meshgrid(self.class_sizes, self.class_sizes, indexing="ij")
-        possible = (x + z <= self.overlaps.total) & (self.overlaps.weighting is None)
+        overlaps = self.item_values.overlaps
+        possible = (x + z <= overlaps.total) & (overlaps.weighting is None)
         a, b = x[possible], z[possible]
-        return possible, Pairs.of_items(self.overlaps, a, b, np.zeros_like(a), self.tables)
+        return possible, self.item_values.pairs(a, b, np.zeros_like(a))
 
     def reduced(self, function: np.ufunc, values: Any, empty: int = 0) -> NDArray[Any]:
         """Reduce each row; the rows of a file in parts of about a chunk, which changes nothing."""
@@ -166,11 +157,11 @@ class ItemPairs:
         values, powers = np.empty(len(self.columns)), np.empty(len(self.columns), np.int64)
         for first in self.firsts():
             part = slice(first, first + CHUNK)
-            values[part], powers[part] = scaled_cosines(self.kernel, self.chunk(first)[1])
+            values[part], powers[part] = self.item_values.scaled(self.chunk(first)[1])
         possible, pairs = self.disjoint()
         background, under = np.zeros(possible.shape), np.zeros(possible.shape, np.int64)
         if possible.any():
-            background[possible], under[possible] = scaled_cosines(self.kernel, pairs)
+            background[possible], under[possible] = self.item_values.scaled(pairs)
         powers[values == 0] = under[background == 0] = NOTHING
         class_top = under.max(axis=0)
         # Values are symmetric: row j holds column j.
@@ -230,14 +221,13 @@ def store(out: Any, first: int, values: Floats) -> None:
         out[first : first + len(values)] = values
 
 
-def low_rank(
-    value: Callable[[Pairs], Floats], overlaps: Overlaps, squares: Floats
-) -> tuple[Floats, Floats] | None:
+def low_rank(item_values: ItemValues, squares: Floats) -> tuple[Floats, Floats] | None:
     """(m, r) Return factors whose product has the values of disjoint items, or None for 0.
 
     Rows of items with most of the mass are 0: they overlap with others like them. Values are
     divided by √squares of both items on the way, so that small ones keep their digits.
     """
+    overlaps = item_values.overlaps
     small = (2 * overlaps.sizes <= overlaps.total) & (squares > 0)
     if not small.any():
         return None
@@ -246,7 +236,7 @@ def low_rank(
 
     def block(rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Floats:
         none = np.broadcast_to(np.int64(0), (len(rows), len(columns)))
-        found = value(Pairs.of_items(overlaps, sizes[rows, None], sizes[None, columns], none))
+        found = item_values.at(item_values.pairs(sizes[rows, None], sizes[None, columns], none))
         return np.asarray(found / (scale[rows, None] * scale[columns]))
 
     everything = np.arange(len(sizes))

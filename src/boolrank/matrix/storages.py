@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from ..counts.overlaps import Overlaps
 from ..errors import InputError
 from ..kernels import Kernel
-from ..kernels.counts import Pairs
-from ..kernels.values import centred_values, cosines
 from ..storage.disk_array import mapped
 from ..storage.state import array
-from .base import Floats, ItemMatrix, Scale, distances, products, too_small
+from .base import Floats, ItemMatrix, Scale, products
+from .item_values import ItemValues
 from .pairs import ItemPairs, store
 from .tag_part import TagPart
 
@@ -78,7 +77,7 @@ class CompressedMatrix(ItemMatrix):
         plain: bool = False,
     ) -> CompressedMatrix:
         """Return the matrix, from the correction of all pairs and the largest value of each row."""
-        overlaps, distance = pairs.overlaps, pairs.distance
+        overlaps, distance = pairs.item_values.overlaps, pairs.item_values.distance
         product, background = pairs.product, pairs.background
         share, scale = np.ones(overlaps.items), None
         with np.errstate(all="ignore"):
@@ -86,11 +85,11 @@ class CompressedMatrix(ItemMatrix):
             if product is not None:
                 left, right = map(np.abs, product)
                 nearest = np.maximum(nearest, left @ right.max(axis=0))
-            if distance is None and not plain and too_small(pairs.kernel, overlaps, nearest):
+            if distance is None and not plain and pairs.item_values.too_small(nearest):
                 if not isinstance(values, np.ndarray):
                     raise InputError(
-                        f"the values of {pairs.kernel} are too small for doubles and have to be "
-                        "scaled, which needs all of them in memory",
+                        f"the values of {pairs.item_values.kernel} are too small for doubles and "
+                        "have to be scaled, which needs all of them in memory",
                         hint="take a kernel of lower arity, or fit in memory",
                         parameter="kernel",
                     )
@@ -160,16 +159,14 @@ class DenseMatrix(ItemMatrix):
     ) -> DenseMatrix:
         """Compute the matrix; ``plain`` values are neither scaled nor centred."""
         m, sizes = overlaps.items, overlaps.sizes
-        distance = None if plain else distances(kernel, overlaps)
-        value = cosines if distance is None else centred_values
-        values, tables = np.empty((m, m)), dict[Any, Any]()
+        item_values = ItemValues.of(kernel, overlaps, centred=not plain)
+        distance, values = item_values.distance, np.empty((m, m))
         # Blocks of equal length: all of them are computed in the same way, to the last digit.
         blocks = min(-(-m * m // _BLOCK), m)
         with np.errstate(all="ignore"):
             for start, stop in pairwise(m * b // blocks for b in range(blocks + 1)):
                 shared, x = overlaps.filled(start, stop), sizes[start:stop, None]
-                pairs = Pairs.of_items(overlaps, x, sizes[None, :], shared, tables)
-                values[start:stop] = value(kernel, pairs)
+                values[start:stop] = item_values.at(item_values.pairs(x, sizes[None, :], shared))
                 if tags is not None:
                     values[start:stop] *= tags.share
                     values[start:stop] += tags.values[tags.classes[start:stop]][:, tags.classes]
@@ -179,7 +176,7 @@ class DenseMatrix(ItemMatrix):
                 np.fill_diagonal(values, 2 * distance)
                 return DenseMatrix(values, values.sum(axis=0) / m, distance)
             np.fill_diagonal(values, 0.0)
-            if too_small(kernel, overlaps, values.max(axis=0)):
+            if item_values.too_small(values.max(axis=0)):
                 scaled = CompressedMatrix.of(kernel, overlaps)
                 for item in range(overlaps.items):
                     values[item] = scaled.stored(item)

@@ -36,6 +36,7 @@ from ..data.interactions import Interactions
 from ..kernels import Kernel
 from ..kernels.counts import Pairs
 from ..kernels.values import cosines
+from ..matrix.item_values import ItemValues
 from .block_inverse import inverse_bytes
 from .gram import Gram
 from .inverse import GroupScorer, ItemGroups, check_room, invert
@@ -254,7 +255,7 @@ def _groups(kernel: Kernel, data: Interactions, overlaps: Overlaps | None) -> It
     pairs = (
         Pairs(np.asarray(data.shape[0]), *own)
         if overlaps is None
-        else Pairs.of_items(overlaps, *own)
+        else ItemValues(kernel, overlaps).pairs(*own)
     )
     with np.errstate(all="ignore"):
         values = cosines(kernel, pairs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ..counts.counting import SINGLE
 from ..counts.overlaps import Overlaps
 from ..kernels import Kernel
-from ..kernels.counts import Pairs
-from ..kernels.values import cosines
+from ..matrix.item_values import ItemValues
 from .inverse import Matrix
 
 # Kernel values computed at once: as doubles they fit into a cache.
@@ -51,16 +50,15 @@ class Gram(NamedTuple):
         u, counts = len(self.items), self.overlaps
         out, sizes = np.empty((u, u), dtype), counts.sizes[self.items]
         of_counts = "i8" if counts.weighting else "f4" if counts.n <= SINGLE else "f8"
-        first, tables = 0, dict[Any, Any]()
+        first, item_values = 0, ItemValues(kernel, counts)
         with np.errstate(all="ignore"):
             while first < u:
                 part = slice(first, first + max(_PAIRS // (u - first), 1))
                 rows = self.items[part]
                 shared = np.empty((len(rows), u - first), of_counts)
                 self._fill(shared, rows, first, triangle=False)
-                sides = sizes[part, None], sizes[None, first:]
-                pairs = Pairs.of_items(counts, *sides, shared, tables)
-                put(out[part, first:], cosines(kernel, pairs))
+                pairs = item_values.pairs(sizes[part, None], sizes[None, first:], shared)
+                put(out[part, first:], item_values.at(pairs))
                 first = part.stop
         np.fill_diagonal(out, 1.0)
         return out

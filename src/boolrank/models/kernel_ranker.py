@@ -13,7 +13,7 @@ from ..data.interactions import Interactions
 from ..data.vocabulary import plain_id
 from ..errors import InputError
 from ..kernels import Kernel
-from ..kernels.rules import Rules, find_rules, has_rules
+from ..kernels.rules import Machine, Rules, has_rules
 from ..kernels.terms import Terms
 from ..matrix import STORAGES, ItemMatrix, Tags, kernel_matrix
 from .fitted import Fitted, Ids
@@ -182,7 +182,7 @@ class KernelRanker(Recommender):
             else:
                 X, names = data.T.matrix(), [str(plain_id(each)) for each in data.users]
             x = None if target is None else X[[target]].toarray()[0]
-            found = find_rules(share * term.normalized(), X, beta, x, n, names, has)
+            found = Machine(share * term.normalized(), X, beta, names, has).rules(x, n)
             said = [replace(r, formula=f"{column or 'users'}: {r.formula}") for r in found.rules]
             parts.append(replace(found, rules=tuple(said)))
         scores = fitted.scorer.scores(profile)[0]

@@ -56,9 +56,7 @@ class Sample:
         self.X, self.rng, self.n = X[rng.permutation(ROWS)], rng, n
         self.sums = x = self.X.sum(axis=1, dtype=np.int64)
         self.common = self.X.astype(np.int64) @ self.X.T.astype(np.int64)
-        columns = np.broadcast_arrays(n, x[:, None], x[None, :], self.common)
-        total, own, others, common = map(Wide.of, columns)
-        self.counts = Counts(total, own, others, common)
+        self.counts = Counts.of(*np.broadcast_arrays(n, x[:, None], x[None, :], self.common))
 
     def row(self, i: int) -> str:
         return f"row {i} with active variables {np.flatnonzero(self.X[i]).tolist()} of {self.n}"
@@ -177,13 +175,8 @@ def _features(kernel: Kernel, sample: Sample) -> Iterator[str]:
     except ParameterTypeError:  # features are not 0 or 1
         return
     either = kernel.own_value(k.of_x()) + kernel.own_value(k.of_z()) - kernel.value(k)
-    neither = kernel.features_in_neither(k)
-    if neither is None:
-        share = np.maximum((either / there).floats(), 1.0)
-        names = ("the share of features true of either", "should be at most")
-    else:
-        share = ((either + neither) / there).floats()
-        names = ("the share of features true of either or neither", "should be")
+    share = ((either + kernel.cells(k).neither) / there).floats()
+    names = ("the share of features true of either or neither", "should be")
     yield from _difference(sample, names, share, np.ones(share.shape), RTOL)
 
 
