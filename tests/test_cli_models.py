@@ -284,7 +284,7 @@ def test_a_profile_is_recommended_items_and_unknown_ids_are_counted(run, model):
     assert (items, err) == (fitted.recommend_profile(["tea", "jam"]).lists()[0], "")
     again, err = _items(run, "recommend", model, "--profile", "tea, beer,jam,wine")
     assert again == items
-    assert err == "note: 2 of 4 ids in --profile are unknown and ignored: beer, wine\n"
+    assert err == "note: unknown ids in --profile, 2 of 4, are ignored: beer, wine\n"
     code, out, err = run("recommend", model, "--profile", "tea,beer", "--strict")
     assert (code, out) == (1, "")
     assert "no item 'beer'" in err
@@ -297,7 +297,7 @@ def test_profiles_come_from_a_file_with_one_per_line(run, model, tmp_path):
     path.write_text('tea,jam\n\n"coffee", beer\n')
     code, out, err = run("recommend", model, "--profiles", path, "--n", 2, "--json")
     assert code == 0
-    assert "1 of 4 ids in --profiles are unknown" in err
+    assert "unknown ids in --profiles, 1 of 4, are ignored: " in err
     records = json.loads(out)
     expected = load_model(model).recommend_profiles([["tea", "jam"], [], ["coffee"]], n=2).lists()
     for number, items in enumerate(expected, 1):
@@ -310,15 +310,14 @@ def test_candidates_and_excluded_items_are_ids_or_a_file(run, model, tmp_path):
     (tmp_path / "ids").write_text("coffee\nbeer\n")
     items, err = _items(run, "recommend", model, "--users", "ann", "--candidates", "coffee,beer")
     assert items == ["coffee"]
-    assert err == "note: 1 of 2 ids in --candidates are unknown and ignored: beer\n"
+    assert err == "note: unknown ids in --candidates, 1 of 2, are ignored: beer\n"
     _, _, err = run("recommend", model, "--users", "Ann")
     assert (
-        err
-        == "note: 1 of 1 ids in --users are unknown and get popular items: Ann; did you mean ann?\n"
+        err == "note: unknown ids in --users, 1 of 1, get popular items: Ann; did you mean ann?\n"
     )
     items, err = _items(run, "recommend", model, "--users", "ann", "--exclude", f"@{tmp_path}/ids")
     assert items == ["croissant"]
-    assert "1 of 2 ids in --exclude" in err
+    assert "unknown ids in --exclude, 1 of 2, are ignored" in err
     for option in ("--candidates", "--exclude"):
         code, _, err = run("recommend", model, "--users", "ann", option, "beer", "--strict")
         assert (code, "no item 'beer'" in err) == (1, True)
@@ -327,7 +326,7 @@ def test_candidates_and_excluded_items_are_ids_or_a_file(run, model, tmp_path):
 def test_unknown_users_get_popular_items_and_are_listed(run, model):
     code, out, err = run("recommend", model, "--users", "zoe,ann,max", "--n", 2, "--json")
     assert code == 0
-    assert err == "note: 2 of 3 ids in --users are unknown and get popular items: zoe, max\n"
+    assert err == "note: unknown ids in --users, 2 of 3, get popular items: zoe, max\n"
     records = json.loads(out)
     assert [(r["user"], r["item"]) for r in records if r["popular"]] == [
         ("zoe", "coffee"), ("zoe", "tea"), ("max", "coffee"), ("max", "tea"),

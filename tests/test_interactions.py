@@ -351,7 +351,7 @@ def test_a_matrix_needs_as_many_distinct_ids_as_it_has_rows():
 
 
 def test_pairs_come_in_pairs():
-    with pytest.raises(InputError, match="2 users, but 1 items"):
+    with pytest.raises(InputError, match="2 users and 1 item are given; give one of each"):
         Interactions.from_pairs([1, 2], [1])
     with pytest.raises(InputError, match="no interactions"):
         Interactions.from_pairs([], [])

@@ -356,6 +356,21 @@ def test_a_body_that_stops_does_not_hold_up_the_end(
     made.close()
 
 
+def test_a_body_that_does_not_arrive_in_time_is_the_fault_of_the_client(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boolrank.service import access
+
+    monkeypatch.setattr(access, "SECONDS", 0.5)
+    head = b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with threaded(folder, monkeypatch) as (_, port):
+        with connect(port, head + b"Content-Length: 1000\r\n\r\n{") as made:
+            answer = b"".join(iter(lambda: made.recv(65536), b"")).lower()
+        assert answer.startswith(b"http/1.1 408 ")
+        assert b"connection: close" in answer
+        assert b'"the body is incomplete"' in answer
+
+
 END_AT = {
     "before the fork": "import gc; gc.freeze = lambda: os.kill(os.getpid(), 15)",
     "in the fork": """

@@ -136,4 +136,5 @@ command line)'
     longer += [each for each in known if len(name) > 2 and name in each]
     near = longer or get_close_matches(name, known, n=1)
     own = f"; for one of your own, {IMPORT}" * extensible
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}{own}"
+    there = "there is only" if len(known) == 1 else "there are"
+    return f"did you mean {near[0]!r}?" if near else f"{there} {', '.join(known) or 'none'}{own}"

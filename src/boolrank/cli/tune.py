@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,6 +47,9 @@ def tune(
     """
     inputs = columns.inputs(inputs)
     budget = given({"trials": trials, "seconds": seconds})
+    if len(split_commas(model or "")) > 1:
+        hint = f"compare several: boolrank compare --models {shlex.quote(str(model))}"
+        raise ParameterError("tune takes one model", hint=hint, parameter="model")
     spec = parse_model(model or "kernel-ranker")
     if spec.changes:
         problem = f"tune chooses the parameters of {spec.name}"

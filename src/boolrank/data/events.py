@@ -143,7 +143,7 @@ def check_times(values: Any, count: int) -> NDArray[Any]:
         )
     if array.shape != (count,):
         raise InputError(
-            f"times have the shape {array.shape}, but there are {count:,} events", parameter="time"
+            f"times of {counted(count, 'event')} have the shape {array.shape}", parameter="time"
         )
     return array
 
@@ -261,7 +261,8 @@ def _side(given: Ids, kind: str, size: int) -> tuple[Vocabulary, NDArray[np.int6
     """Return the ids of the rows or columns of a matrix, by default their numbers."""
     names, numbers = Vocabulary.of(np.arange(size) if given is None else given, kind)
     if len(numbers) != size:
-        raise InputError(f"the matrix has {size} {kind}s, but {len(numbers)} ids are given")
+        ids = counted(len(numbers), "id", "are")
+        raise InputError(f"the matrix has {counted(size, kind)}, but {ids} given")
     if len(names) != size:
         raise InputError(f"the ids of {kind}s are not distinct", parameter=f"{kind}s")
     return names, numbers

@@ -134,9 +134,10 @@ def strong_generalization(
     users, place, length, given = _ordered(owner, data, order, seed, least)
     each = max(1, int(share * len(users)))
     if folds * each > len(users) or each == len(data.users):
+        able = counted(len(users), "user", "have")
         raise ParameterError(
-            f"{folds} folds of {each} unseen users are too many: {len(users)} users have at least "
-            f"{least} interactions, and somebody must train",
+            f"{counted(folds, 'fold')} of {each} unseen are too many: {able} at least {least} "
+            "interactions, and somebody must train",
             hint="use fewer folds, or a smaller share",
             parameter="folds",
         )
