@@ -390,7 +390,7 @@ def test_ids_cannot_act_on_the_terminal_but_are_exact_in_json_and_csv(run, tmp_p
 
 def test_a_profile_is_explained_like_a_user(run, model):
     _, out, err = run("explain", model, "--profile", "tea,scone,jam,beer", "coffee", "--json")
-    assert "1 of 4 ids in --profile" in err
+    assert "unknown ids in --profile, 1 of 4, are ignored: beer" in err
     assert json.loads(out) == json.loads(run("explain", model, "ann", "coffee", "--json")[1])
 
 
@@ -483,7 +483,11 @@ def test_everybody_goes_into_a_file(run, model, tmp_path, ending):
     assert [path.name for path in out.parent.iterdir()] == [out.name]
 
 
-@pytest.mark.parametrize("make", [lambda k: k * 11, lambda k: UUID(int=k)], ids=["whole", "uuid"])
+@pytest.mark.parametrize(
+    "make",
+    [lambda k: k * 11, lambda k: UUID(int=k), lambda k: k / 3],
+    ids=["whole", "uuid", "fraction"],
+)
 def test_ids_of_other_types_are_matched_to_text(run, tmp_path, make):
     rng = np.random.default_rng(3)
     ids = [make(k) for k in range(1, 9)]

@@ -344,7 +344,7 @@ def test_positive_cells_of_a_matrix_are_interactions(form):
 
 
 def test_a_matrix_needs_as_many_distinct_ids_as_it_has_rows():
-    with pytest.raises(InputError, match="2 users, but 1 ids"):
+    with pytest.raises(InputError, match="2 users, but 1 id is given"):
         Interactions.from_matrix(np.eye(2), users=["a"])
     with pytest.raises(InputError, match="not distinct"):
         Interactions.from_matrix(np.eye(2), users=["a", "a"])

@@ -15,9 +15,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from boolrank import InputError, Interactions
+from boolrank import InputError, Interactions, ItemKNN
 from boolrank.data.database import ArrowStream, Database, SqlTable
 from boolrank.data.dataset import Dataset
+from boolrank.data.protocols import temporal_cut
 from boolrank.errors import BoolrankError, MissingExtraError, ParameterError
 from boolrank.models.spec import ModelSpec
 from boolrank.studies import Experiment
@@ -490,6 +491,55 @@ def test_filters_of_time_need_times_that_are_dates_or_unix_times():
     steps = _DAYS.with_columns(time=pl.int_range(6))
     with pytest.raises(InputError, match="not seconds since 1970"):
         Interactions.from_frame(steps, last="2d")
+
+
+def _of_kind(kind: str, times: pl.Series, folder: Path) -> Interactions:
+    """The events of _DAYS with other times, from a file, a frame, a query or lists."""
+    table = _DAYS.with_columns(time=times)
+    if kind == "lists":
+        return Interactions.from_pairs(*(table[name].to_list() for name in table.columns))
+    if kind == "file":
+        table.write_csv(folder / "events.csv")
+        return Interactions.from_files(folder / "events.csv")
+    frames = {"polars": table, "pandas": table.to_pandas(), "stream": _Stream(table)}
+    return Interactions.from_frame(frames[kind])
+
+
+class _Stream:
+    def __init__(self, table: pl.DataFrame) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("kind", ["file", "polars", "pandas", "stream", "lists"])
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt32, pl.Float64])
+def test_numbers_such_as_20260105_are_dates(kind, dtype, tmp_path):
+    if (kind, dtype) == ("file", pl.Float64):
+        dtype = pl.Int64
+    days = _DAYS["time"].dt.strftime("%Y%m%d").cast(dtype)
+    found, same = (_of_kind(kind, each, tmp_path) for each in (days, _DAYS["time"].dt.date()))
+    assert found.time.dtype == "datetime64[D]"
+    assert np.array_equal(found.time, same.time)
+    if kind != "lists":
+        assert found.readings[0].notes == ["times such as 20260101 are read as dates"]
+    ages = [ItemKNN(recency="10d").fit(each).score() for each in (found, same)]
+    assert np.array_equal(*ages, equal_nan=True)
+    for number in (20260132, 20261301, 20260100, 18991231, 21010101):
+        odd = _of_kind(kind, pl.Series([*days[:5], number], dtype=dtype), tmp_path)
+        assert odd.time.dtype.kind != "M", number
+
+
+def test_missing_days_stay_missing_and_filters_take_days_as_dates():
+    days = _DAYS["time"].dt.strftime("%Y%m%d").cast(pl.Int64)
+    some = _DAYS.with_columns(time=pl.Series([None, *days[1:]]))
+    found = Interactions.from_frame(some, since="2026-03-01", until="20260303")
+    said = "dropped 1 row without time, 2 rows before 2026-03-01, 1 row not before 20260303"
+    assert said in str(found.readings[0])
+    assert Interactions.from_frame(some, last="1d").size == 2
+    fold = temporal_cut(Interactions.from_frame(some[1:]), at=20260303)[0]
+    assert fold.relevant.indices.tolist() == [0]
 
 
 def test_events_without_a_time_are_dropped_by_filters_of_time_and_counted():

@@ -203,8 +203,11 @@ def test_published_folds_keep_their_sides() -> None:
 
 @pytest.mark.parametrize(
     "ids",
-    [int, str, lambda i: UUID(int=i), lambda i: chr(0xD7F0 + i) * (i % 3), lambda i: 2**64 + i],
-    ids=["int", "str", "UUID", "odd text", "large"],
+    [
+        *(int, str, lambda i: UUID(int=i), lambda i: chr(0xD7F0 + i) * (i % 3)),
+        *(lambda i: 2**64 + i, lambda i: i / 7),
+    ],
+    ids=["int", "str", "UUID", "odd text", "large", "fraction"],
 )
 def test_a_saved_split_is_the_same_again(ids, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from ..report.cautions import cautions
 from ..storage.output import check_output
 from ..studies import Study, Trial, tune_model, validation_fold
 from ..table import Column, Table, counted
-from ._inputs import Columns, fit_command, given, read_events, read_items
+from ._inputs import Columns, command_text, fit_command, given, read_events, read_items
 from ._output import Output, counter, done, say
 
 _MAX_TRIALS = 10  # in a table
@@ -47,8 +46,10 @@ def tune(
     """
     inputs = columns.inputs(inputs)
     budget = given({"trials": trials, "seconds": seconds})
-    if len(split_commas(model or "")) > 1:
-        hint = f"compare several: boolrank compare --models {shlex.quote(str(model))}"
+    names = [each.partition("(")[0] for each in split_commas(model or "")]
+    if len(names) > 1:
+        command = command_text("compare", inputs, {**columns.given(), "models": ",".join(names)})
+        hint = f"this takes several: {command}"
         raise ParameterError("tune takes one model", hint=hint, parameter="model")
     spec = parse_model(model or "kernel-ranker")
     if spec.changes:

@@ -125,6 +125,9 @@ def to_events(
     users, rows = _encode(table[columns["user"]], "user")
     items, numbers = _encode(table[columns["item"]], "item")
     when = None if time is None else _times(table[time])
+    if when is not None and when.dtype.kind == "M" and table[time].dtype.is_numeric():
+        example = str(when[np.isfinite(when)][0]).replace("-", "")
+        reading.notes.append(f"times such as {example} are read as dates")
     if when is not None and (timeless := int((~np.isfinite(when)).sum())):
         reading.notes.append(f"{counted(timeless, 'row', 'have')} no time")
     return Events(users, items, rows, numbers, when, reading)
@@ -145,7 +148,30 @@ def check_times(values: Any, count: int) -> NDArray[Any]:
         raise InputError(
             f"times of {counted(count, 'event')} have the shape {array.shape}", parameter="time"
         )
-    return array
+    return as_dates(array)
+
+
+def as_dates(times: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers such as 20240304 as dates if all are days from 1900 to 2100, else unchanged.
+
+    >>> as_dates(np.array([20240229, np.nan])), as_dates(np.array([20240229, 20240230]))
+    (array(['2024-02-29', 'NaT'], dtype='datetime64[D]'), array([20240229, 20240230]))
+    """
+    if times.dtype.kind not in "iuf":
+        return times
+    known = np.isfinite(times)
+    some = times[known]
+    if not some.size or some.min() < 19000101 or some.max() > 21001231:
+        return times
+    whole = some.astype(np.int64)
+    month, day = whole // 100 % 100 - 1, whole % 100 - 1
+    first = ((whole // 10_000 - 1970) * 12 + month).astype("datetime64[M]")
+    made = first.astype("datetime64[D]") + day
+    if (month // 12 != 0).any() or (made.astype("datetime64[M]") != first).any():
+        return times
+    dates = np.full(times.shape, np.datetime64("NaT", "D"))
+    dates[known] = made
+    return dates if np.array_equal(whole, some) else times
 
 
 def _positive(table: Any, name: str, condition: Condition | None, reading: Reading) -> Any:
@@ -208,7 +234,7 @@ def _times(series: Any) -> NDArray[Any]:
         return np.asarray(series.cast(nw.Datetime("us")).to_numpy()).astype("datetime64[D]")
     if series.dtype == nw.Datetime and series.dtype.time_zone is not None:
         series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    return np.asarray(series.to_numpy())
+    return as_dates(np.asarray(series.to_numpy()))
 
 
 def _encode(series: Any, kind: str) -> tuple[Vocabulary, NDArray[np.int64]]:

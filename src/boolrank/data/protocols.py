@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..checks import near_name, one_of, real, whole
 from ..errors import InputError, ParameterError
 from ..table import counted
+from .events import as_dates
 from .interactions import Interactions, joined
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, check_folds
 
@@ -100,7 +101,7 @@ def temporal_cut(data: Interactions, share: float = 0.2, at: Any = None) -> Spli
         given = {"share": real("temporal_cut", "share", share, above=0, high=1)}
         at = np.sort(when)[len(when) - int(_part(np.array(len(when)), given["share"]))]
     try:
-        cut = np.asarray(at)
+        cut = as_dates(np.asarray(at))
         # Numbers are compared as they are: 4.5 is after 4.
         numbers = when.dtype.kind in "iuf" and cut.dtype.kind in "iuf"
         test = when >= (cut if numbers else cut.astype(when.dtype))

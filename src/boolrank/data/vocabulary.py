@@ -154,8 +154,8 @@ class Vocabulary:
             # int accepts 1_0, too. In files, 007 is not a whole number.
             if kind is int and re.fullmatch("0|-?[1-9][0-9]*", text):
                 return int(text)
-            if kind is UUID:
-                return UUID(text)
+            if kind is UUID or (kind is float and re.match(r"-?\d[^_]*$", text)):
+                return kind(text)
         return text
 
     def typed_as(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64]]:
