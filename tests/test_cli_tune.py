@@ -205,7 +205,7 @@ def test_several_models_are_for_compare(run):
     code, _, messages = run("tune", DATA, "--model", "ease(reg=3),popularity", "--last", "9d")
     assert code == 2
     command = f"boolrank compare {DATA} --last 9d --models ease,popularity"
-    assert messages == f"error: --model: tune takes one model\nhint: this takes several: {command}\n"
+    assert messages == f"error: --model: tune takes one model\nhint: several: {command}\n"
 
 
 @pytest.mark.filterwarnings("default")

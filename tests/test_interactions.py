@@ -401,12 +401,12 @@ def test_times_of_pairs_can_be_any_sequence(times):
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        ([1], "shape .1,., but there are 2 events"),
-        ([1, 2, 3], "there are 2 events"),
-        ([[1, 2]], "there are 2 events"),
+        ([1], "times of 2 events have the shape .1,."),
+        ([1, 2, 3], "times of 2 events have the shape .3,."),
+        ([[1, 2]], "times of 2 events have the shape .1, 2."),
         (["x", "y"], "numbers, dates or datetimes"),
         ([None, 1], "numbers, dates or datetimes"),
-        (5, "there are 2 events"),
+        (5, "times of 2 events have the shape .."),
     ],
 )
 def test_invalid_times_are_refused(times, message):

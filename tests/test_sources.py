@@ -501,16 +501,8 @@ def _of_kind(kind: str, times: pl.Series, folder: Path) -> Interactions:
     if kind == "file":
         table.write_csv(folder / "events.csv")
         return Interactions.from_files(folder / "events.csv")
-    frames = {"polars": table, "pandas": table.to_pandas(), "stream": _Stream(table)}
+    frames = {"polars": table, "pandas": table.to_pandas(), "stream": _Stream(table, rows=2)}
     return Interactions.from_frame(frames[kind])
-
-
-class _Stream:
-    def __init__(self, table: pl.DataFrame) -> None:
-        self.table = table
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
 
 
 @pytest.mark.parametrize("kind", ["file", "polars", "pandas", "stream", "lists"])
@@ -538,8 +530,10 @@ def test_missing_days_stay_missing_and_filters_take_days_as_dates():
     said = "dropped 1 row without time, 2 rows before 2026-03-01, 1 row not before 20260303"
     assert said in str(found.readings[0])
     assert Interactions.from_frame(some, last="1d").size == 2
-    fold = temporal_cut(Interactions.from_frame(some[1:]), at=20260303)[0]
-    assert fold.relevant.indices.tolist() == [0]
+    again = pl.Series([20260101, 20260303, 20260101, 20260301, 20260302, 20260101])
+    data = Interactions.from_frame(_DAYS.with_columns(item=pl.Series(list("abcabb")), time=again))
+    by_number, by_text = (temporal_cut(data, at=at)[0] for at in (20260302, "2026-03-02"))
+    assert by_number.relevant.indices.tolist() == by_text.relevant.indices.tolist() == [1, 1]
 
 
 def test_events_without_a_time_are_dropped_by_filters_of_time_and_counted():

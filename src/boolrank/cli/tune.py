@@ -49,7 +49,7 @@ def tune(
     names = [each.partition("(")[0] for each in split_commas(model or "")]
     if len(names) > 1:
         command = command_text("compare", inputs, {**columns.given(), "models": ",".join(names)})
-        hint = f"this takes several: {command}"
+        hint = f"several: {command}"
         raise ParameterError("tune takes one model", hint=hint, parameter="model")
     spec = parse_model(model or "kernel-ranker")
     if spec.changes:

@@ -56,7 +56,7 @@ def packed_ids(
     kind = ", ".join(sorted({type(key).__name__ for key in vocabulary})) or "str"
     if savable and kind not in _FROM_TEXT:
         raise ModelFileError(
-            f"{name} of type {kind} cannot be saved", hint="use numbers, text or UUIDs, all of one type"
+            f"{name} of type {kind} cannot be saved", hint="use numbers or text, all of one type"
         )
     text, ends = packed_texts(map(str if kind in _FROM_TEXT else id_text, vocabulary))
     return kind, {f"{name}-text": text, f"{name}-ends": ends}
