@@ -583,7 +583,8 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
             ["hint: fit the model with a table of items"],
         ),
         (1, ["recommend", "nowhere"], ["no folder nowhere"]),
-        (2, ["recommend", "MODEL", "--n", "0"], ["Invalid value for '--n'"]),
+        (2, ["recommend", "MODEL", "--n", "0"], ["value for '--n': this must be greater than"]),
+        (2, ["similar", "MODEL", "-1"], ["option: -1\nhint: write -- before ids that begin with"]),
         (2, ["recommend", "MODEL", "--json", "--csv"], ["exclude each other"]),
         (2, ["recommend", "MODEL", "--out", "x.csv", "--csv"], ["--out and --csv exclude"]),
         (1, ["recommend", "MODEL", "--out", "BELOW.csv"], ["drinks.csv is a file, not a folder"]),
@@ -604,7 +605,7 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
         ),
         (1, ["fit", "nothing*.csv", "--out", "m"], ["no file matches 'nothing*.csv'"]),
         (1, ["fit", "EMPTY.csv", "--out", "m"], ["EMPTY.csv is empty"]),
-        (1, ["fit", "HEADER.csv", "--out", "m"], ["has no rows"]),
+        (1, ["fit", "HEADER.csv", "--out", "m"], ["HEADER.csv has no rows"]),
         (1, ["fit", "ODD.csv", "--out", "m"], ["--user: no column looks like the user"]),
         (1, ["fit", "TMP.csv", "--out", "m"], ["is a folder", "hint: name files of events"]),
         (

@@ -558,7 +558,7 @@ def test_filters_are_checked_before_anything_is_read():
     for filters in ({"last": "x"}, {"since": "x"}, {"min_count": 0}):
         with pytest.raises(BoolrankError, match=next(iter(filters))):
             Interactions.from_sql("select 1", "sqlite:///no/such.db", **filters)
-    with pytest.raises(TypeError, match="no filter 'mincount'"):
+    with pytest.raises(TypeError, match="no parameter 'mincount'; did you mean 'min_count'"):
         Interactions.from_files("no/such.csv", mincount=2)
 
 

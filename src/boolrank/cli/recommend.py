@@ -169,7 +169,7 @@ def recommend(
     output.show(ranked_lists("", columns, note))
     if shown < len(wanted):
         to_do = "--out FILE, --csv or --json gives all, --users some"
-        say(f"note: the table has the first {shown} of {len(wanted):,} users; {to_do}")
+        say(f"note: these are the first {shown} of {len(wanted):,} users; {to_do}")
     done(counted(shown, whom), beside_data=True)
 
 

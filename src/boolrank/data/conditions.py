@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import whole
-from ..errors import InputError, ParameterError
+from ..checks import near_name, whole
+from ..errors import InputError, ParameterError, ParameterTypeError
 from ..table import counted
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ BOOLEANS = {
     **dict.fromkeys(("false", "f", "no", "n"), False),
 }
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
+_COLUMNS = ("user", "item", "time", "rating", "positive")
 _DROPPED = {"since": "before", "until": "not before", "last": "before the last"}
 
 
@@ -86,9 +87,9 @@ class EventFilters(TypedDict, total=False):
 def parse_filters(filters: EventFilters) -> dict[str, Any]:
     """Return filters as numbers and datetimes, in the order in which they apply; raise early."""
     given: dict[str, Any] = {name: v for name, v in filters.items() if v is not None}
-    unknown = given.keys() - EventFilters.__annotations__.keys()
-    if unknown:
-        raise TypeError(f"there is no filter {min(unknown)!r}")
+    for name in given.keys() - EventFilters.__annotations__.keys():
+        hint = near_name(name, [*_COLUMNS, *EventFilters.__annotations__])
+        raise ParameterTypeError(f"there is no parameter {name!r}", hint=hint, parameter=name)
     parsers: dict[str, Any] = {"since": _moment, "until": _moment, "last": _span}
     parsers |= {"min_count": partial(whole, "", low=1)}
     return {name: parse(name, given[name]) for name, parse in parsers.items() if name in given}

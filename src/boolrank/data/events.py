@@ -53,7 +53,7 @@ class Reading:
         """Raise if no event is left."""
         if not count:
             dropped = ", ".join(f"{n:,} {why}" for why, n in self.dropped.items())
-            why = f"all rows are dropped, {dropped}" if dropped else "the input has no rows"
+            why = f"all rows are dropped, {dropped}" if dropped else f"{self.source} has no rows"
             hint = "choose other events" if dropped else "give some"
             raise InputError(f"there are no interactions: {why}", hint=hint)
 

@@ -78,7 +78,7 @@ class Interactions:
     ) -> Interactions:
         """Return interactions from the row and column number of each event."""
         if not len(rows):
-            raise InputError("there are no interactions: the input has no rows", hint="give some")
+            raise InputError("there are no interactions: the input has no events", hint="give some")
         return _distinct(users, items, rows * len(items) + columns, time)
 
     @staticmethod
