@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ParameterError, ParameterTypeError
+from .errors import BoolrankError, ParameterError, ParameterTypeError
 
 # What to do about a name that is not known.
 IMPORT = "import its module first (--import MODULE on the command line)"
@@ -118,6 +118,18 @@ def _subject(owner: str, name: str) -> str:
 
 def _shown(bound: float) -> str:
     return f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"
+
+
+def known_name(
+    name: str,
+    known: Iterable[str],
+    problem: str,
+    parameter: str = "",
+    error: type[BoolrankError] = ParameterError,
+) -> None:
+    """Raise unless a name is known; the hint is the most similar one, or all."""
+    if name not in known:
+        raise error(problem, hint=near_name(str(name), known), parameter=parameter or name)
 
 
 def near_name(name: str, known: Iterable[str], *, extensible: bool = False) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import near_name, whole
+from ..checks import known_name, whole
 from ..errors import InputError, ParameterError, ParameterTypeError
 from ..table import counted
 
@@ -87,9 +87,9 @@ class EventFilters(TypedDict, total=False):
 def parse_filters(filters: EventFilters) -> dict[str, Any]:
     """Return filters as numbers and datetimes, in the order in which they apply; raise early."""
     given: dict[str, Any] = {name: v for name, v in filters.items() if v is not None}
-    for name in given.keys() - EventFilters.__annotations__.keys():
-        hint = near_name(name, [*_COLUMNS, *EventFilters.__annotations__])
-        raise ParameterTypeError(f"there is no parameter {name!r}", hint=hint, parameter=name)
+    for name in given:
+        names = *_COLUMNS, *EventFilters.__annotations__
+        known_name(name, names, f"there is no parameter {name!r}", error=ParameterTypeError)
     parsers: dict[str, Any] = {"since": _moment, "until": _moment, "last": _span}
     parsers |= {"min_count": partial(whole, "", low=1)}
     return {name: parse(name, given[name]) for name, parse in parsers.items() if name in given}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import near_name, one_of, real, whole
+from ..checks import known_name, one_of, real, whole
 from ..errors import InputError, ParameterError
 from ..table import counted
 from .events import as_dates
@@ -135,10 +135,10 @@ def strong_generalization(
     users, place, length, given = _ordered(owner, data, order, seed, least)
     each = max(1, int(share * len(users)))
     if folds * each > len(users) or each == len(data.users):
+        unseen = counted(folds * each, "unseen user", "are")
         able = counted(len(users), "user", "have")
         raise ParameterError(
-            f"{counted(folds, 'fold')} of {each} unseen are too many: {able} at least {least} "
-            "interactions, and somebody must train",
+            f"{unseen} too many: {able} at least {least} interactions, and somebody must train",
             hint="use fewer folds, or a smaller share",
             parameter="folds",
         )
@@ -197,17 +197,10 @@ def usual_order(data: Interactions) -> str:
 
 def check_split(name: str, parameters: Iterable[str]) -> None:
     """Raise for an unknown protocol or parameter."""
-    if name not in SPLITS:
-        hint = near_name(name, SPLITS)
-        raise ParameterError(f"there is no split {name!r}", hint=hint, parameter="name")
+    known_name(name, SPLITS, f"there is no split {name!r}", "name")
     known = list(signature(SPLITS[name]).parameters)[1:]
     for each in parameters:
-        if each not in known:
-            raise ParameterError(
-                f"the split {name!r} has no parameter {each!r}",
-                hint=near_name(each, known),
-                parameter=each,
-            )
+        known_name(each, known, f"the split {name!r} has no parameter {each!r}")
 
 
 def _split(

@@ -21,7 +21,6 @@ from ..data.interactions import Interactions
 from ..data.protocols import published_folds
 from ..data.splits import KNOWN, TEST, TRAIN, Fold, Split
 from ..errors import InputError, ParameterError, ParameterTypeError
-from ..table import counted
 from .metrics import AnyMetric, Metric, Metrics, mean, measure, parse_metric, parse_metrics
 from .rankings import Rankings
 from .result import Evaluation, FoldResult
@@ -145,8 +144,8 @@ def rank_fold(model: Any, fold: Fold, n: int = 10, n_threads: int | None = None)
         scores = _scores(model, fold, start, stop)
         if scores.shape != (stop - start, len(popularity)):
             raise InputError(
-                f"{type(model).__name__} gives scores of shape {scores.shape} for "
-                f"{counted(stop - start, 'user')} and {counted(len(popularity), 'item')}",
+                f"{type(model).__name__} gives scores of shape {scores.shape} for {stop - start} "
+                f"users and {len(popularity)} items",
                 hint="return a row for each user and a column for each item of the training data",
             )
         empty = np.isnan(scores[:, 0])

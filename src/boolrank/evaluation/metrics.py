@@ -83,7 +83,7 @@ class Metric:
         if not re.fullmatch(r"\w+", name):
             raise ParameterError(f"{function!r} has no name", hint="define it with def")
         known = METRICS.get(name)
-        if name in BUILT_IN or (known and _place(known.value) != _place(function)):
+        if known and _place(known.value) != _place(function):
             raise ParameterError(f"there is a metric {name!r} already", hint="rename the function")
         if higher_is_better is None:
             higher_is_better = getattr(function, "higher_is_better", True)

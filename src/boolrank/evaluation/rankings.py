@@ -13,7 +13,6 @@ from ..data.interactions import Interactions
 from ..data.rows import Rows
 from ..engines.threads import threads
 from ..errors import InputError, ParameterTypeError
-from ..table import counted
 
 Floats = NDArray[np.float64]
 
@@ -67,9 +66,8 @@ class Rankings:
             known = Rows(np.zeros(users + 1, np.int64), np.empty(0, np.int32))
         if matrix.ndim != 2 or len(matrix) != users or known.n_rows != users:
             raise InputError(
-                f"scores of shape {matrix.shape} and known items of "
-                f"{counted(known.n_rows, 'user')} do not match relevant items of "
-                f"{counted(users, 'user')}",
+                f"scores of shape {matrix.shape} and known items of {known.n_rows} users do not "
+                f"match relevant items of {users} users",
                 hint="give a row for each user",
             )
         _check_rows(relevant, matrix.shape[1])
@@ -103,7 +101,7 @@ class Rankings:
         top = np.ascontiguousarray(lists, dtype=np.int32)
         if top.ndim != 2 or len(top) != relevant.n_rows:
             raise InputError(
-                f"lists of shape {top.shape} do not match {counted(relevant.n_rows, 'user')}",
+                f"lists of shape {top.shape} do not match {relevant.n_rows} users",
                 hint="give a row for each user",
             )
         _check_rows(relevant, None)

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..storage.state import State
-from ..table import counted
 from .profiles import Profiles
 
 Floats = NDArray[np.float64]
@@ -104,8 +103,8 @@ def checked_scores(scorer: Scorer, profiles: Profiles) -> Floats:
     found = np.asarray(scorer.scores(profiles), np.float64)
     if found.shape != (profiles.n_rows, scorer.items):
         raise InputError(
-            f"{type(scorer).__name__} gives scores of shape {found.shape} for "
-            f"{counted(profiles.n_rows, 'profile')} and {counted(scorer.items, 'item')}",
+            f"{type(scorer).__name__} gives scores of shape {found.shape} for {profiles.n_rows} "
+            f"profiles and {scorer.items} items",
             hint="return a row for each profile and a column for each item",
         )
     return found
