@@ -491,6 +491,9 @@ def test_filters_of_time_need_times_that_are_dates_or_unix_times():
     steps = _DAYS.with_columns(time=pl.int_range(6))
     with pytest.raises(InputError, match="not seconds since 1970"):
         Interactions.from_frame(steps, last="2d")
+    stamps = _DAYS.with_columns(pl.col("time").dt.strftime("%Y%m%d%H%M%S").cast(pl.Int64))
+    with pytest.raises(InputError, match=r"from 2.02601e\+13 to .* not seconds since 1970"):
+        Interactions.from_frame(stamps, since="2026-02-01")
 
 
 def _of_kind(kind: str, times: pl.Series, folder: Path) -> Interactions:

@@ -159,11 +159,11 @@ def units_per_second(times: NDArray[Any]) -> int:
 
 
 def _per_second(time: NDArray[Any], name: str) -> int:
-    """Return the units in a second; raise unless times are after 1973, in up to microseconds."""
-    low, units = float(time.min()), units_per_second(time)
-    if low < 1e8 * units or units > 1_000_000:
+    """Return the units in a second; raise unless times are from 1973 to 2128."""
+    low, high, units = float(time.min()), float(time.max()), units_per_second(time)
+    if low < 1e8 * units or high > 5e9 * units or units > 1_000_000:
         raise InputError(
-            f"times are numbers from {low:g} to {time.max():g}, which are not seconds since 1970",
+            f"times are numbers from {low:g} to {high:g}, which are not seconds since 1970",
             hint="use a column of dates",
             parameter=name,
         )
