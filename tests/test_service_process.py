@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from boolrank import Interactions, load_model
-from boolrank.errors import BoolrankError
+from boolrank.errors import BoolrankError, InputError
 from boolrank.models.spec import parse_model
 from effort import THOROUGH
 from services import expected, pairs, postgres_place, some_data
@@ -464,6 +464,22 @@ def test_a_connection_in_use_is_not_idle(folder: Path, monkeypatch: pytest.Monke
             time.sleep(0.3)
         assert made.sock is first
         made.close()
+
+
+def test_an_error_of_listening_blames_the_host_or_the_port() -> None:
+    from boolrank.service.workers import listen
+
+    with listen("127.0.0.1", 0) as made:
+        taken = made.getsockname()[1]
+        # The second is an address for documentation, which no machine has.
+        for host, port, name in (
+            ("127.0.0.1", taken, "port"),
+            ("192.0.2.1", 0, "host"),
+            ("no.such.name.invalid", 0, "host"),
+        ):
+            with pytest.raises(InputError, match=f"choose another --{name}") as caught:
+                listen(host, port)
+            assert caught.value.parameter == name
 
 
 @pytest.mark.parametrize(
