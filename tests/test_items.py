@@ -26,6 +26,7 @@ from boolrank import (
 )
 from boolrank.data.filters import filter_items
 from boolrank.data.vocabulary import Vocabulary
+from boolrank.errors import ParameterTypeError
 from boolrank.models import model_info
 from folder_fuzz import seal
 
@@ -173,6 +174,8 @@ def test_sets_are_told_or_found_by_frequent_separators():
     assert values(told.column("a")) == [["x", "y"], ["z"]]
     with pytest.raises(InputError, match="no column 'd'"):
         ItemTable.from_frame(frame, sets=["d"])
+    with pytest.raises(ParameterTypeError, match="sets are a list of columns, not 'a'"):
+        ItemTable.from_frame(frame, sets="a")
 
 
 @pytest.mark.parametrize(
@@ -510,6 +513,8 @@ def test_filters_and_limits_need_a_table():
     model = make_model("popularity").fit(events())
     with pytest.raises(InputError, match="where needs a table of items"):
         model.recommend(where="price < 3")
+    with pytest.raises(ParameterTypeError, match="per must be a dictionary such as"):
+        model.recommend(per=3)
     with pytest.raises(InputError, match="per needs a table of items"):
         model.recommend(per={"category": 1})
 

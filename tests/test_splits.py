@@ -430,6 +430,13 @@ def test_missing_times_are_counted_with_a_hint_of_their_own() -> None:
         assert e.value.parameter == "order"
 
 
+@pytest.mark.parametrize("make", [leave_one_out, hold_out, strong_generalization, temporal_cut])
+def test_a_frame_is_not_split(make) -> None:
+    frame = _data().to_frame()
+    with pytest.raises(TypeError, match=f"{make.__name__} splits Interactions, not DataFrame"):
+        make(frame)
+
+
 @pytest.mark.parametrize("make", [paper_protocol, leave_one_out, hold_out, strong_generalization])
 def test_a_single_user_cannot_be_split(make) -> None:
     data = Interactions.from_pairs([1] * 6, list("abcdef"), np.arange(6))

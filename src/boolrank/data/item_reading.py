@@ -19,7 +19,7 @@ from ..table import counted
 from .columns import check_names, likely, opened
 from .item_columns import Column, Numbers, Words
 from .items import MAX_NAME, ItemTable
-from .vocabulary import Vocabulary, is_missing
+from .vocabulary import Vocabulary, check_list, is_missing
 
 _TITLES = ("title", "name", "label", "description")
 _SEPARATORS = ("|", ";")
@@ -73,6 +73,8 @@ def read_items(
         table = nw.from_native(pl.DataFrame(table))
     names = list(table.columns)
     item, title = _find(names, item, title)
+    if sets is not None:
+        check_list("sets", sets, "columns")
     for name in sets or ():
         known_name(name, names, f"{source} has no column {name!r}", "sets", InputError)
     ids, order = _ids(table[item], item, source)

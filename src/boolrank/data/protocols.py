@@ -19,7 +19,7 @@ from ..checks import known_name, one_of, real, whole
 from ..errors import InputError, ParameterError
 from ..table import counted
 from .events import as_dates
-from .interactions import Interactions, joined
+from .interactions import Interactions, check_interactions, joined
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, check_folds
 
 Ints = NDArray[np.int64]
@@ -95,6 +95,7 @@ def temporal_cut(data: Interactions, share: float = 0.2, at: Any = None) -> Spli
     The time is ``at``, or such that about a ``share`` of the interactions test; equal times stay
     together. Users without an earlier interaction are left out of the test, and counted.
     """
+    check_interactions(data, "temporal_cut splits")
     when = _times(data, "take another split")
     given: dict[str, Any] = {"at": str(at)}
     if at is None:
@@ -228,6 +229,7 @@ def _ordered(
     interaction among its user's, and their number; and the parameters. Equal times are ordered by a
     seeded draw: in the order of ids, the first items of a catalogue would train.
     """
+    check_interactions(data, f"{owner} splits")
     seed, least = whole(owner, "seed", seed, 0), whole(owner, "least", least, 2)
     one_of("order", order, ("time", "random"))
     if len(data.users) < 2:
