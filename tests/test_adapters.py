@@ -163,6 +163,17 @@ def test_the_same_seed_gives_the_same_bits_and_threads_change_none(name, data):
         assert not np.array_equal(first, other, equal_nan=True)
 
 
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_scores_are_the_same_bits_alone_and_among_others(name, data):
+    fitted, users = make_model(name, **QUICK[name]).fit(data), list(data.users)
+    lists = [[data.items[k], data.items[2 * k + 1]] for k in range(9)]
+    alone = np.vstack([fitted.score([user]) for user in users])
+    assert np.array_equal(alone, fitted.score(users), equal_nan=True)
+    assert np.array_equal(alone[:5], fitted.score(users[:5]), equal_nan=True)
+    new = np.vstack([fitted.score_profiles([each]) for each in lists])
+    assert np.array_equal(new, fitted.score_profiles(lists))
+
+
 def test_users_with_the_same_items_get_the_same_which_is_the_mean_of_what_was_learned():
     users = [u for u in range(8) for _ in range(2)]
     data = Interactions.from_pairs(users, list("ababbcbccdcddada"))

@@ -209,7 +209,8 @@ def test_a_saved_model_in_place_of_its_events_is_an_error(run: Run, tmp_path: Pa
     (tmp_path / "model" / "header.json").write_text("{}")
     code, _, err = run("evaluate", str(tmp_path / "model"))
     assert code == 1
-    assert "model is a saved model or split\nhint: name files of events\n" in err
+    hint = "name files of events; show, recommend, similar, explain, update and serve take a saved model"
+    assert f"model is a saved model or split\nhint: {hint}\n" in err
 
 
 def test_a_compressed_file_that_is_far_larger_than_it_looks_is_refused(

@@ -284,7 +284,7 @@ def test_a_profile_is_recommended_items_and_unknown_ids_are_counted(run, model):
     assert (items, err) == (fitted.recommend_profile(["tea", "jam"]).lists()[0], "")
     again, err = _items(run, "recommend", model, "--profile", "tea, beer,jam,wine")
     assert again == items
-    assert err == "note: 2 of 4 ids in --profile are unknown and ignored: beer, wine\n"
+    assert err == "note: unknown ids in --profile, 2 of 4, are ignored: beer, wine\n"
     code, out, err = run("recommend", model, "--profile", "tea,beer", "--strict")
     assert (code, out) == (1, "")
     assert "no item 'beer'" in err
@@ -297,7 +297,7 @@ def test_profiles_come_from_a_file_with_one_per_line(run, model, tmp_path):
     path.write_text('tea,jam\n\n"coffee", beer\n')
     code, out, err = run("recommend", model, "--profiles", path, "--n", 2, "--json")
     assert code == 0
-    assert "1 of 4 ids in --profiles are unknown" in err
+    assert "unknown ids in --profiles, 1 of 4, are ignored: " in err
     records = json.loads(out)
     expected = load_model(model).recommend_profiles([["tea", "jam"], [], ["coffee"]], n=2).lists()
     for number, items in enumerate(expected, 1):
@@ -310,15 +310,14 @@ def test_candidates_and_excluded_items_are_ids_or_a_file(run, model, tmp_path):
     (tmp_path / "ids").write_text("coffee\nbeer\n")
     items, err = _items(run, "recommend", model, "--users", "ann", "--candidates", "coffee,beer")
     assert items == ["coffee"]
-    assert err == "note: 1 of 2 ids in --candidates are unknown and ignored: beer\n"
+    assert err == "note: unknown ids in --candidates, 1 of 2, are ignored: beer\n"
     _, _, err = run("recommend", model, "--users", "Ann")
     assert (
-        err
-        == "note: 1 of 1 ids in --users are unknown and get popular items: Ann; did you mean ann?\n"
+        err == "note: unknown ids in --users, 1 of 1, get popular items: Ann; did you mean ann?\n"
     )
     items, err = _items(run, "recommend", model, "--users", "ann", "--exclude", f"@{tmp_path}/ids")
     assert items == ["croissant"]
-    assert "1 of 2 ids in --exclude" in err
+    assert "unknown ids in --exclude, 1 of 2, are ignored" in err
     for option in ("--candidates", "--exclude"):
         code, _, err = run("recommend", model, "--users", "ann", option, "beer", "--strict")
         assert (code, "no item 'beer'" in err) == (1, True)
@@ -327,7 +326,7 @@ def test_candidates_and_excluded_items_are_ids_or_a_file(run, model, tmp_path):
 def test_unknown_users_get_popular_items_and_are_listed(run, model):
     code, out, err = run("recommend", model, "--users", "zoe,ann,max", "--n", 2, "--json")
     assert code == 0
-    assert err == "note: 2 of 3 ids in --users are unknown and get popular items: zoe, max\n"
+    assert err == "note: unknown ids in --users, 2 of 3, get popular items: zoe, max\n"
     records = json.loads(out)
     assert [(r["user"], r["item"]) for r in records if r["popular"]] == [
         ("zoe", "coffee"), ("zoe", "tea"), ("max", "coffee"), ("max", "tea"),
@@ -391,7 +390,7 @@ def test_ids_cannot_act_on_the_terminal_but_are_exact_in_json_and_csv(run, tmp_p
 
 def test_a_profile_is_explained_like_a_user(run, model):
     _, out, err = run("explain", model, "--profile", "tea,scone,jam,beer", "coffee", "--json")
-    assert "1 of 4 ids in --profile" in err
+    assert "unknown ids in --profile, 1 of 4, are ignored: beer" in err
     assert json.loads(out) == json.loads(run("explain", model, "ann", "coffee", "--json")[1])
 
 
@@ -484,7 +483,11 @@ def test_everybody_goes_into_a_file(run, model, tmp_path, ending):
     assert [path.name for path in out.parent.iterdir()] == [out.name]
 
 
-@pytest.mark.parametrize("make", [lambda k: k * 11, lambda k: UUID(int=k)], ids=["whole", "uuid"])
+@pytest.mark.parametrize(
+    "make",
+    [lambda k: k * 11, lambda k: UUID(int=k), lambda k: k / 3],
+    ids=["whole", "uuid", "fraction"],
+)
 def test_ids_of_other_types_are_matched_to_text(run, tmp_path, make):
     rng = np.random.default_rng(3)
     ids = [make(k) for k in range(1, 9)]
@@ -580,7 +583,8 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
             ["hint: fit the model with a table of items"],
         ),
         (1, ["recommend", "nowhere"], ["no folder nowhere"]),
-        (2, ["recommend", "MODEL", "--n", "0"], ["Invalid value for '--n'"]),
+        (2, ["recommend", "MODEL", "--n", "0"], ["value for '--n': this must be greater than"]),
+        (2, ["similar", "MODEL", "-1"], ["option: -1\nhint: write -- before ids that begin with"]),
         (2, ["recommend", "MODEL", "--json", "--csv"], ["exclude each other"]),
         (2, ["recommend", "MODEL", "--out", "x.csv", "--csv"], ["--out and --csv exclude"]),
         (1, ["recommend", "MODEL", "--out", "BELOW.csv"], ["drinks.csv is a file, not a folder"]),
@@ -601,7 +605,7 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
         ),
         (1, ["fit", "nothing*.csv", "--out", "m"], ["no file matches 'nothing*.csv'"]),
         (1, ["fit", "EMPTY.csv", "--out", "m"], ["EMPTY.csv is empty"]),
-        (1, ["fit", "HEADER.csv", "--out", "m"], ["has no rows"]),
+        (1, ["fit", "HEADER.csv", "--out", "m"], ["HEADER.csv has no rows"]),
         (1, ["fit", "ODD.csv", "--out", "m"], ["--user: no column looks like the user"]),
         (1, ["fit", "TMP.csv", "--out", "m"], ["is a folder", "hint: name files of events"]),
         (

@@ -201,6 +201,13 @@ def test_a_mistake_has_a_hint(run, args, code, said):
     assert "hint: " in messages
 
 
+def test_several_models_are_for_compare(run):
+    code, _, messages = run("tune", DATA, "--model", "ease(reg=3),popularity", "--last", "9d")
+    assert code == 2
+    command = f"boolrank compare {DATA} --last 9d --models ease,popularity"
+    assert messages == f"error: --model: tune takes one model\nhint: several: {command}\n"
+
+
 @pytest.mark.filterwarnings("default")
 @pytest.mark.usefixtures("folder", "worker_here")
 def test_files_without_times_are_split_at_random(run):

@@ -31,7 +31,7 @@ from boolrank.counts.counting import count_sparse
 from boolrank.data.synthetic import synthetic
 from boolrank.errors import BoolrankError, InputError, MatrixTooLargeError, ParameterError
 from boolrank.matrix import pairs as pairs_module
-from boolrank.models import disk_fit, fitted
+from boolrank.models import disk_fit, fitted, simplex_scorer
 from boolrank.models.disk_fit import fit_on_disk
 from boolrank.storage.job import Job
 
@@ -402,4 +402,8 @@ def test_the_estimate_is_near_what_is_counted(run) -> None:
     assert found["steps"] == (data.rows.lengths**2).sum()
     assert found["pairs"] == pytest.approx(count_sparse(data).pairs, rel=0.1)
     assert found["disk_memory"] < found["memory"]
-    assert "in memory" in run("estimate", "synthetic:3000x2000x30000")[1]
+    assert found["lists"] == min(8 * found["pairs"], 8 * simplex_scorer._MOST_PAIRS)
+    said = " ".join(run("estimate", "synthetic:3000x2000x30000")[1].split())
+    assert "in memory" in said
+    assert "lists for everybody up to 5" in said
+    assert "Without --model, fit chooses among models and takes several fits." in said

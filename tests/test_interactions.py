@@ -344,14 +344,14 @@ def test_positive_cells_of_a_matrix_are_interactions(form):
 
 
 def test_a_matrix_needs_as_many_distinct_ids_as_it_has_rows():
-    with pytest.raises(InputError, match="2 users, but 1 ids"):
+    with pytest.raises(InputError, match="2 users, but 1 id is given"):
         Interactions.from_matrix(np.eye(2), users=["a"])
     with pytest.raises(InputError, match="not distinct"):
         Interactions.from_matrix(np.eye(2), users=["a", "a"])
 
 
 def test_pairs_come_in_pairs():
-    with pytest.raises(InputError, match="2 users, but 1 items"):
+    with pytest.raises(InputError, match="2 users and 1 item are given; give one of each"):
         Interactions.from_pairs([1, 2], [1])
     with pytest.raises(InputError, match="no interactions"):
         Interactions.from_pairs([], [])
@@ -401,12 +401,12 @@ def test_times_of_pairs_can_be_any_sequence(times):
 @pytest.mark.parametrize(
     ("times", "message"),
     [
-        ([1], "shape .1,., but there are 2 events"),
-        ([1, 2, 3], "there are 2 events"),
-        ([[1, 2]], "there are 2 events"),
+        ([1], "times of 2 events have the shape .1,."),
+        ([1, 2, 3], "times of 2 events have the shape .3,."),
+        ([[1, 2]], "times of 2 events have the shape .1, 2."),
         (["x", "y"], "numbers, dates or datetimes"),
         ([None, 1], "numbers, dates or datetimes"),
-        (5, "there are 2 events"),
+        (5, "times of 2 events have the shape .."),
     ],
 )
 def test_invalid_times_are_refused(times, message):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import ir_measures
 import numpy as np
@@ -371,6 +373,24 @@ def test_a_function_may_be_registered_twice_and_given_beside_its_name(monkeypatc
     for _ in range(2):
         monkeypatch.setitem(METRICS, "_best_rank", Metric.of(_best_rank))
     assert list(measure(rankings, ["_best_rank", _best_rank])) == ["_best_rank"]
+    row = Metric.of(_users, per_user=False, version="2")
+    monkeypatch.setitem(METRICS, "_users", row)
+    assert parse_metric(_users) == row, "a function is what it was registered as"
+    assert list(measure(rankings, ["_users", _users])) == ["_users"]
+
+
+def test_another_function_under_a_registered_name_is_an_error(monkeypatch) -> None:
+    def defined() -> Callable[..., Any]:
+        def _best_rank(rankings: Rankings) -> NDArray[np.float64]:
+            return np.zeros(len(rankings))
+
+        return _best_rank
+
+    monkeypatch.setitem(METRICS, "_best_rank", Metric.of(_best_rank))
+    with pytest.raises(ParameterError, match="a metric '_best_rank' already; rename the function"):
+        Metric.of(defined())
+    monkeypatch.setitem(METRICS, "_best_rank", Metric("_best_rank", "", "none", defined()))
+    Metric.of(defined())  # of the same module that runs again
 
 
 def _width(rankings: Rankings) -> NDArray[np.float64]:

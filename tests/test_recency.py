@@ -189,7 +189,9 @@ def test_saved_models_and_updates_keep_the_times(name, kind, data, tmp_path):
     again = model(name).fit(timed(data).updated(more))
     assert loaded.update(more).recommend(n=6).lists() == again.recommend(n=6).lists()
     assert loaded.interactions.time.dtype.kind == np.dtype(kind).kind
-    with pytest.raises(InputError, match=r"times, and 1 interaction has none.*of added ones too"):
+    with pytest.raises(
+        InputError, match=r"times, and 1 added interaction has none.*of added ones too"
+    ):
         loaded.update(Interactions.from_pairs([0], [9]))
 
 
@@ -243,8 +245,14 @@ def test_recency_needs_times(data):
     with pytest.raises(InputError, match="and 2 interactions have none"):
         model("item-knn").fit(replace(data, time=gaps))
     dated = replace(data, time=np.arange(data.size).astype("datetime64[D]"))
-    with pytest.raises(InputError, match="give the time of each event, of added ones too"):
-        model("item-knn").fit(replace(data, time=np.arange(data.size))).update(dated)
+    known = model("item-knn").fit(replace(data, time=np.arange(data.size)))
+    for time, why in (
+        (None, f"and {data.size} added interactions have none; give the time of each event"),
+        (dated.time, "added interactions, such as 1970-01-01, are in another unit than"),
+        (np.full(data.size, 1 << 40), "such as 1099511627776, are in another unit .* such as 0;"),
+    ):
+        with pytest.raises(InputError, match=why):
+            known.update(replace(data, time=time))
     make_model("item-knn").fit(replace(data, time=np.arange(data.size))).update(dated)
 
 

@@ -73,7 +73,11 @@ def test_another_process_gets_the_same_lists_from_every_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "ids", [lambda k: k, lambda k: f"é{k}", lambda k: UUID(int=k), lambda k: 2**70 + k]
+    "ids",
+    [
+        *(lambda k: k, lambda k: f"é{k}", lambda k: UUID(int=k), lambda k: 2**70 + k),
+        *(lambda k: k / 3, lambda k: -(1.7**-k) * 1e300),
+    ],
 )
 def test_ids_of_every_savable_type_come_back(tmp_path, ids):
     matrix = np.random.default_rng(1).random((9, 7)) < 0.4

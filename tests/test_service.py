@@ -240,6 +240,20 @@ def test_uuids_are_found_and_stored(tmp_path: Path) -> None:
         assert users[2] in load_model(tmp_path / "model").interactions.users
 
 
+@pytest.mark.usefixtures("refresher_here")
+def test_fractions_are_found_and_stored_and_nan_is_refused(tmp_path: Path) -> None:
+    data = Interactions.from_pairs([0.5, 1.25, 1.25], ["a", "a", "b"])
+    parse_model("popularity").make().fit(data).save(tmp_path / "model")
+    with client_of(tmp_path / "model", str(tmp_path / "events.sqlite")) as client:
+        assert get(client, "/v1/users/1.25")["total"] == 2
+        add(client, ("2.5", "a"))
+        for key in ("nan", "inf", "1_0.5", "x"):
+            bad = {"events": [{"user": key, "item": "a"}]}
+            assert client.post("/v1/events", json=bad).status_code == 422, key
+        post(client, "/v1/refresh", {})
+        assert list(load_model(tmp_path / "model").interactions.users) == [0.5, 1.25, 2.5]
+
+
 def test_ids_with_slashes_and_signs_are_found(tmp_path: Path) -> None:
     odd = ["a/b", "50%", "%2F", "ü ?&", "..", "<b>"]
     data = Interactions.from_pairs(odd, list(reversed(odd)))

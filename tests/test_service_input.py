@@ -159,8 +159,11 @@ def test_a_bad_path_is_refused_with_a_hint(client: Any, path: str, status: int) 
 def test_an_unknown_parameter_is_named_as_an_unknown_field_is(keyed: Any, client: Any) -> None:
     found = client.get(f"{RECOMMEND}/u1?exlude=p1&n=3&a-b=1").json()
     of_body = client.post(RECOMMEND, json={"user": "u1", "exlude": ["p1"]}).json()
-    assert found["detail"] == of_body["detail"] == "exlude: this name is unknown"
+    assert found["detail"] == "exlude: this name is unknown; there are n, reasons, where"
+    assert of_body["detail"] == "exlude: this name is unknown; did you mean 'exclude'?"
     assert [each["field"] for each in found["errors"]] == ["exlude", "query"]
+    only = client.get("/v1/popular?q=1").json()
+    assert only["detail"] == "q: this name is unknown; there is only n"
     assert client.get("/?utm_source=mail").status_code == 200
     assert keyed.get(f"{RECOMMEND}/u1?exlude=p1").status_code == 401, "the key comes first"
 
@@ -174,6 +177,17 @@ def test_an_unknown_parameter_is_named_as_an_unknown_field_is(keyed: Any, client
         (EVENTS, {"events": []}, "events: there must be at least 1"),
         (EVENTS, {}, "events: this field is missing"),
         (EVENTS, {"events": [{"user": "a"}]}, "events.0.item: this field is missing"),
+        (
+            EVENTS,
+            {"events": [{**EVENT, "tme": 5}]},
+            "events.0.tme: this name is unknown; did you mean 'time'?",
+        ),
+        (
+            f"{RECOMMEND}:batch",
+            {"queries": [{"user": "u1", "itemz": []}]},
+            "queries.0.itemz: this name is unknown; did you mean 'items'?",
+        ),
+        (RECOMMEND, {"user": "u1", "n": "5"}, "n: this must be a valid integer"),
     ],
 )
 def test_what_is_wrong_is_said_in_words_of_the_service(

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from boolrank import Interactions, load_model
-from boolrank.errors import BoolrankError
+from boolrank.errors import BoolrankError, InputError
 from boolrank.models.spec import parse_model
 from effort import THOROUGH
 from services import expected, pairs, postgres_place, some_data
@@ -387,6 +387,21 @@ def test_a_body_that_stops_does_not_hold_up_the_end(
     made.close()
 
 
+def test_a_body_that_does_not_arrive_in_time_is_the_fault_of_the_client(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boolrank.service import access
+
+    monkeypatch.setattr(access, "SECONDS", 0.5)
+    head = b"POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with threaded(folder, monkeypatch) as (_, port):
+        with connect(port, head + b"Content-Length: 1000\r\n\r\n{") as made:
+            answer = b"".join(iter(lambda: made.recv(65536), b"")).lower()
+        assert answer.startswith(b"http/1.1 408 ")
+        assert b"connection: close" in answer
+        assert b'"the body is incomplete"' in answer
+
+
 END_AT = {
     "before the fork": "import gc; gc.freeze = lambda: os.kill(os.getpid(), 15)",
     "in the fork": """
@@ -481,6 +496,22 @@ def test_a_connection_in_use_is_not_idle(folder: Path, monkeypatch: pytest.Monke
             time.sleep(0.3)
         assert made.sock is first
         made.close()
+
+
+def test_an_error_of_listening_blames_the_host_or_the_port() -> None:
+    from boolrank.service.workers import listen
+
+    with listen("127.0.0.1", 0) as made:
+        taken = made.getsockname()[1]
+        # The second is an address for documentation, which no machine has.
+        for host, port, name in (
+            ("127.0.0.1", taken, "port"),
+            ("192.0.2.1", 0, "host"),
+            ("no.such.name.invalid", 0, "host"),
+        ):
+            with pytest.raises(InputError, match=f"choose another --{name}") as caught:
+                listen(host, port)
+            assert caught.value.parameter == name
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from boolrank import InputError, Interactions
+from boolrank import InputError, Interactions, ItemKNN
 from boolrank.data.database import ArrowStream, Database, SqlTable
 from boolrank.data.dataset import Dataset
+from boolrank.data.protocols import temporal_cut
 from boolrank.errors import BoolrankError, MissingExtraError, ParameterError
 from boolrank.models.spec import ModelSpec
 from boolrank.studies import Experiment
@@ -490,6 +491,52 @@ def test_filters_of_time_need_times_that_are_dates_or_unix_times():
     steps = _DAYS.with_columns(time=pl.int_range(6))
     with pytest.raises(InputError, match="not seconds since 1970"):
         Interactions.from_frame(steps, last="2d")
+    stamps = _DAYS.with_columns(pl.col("time").dt.strftime("%Y%m%d%H%M%S").cast(pl.Int64))
+    with pytest.raises(InputError, match=r"from 2.02601e\+13 to .* not seconds since 1970"):
+        Interactions.from_frame(stamps, since="2026-02-01")
+
+
+def _of_kind(kind: str, times: pl.Series, folder: Path) -> Interactions:
+    """The events of _DAYS with other times, from a file, a frame, a query or lists."""
+    table = _DAYS.with_columns(time=times)
+    if kind == "lists":
+        return Interactions.from_pairs(*(table[name].to_list() for name in table.columns))
+    if kind == "file":
+        table.write_csv(folder / "events.csv")
+        return Interactions.from_files(folder / "events.csv")
+    frames = {"polars": table, "pandas": table.to_pandas(), "stream": _Stream(table, rows=2)}
+    return Interactions.from_frame(frames[kind])
+
+
+@pytest.mark.parametrize("kind", ["file", "polars", "pandas", "stream", "lists"])
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt32, pl.Float64])
+def test_numbers_such_as_20260105_are_dates(kind, dtype, tmp_path):
+    if (kind, dtype) == ("file", pl.Float64):
+        dtype = pl.Int64
+    days = _DAYS["time"].dt.strftime("%Y%m%d").cast(dtype)
+    found, same = (_of_kind(kind, each, tmp_path) for each in (days, _DAYS["time"].dt.date()))
+    assert found.time.dtype == "datetime64[D]"
+    assert np.array_equal(found.time, same.time)
+    if kind != "lists":
+        assert found.readings[0].notes == ["times such as 20260101 are read as dates"]
+    ages = [ItemKNN(recency="10d").fit(each).score() for each in (found, same)]
+    assert np.array_equal(*ages, equal_nan=True)
+    for number in (20260132, 20261301, 20260100, 18991231, 21010101):
+        odd = _of_kind(kind, pl.Series([*days[:5], number], dtype=dtype), tmp_path)
+        assert odd.time.dtype.kind != "M", number
+
+
+def test_missing_days_stay_missing_and_filters_take_days_as_dates():
+    days = _DAYS["time"].dt.strftime("%Y%m%d").cast(pl.Int64)
+    some = _DAYS.with_columns(time=pl.Series([None, *days[1:]]))
+    found = Interactions.from_frame(some, since="2026-03-01", until="20260303")
+    said = "dropped 1 row without time, 2 rows before 2026-03-01, 1 row not before 20260303"
+    assert said in str(found.readings[0])
+    assert Interactions.from_frame(some, last="1d").size == 2
+    again = pl.Series([20260101, 20260303, 20260101, 20260301, 20260302, 20260101])
+    data = Interactions.from_frame(_DAYS.with_columns(item=pl.Series(list("abcabb")), time=again))
+    by_number, by_text = (temporal_cut(data, at=at)[0] for at in (20260302, "2026-03-02"))
+    assert by_number.relevant.indices.tolist() == by_text.relevant.indices.tolist() == [1, 1]
 
 
 def test_events_without_a_time_are_dropped_by_filters_of_time_and_counted():
@@ -514,7 +561,7 @@ def test_filters_are_checked_before_anything_is_read():
     for filters in ({"last": "x"}, {"since": "x"}, {"min_count": 0}):
         with pytest.raises(BoolrankError, match=next(iter(filters))):
             Interactions.from_sql("select 1", "sqlite:///no/such.db", **filters)
-    with pytest.raises(TypeError, match="no filter 'mincount'"):
+    with pytest.raises(TypeError, match="no parameter 'mincount'; did you mean 'min_count'"):
         Interactions.from_files("no/such.csv", mincount=2)
 
 

@@ -203,8 +203,11 @@ def test_published_folds_keep_their_sides() -> None:
 
 @pytest.mark.parametrize(
     "ids",
-    [int, str, lambda i: UUID(int=i), lambda i: chr(0xD7F0 + i) * (i % 3), lambda i: 2**64 + i],
-    ids=["int", "str", "UUID", "odd text", "large"],
+    [
+        *(int, str, lambda i: UUID(int=i), lambda i: chr(0xD7F0 + i) * (i % 3)),
+        *(lambda i: 2**64 + i, lambda i: i / 7),
+    ],
+    ids=["int", "str", "UUID", "odd text", "large", "fraction"],
 )
 def test_a_saved_split_is_the_same_again(ids, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
@@ -425,6 +428,13 @@ def test_missing_times_are_counted_with_a_hint_of_their_own() -> None:
         with pytest.raises(InputError, match="1 interaction has no time; leave them out") as e:
             leave_one_out(data)
         assert e.value.parameter == "order"
+
+
+@pytest.mark.parametrize("make", [leave_one_out, hold_out, strong_generalization, temporal_cut])
+def test_a_frame_is_not_split(make) -> None:
+    frame = _data().to_frame()
+    with pytest.raises(TypeError, match=f"{make.__name__} splits Interactions, not DataFrame"):
+        make(frame)
 
 
 @pytest.mark.parametrize("make", [paper_protocol, leave_one_out, hold_out, strong_generalization])

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ParameterError, ParameterTypeError
+from .errors import BoolrankError, ParameterError, ParameterTypeError
 
 # What to do about a name that is not known.
 IMPORT = "import its module first (--import MODULE on the command line)"
@@ -120,6 +120,18 @@ def _shown(bound: float) -> str:
     return f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"
 
 
+def known_name(
+    name: str,
+    known: Iterable[str],
+    problem: str,
+    parameter: str = "",
+    error: type[BoolrankError] = ParameterError,
+) -> None:
+    """Raise unless a name is known; the hint is the most similar one, or all."""
+    if name not in known:
+        raise error(problem, hint=near_name(str(name), known), parameter=parameter or name)
+
+
 def near_name(name: str, known: Iterable[str], *, extensible: bool = False) -> str:
     """Return a hint for an unknown name: the most similar one, or all and how to add one's own.
 
@@ -136,4 +148,5 @@ command line)'
     longer += [each for each in known if len(name) > 2 and name in each]
     near = longer or get_close_matches(name, known, n=1)
     own = f"; for one of your own, {IMPORT}" * extensible
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}{own}"
+    there = "there is only" if len(known) == 1 else "there are"
+    return f"did you mean {near[0]!r}?" if near else f"{there} {', '.join(known) or 'none'}{own}"

@@ -20,7 +20,7 @@ from .weights import factor_of, settled
 # Columns that are worked on at a time: those of all factors fit into a cache.
 _WIDTH = 256
 # Scores are rounded to 2^-36 of their terms, so that sums which differ by rounding alone are ties.
-_GRID = 2.0**16
+GRID = 2.0**16
 # Columns of the factors that are multiplied for all items when ranking, and the next ones, for
 # items that could be in the list: one in fifty on Gowalla. A fifth of these need the others.
 _HEAD, _NEXT = 16, 112
@@ -113,8 +113,8 @@ def _add_rows(sums, sparse, items, factors):
 
 
 @ranged(lambda out, y, *_: (-(-out.shape[1] // _WIDTH), out.size * (y.shape[1] + 1)))
-def add_products(begin, end, out, y, across, norms):
-    """Add the products with the right factors, which lie ``across``; settle the scores."""
+def add_products(begin, end, out, y, across, norms, grid):
+    """Add the products with the right factors, which lie ``across``; settle scores on a grid."""
     products = np.empty(_WIDTH)
     for block in range(begin, end):
         low = block * _WIDTH
@@ -126,7 +126,7 @@ def add_products(begin, end, out, y, across, norms):
             length = _norm(y[k])
             for j in range(low, high):
                 total = out[k, j] + products[j - low]
-                out[k, j] = settled(total, abs(total) + length * norms[j], _GRID)
+                out[k, j] = settled(total, abs(total) + length * norms[j], grid)
 
 
 @loop
@@ -254,13 +254,13 @@ def rank_near(begin, end, out, y, operator, profiles, request):
         error = (width + 4) * (_TERM * product + _TINY * (length + largest + 1))
         error += _SUMS * (most + product)
         # Unequal scores can be equal when settled.
-        limit -= 2 * (error + _GRID * 2.0**-50 * (abs(limit) + product + error))
+        limit -= 2 * (error + GRID * 2.0**-50 * (abs(limit) + product + error))
         used = _fill_few(few, near, limit - error, tail, reach, outline)
         exact = np.empty(used)
         for c in range(used):
             j = few[c]
             total = of_sparse[j] + _product(y[k], right[j])
-            exact[c] = settled(total, abs(total) + length * norms[j], _GRID)
+            exact[c] = settled(total, abs(total) + length * norms[j], GRID)
         best(exact, exact, 0.0, n, list_, values)
         for place in range(n):
             if list_[place] >= 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -152,7 +153,10 @@ def present(error: Exception, words: Sequence[str]) -> tuple[int, str]:
         message += error.strerror
         hint = "choose another place, or make this one readable and writable"
     elif hasattr(error, "format_message"):  # typer's errors have this method and no public name
-        code, message = 2, error.format_message().rstrip(".")
+        code = 2
+        message = error.format_message().rstrip(".").replace("Input should be", "this must be")
+        if re.match(r"No such option: -\d", message):
+            hint = "write -- before ids that begin with a minus"
     else:
         return 0, ""
     return code, f"error: {message}\nhint: {hint or _usage(words)}"

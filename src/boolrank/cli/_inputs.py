@@ -146,9 +146,10 @@ def read_items(path: str, sets: str | None, events: Interactions) -> ItemTable:
     table = read_table(path, sets).matched(events.items)
     without, more = table.unmatched(events.items)
     if without:
-        say(f"note: {without:,} of {len(events.items):,} items with events have no row in {path}")
+        items = counted(len(events.items), "item")
+        say(f"note: {path} has no row for {without:,} of {items} with events")
     if more:
-        say(f"note: {more:,} of {len(table):,} rows of {path} have no events")
+        say(f"note: no events for {more:,} of {counted(len(table), 'row')} of {path}")
     return table
 
 
@@ -184,7 +185,7 @@ def parse_ids(
     option: str,
     *,
     strict: bool = False,
-    fate: str = "ignored",
+    fate: str = "are ignored",
     table: ItemTable | None = None,
 ) -> list[Any]:
     """Return ids in the type of the vocabulary; report unknown ones, or raise if ``strict``.
@@ -206,8 +207,8 @@ def parse_ids(
         similar = vocabulary.similar if table is None else table.near
         near = similar(unknown[0]) if len(unknown) == 1 else ""
         names += f"; did you mean {near}?" if near else ""
-        of = f"{len(unknown):,} of {len(found):,} ids in --{option}"
-        say(f"note: {of} are unknown and {fate}: {names}")
+        share = f"{len(unknown):,} of {len(found):,}"
+        say(f"note: unknown ids in --{option}, {share}, {fate}: {names}")
     return ids
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from .._memory import free_memory, size
 from ..counts.estimate import Estimate
-from ..table import Table
+from ..table import Table, counted
 from ._inputs import Columns, read_events
 from ._output import Output, status
 
@@ -33,8 +33,10 @@ def estimate(
         ("on disk", size(found.disk_memory), disk, seconds, "--memory"),
     ]
     note = (
-        f"{found.events:,} events, {found.steps:,} steps, about {found.pairs:,} pairs of items; "
+        f"{counted(found.events, 'event')}, {counted(found.steps, 'step')}, about "
+        f"{counted(found.pairs, 'pair')} of items; "
         f"{size(free_memory())} of memory are free; Spark sends {size(found.shuffle)}. "
-        "The process itself takes about 0.4 GB more."
+        f"The process itself takes about 0.4 GB more, and lists for everybody up to "
+        f"{size(found.lists)}. Without --model, fit chooses among models and takes several fits."
     )
     output.show(Table.of("", formats, rows, note=note), records=[asdict(found)])

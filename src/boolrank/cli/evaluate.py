@@ -11,7 +11,7 @@ from ..errors import ParameterError
 from ..models.spec import ModelSpec, labels, parse_model
 from ..studies import Experiment, Run, choose, read_experiment, run_experiment
 from ..studies.experiment import PUBLISHED, USUAL
-from ..table import Table
+from ..table import Table, counted
 from ._inputs import AUTO, Columns, given, race_options, read_items, say_read
 from ._options import option_name
 from ._output import Output, counter, done, say, status
@@ -100,8 +100,8 @@ def evaluate(
         results = evaluation_table(run.evaluations, experiment.seed)
     _show(run, results, output)
     where = "" if run.folder is None else f"; {run.folder / 'results.json'}"
-    total = len(parts) * len(run.evaluations)
-    done(f"{run.computed} of {total} results are new{where}", beside_data=out is None)
+    total = counted(len(parts) * len(run.evaluations), "result", "are")
+    done(f"{run.computed} of {total} new{where}", beside_data=out is None)
 
 
 def _show(run: Run, results: Table, output: Output) -> None:

@@ -17,6 +17,7 @@ from ..report.cautions import concentration
 from ..storage.folder import check_target
 from ..studies import best_spec, choose
 from ..studies.families import with_tags
+from ..table import counted
 from ._inputs import (
     AUTO,
     Columns,
@@ -157,7 +158,8 @@ def _fit_on_spark(
         finally:
             session.stop()
     found = model_info(out)
-    done(f"{out}: {spec} on {found['users']:,} users x {found['items']:,} items")
+    users, items = (counted(found[f"{side}s"], side) for side in ("user", "item"))
+    done(f"{out}: {spec} on {users} x {items}")
 
 
 def _spec(

@@ -10,7 +10,7 @@ from ..data.vocabulary import plain_id
 from ..errors import ParameterError
 from ..kernels.rules import Rules
 from ..models import KernelRanker, Recommender, load_model, model_info
-from ..table import Column, Table
+from ..table import Column, Table, counted
 from ._inputs import parse_ids, parse_item, read_ids
 from ._output import Output, ranked_lists, say
 
@@ -26,7 +26,7 @@ def show(folder: Path, *, output: Output) -> None:
     shown["parameters"] = ", ".join(f"{name}={each}" for name, each in info["parameters"].items())
     if info["table"] is not None:
         kinds = (f"{name} ({kind})" for name, kind in info["table"]["columns"].items())
-        shown["item table"] = f"{info['table']['rows']:,} rows; {', '.join(kinds)}"
+        shown["item table"] = f"{counted(info['table']['rows'], 'row')}; {', '.join(kinds)}"
     tables = [Table(str(folder), columns, list(shown.items()))]
     choice = info["choice"]
     if choice is not None:

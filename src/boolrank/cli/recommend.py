@@ -170,7 +170,7 @@ def recommend(
     if shown < len(wanted):
         to_do = "--out FILE, --csv or --json gives all, --users some"
         say(f"note: these are the first {shown} of {len(wanted):,} users; {to_do}")
-    done(f"{shown:,} {whom}s", beside_data=True)
+    done(counted(shown, whom), beside_data=True)
 
 
 def _ranked(

@@ -13,7 +13,7 @@ from ..report.cautions import cautions
 from ..storage.output import check_output
 from ..studies import Study, Trial, tune_model, validation_fold
 from ..table import Column, Table, counted
-from ._inputs import Columns, fit_command, given, read_events, read_items
+from ._inputs import Columns, command_text, fit_command, given, read_events, read_items
 from ._output import Output, counter, done, say
 
 _MAX_TRIALS = 10  # in a table
@@ -46,6 +46,11 @@ def tune(
     """
     inputs = columns.inputs(inputs)
     budget = given({"trials": trials, "seconds": seconds})
+    names = [each.partition("(")[0] for each in split_commas(model or "")]
+    if len(names) > 1:
+        command = command_text("compare", inputs, {**columns.given(), "models": ",".join(names)})
+        hint = f"several: {command}"
+        raise ParameterError("tune takes one model", hint=hint, parameter="model")
     spec = parse_model(model or "kernel-ranker")
     if spec.changes:
         problem = f"tune chooses the parameters of {spec.name}"

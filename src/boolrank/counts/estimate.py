@@ -19,6 +19,8 @@ _SAMPLES, _STEPS = 64, 1 << 24
 _STEP, _PAIR = 1.2e-9, 110e-9
 # Columns, counts and values of a pair; and temporary ones.
 _PAIR_BYTES, _TEMPORARY = 16, 12
+# Bytes of a pair in lists for everybody, and most bytes of these; see `models.simplex_scorer`.
+_LIST_BYTES, _MOST_LIST = 8, 1 << 30
 # Bytes of an event in memory: item, user, and their order. Bytes of an event in a file, twice.
 _EVENT_BYTES, _EVENT_DISK = 24, 16
 # Ranges of items on a cluster: a list is sent to each range that it touches.
@@ -29,7 +31,8 @@ _RANGES = 200
 class Estimate:
     """Bytes and time of a fit: memory beside the process, in memory or on disk, and the folder.
 
-    ``steps`` are additions, ``pairs`` are estimated, and a cluster sends ``shuffle`` bytes.
+    ``steps`` are additions, ``pairs`` are estimated, and a cluster sends ``shuffle`` bytes. Lists
+    for everybody take up to ``lists`` bytes beside the model.
     """
 
     users: int
@@ -41,6 +44,7 @@ class Estimate:
     disk_memory: int
     disk: int
     shuffle: int
+    lists: int
 
     @staticmethod
     def of(rows: Rows, items: int, exponent: float = 0.0) -> Estimate:
@@ -72,6 +76,7 @@ class Estimate:
             disk_memory=_EVENT_BYTES * min(events, 1 << 20) + rest + longest,
             disk=each * pairs + _EVENT_DISK * events + rest,
             shuffle=sent,
+            lists=min(_LIST_BYTES * pairs, _MOST_LIST),
         )
 
     @property

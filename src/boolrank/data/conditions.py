@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import whole
-from ..errors import InputError, ParameterError
+from ..checks import known_name, whole
+from ..errors import InputError, ParameterError, ParameterTypeError
 from ..table import counted
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ BOOLEANS = {
     **dict.fromkeys(("false", "f", "no", "n"), False),
 }
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
+_COLUMNS = ("user", "item", "time", "rating", "positive")
 _DROPPED = {"since": "before", "until": "not before", "last": "before the last"}
 
 
@@ -86,9 +87,9 @@ class EventFilters(TypedDict, total=False):
 def parse_filters(filters: EventFilters) -> dict[str, Any]:
     """Return filters as numbers and datetimes, in the order in which they apply; raise early."""
     given: dict[str, Any] = {name: v for name, v in filters.items() if v is not None}
-    unknown = given.keys() - EventFilters.__annotations__.keys()
-    if unknown:
-        raise TypeError(f"there is no filter {min(unknown)!r}")
+    for name in given:
+        names = *_COLUMNS, *EventFilters.__annotations__
+        known_name(name, names, f"there is no parameter {name!r}", error=ParameterTypeError)
     parsers: dict[str, Any] = {"since": _moment, "until": _moment, "last": _span}
     parsers |= {"min_count": partial(whole, "", low=1)}
     return {name: parse(name, given[name]) for name, parse in parsers.items() if name in given}
@@ -158,11 +159,11 @@ def units_per_second(times: NDArray[Any]) -> int:
 
 
 def _per_second(time: NDArray[Any], name: str) -> int:
-    """Return the units in a second; raise unless times are after 1973, in up to microseconds."""
-    low, units = float(time.min()), units_per_second(time)
-    if low < 1e8 * units or units > 1_000_000:
+    """Return the units in a second; raise unless times are from 1973 to 2128."""
+    low, high, units = float(time.min()), float(time.max()), units_per_second(time)
+    if low < 1e8 * units or high > 5e9 * units or units > 1_000_000:
         raise InputError(
-            f"times are numbers from {low:g} to {time.max():g}, which are not seconds since 1970",
+            f"times are numbers from {low:g} to {high:g}, which are not seconds since 1970",
             hint="use a column of dates",
             parameter=name,
         )

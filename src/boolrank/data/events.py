@@ -53,7 +53,7 @@ class Reading:
         """Raise if no event is left."""
         if not count:
             dropped = ", ".join(f"{n:,} {why}" for why, n in self.dropped.items())
-            why = f"all rows are dropped, {dropped}" if dropped else "the input has no rows"
+            why = f"all rows are dropped, {dropped}" if dropped else f"{self.source} has no rows"
             hint = "choose other events" if dropped else "give some"
             raise InputError(f"there are no interactions: {why}", hint=hint)
 
@@ -125,6 +125,9 @@ def to_events(
     users, rows = _encode(table[columns["user"]], "user")
     items, numbers = _encode(table[columns["item"]], "item")
     when = None if time is None else _times(table[time])
+    if when is not None and when.dtype.kind == "M" and table[time].dtype.is_numeric():
+        example = str(when[np.isfinite(when)][0]).replace("-", "")
+        reading.notes.append(f"times such as {example} are read as dates")
     if when is not None and (timeless := int((~np.isfinite(when)).sum())):
         reading.notes.append(f"{counted(timeless, 'row', 'have')} no time")
     return Events(users, items, rows, numbers, when, reading)
@@ -143,9 +146,32 @@ def check_times(values: Any, count: int) -> NDArray[Any]:
         )
     if array.shape != (count,):
         raise InputError(
-            f"times have the shape {array.shape}, but there are {count:,} events", parameter="time"
+            f"times of {counted(count, 'event')} have the shape {array.shape}", parameter="time"
         )
-    return array
+    return as_dates(array)
+
+
+def as_dates(times: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers such as 20240304 as dates if all are days from 1900 to 2100, else unchanged.
+
+    >>> as_dates(np.array([20240229, np.nan])), as_dates(np.array([20240229, 20240230]))
+    (array(['2024-02-29', 'NaT'], dtype='datetime64[D]'), array([20240229, 20240230]))
+    """
+    if times.dtype.kind not in "iuf":
+        return times
+    known = np.isfinite(times)
+    some = times[known]
+    if not some.size or some.min() < 19000101 or some.max() > 21001231:
+        return times
+    whole = some.astype(np.int64)
+    month, day = whole // 100 % 100 - 1, whole % 100 - 1
+    first = ((whole // 10_000 - 1970) * 12 + month).astype("datetime64[M]")
+    made = first.astype("datetime64[D]") + day
+    if (month // 12 != 0).any() or (made.astype("datetime64[M]") != first).any():
+        return times
+    dates = np.full(times.shape, np.datetime64("NaT", "D"))
+    dates[known] = made
+    return dates if np.array_equal(whole, some) else times
 
 
 def _positive(table: Any, name: str, condition: Condition | None, reading: Reading) -> Any:
@@ -208,7 +234,7 @@ def _times(series: Any) -> NDArray[Any]:
         return np.asarray(series.cast(nw.Datetime("us")).to_numpy()).astype("datetime64[D]")
     if series.dtype == nw.Datetime and series.dtype.time_zone is not None:
         series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    return np.asarray(series.to_numpy())
+    return as_dates(np.asarray(series.to_numpy()))
 
 
 def _encode(series: Any, kind: str) -> tuple[Vocabulary, NDArray[np.int64]]:
@@ -261,7 +287,8 @@ def _side(given: Ids, kind: str, size: int) -> tuple[Vocabulary, NDArray[np.int6
     """Return the ids of the rows or columns of a matrix, by default their numbers."""
     names, numbers = Vocabulary.of(np.arange(size) if given is None else given, kind)
     if len(numbers) != size:
-        raise InputError(f"the matrix has {size} {kind}s, but {len(numbers)} ids are given")
+        ids = counted(len(numbers), "id", "are")
+        raise InputError(f"the matrix has {counted(size, kind)}, but {ids} given")
     if len(names) != size:
         raise InputError(f"the ids of {kind}s are not distinct", parameter=f"{kind}s")
     return names, numbers

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 from ..checks import near_name
 from ..errors import InputError, ParameterError
+from ..table import counted
 from .catalogue import DATASETS
 from .conditions import EventFilters
 from .dataset import Dataset
@@ -130,8 +131,9 @@ def load_published(
         train, test = DATASETS[inputs[0]].load_parts(folder)
         return published_folds((train, test))
     if not inputs or len(inputs) % 2:
+        files = counted(len(inputs), "file")
         raise ParameterError(
-            f"published folds are pairs of files, training and test, not {len(inputs)} files",
+            f"published folds are pairs of files, training and test, not {files}",
             hint="give two for each fold",
         )
     parts = [load_inputs([name], folder, False, **columns) for name in inputs]

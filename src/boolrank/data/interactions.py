@@ -62,7 +62,7 @@ class Interactions:
         item_names, columns = Vocabulary.of(items, "item")
         if len(rows) != len(columns):
             raise InputError(
-                f"there are {len(rows)} users, but {len(columns)} items",
+                f"{counted(len(rows), 'user')} and {counted(len(columns), 'item')} are given",
                 hint="give one of each per event",
             )
         when = None if time is None else check_times(time, len(rows))
@@ -78,7 +78,7 @@ class Interactions:
     ) -> Interactions:
         """Return interactions from the row and column number of each event."""
         if not len(rows):
-            raise InputError("there are no interactions: the input has no rows", hint="give some")
+            raise InputError("there are no interactions: the input has no events", hint="give some")
         return _distinct(users, items, rows * len(items) + columns, time)
 
     @staticmethod
@@ -377,7 +377,7 @@ def joined(*parts: Interactions) -> tuple[Interactions, list[NDArray[np.int64]]]
 def none_within(cap: int | None) -> InputError:
     """Return the error for an activity cap that leaves nothing to learn from."""
     return InputError(
-        f"every user has more than {cap} items, so none counts",
+        f"every user has more than {counted(cap or 0, 'item')}, so none counts",
         hint="give a higher activity_cap, or none",
         parameter="activity_cap",
     )

@@ -12,14 +12,14 @@ import narwhals as nw
 import numpy as np
 
 from .._extras import needs
-from ..checks import near_name
+from ..checks import known_name
 from ..errors import InputError
 from ..storage.state import LARGE
 from ..table import counted
 from .columns import check_names, likely, opened
 from .item_columns import Column, Numbers, Words
 from .items import MAX_NAME, ItemTable
-from .vocabulary import Vocabulary, is_missing
+from .vocabulary import Vocabulary, check_list, is_missing
 
 _TITLES = ("title", "name", "label", "description")
 _SEPARATORS = ("|", ";")
@@ -73,10 +73,10 @@ def read_items(
         table = nw.from_native(pl.DataFrame(table))
     names = list(table.columns)
     item, title = _find(names, item, title)
+    if sets is not None:
+        check_list("sets", sets, "columns")
     for name in sets or ():
-        if name not in names:
-            problem = f"{source} has no column {name!r}"
-            raise InputError(problem, hint=near_name(name, names), parameter="sets")
+        known_name(name, names, f"{source} has no column {name!r}", "sets", InputError)
     ids, order = _ids(table[item], item, source)
     columns: dict[str, Column] = {}
     for name in (each for each in names if each != item):
@@ -93,9 +93,9 @@ def read_items(
 def _find(names: Sequence[str], item: str | None, title: str | None) -> tuple[str, str | None]:
     """Return the columns of ids and titles: the given ones, or the first with a usual name."""
     for name in (item, title):
-        if name is not None and name not in names:
+        if name is not None:
             problem = f"there is no column {name!r} for the items"
-            raise InputError(problem, hint=near_name(name, names), parameter="items")
+            known_name(name, names, problem, "items", InputError)
     if title is None:
         others = [name for name in names if name != item]
         others.sort(key=lambda name: name.lower() not in _TITLES)  # a title before a subtitle

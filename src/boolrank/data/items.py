@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import near_name
+from ..checks import known_name, near_name
 from ..errors import InputError, UnknownIdError
 from ..storage.state import Reader, pack
 from ..table import counted
@@ -190,12 +190,9 @@ def updated_table(table: ItemTable, new: ItemTable) -> ItemTable:
     >>> made, made.columns["tags"].words
     (ItemTable: 3 items; tags (set), ['a', 'b', 'c'])
     """
-    for name in (each for each in new.columns if each not in table.columns):
-        raise InputError(
-            f"{new.source} has a column {name!r} that the table of the model lacks",
-            hint=near_name(name, table.columns),
-            parameter="items",
-        )
+    for name in new.columns:
+        problem = f"{new.source} has a column {name!r} that the table of the model lacks"
+        known_name(name, table.columns, problem, "items", InputError)
     new = new.typed_as(table.ids)
     ids, _ = table.ids.merged(new.ids)
     old_rows, new_rows = table.ids.find(ids), new.ids.find(ids)

@@ -21,7 +21,7 @@ from .vocabulary import Vocabulary, id_text
 
 _DATETIME = re.compile(r"datetime64\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
 # Types of ids that are stored as text, with the function that restores them. Most are int64.
-_FROM_TEXT: dict[str, Callable[[str], Any]] = {"str": str, "UUID": UUID, "int": int}
+_FROM_TEXT: dict[str, Callable[[str], Any]] = {"str": str, "UUID": UUID, "int": int, "float": float}
 
 
 def packed(
@@ -56,7 +56,7 @@ def packed_ids(
     kind = ", ".join(sorted({type(key).__name__ for key in vocabulary})) or "str"
     if savable and kind not in _FROM_TEXT:
         raise ModelFileError(
-            f"{name} of type {kind} cannot be saved", hint="use whole numbers, text or UUIDs"
+            f"{name} of type {kind} cannot be saved", hint="use numbers or text, all of one type"
         )
     text, ends = packed_texts(map(str if kind in _FROM_TEXT else id_text, vocabulary))
     return kind, {f"{name}-text": text, f"{name}-ends": ends}

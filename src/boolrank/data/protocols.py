@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import near_name, one_of, real, whole
+from ..checks import known_name, one_of, real, whole
 from ..errors import InputError, ParameterError
 from ..table import counted
-from .interactions import Interactions, joined
+from .events import as_dates
+from .interactions import Interactions, check_interactions, joined
 from .splits import ABSENT, KNOWN, TEST, TRAIN, Split, check_folds
 
 Ints = NDArray[np.int64]
@@ -94,13 +95,14 @@ def temporal_cut(data: Interactions, share: float = 0.2, at: Any = None) -> Spli
     The time is ``at``, or such that about a ``share`` of the interactions test; equal times stay
     together. Users without an earlier interaction are left out of the test, and counted.
     """
+    check_interactions(data, "temporal_cut splits")
     when = _times(data, "take another split")
     given: dict[str, Any] = {"at": str(at)}
     if at is None:
         given = {"share": real("temporal_cut", "share", share, above=0, high=1)}
         at = np.sort(when)[len(when) - int(_part(np.array(len(when)), given["share"]))]
     try:
-        cut = np.asarray(at)
+        cut = as_dates(np.asarray(at))
         # Numbers are compared as they are: 4.5 is after 4.
         numbers = when.dtype.kind in "iuf" and cut.dtype.kind in "iuf"
         test = when >= (cut if numbers else cut.astype(when.dtype))
@@ -134,9 +136,10 @@ def strong_generalization(
     users, place, length, given = _ordered(owner, data, order, seed, least)
     each = max(1, int(share * len(users)))
     if folds * each > len(users) or each == len(data.users):
+        unseen = counted(folds * each, "unseen user", "are")
+        able = counted(len(users), "user", "have")
         raise ParameterError(
-            f"{folds} folds of {each} unseen users are too many: {len(users)} users have at least "
-            f"{least} interactions, and somebody must train",
+            f"{unseen} too many: {able} at least {least} interactions, and somebody must train",
             hint="use fewer folds, or a smaller share",
             parameter="folds",
         )
@@ -195,17 +198,10 @@ def usual_order(data: Interactions) -> str:
 
 def check_split(name: str, parameters: Iterable[str]) -> None:
     """Raise for an unknown protocol or parameter."""
-    if name not in SPLITS:
-        hint = near_name(name, SPLITS)
-        raise ParameterError(f"there is no split {name!r}", hint=hint, parameter="name")
+    known_name(name, SPLITS, f"there is no split {name!r}", "name")
     known = list(signature(SPLITS[name]).parameters)[1:]
     for each in parameters:
-        if each not in known:
-            raise ParameterError(
-                f"the split {name!r} has no parameter {each!r}",
-                hint=near_name(each, known),
-                parameter=each,
-            )
+        known_name(each, known, f"the split {name!r} has no parameter {each!r}")
 
 
 def _split(
@@ -233,6 +229,7 @@ def _ordered(
     interaction among its user's, and their number; and the parameters. Equal times are ordered by a
     seeded draw: in the order of ids, the first items of a catalogue would train.
     """
+    check_interactions(data, f"{owner} splits")
     seed, least = whole(owner, "seed", seed, 0), whole(owner, "least", least, 2)
     one_of("order", order, ("time", "random"))
     if len(data.users) < 2:

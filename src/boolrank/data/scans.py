@@ -70,6 +70,7 @@ def expand(paths: str | Path | Iterable[str | Path]) -> list[Path | str]:
             hint = "name files of events"
             if (path / HEADER).is_file():
                 problem = f"{path} is a saved model or split"
+                hint += "; show, recommend, similar, explain, update and serve take a saved model"
         else:
             # glob, not Path.glob, which refuses absolute patterns.
             names = [path] if path.exists() else sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207

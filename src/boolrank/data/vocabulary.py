@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterTypeError, UnknownIdError
+from ..table import counted
 
 # Number of neighbouring ids to search for one similar to an unknown id, 10 µs each.
 _NEAR = 20_000
@@ -69,7 +70,8 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         some = [f", {self[i]!r}" for i in range(min(3, len(self)))]
-        return f"Vocabulary: {len(self):,} {self.kind}s{''.join(some)}{', ...' if some else ''}"
+        more = ", ..." if some else ""
+        return f"Vocabulary: {counted(len(self), self.kind)}{''.join(some)}{more}"
 
     def number(self, key: Hashable) -> int:
         """Return the row number of an id, or raise with a similar one as hint.
@@ -152,8 +154,8 @@ class Vocabulary:
             # int accepts 1_0, too. In files, 007 is not a whole number.
             if kind is int and re.fullmatch("0|-?[1-9][0-9]*", text):
                 return int(text)
-            if kind is UUID:
-                return UUID(text)
+            if kind is UUID or (kind is float and re.match(r"-?\d[^_]*$", text)):
+                return kind(text)
         return text
 
     def typed_as(self, other: Vocabulary) -> tuple[Vocabulary, NDArray[np.int64]]:

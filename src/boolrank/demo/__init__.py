@@ -35,7 +35,7 @@ from ..studies import Experiment, run_experiment
 from ..studies.arity import Curve, family, spectral_curve
 from ..studies.choose import Choice, choose
 from ..studies.run import machine
-from ..table import Column, Table
+from ..table import Column, Table, counted
 from .tastes import TITLES, PlantedTastes, plant_tastes
 
 __all__ = ["NEXT", "demo_tables", "run_demo"]
@@ -237,7 +237,7 @@ def _describe(
     values: list[list[Any]] = [seen, tastes(seen), films, tastes(films), found.scores[0].tolist()]
     parts = model.explain(viewer, films[0])
     others = sum(part for _, part in parts[_REASONS:])
-    reasons = [*parts[:_REASONS], (f"{len(parts) - _REASONS} others", others)]
+    reasons = [*parts[:_REASONS], (counted(len(parts) - _REASONS, "other"), others)]
     liked = " and ".join(data.tastes[k] for k in np.flatnonzero(likes))
     title = f"{viewer.capitalize()}, who likes {liked}"
     return Table(title, columns, list(zip_longest(*values))), reasons

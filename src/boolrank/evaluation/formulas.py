@@ -114,7 +114,7 @@ def _top(rankings: Rankings, k: int) -> tuple[NDArray[np.int32], Interactions]:
     """Return the first k items of each user, and the training data."""
     if rankings.top.shape[1] < min(k, rankings.depth):
         raise InputError(
-            f"the rankings have the best {rankings.top.shape[1]} items, and {k} are needed",
+            f"the rankings are made with n={rankings.top.shape[1]}, which is less than {k}",
             hint=f"make them with n={k}",
         )
     if rankings.train is None:

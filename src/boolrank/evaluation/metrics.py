@@ -82,7 +82,8 @@ class Metric:
         name = getattr(function, "__name__", "")
         if not re.fullmatch(r"\w+", name):
             raise ParameterError(f"{function!r} has no name", hint="define it with def")
-        if name in BUILT_IN:
+        known = METRICS.get(name)
+        if known and _place(known.value) != _place(function):
             raise ParameterError(f"there is a metric {name!r} already", hint="rename the function")
         if higher_is_better is None:
             higher_is_better = getattr(function, "higher_is_better", True)
@@ -104,6 +105,11 @@ AnyMetric = str | Metric | Callable[..., Any]
 Metrics = Iterable[AnyMetric] | AnyMetric
 
 
+def _place(function: Any) -> tuple[str, str]:
+    """Return where a function is defined; a module that runs again makes another function."""
+    return getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+
+
 def parse_metric(metric: AnyMetric) -> Metric:
     """Parse a metric: text such as ``"ndcg@10"``, or a function.
 
@@ -118,7 +124,8 @@ def parse_metric(metric: AnyMetric) -> Metric:
     if not isinstance(metric, str):
         if not callable(metric):
             raise ParameterTypeError(f"a metric is a name or a function, not {metric!r}")
-        return Metric.of(metric).at(None)
+        known = METRICS.get(getattr(metric, "__name__", ""))
+        return (known if known and known.value is metric else Metric.of(metric)).at(None)
     match = re.fullmatch(r"\s*([^@\s]+?)\s*(?:@\s*([1-9]\d{0,8})\s*)?", metric)
     if match is None:
         raise ParameterError(f"a metric is written as 'auc' or 'ndcg@10', not {metric!r}")

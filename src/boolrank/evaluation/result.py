@@ -66,7 +66,7 @@ class FoldResult:
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name} {value:.4f}" for name, value in self.means.items())
-        return f"FoldResult: {len(self.users):,} users, {means}"
+        return f"FoldResult: {counted(len(self.users), 'user')}, {means}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -37,7 +37,7 @@ def as_binary(X: Any, name: str, width: int | None = None) -> Any:
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise wrong(
             f"{name} must be a matrix of 0 and 1 with a row per vector, but it has "
-            f"{matrix.ndim} dimension(s) and values of type {matrix.dtype}",
+            f"{matrix.ndim} dimension{'s' * (matrix.ndim != 1)} and values of type {matrix.dtype}",
             hint=f"for a single vector, use {name}.reshape(1, -1)" if matrix.ndim == 1 else "",
         )
     if width is not None and matrix.shape[1] != width:

@@ -47,15 +47,38 @@ _ARGUMENTS = {
 _RIDGE = 1e-3
 
 
-def _cosines(factors: Floats, item: int) -> tuple[Floats, Floats]:
-    """(m,) Return the cosines of an item's factors with those of all items, twice."""
-    lengths = np.linalg.norm(factors, axis=1)
-    cosines = factors @ factors[item] / np.maximum(lengths * lengths[item], 1e-300)
-    return cosines, cosines
+def _products(left: Floats, right: Floats) -> Floats:
+    """Return a matrix product whose rows do not depend on each other, unlike those of BLAS."""
+    from .._compiled.low_rank import add_products
+
+    out = np.zeros((len(left), right.shape[1]))
+    add_products(out, left, right, np.zeros(right.shape[1]), 0.0)
+    return out
 
 
 @dataclass(frozen=True, eq=False)
-class AlsScorer(Scorer):
+class _Factors(Scorer):
+    """What scorers with factors of items share."""
+
+    factors: Floats = array("float64", "items", "factors", low=-1e15, high=1e15)
+
+    @property
+    def items(self) -> int:
+        return len(self.factors)
+
+    @cached_property
+    def _across(self) -> Floats:
+        return np.ascontiguousarray(self.factors.T)
+
+    def similar(self, item: int) -> tuple[Floats, Floats]:
+        """Take cosines of factors."""
+        lengths = np.linalg.norm(self.factors, axis=1)
+        cosines = self.factors @ self.factors[item] / np.maximum(lengths * lengths[item], 1e-300)
+        return cosines, cosines
+
+
+@dataclass(frozen=True, eq=False)
+class AlsScorer(_Factors):
     """Item factors of ALS; a user's factors solve a weighted least-squares problem.
 
     With Y the factors of items and Y_I those of a profile,
@@ -65,13 +88,8 @@ class AlsScorer(Scorer):
 
     kind: ClassVar[str] = "als"
 
-    factors: Floats = array("float64", "items", "factors", low=-1e15, high=1e15)
     reg: float = 0.0
     confidence: float = 1.0
-
-    @property
-    def items(self) -> int:
-        return len(self.factors)
 
     @cached_property
     def _gram(self) -> Floats:
@@ -89,15 +107,12 @@ class AlsScorer(Scorer):
         for k in range(len(users)):
             total = self.confidence * self.factors[profiles.row(k)].sum(axis=0)
             users[k] = _solved(self._system(profiles.row(k)), total)
-        return users @ self.factors.T
+        return _products(users, self._across)
 
     def parts(self, profile: Profiles, items: Sequence[int]) -> list[Floats]:
         own = profile.indices
         directions = _solved(self._system(own), self.factors[items].T)
         return list((self.confidence * (self.factors[own] @ directions)).T)
-
-    def similar(self, item: int) -> tuple[Floats, Floats]:
-        return _cosines(self.factors, item)
 
 
 def _solved(matrix: Floats, right: Floats) -> Floats:
@@ -109,7 +124,7 @@ def _solved(matrix: Floats, right: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class FoldInScorer(Scorer):
+class FoldInScorer(_Factors):
     """Factors of items and of training profiles, and the map for all other profiles.
 
     Attributes
@@ -122,7 +137,6 @@ class FoldInScorer(Scorer):
 
     kind: ClassVar[str] = "fold-in"
 
-    factors: Floats = array("float64", "items", "factors", low=-1e15, high=1e15)
     users: Floats = array("float64", "profiles", "factors", low=-1e15, high=1e15)
     indptr: NDArray[np.int64] = array("int64", "profiles+1", low=0, divides=("indices",))
     indices: NDArray[np.int32] = array("int32", "*", low=0, high="items")
@@ -148,23 +162,15 @@ class FoldInScorer(Scorer):
         known = profiles.take(np.unique(rows, return_index=True)[1])
         return FoldInScorer(factors, means, known.indptr, known.indices, folding)
 
-    @property
-    def items(self) -> int:
-        return len(self.factors)
-
     @cached_property
     def _known(self) -> dict[bytes, int]:
         return {key: row for row, key in enumerate(_keys(Rows(self.indptr, self.indices)))}
 
     def scores(self, profiles: Profiles) -> Floats:
         rows = np.array([self._known.get(key, -1) for key in _keys(profiles)])
-        users = _mean_factors(profiles, self.factors) @ self.folding
+        users = _products(_mean_factors(profiles, self.factors), self.folding)
         users[rows >= 0] = self.users[rows[rows >= 0]]
-        scores: Floats = users @ self.factors.T
-        return scores
-
-    def similar(self, item: int) -> tuple[Floats, Floats]:
-        return _cosines(self.factors, item)
+        return _products(users, self._across)
 
 
 def _keys(profiles: Rows | Profiles) -> list[bytes]:

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, vstack
 from .._memory import require_memory
 from ..data.rows import Rows
 from ..errors import ConvergenceWarning
+from ..table import counted
 from .scorer import Floats
 
 # Weights that are solved for at once: 8 MB.
@@ -111,8 +112,8 @@ class ElasticNet:
         loose = steps[steps > max(_LOOSE, tolerance)]
         if len(loose):
             warnings.warn(
-                f"the weights of {len(loose)} items still moved by {loose.max():.1e} when learning "
-                "ended; a larger reg makes them well-defined",
+                f"the weights of {counted(len(loose), 'item')} still moved by {loose.max():.1e} "
+                "when learning ended; a larger reg makes them well-defined",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -110,15 +110,29 @@ class Profiles(NamedTuple):
         return values * self.weights if len(self.weights) else values
 
 
-def check_times(owner: str, data: Interactions) -> None:
-    """Raise if interactions have no times, or if one is missing."""
-    missing = data.size if data.time is None else int((~np.isfinite(data.time)).sum())
+def check_times(owner: str, data: Interactions, model: Interactions | None = None) -> None:
+    """Raise if interactions lack times, or if those added to a ``model`` are in another unit."""
+    time, thing = data.time, "interaction" if model is None else "added interaction"
+    missing = data.size if time is None else int((~np.isfinite(time)).sum())
     if missing:
         raise InputError(
-            f"recency of {owner} needs times, and {counted(missing, 'interaction', 'have')} none",
+            f"recency of {owner} needs times, and {counted(missing, thing, 'have')} none",
             hint="give the time of each event, of added ones too, or set recency=0",
             parameter="recency",
         )
+    before = None if model is None else model.time
+    if time is not None and before is not None and _per_second(time) != _per_second(before):
+        raise InputError(
+            f"times of added interactions, such as {time[0]}, are in another unit than those of "
+            f"the model, such as {before[0]}",
+            hint="give all as dates, or all as numbers in one unit",
+            parameter="recency",
+        )
+
+
+def _per_second(time: NDArray[Any]) -> int:
+    """Return the units per second of numbers, 0 for dates."""
+    return 0 if time.dtype.kind == "M" else units_per_second(time)
 
 
 def recency_weights(recency: float | str, rows: Rows, time: NDArray[Any]) -> Floats:
@@ -154,10 +168,7 @@ def _by_age(days: float, rows: Rows, time: NDArray[Any]) -> Floats:
     some = rows.lengths > 0
     last = np.maximum.reduceat(time, rows.indptr[:-1][some]) if some.any() else time[:0]
     ages = np.repeat(last, rows.lengths[some]) - time
-    if time.dtype.kind == "M":
-        day: Any = np.timedelta64(1, "D")
-    else:
-        day = _SECONDS * units_per_second(time)
+    day: Any = _SECONDS * _per_second(time) or np.timedelta64(1, "D")
     return _halved(ages / day / days)
 
 

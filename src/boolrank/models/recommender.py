@@ -134,7 +134,7 @@ class Recommender(Estimator, ABC):
         """
         if added is not None and self.fitted.params.get("recency"):
             check_interactions(added, "added interactions are")
-            check_times(type(self).__name__, added)
+            check_times(type(self).__name__, added, self.fitted.interactions)
         return self.refit(self.fitted.interactions.updated(added, removed), items)
 
     def refit(self, after: Interactions, items: ItemTable | IntoFrame | None = None) -> Self:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from .._extras import needs
-from ..checks import near_name
+from ..checks import known_name, near_name
 from ..errors import ParameterError
 from ..kernels import Kernel
 from .parameters import Parameter, parameters_of
@@ -176,10 +176,5 @@ storage='auto', recency=0.0, activity_cap=None, n_threads=None), not fitted
     entry = find_model(name)
     known = [each.name for each in entry.parameters]
     for each in params:
-        if each not in known:
-            raise ParameterError(
-                f"{name} has no parameter {each!r}",
-                hint=near_name(each, known) if known else "it has none",
-                parameter=each,
-            )
+        known_name(each, known, f"{name} has no parameter {each!r}")
     return entry.load()(**params)

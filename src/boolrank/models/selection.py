@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import real, whole
+from ..checks import real, whole, wrong_type
 from ..data.filters import filter_items
 from ..data.items import ItemTable
 from ..data.rows import Rows
@@ -77,6 +77,8 @@ class Selection:
             visible[allowed[allowed >= 0]] = True
             visible[hidden] = False
             hidden = np.flatnonzero(~visible)
+        if not isinstance(per or {}, Mapping):
+            raise wrong_type("", "per", per, "a dictionary such as {'category': 2}")
         limits = tuple(
             (_needed(table, "per").column(name, "per").rows, whole("", f"per {name}", most, low=1))
             for name, most in (per or {}).items()

@@ -79,11 +79,11 @@ class SpectralScorer(Scorer):
         return out
 
     def scores(self, profiles: Profiles) -> Floats:
-        from .._compiled.low_rank import add_products, add_sparse
+        from .._compiled.low_rank import GRID, add_products, add_sparse
 
         out = np.empty((profiles.n_rows, self.items))
         add_sparse(out, self._sparse, *profiles)
-        add_products(out, self._sums(profiles), self._across, self._norms)
+        add_products(out, self._sums(profiles), self._across, self._norms, GRID)
         return out
 
     def top(

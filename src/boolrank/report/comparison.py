@@ -10,7 +10,7 @@ from typing import Any
 
 from ..storage.output import write_text
 from ..studies import SetComparison
-from ..table import Table
+from ..table import Table, counted
 from .cautions import cautions
 from .figures import Dots, Plot, scatter_figure
 from .page import Block, Entries, Figures, Note, Page, Section, data_size, made, write_page
@@ -71,7 +71,8 @@ def comparison_page(
     first, names = sets[0], ", ".join(each.title for each in sets)
     limit = "" if first.seconds is None else f" and at most {first.seconds:g} s"
     searched = " and ".join(map(metric_title, first.metrics))
-    how = _TUNED.format(f"{first.trials} trials{limit}", searched) if first.trials else _UNTUNED
+    trials = counted(first.trials, "trial")
+    how = _TUNED.format(trials + limit, searched) if first.trials else _UNTUNED
     of = {each.title: f"{each.title}: " if len(sets) > 1 else "" for each in sets}
     use = {
         command: of[each.title] + text
@@ -82,7 +83,8 @@ def comparison_page(
     about = {"seed": str(first.seed)}
     fold = "fold 0 is for validation"
     about |= {f"split of {each.title}": f"{each.split!r}; {fold}" for each in sets}
-    about["run"] = f"{manifest['started']} to {manifest['finished']}, {manifest['threads']} threads"
+    threads = counted(manifest["threads"], "thread")
+    about["run"] = f"{manifest['started']} to {manifest['finished']}, {threads}"
     block = made(manifest["command"], about, manifest)
     sections = [
         Section("use", "Use this", "", [Entries(use, commands=True), *doubts]),

@@ -31,6 +31,7 @@ ROLES = ("read", "write")
 _LEAST_KEY = 16  # characters
 _MOST_CONNECTIONS = 1024  # of one worker
 _MOST_HELD = 8 * MOST.bytes  # in the bodies of all current requests
+_CLOSE = {"connection": "close"}
 
 _POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -127,8 +128,10 @@ class Guard:
                 await self.app(scope, receive, answer)
         except Refusal as error:
             failure = error
-        except (TimeoutError, asyncio.CancelledError):  # too late, or the service ends
+        except (TimeoutError, asyncio.CancelledError) as error:  # too late, or the service ends
             failure = Refusal(503, "the request took too long", LATER)
+            if isinstance(error, TimeoutError) and client.since < inf:  # in `read`
+                failure = Refusal(408, "the body is incomplete", "send all of it at once", _CLOSE)
         except Exception as error:
             log.exception("a request failed")
             failure = error
@@ -142,8 +145,7 @@ class Guard:
     def _check(self, scope: Scope) -> None:
         headers = dict(scope["headers"])
         if len(self.connections) > _MOST_CONNECTIONS:  # uvicorn's own limit answers with plain text
-            close = {"connection": "close"}
-            raise Refusal(503, "there are too many connections", LATER, close)
+            raise Refusal(503, "there are too many connections", LATER, _CLOSE)
         host = re.sub(r":\d+$", "", headers.get(b"host", b"").decode("latin-1"))
         if self.local and _address(host.strip("[]").lower()) is None:
             hint = "use localhost, or see --api-key-file and --no-auth"

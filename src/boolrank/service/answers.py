@@ -18,6 +18,7 @@ import numpy as np
 
 from ..data.vocabulary import Vocabulary
 from ..errors import InputError, ParameterError, UnknownIdError
+from ..table import counted
 from .catalogue import Catalogue, finite, folded, json_id
 from .events import Change, EventStore
 from .history import History
@@ -108,7 +109,7 @@ def _prepared(
         history = History(np.unique(found[found >= 0]).astype(np.int32))
     ignored += catalogue.unknown([*query.items, *query.exclude, *(query.candidates or ())])
     if query.strict and ignored:
-        more = f", nor {len(ignored) - 1} others" if len(ignored) > 1 else ""
+        more = f", nor {counted(len(ignored) - 1, 'other')}" if len(ignored) > 1 else ""
         raise UnknownIdError(
             f"there is no item {ignored[0]!r}{more}", hint="leave them out, or leave strict out"
         )

@@ -41,10 +41,10 @@ class _Route(APIRoute):
         default = "read" if self.methods == {"GET"} else "write"
         role = (self.openapi_extra or {}).get("x-role", default)
         scope["guard"].check_key(scope, role)
-        known = {each.alias for each in self.dependant.query_params}
+        known = [each.alias for each in self.dependant.query_params]
         names = [name for name in QueryParams(scope["query_string"]) if name not in known]
         if names and role != "none":  # links to pages may carry anything
-            extra = {"type": "extra_forbidden", "msg": ""}
+            extra = {"type": "extra_forbidden", "msg": "", "ctx": {"known": known}}
             raise RequestValidationError([{**extra, "loc": ("query", each)} for each in names])
         await super().handle(scope, receive, send)
 

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from .._extras import needs
 from ..data.database import Database
 from ..errors import InputError
+from ..table import counted
 from .problems import LATER, Refusal, StoreError
 
 log = logging.getLogger("boolrank.service")
@@ -148,7 +149,7 @@ class EventStore:
             )
             different = sum(contents[each[0]] != tuple(each[1:]) for each in known)
             if different:
-                problem = f"{different} ids of events belong to other events"
+                problem = f"another event has the id of {counted(different, 'event')}"
                 raise Refusal(409, problem, "give a new event a new id")
             run(
                 "INSERT INTO boolrank_events (id, user_id, item, action, time) "  # noqa: S608

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from ..checks import near_name
 from ..errors import BoolrankError, UnknownIdError
 
 if TYPE_CHECKING:
@@ -15,13 +16,14 @@ if TYPE_CHECKING:
 
 LATER = "try again in a second"
 _MOST_ERRORS = 100  # of one body that are listed
+_LONGEST = 80  # characters of an unknown name that are compared with others
 _HTTP = {
     404: ("there is no such path", "/docs lists the paths"),
     405: ("the method is not allowed", "/docs lists the methods"),
 }
 # Errors of pydantic, by type; the text of others can be read by people.
 _INVALID = {
-    "extra_forbidden": "this name is unknown",
+    "extra_forbidden": "this name is unknown; {near}",
     "missing": "this field is missing",
     "string_pattern_mismatch": "this is blank, or has a NUL",
     "string_too_long": "there must be at most {max_length} characters",
@@ -97,10 +99,27 @@ def _invalid(error: Any) -> tuple[int, str, str, dict[str, Any]]:
         part, *place = ("body", *each["loc"]) if in_body else each["loc"]
         # A place may also name a type of a union, which is not an identifier.
         names = [name for name in map(str, place) if name.isdigit() or name.isidentifier()]
-        said = _INVALID.get(each["type"], "").format(**each.get("ctx", {})) or each["msg"]
+        ctx = dict(each.get("ctx", {}))
+        if each["type"] == "extra_forbidden":
+            known = ctx["known"] if ctx else _fields(error.title, place[:-1])
+            ctx["near"] = near_name(str(place[-1])[:_LONGEST], known)
+        said = _INVALID.get(each["type"], "").format(**ctx)
+        said = said or each["msg"].replace("Input should be", "this must be")
         found.append({"field": ".".join(names) or part, "problem": said})
     detail = "{field}: {problem}".format(**found[0])
     return 422, detail, "errors lists what to change; /docs has examples", {"errors": found}
+
+
+def _fields(title: str, place: Sequence[Any]) -> Iterable[str]:
+    """Return the names of fields at a place in a body."""
+    from . import schemas
+
+    kind = getattr(schemas, title)
+    for name in place:
+        if isinstance(name, str):
+            (kind,) = get_args(kind.model_fields[name].annotation)
+    names: Iterable[str] = kind.model_fields
+    return names
 
 
 def add_problems(app: FastAPI) -> None:

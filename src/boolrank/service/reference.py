@@ -24,6 +24,7 @@ _ERRORS = {
     503: "The service is overloaded, or a part of it does not answer.",
 }
 _BODY_ERRORS = {
+    408: "The body is incomplete.",
     409: "Something else has this id.",
     413: "The body is too large.",
     415: "The body must be JSON.",

@@ -7,6 +7,7 @@ workers that die, passes SIGHUP on, and ends them with itself.
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import logging
 import os
@@ -38,7 +39,7 @@ _SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP} if os.name == "posix" 
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; raise with a hint if the port is taken."""
+    """Return a socket that listens; raise if the host or the port cannot be used."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio disables Nagle's delay, 40 ms per answer, only for sockets with a named protocol.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -49,10 +50,11 @@ def listen(host: str, port: int) -> socket.socket:
         made.listen(2048)
     except OSError as error:
         made.close()
+        name = "port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "host"
         raise InputError(
             f"cannot listen on {host}:{port}: {error.strerror or error}",
-            hint="choose another --port",
-            parameter="port",
+            hint=f"choose another --{name}",
+            parameter=name,
         ) from None
     made.set_inheritable(True)
     return made

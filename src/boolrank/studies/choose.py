@@ -223,9 +223,9 @@ class _Race:
     def choice(self) -> Choice:
         leader = self.leader
         if leader is None:
-            first = self.entrants[0]
+            first, tried = self.entrants[0], counted(len(self.entrants), "setting")
             raise InputError(
-                f"none of {len(self.entrants)} settings worked; {first.spec}: {first.error}",
+                f"none of {tried} worked; {first.spec}: {first.error}",
                 hint="give more time, or name a model with --model",
             )
         others = [each for each in self.entrants if each.spec.name != leader.spec.name]

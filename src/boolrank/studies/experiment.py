@@ -14,7 +14,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, cast
 
-from ..checks import near_name, whole
+from ..checks import known_name, whole
 from ..data.database import Database
 from ..data.inputs import is_name, load_inputs, load_published
 from ..data.protocols import SPLITS, check_split, make_split, usual_order
@@ -139,8 +139,7 @@ class Experiment:
 def _check_keys(what: str, given: Iterable[str], known: Sequence[str]) -> None:
     """Raise for the first key that is not known."""
     for key in given:
-        if key not in known:
-            raise ParameterError(f"no {what} {key!r}", hint=near_name(key, known), parameter=key)
+        known_name(key, known, f"no {what} {key!r}")
 
 
 def _check(name: str, right: Any, value: Any, example: str) -> None:

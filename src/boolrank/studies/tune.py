@@ -222,7 +222,8 @@ def validation_fold(data: Interactions, order: str = "time", seed: int = 0) -> F
     able = int((np.diff(data.indptr) >= _LEAST).sum())
     if able < FOLDS:
         raise InputError(
-            f"{able} users have {_LEAST} interactions or more, and {FOLDS} folds need one each",
+            f"{counted(able, 'user', 'have')} {_LEAST} interactions or more, and {FOLDS} folds "
+            "need one each",
             hint="give data with more users, or more of each",
         )
     return next(iter(paper_protocol(data, folds=FOLDS, order=order, seed=seed, least=_LEAST)))
