@@ -111,7 +111,8 @@ class Guard:
             return
         start, status, method = time.perf_counter(), 0, scope["method"]
         # The server leaves the body out for HEAD.
-        scope = {**scope, "method": "GET" if method == "HEAD" else method, "guard": self, "held": 0}
+        scope = {**scope, "method": "GET" if method == "HEAD" else method, "guard": self}
+        scope |= {"held": 0, "reading": False}  # bytes of the body, and whether more is awaited
         scope["path"] = _canonical(scope.get("raw_path") or scope["path"].encode())
 
         async def answer(message: Message) -> None:
@@ -130,7 +131,7 @@ class Guard:
             failure = error
         except (TimeoutError, asyncio.CancelledError) as error:  # too late, or the service ends
             failure = Refusal(503, "the request took too long", LATER)
-            if isinstance(error, TimeoutError) and client.since < inf:  # in `read`
+            if isinstance(error, TimeoutError) and scope["reading"]:
                 failure = Refusal(408, "the body is incomplete", "send all of it at once", _CLOSE)
         except Exception as error:
             log.exception("a request failed")
@@ -181,6 +182,7 @@ class Guard:
             raise Refusal(415, "the body must be JSON", hint)
         declared, more = headers.get(b"content-length", b"0"), True
         length = int(declared) if declared.isdigit() else MOST.bytes + 1
+        scope["reading"] = True
         while more and length <= MOST.bytes:
             message = await receive()
             if message["type"] == "http.disconnect":
@@ -192,6 +194,7 @@ class Guard:
             scope["held"] += len(part)
             if self._held > _MOST_HELD:
                 raise Refusal(503, "the service is overloaded", LATER)
+        scope["reading"] = False
         if length > MOST.bytes:
             raise Refusal(413, f"the body has more than {MOST.bytes:,} bytes", "send it in parts")
         return bytes(body)
