@@ -306,7 +306,7 @@ def test_commands_tune_and_evaluate_with_tags(run, files) -> None:
     assert "['is_*']" in shown
     assert "[genres]" not in shown
     assert "--items" in said
-    split = "--protocol", "hold_out", "--metrics", "auc"
+    split = "--protocol", "hold_out", "--order", "random", "--metrics", "auc"
     code, shown, said = run("evaluate", *inputs, "--kernel", KERNEL, *split)
     assert (code, "linear[genres]" in shown) == (0, True), said
 

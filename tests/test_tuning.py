@@ -324,7 +324,7 @@ def test_a_trial_that_ran_out_of_time_is_retried_with_more_time(fold, tmp_path):
 def test_a_trial_whose_process_was_killed_is_recorded_and_retried(fold, tmp_path, monkeypatch):
     """As when the system is out of memory: nothing is raised, the process is gone."""
     plain = _undisturbed("kernel-ranker", fold, trials=5)
-    running, told = Worker._running, []
+    running, told = Worker.begin, []
 
     def killed(worker):
         process = running(worker)
@@ -334,7 +334,7 @@ def test_a_trial_whose_process_was_killed_is_recorded_and_retried(fold, tmp_path
             threading.Timer(0.2, os.kill, (process.pid, signal.SIGKILL)).start()
         return process
 
-    monkeypatch.setattr(Worker, "_running", killed)
+    monkeypatch.setattr(Worker, "begin", killed)
     study = tune_model("kernel-ranker", fold, trials=5, folder=tmp_path)
     assert [trial.worked for trial in study.trials] == [True, True, False, True, True]
     assert study.trials[2].error == ("its process was ended by signal 9, maybe out of memory")
@@ -347,9 +347,9 @@ def test_a_trial_whose_process_was_killed_is_recorded_and_retried(fold, tmp_path
 
 
 def test_an_idle_worker_that_dies_is_replaced(fold, monkeypatch):
-    running, processes = Worker._running, []
+    running, processes = Worker.begin, []
     monkeypatch.setattr(
-        Worker, "_running", lambda worker: processes.append(running(worker)) or processes[-1]
+        Worker, "begin", lambda worker: processes.append(running(worker)) or processes[-1]
     )
     task = _task("popularity", fold)
     with Executor(apart=True) as executor:
