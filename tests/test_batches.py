@@ -136,3 +136,23 @@ def test_values_below_0_and_distances_are_ranked_without_bytes() -> None:
     assert Sketch.of(arrays, scorer._layout) is not None
     assert Sketch.of(arrays._replace(values=-arrays.values), scorer._layout) is None
     assert Sketch.of(arrays._replace(distance=arrays.pull), scorer._layout) is None
+
+
+@pytest.mark.parametrize("kernel", ["linear", "conjunctive(2)"])
+@pytest.mark.parametrize("exponent", [0.5, 1.0])
+def test_weighted_users_have_a_symmetric_matrix_and_the_same_lists(
+    kernel: str, exponent: float
+) -> None:
+    data = synthetic(500, 800, 3000, seed=1)
+    model = KernelRanker(kernel, user_exponent=exponent, storage="compressed").fit(data)
+    scorer = model.scorer
+    rows = np.array([scorer.matrix.row(item) for item in range(len(data.items))])
+    assert np.array_equal(rows, rows.T)
+    assert scorer._sketch is not None
+    everything = np.arange(len(data.items), dtype=np.int32)
+    indptr, indices = data.rows.take(np.flatnonzero(data.rows.lengths)[:150])
+    indptr = np.append(indptr, indptr[-1] + len(everything))
+    profiles = Profiles(indptr, np.append(indices, everything), np.empty(0))
+    for own in (True, False):
+        request = profiles, 10, np.empty(0, np.int64), own
+        assert lists(scorer, 1, *request) == lists(scorer, 10**9, *request)

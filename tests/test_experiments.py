@@ -450,6 +450,12 @@ def test_dates_in_toml_are_times(tmp_path):
         assert len(run.split[0].relevant.indices) == 2
 
 
+@pytest.mark.parametrize(("given", "order"), [({}, "time"), ({"order": "random"}, "random")])
+def test_a_hold_out_is_by_time_unless_told_otherwise(given, order):
+    experiment = replace(SMALL, protocol="hold_out", split=given)
+    assert experiment.load_split().parameters["order"] == order
+
+
 def test_models_that_differ_in_the_last_digit_are_distinct():
     models = (_ranker("linear", reg=0.5), _ranker("linear", reg=0.5 + 1e-12))
     run = run_experiment(replace(SMALL, models=models))

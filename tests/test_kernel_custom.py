@@ -15,6 +15,7 @@ import pytest
 from boolrank import Conjunctive, Disjunctive, Kernel, Linear, Tanimoto, parse_kernel
 from boolrank.errors import InputError, KernelSyntaxError, ParameterError, ParameterTypeError
 from boolrank.kernels import KERNELS, Counts, Wide
+from boolrank.kernels.clauses import Clauses
 from boolrank.kernels.expressiveness import spectral_ratio
 from boolrank.kernels.rules import has_rules
 from boolrank.testing import LawError, check_kernel
@@ -181,6 +182,27 @@ def test_another_formula_is_not_derived_from_a_kernel() -> None:
         class Everything(Linear):
             def value(self, k: Counts) -> Any:
                 return k.common * 0 + k.n
+
+
+def test_other_clauses_are_not_derived_from_a_kernel() -> None:
+    with pytest.raises(ParameterError, match="formula than Conjunctive; derive it from Kernel"):
+
+        class Single(Conjunctive):
+            feature_clauses = Clauses(1, 1)  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"low": 2, "high": 4},
+        {"low": 2},
+        {"low": 1, "high": 3, "least": 1},
+        {"low": 3, "high": 3, "least": 2, "negated": True},
+    ],
+)
+def test_clauses_without_a_count_are_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="there is no count of Clauses"):
+        Clauses(**given)
 
 
 def test_another_formula_is_not_derived_from_a_kernel_without_a_name_in_text() -> None:

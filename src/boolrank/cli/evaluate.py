@@ -10,7 +10,7 @@ from ..data.splits import Split
 from ..errors import ParameterError
 from ..models.spec import ModelSpec, labels, parse_model
 from ..studies import Experiment, Run, choose, read_experiment, run_experiment
-from ..studies.experiment import PUBLISHED, USUAL
+from ..studies.experiment import PUBLISHED
 from ..table import Table, counted
 from ._inputs import AUTO, Columns, given, race_options, read_items, say_read
 from ._options import option_name
@@ -79,8 +79,6 @@ def evaluate(
     else:
         if auto:
             others.setdefault("protocol", "hold_out")
-        if others.get("protocol") == "hold_out":
-            split.setdefault("order", USUAL)
         specs += [ModelSpec("kernel-ranker", {"kernel": each}) for each in kernel or []]
         specs += [parse_model(each) for each in model or [] if each != AUTO]
         models, read = tuple(specs), columns.given()

@@ -78,7 +78,8 @@ class Kernel(ABC):
         super().__init_subclass__()
         cls._shared = shared or isabstract(cls)
         known = [b for b in cls.__mro__[1:] if vars(b).get("_shared") is False]
-        if known and "value" in vars(cls):  # all other members follow from the formula
+        # All other members follow from these.
+        if known and vars(cls).keys() & {"value", "feature_clauses"}:
             message = f"{cls.__name__} has another formula than {known[0].__name__}"
             raise ParameterError(message, hint="derive it from Kernel")
         if "name" in vars(cls) and in_text and "<locals>" not in cls.__qualname__:

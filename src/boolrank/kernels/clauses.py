@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ParameterError
 from .base import Form, Kernel
 from .cells import clause_value
 from .combinatorics import choose, count_sets, power_cosine, power_decay, weighted_subsets
@@ -37,6 +38,15 @@ class Clauses:
     weight: float = 1.0
     negated: bool = False
     inner: Clauses | None = None
+
+    def __post_init__(self) -> None:
+        one_length, some = self.low == self.high, self.least not in (None, 1, self.high)
+        if not (one_length or (self.low <= 1 and self.least is None)) or (self.negated and some):
+            raise ParameterError(
+                f"there is no count of {self}",
+                hint="take one length, or conjunctions of 0 or 1 literals and more; thresholds "
+                "need plain variables",
+            )
 
     @property
     def conjunctive(self) -> bool:

@@ -88,8 +88,9 @@ def mass_values(kernel: Kernel, pairs: Pairs, normalize: bool) -> Floats:
     value = partial(mass_cosine, kernel) if normalize and known is None else kernel.mass_value
     out = _in_blocks(value, pairs, np.float64 if fits else Wide.of)
     if known is not None:
-        out *= known[0]
-        out *= known[1]
+        x, z = (np.broadcast_to(each, out.shape) for each in known)
+        # The product of the roots comes first, so that the values of (x, z) and (z, x) are equal.
+        fill_blocks(out, lambda part: out[part] * (x[part] * z[part]), _BLOCK, _STEPS)
     if np.isnan(out).any():
         raise ParameterTypeError(f"the formula of {kernel} on masses gives NaN")
     return out

@@ -103,9 +103,7 @@ class Experiment:
         stand_in = None if self.protocol != "hold_out" else False
         data = load_inputs(self.data, folder, in_file_order or stand_in, **self.columns)
         if "order" in parameters:
-            default = {"time": USUAL, "random": "random"}[parameters["order"].default]
-            order = given.get("order", default)
-            order = "time" if in_file_order else order
+            order = "time" if in_file_order else given.get("order", USUAL)
             given["order"] = usual_order(data) if order == USUAL else order
         return make_split(data, self.protocol, **given)
 

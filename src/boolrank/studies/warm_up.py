@@ -22,6 +22,7 @@ from ..models.popularity import Popularity
 from ..models.registry import MODELS
 from ..models.simplex_scorer import MANY
 from ..models.spec import ModelSpec
+from ..storage.output import obstacle
 from .families import FAMILIES
 
 Tell = Callable[[str], None]
@@ -71,7 +72,8 @@ def compiled_beside() -> Iterator[None]:
     from .._compiled.compiler import cache_folder
 
     folder = cache_folder()
-    if folder is None or any(folder.glob("simplex.*.nbc")) or most_threads() == 1:
+    done = folder is None or any(folder.glob("simplex.*.nbc")) or obstacle(folder)
+    if done or most_threads() == 1:
         yield
         return
     worker = Worker(start_compiler, {})
