@@ -583,7 +583,7 @@ def test_some_reasons_are_the_first_of_all_and_the_table_still_adds_up(run, mode
             ["hint: fit the model with a table of items"],
         ),
         (1, ["recommend", "nowhere"], ["no folder nowhere"]),
-        (2, ["recommend", "MODEL", "--n", "0"], ["value for '--n': this must be greater than"]),
+        (2, ["recommend", "MODEL", "--n", "0"], ["value for '--n': Input should be greater than"]),
         (2, ["similar", "MODEL", "-1"], ["option: -1\nhint: write -- before ids that begin with"]),
         (2, ["recommend", "MODEL", "--json", "--csv"], ["exclude each other"]),
         (2, ["recommend", "MODEL", "--out", "x.csv", "--csv"], ["--out and --csv exclude"]),

@@ -187,7 +187,7 @@ def test_an_unknown_parameter_is_named_as_an_unknown_field_is(keyed: Any, client
             {"queries": [{"user": "u1", "itemz": []}]},
             "queries.0.itemz: this name is unknown; did you mean 'items'?",
         ),
-        (RECOMMEND, {"user": "u1", "n": "5"}, "n: this must be a valid integer"),
+        (RECOMMEND, {"user": "u1", "n": "5"}, "n: Input should be a valid integer"),
     ],
 )
 def test_what_is_wrong_is_said_in_words_of_the_service(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -153,9 +152,8 @@ def present(error: Exception, words: Sequence[str]) -> tuple[int, str]:
         message += error.strerror
         hint = "choose another place, or make this one readable and writable"
     elif hasattr(error, "format_message"):  # typer's errors have this method and no public name
-        code = 2
-        message = error.format_message().rstrip(".").replace("Input should be", "this must be")
-        if re.match(r"No such option: -\d", message):
+        code, message = 2, error.format_message().rstrip(".")
+        if getattr(error, "option_name", "")[1:2].isdigit():  # of an unknown option
             hint = "write -- before ids that begin with a minus"
     else:
         return 0, ""

@@ -1,7 +1,4 @@
-"""Answers of the service as plain values, from a catalogue and the events it does not contain.
-
-The parameters of the functions for GET are those of their routes; see `app`.
-"""
+"""Answers of the service as plain values, from a catalogue and the events it does not contain."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from .catalogue import Catalogue, finite, folded, json_id
 from .events import Change, EventStore
 from .history import History
 from .problems import StoreError
-from .schemas import Event, N, PathId, Query, Text, Where
+from .schemas import Event, Query
 
 _INT64 = 1 << 63
 # Weights of a history take time that grows with its square: a second with the kernel ranker.
@@ -117,7 +114,7 @@ def _prepared(
     return {**answer, "items": [], "unknown": ignored}, history
 
 
-def similar(catalogue: Catalogue, item: PathId, n: N = 10, where: Where = None) -> dict[str, Any]:
+def similar(catalogue: Catalogue, item: str, n: int, where: str | None) -> dict[str, Any]:
     """Return the items most similar to an item."""
     number = catalogue.number(item)
     if "similar" not in catalogue.abilities:
@@ -131,7 +128,7 @@ def similar(catalogue: Catalogue, item: PathId, n: N = 10, where: Where = None) 
     return {**catalogue.named(number), "items": entries}
 
 
-def explanation(catalogue: Catalogue, user: PathId, item: PathId, n: N = 10) -> dict[str, Any]:
+def explanation(catalogue: Catalogue, user: str, item: str, n: int) -> dict[str, Any]:
     """Return what each item of a user adds to the score of an item."""
     number = catalogue.number(item)
     key, own, history = _user(catalogue, user)
@@ -145,14 +142,14 @@ def explanation(catalogue: Catalogue, user: PathId, item: PathId, n: N = 10) -> 
     return {**answer, "popular": False, "score": catalogue.score(history, number), **reasons}
 
 
-def popular(catalogue: Catalogue, n: N = 10) -> dict[str, Any]:
+def popular(catalogue: Catalogue, n: int) -> dict[str, Any]:
     """Return the items with most users."""
     fitted = catalogue.model.fitted
     chosen, count = fitted.by_popularity[:n].tolist(), fitted.users_of_items
     return {"items": [{**catalogue.named(k), "score": int(count[k])} for k in chosen]}
 
 
-def items(catalogue: Catalogue, q: Text = "", n: N = 10) -> dict[str, Any]:
+def items(catalogue: Catalogue, q: str, n: int) -> dict[str, Any]:
     """Search titles and ids of items."""
     text, ends = catalogue.search_text
     wanted, count = folded(q), catalogue.model.fitted.users_of_items
@@ -168,7 +165,7 @@ def items(catalogue: Catalogue, q: Text = "", n: N = 10) -> dict[str, Any]:
     return {"total": total, "items": entries}
 
 
-def users(catalogue: Catalogue, q: Text = "", n: N = 10) -> dict[str, Any]:
+def users(catalogue: Catalogue, q: str, n: int) -> dict[str, Any]:
     """Search ids of users by their beginning."""
     names, lengths = catalogue.data.users, catalogue.data.rows.lengths
     in_order = isinstance(names[0], str)  # those with the same beginning stand together
@@ -184,7 +181,7 @@ def _user(catalogue: Catalogue, user: str) -> tuple[Any, list[Change], History]:
     return key, own, catalogue.history(key, own)
 
 
-def one_user(catalogue: Catalogue, user: PathId, n: N = 100) -> dict[str, Any]:
+def one_user(catalogue: Catalogue, user: str, n: int) -> dict[str, Any]:
     """Return the history of a user."""
     key, own, history = _user(catalogue, user)
     return {

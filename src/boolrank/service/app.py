@@ -7,10 +7,8 @@ every other method writes.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,7 +27,7 @@ from .catalogue import Catalogue
 from .live import Live
 from .problems import StoreError, add_problems
 from .reference import openapi_document, reference_page, takes
-from .schemas import N, PathId, Where
+from .schemas import N, PathId, Text, Where
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -139,31 +137,40 @@ async def recommend_several(request: Request) -> Response:
     return await _answer(request, lambda model: answers.recommend_batch(model, queries))
 
 
-# Path, tag, and the function of a catalogue that answers GET with its other parameters.
-_READS = (
-    ("/v1/similar/{item}", "items", answers.similar),
-    ("/v1/explanations/{user}/{item}", "recommendations", answers.explanation),
-    ("/v1/popular", "items", answers.popular),
-    ("/v1/items", "items", answers.items),
-    ("/v1/users", "users", answers.users),
-    ("/v1/users/{user}", "users", answers.one_user),
-)
+@router.get("/v1/similar/{item}", tags=["items"])
+async def similar(request: Request, item: PathId, n: N = 10, where: Where = None) -> Response:
+    """Return the items most similar to an item."""
+    return await _answer(request, lambda model: answers.similar(model, item, n, where))
 
 
-def _add_read(path: str, tag: str, function: Callable[..., Any]) -> None:
-    async def endpoint(request: Request, **given: Any) -> Response:
-        return await _answer(request, partial(function, **given))
-
-    signature = inspect.signature(function, eval_str=True)
-    catalogue, *given = signature.parameters.values()
-    parameters = [catalogue.replace(name="request", annotation=Request), *given]
-    endpoint.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    endpoint.__doc__ = function.__doc__
-    router.get(path, tags=[tag], name=function.__name__, response_model=None)(endpoint)
+@router.get("/v1/explanations/{user}/{item}", tags=["recommendations"])
+async def explanation(request: Request, user: PathId, item: PathId, n: N = 10) -> Response:
+    """Return what each item of a user adds to the score of an item."""
+    return await _answer(request, lambda model: answers.explanation(model, user, item, n))
 
 
-for _row in _READS:
-    _add_read(*_row)
+@router.get("/v1/popular", tags=["items"])
+async def popular(request: Request, n: N = 10) -> Response:
+    """Return the items with most users."""
+    return await _answer(request, lambda model: answers.popular(model, n))
+
+
+@router.get("/v1/items", tags=["items"])
+async def items(request: Request, q: Text = "", n: N = 10) -> Response:
+    """Search titles and ids of items."""
+    return await _answer(request, lambda model: answers.items(model, q, n))
+
+
+@router.get("/v1/users", tags=["users"])
+async def users(request: Request, q: Text = "", n: N = 10) -> Response:
+    """Search ids of users by their beginning."""
+    return await _answer(request, lambda model: answers.users(model, q, n))
+
+
+@router.get("/v1/users/{user}", tags=["users"])
+async def one_user(request: Request, user: PathId, n: N = 100) -> Response:
+    """Return the history of a user."""
+    return await _answer(request, lambda model: answers.one_user(model, user, n))
 
 
 @router.post("/v1/events", tags=["events"], openapi_extra=takes(schemas.Events, "write"))

@@ -103,8 +103,7 @@ def _invalid(error: Any) -> tuple[int, str, str, dict[str, Any]]:
         if each["type"] == "extra_forbidden":
             known = ctx["known"] if ctx else _fields(error.title, place[:-1])
             ctx["near"] = near_name(str(place[-1])[:_LONGEST], known)
-        said = _INVALID.get(each["type"], "").format(**ctx)
-        said = said or each["msg"].replace("Input should be", "this must be")
+        said = _INVALID.get(each["type"], "").format(**ctx) or each["msg"]
         found.append({"field": ".".join(names) or part, "problem": said})
     detail = "{field}: {problem}".format(**found[0])
     return 422, detail, "errors lists what to change; /docs has examples", {"errors": found}
